@@ -1,1 +1,9 @@
 //! Keeps AI conversations.
+
+mod clock;
+mod error;
+mod model;
+
+pub use clock::{Nature, SystemNature};
+pub use error::{Error, ErrorKind, Result};
+pub use model::*;

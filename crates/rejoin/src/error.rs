@@ -1,0 +1,150 @@
+//! The library's one error: a kind to act on, what was attempted, and why it failed.
+//!
+//! Callers match on [`ErrorKind`], never on text. Hints for people belong to the program that prints.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What the library returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The kinds of failure a caller can act on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// What was named does not exist.
+    NotFound,
+    /// Something changed meanwhile, or already exists: read again and decide.
+    Conflict,
+    /// Another process holds the store for longer than the wait allows.
+    Locked,
+    /// Stored bytes are not what was written.
+    Corrupt,
+    /// The request itself is wrong; trying again cannot help.
+    Invalid,
+    /// This store, or this version, cannot do it.
+    Unsupported,
+    /// The place cannot be used now: missing, full, read-only or failing.
+    Unavailable,
+}
+
+impl ErrorKind {
+    /// Every kind, so that a table over kinds can be checked for completeness.
+    pub const ALL: [Self; 7] = [
+        Self::NotFound,
+        Self::Conflict,
+        Self::Locked,
+        Self::Corrupt,
+        Self::Invalid,
+        Self::Unsupported,
+        Self::Unavailable,
+    ];
+
+    /// The kind as it stands in messages and in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not found",
+            Self::Conflict => "conflict",
+            Self::Locked => "locked",
+            Self::Corrupt => "corrupt",
+            Self::Invalid => "invalid",
+            Self::Unsupported => "unsupported",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A failed operation. Its source chain says why, innermost last.
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// Makes an error: the message is lower case, without a full stop, with values in backticks.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    /// Adds the cause.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Wraps this error in the larger thing that was attempted; the kind stays.
+    #[must_use]
+    pub fn during(self, attempt: impl Into<String>) -> Self {
+        Self { kind: self.kind, message: attempt.into(), source: Some(Box::new(self)) }
+    }
+
+    /// The kind to act on.
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Conflict, message)
+    }
+
+    pub(crate) fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corrupt, message)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Shows the kind and the whole chain, so that a failed `unwrap` in a test tells everything.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}] {}", self.kind, self.message)?;
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrapping_keeps_the_kind_and_the_cause() {
+        let error = Error::corrupt("line 41 does not match its digest").during("read conversation `lisbon`");
+
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            format!("{error:?}"),
+            "[corrupt] read conversation `lisbon`: line 41 does not match its digest"
+        );
+    }
+}

@@ -1,0 +1,376 @@
+//! A conversation: what is known about a tree of messages, apart from the messages.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, Digest, Fields, MessageId, Time};
+
+/// How many characters of a message a list shows.
+pub const PREVIEW_LENGTH: usize = 100;
+
+/// Where a conversation stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Being talked in.
+    #[default]
+    Active,
+    /// Left, to be resumed.
+    Paused,
+    /// Done.
+    Completed,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Active, Self::Paused, Self::Completed];
+
+    /// The status's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+impl std::str::FromStr for Status {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
+            Error::invalid(format!("`{text}` is not a status; they are active, paused and completed"))
+        })
+    }
+}
+
+/// Why a conversation may not be removed by age.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hold {
+    /// Nothing holds it.
+    #[default]
+    None,
+    /// It was imported and not yet released.
+    Import,
+    /// Its owner keeps it.
+    User,
+}
+
+impl Hold {
+    /// Every hold.
+    pub const ALL: [Self; 3] = [Self::None, Self::Import, Self::User];
+
+    /// The hold's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Import => "import",
+            Self::User => "user",
+        }
+    }
+}
+
+/// What a conversation was talked with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// The provider's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The command it was started with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The hash of the command's prompt, tagged with its algorithm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_hash: Option<String>,
+    /// The tools that were offered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+}
+
+/// Where a conversation stopped, in a few words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Synopsis {
+    /// What happened.
+    pub text: String,
+    /// Words to find it by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keywords: Vec<String>,
+    /// What is left to do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub action_items: Vec<String>,
+    /// When this was written.
+    pub updated_at: Time,
+}
+
+/// Someone or something that takes part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Participant {
+    /// Who.
+    pub id: String,
+    /// As what: user, assistant or system.
+    pub role: String,
+    /// The name to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// What was measured while talking.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Metrics {
+    /// Messages by a person.
+    pub user_messages: u64,
+    /// Messages by a model.
+    pub assistant_messages: u64,
+    /// How long it lasted.
+    pub duration_ms: u64,
+    /// How long a reply took on average.
+    pub average_latency_ms: u64,
+}
+
+/// How private a conversation is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Privacy {
+    /// `Confidential` unless said otherwise.
+    pub classification: String,
+    /// False when it must not leave the store.
+    pub exportable: bool,
+    /// How consent was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consent: Option<String>,
+}
+
+impl Default for Privacy {
+    fn default() -> Self {
+        Self { classification: "Confidential".to_owned(), exportable: true, consent: None }
+    }
+}
+
+/// Where an imported conversation came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The format it was read from.
+    pub format: String,
+    /// Its id there.
+    pub source_id: String,
+    /// The file it was read from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_path: Option<String>,
+    /// When it was read.
+    pub imported_at: Time,
+}
+
+/// What is known about a conversation and can be changed: its header.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Conversation {
+    /// The project it belongs to, by the project's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// `chat`, or the name of the command it was started with.
+    pub kind: String,
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where it stands.
+    pub status: Status,
+    /// What holds it.
+    pub hold: Hold,
+    /// When it expires, if not by the general policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Time>,
+    /// What it is talked with.
+    pub settings: Settings,
+    /// Where it stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synopsis: Option<Synopsis>,
+    /// Who takes part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub participants: Vec<Participant>,
+    /// What was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Metrics>,
+    /// How private it is.
+    pub privacy: Privacy,
+    /// Where it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// The commit of the project's repository when it started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<String>,
+    /// The caller's own fields.
+    #[serde(skip_serializing_if = "Fields::is_empty")]
+    pub extra: Fields,
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self {
+            project: None,
+            kind: "chat".to_owned(),
+            title: None,
+            status: Status::default(),
+            hold: Hold::default(),
+            expires_at: None,
+            settings: Settings::default(),
+            synopsis: None,
+            participants: Vec::new(),
+            metrics: None,
+            privacy: Privacy::default(),
+            origin: None,
+            git_commit: None,
+            extra: Fields::new(),
+        }
+    }
+}
+
+impl Conversation {
+    /// A conversation without a title.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A conversation with a title.
+    pub fn titled(title: impl Into<String>) -> Self {
+        Self { title: Some(title.into()), ..Self::default() }
+    }
+
+    /// Puts it into a project.
+    #[must_use]
+    pub fn in_project(mut self, key: impl Into<String>) -> Self {
+        self.project = Some(key.into());
+        self
+    }
+}
+
+/// A named path from the root to its head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Its id, of the form of a message id, unique in the conversation.
+    pub id: MessageId,
+    /// Its title.
+    pub title: String,
+    /// The message the next one on this branch will follow.
+    pub head: MessageId,
+}
+
+/// The message the next one will follow, and what it vouches for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Its id.
+    pub id: MessageId,
+    /// Its digest.
+    pub digest: Digest,
+}
+
+/// A conversation as the archive gives it back: its header and what the store knows of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredConversation {
+    /// Its id.
+    pub id: ConversationId,
+    /// Counts the changes of the header.
+    pub version: u64,
+    /// The header.
+    pub conversation: Conversation,
+    /// The message the next one will follow; none while it is empty.
+    pub head: Option<Head>,
+    /// Named branches, in order of creation.
+    pub branches: Vec<Branch>,
+    /// When it was started.
+    pub created_at: Time,
+    /// When it last grew.
+    pub last_active_at: Time,
+    /// How many messages it holds.
+    pub messages: u64,
+    /// How many bytes its messages take.
+    pub bytes: u64,
+    /// The beginning of the first message.
+    pub first: String,
+    /// The beginning of the newest assistant message, or of the newest message while there is none.
+    pub last: String,
+}
+
+impl StoredConversation {
+    /// The title, or what stands for it: the beginning of the first message.
+    pub fn title(&self) -> &str {
+        match self.conversation.title.as_deref() {
+            Some(title) if !title.trim().is_empty() => title,
+            _ if self.first.is_empty() => "untitled",
+            _ => &self.first,
+        }
+    }
+}
+
+/// What an append returns once the bytes are safe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Receipt {
+    /// The conversation that grew.
+    pub conversation: ConversationId,
+    /// The ids of the messages, in the order they were given.
+    pub messages: Vec<MessageId>,
+    /// The head after the append.
+    pub head: MessageId,
+    /// The sequence of the last message.
+    pub seq: u32,
+    /// The digest of the last message.
+    pub digest: Digest,
+    /// True when the parent already had a child, so that a branch began.
+    pub forked: bool,
+    /// True when these messages were already there and nothing was written.
+    pub replayed: bool,
+}
+
+/// The first characters of a text on one line, with `...` when there is more.
+pub fn preview(text: &str) -> String {
+    let mut preview = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        if length > 0 {
+            preview.push(' ');
+            length += 1;
+        }
+        for letter in word.chars() {
+            if length >= PREVIEW_LENGTH {
+                preview.truncate(preview.trim_end().len());
+                preview.push_str("...");
+                return preview;
+            }
+            preview.push(letter);
+            length += 1;
+        }
+    }
+    preview
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preview_is_a_hundred_characters_on_one_line() {
+        let long = "é".repeat(101);
+
+        let previews = [preview("  two\n\nlines "), preview(&long), preview(&"x".repeat(100)), preview("")];
+
+        let expected = ["two lines".to_owned(), format!("{}...", "é".repeat(100)), "x".repeat(100), String::new()];
+        assert_eq!(previews, expected);
+    }
+
+    #[test]
+    fn a_header_reads_back_as_it_was_written() {
+        let mut header = Conversation::titled("Lisbon").in_project("/home/me/trip");
+        header.settings.model = Some("m".into());
+
+        let text = serde_json::to_string(&header).unwrap();
+
+        assert_eq!(serde_json::from_str::<Conversation>(&text).unwrap(), header);
+    }
+}

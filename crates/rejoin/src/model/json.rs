@@ -1,0 +1,165 @@
+//! JSON that is kept as it was written: key order, number spelling and unknown fields survive.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+
+/// A JSON value, kept as its text.
+///
+/// It can be read from and written to JSON only (through `serde_json`), because its text is passed on verbatim.
+#[derive(Clone)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// Checks that `text` is one JSON value and keeps it.
+    pub fn parse(text: impl Into<String>) -> Result<Self> {
+        RawValue::from_string(text.into())
+            .map(Self)
+            .map_err(|cause| Error::invalid("read a JSON value").because(cause))
+    }
+
+    /// The JSON form of a value.
+    pub fn of(value: &impl Serialize) -> Result<Self> {
+        serde_json::value::to_raw_value(value)
+            .map(Self)
+            .map_err(|cause| Error::invalid("write a value as JSON").because(cause))
+    }
+
+    /// The value, read into a type of the caller's choice.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_str(self.as_str())
+            .map_err(|cause| Error::invalid("read a JSON value into its type").because(cause))
+    }
+
+    /// The text, without white space around it.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Default for Json {
+    fn default() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self)
+    }
+}
+
+/// Named JSON values in the order they were written; where unknown fields live.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields(Vec<(String, Json)>);
+
+impl Fields {
+    /// No fields; allocates nothing.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// True when there are no fields.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The fields in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The value of a field.
+    pub fn field(&self, name: &str) -> Option<&Json> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| value)
+    }
+
+    /// Sets a field, in place if it is there, else at the end.
+    pub fn set(&mut self, name: impl Into<String>, value: Json) {
+        let name = name.into();
+        match self.0.iter_mut().find(|(own, _)| *own == name) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    pub(crate) fn write_into<M: SerializeMap>(&self, map: &mut M) -> std::result::Result<(), M::Error> {
+        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.write_into(&mut map)?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct FieldsVisitor;
+
+        impl<'de> Visitor<'de> for FieldsVisitor {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Fields, A::Error> {
+                let mut fields = Fields::new();
+                while let Some((name, value)) = map.next_entry::<String, Json>()? {
+                    fields.set(name, value);
+                }
+                Ok(fields)
+            }
+        }
+
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_survives_to_the_letter() {
+        let text = r#"{"b": 1.50, "a": [1e3, "\u00e9"], "b2": null}"#;
+
+        let fields: Fields = serde_json::from_str(text).unwrap();
+
+        assert_eq!(serde_json::to_string(&fields).unwrap(), r#"{"b":1.50,"a":[1e3, "\u00e9"],"b2":null}"#);
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused() {
+        let refused: Vec<_> = ["", "{", "nul", "1 2"].iter().map(|text| Json::parse(*text).is_err()).collect();
+
+        assert_eq!(refused, [true; 4]);
+    }
+}

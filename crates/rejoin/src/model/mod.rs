@@ -1,0 +1,22 @@
+//! What is kept: plain data, no storage.
+
+mod block;
+mod conversation;
+mod digest;
+mod id;
+mod json;
+mod message;
+mod time;
+mod words;
+
+pub use block::{Block, Media, MediaKind, Other, Snapshot, Summary, Text, Thinking, ToolCall, ToolResult};
+pub use conversation::{
+    Branch, Conversation, Head, Hold, Metrics, Origin, PREVIEW_LENGTH, Participant, Privacy, Receipt, Settings, Status,
+    StoredConversation, Synopsis, preview,
+};
+pub use digest::Digest;
+pub use id::{ConversationId, MessageId, SHORT_LENGTH, ShortId, slug};
+pub use json::{Fields, Json};
+pub use message::{Message, PrivacyNotes, Role, StoredMessage, Usage};
+pub use time::Time;
+pub use words::{WORDS_VERSION, WordQuery, each_word, words};
