@@ -3,6 +3,7 @@
 mod clock;
 mod error;
 mod model;
+pub mod store;
 
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};

@@ -160,7 +160,12 @@ impl Block {
 
     /// A tool's answer to the call `call_id`.
     pub fn tool_result(call_id: impl Into<String>, output: Json) -> Self {
-        Self::ToolResult(ToolResult { call_id: call_id.into(), output, is_error: false, extra: Fields::new() })
+        Self::ToolResult(ToolResult {
+            call_id: call_id.into(),
+            output,
+            is_error: false,
+            extra: Fields::new(),
+        })
     }
 
     /// The block's `type`.
@@ -243,7 +248,11 @@ impl Serialize for Block {
     }
 }
 
-fn write_some<M: SerializeMap, T: Serialize>(map: &mut M, name: &str, value: Option<&T>) -> Result<(), M::Error> {
+fn write_some<M: SerializeMap, T: Serialize>(
+    map: &mut M,
+    name: &str,
+    value: Option<&T>,
+) -> Result<(), M::Error> {
     value.map_or(Ok(()), |value| map.serialize_entry(name, value))
 }
 
@@ -335,7 +344,15 @@ struct Parts {
 impl Parts {
     fn into_block(self, kind: &str) -> Block {
         let Self { text, id, json, first, second, is_error, extra } = self;
-        let media = |kind| Block::Media(Media { kind, mime_type: text.clone(), data: first.clone(), uri: second, extra: extra.clone() });
+        let media = |kind| {
+            Block::Media(Media {
+                kind,
+                mime_type: text.clone(),
+                data: first.clone(),
+                uri: second,
+                extra: extra.clone(),
+            })
+        };
         match kind {
             "text" => Block::Text(Text { text, extra }),
             "summary" => Block::Summary(Summary { text, extra }),

@@ -294,7 +294,7 @@ pub struct StoredConversation {
     pub bytes: u64,
     /// The beginning of the first message.
     pub first: String,
-    /// The beginning of the newest assistant message, or of the newest message while there is none.
+    /// The beginning of the newest assistant message; empty while there is none.
     pub last: String,
 }
 
@@ -360,7 +360,8 @@ mod tests {
 
         let previews = [preview("  two\n\nlines "), preview(&long), preview(&"x".repeat(100)), preview("")];
 
-        let expected = ["two lines".to_owned(), format!("{}...", "é".repeat(100)), "x".repeat(100), String::new()];
+        let expected =
+            ["two lines".to_owned(), format!("{}...", "é".repeat(100)), "x".repeat(100), String::new()];
         assert_eq!(previews, expected);
     }
 

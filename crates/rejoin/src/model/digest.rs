@@ -59,7 +59,8 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self> {
         let refuse = || Error::invalid(format!("`{text}` is not a digest"));
-        let hex = text.strip_prefix(PREFIX).filter(|hex| hex.len() == 64 && hex.is_ascii()).ok_or_else(refuse)?;
+        let hex =
+            text.strip_prefix(PREFIX).filter(|hex| hex.len() == 64 && hex.is_ascii()).ok_or_else(refuse)?;
         let mut bytes = [0; 32];
         for (place, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
             let pair = str::from_utf8(pair).map_err(|_| refuse())?;

@@ -128,7 +128,10 @@ impl FromStr for MessageId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if text.is_empty() || text.len() > Self::MAX_LENGTH || !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        if text.is_empty()
+            || text.len() > Self::MAX_LENGTH
+            || !text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
             let shown: String = text.chars().take(40).collect();
             return Err(Error::invalid(format!(
                 "`{shown}` is not a message id: 1 to {} letters and digits",
@@ -195,7 +198,8 @@ mod tests {
 
     #[test]
     fn conversation_ids_sort_by_creation_time() {
-        let ids = [1_000, 2_000, 3_000_000].map(|micros| ConversationId::new(Time::from_micros(micros), [7; 10]));
+        let ids =
+            [1_000, 2_000, 3_000_000].map(|micros| ConversationId::new(Time::from_micros(micros), [7; 10]));
 
         assert!(ids.is_sorted());
     }
@@ -215,7 +219,8 @@ mod tests {
     fn malformed_ids_are_refused() {
         let bad = ["", "../etc/passwd", "a b", "0123456789abcdef", "é", "a-b", "a\0b"];
 
-        let refused = bad.map(|text| text.parse::<MessageId>().is_err() && text.parse::<ConversationId>().is_err());
+        let refused =
+            bad.map(|text| text.parse::<MessageId>().is_err() && text.parse::<ConversationId>().is_err());
 
         assert_eq!(refused, [true; 7]);
     }

@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_refused() {
-        let refused: Vec<_> = ["", "{", "nul", "1 2"].iter().map(|text| Json::parse(*text).is_err()).collect();
+        let refused: Vec<_> =
+            ["", "{", "nul", "1 2"].iter().map(|text| Json::parse(*text).is_err()).collect();
 
         assert_eq!(refused, [true; 4]);
     }

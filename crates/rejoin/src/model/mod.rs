@@ -11,8 +11,8 @@ mod words;
 
 pub use block::{Block, Media, MediaKind, Other, Snapshot, Summary, Text, Thinking, ToolCall, ToolResult};
 pub use conversation::{
-    Branch, Conversation, Head, Hold, Metrics, Origin, PREVIEW_LENGTH, Participant, Privacy, Receipt, Settings, Status,
-    StoredConversation, Synopsis, preview,
+    Branch, Conversation, Head, Hold, Metrics, Origin, PREVIEW_LENGTH, Participant, Privacy, Receipt,
+    Settings, Status, StoredConversation, Synopsis, preview,
 };
 pub use digest::Digest;
 pub use id::{ConversationId, MessageId, SHORT_LENGTH, ShortId, slug};

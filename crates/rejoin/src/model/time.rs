@@ -94,7 +94,9 @@ fn parse_own_form(text: &[u8]) -> Option<i64> {
     let [y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T', rest @ ..] = text else { return None };
     let [h0, h1, b':', n0, n1, b':', s0, s1, b'.', f0, f1, f2, f3, f4, f5, b'Z'] = rest else { return None };
     let number = |digits: &[&u8]| {
-        digits.iter().try_fold(0i64, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + i64::from(**digit - b'0')))
+        digits
+            .iter()
+            .try_fold(0i64, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + i64::from(**digit - b'0')))
     };
     let (year, month, day) = (number(&[y0, y1, y2, y3])?, number(&[m0, m1])?, number(&[d0, d1])?);
     let (hour, minute, second) = (number(&[h0, h1])?, number(&[n0, n1])?, number(&[s0, s1])?);
@@ -106,7 +108,12 @@ fn parse_own_form(text: &[u8]) -> Option<i64> {
         1..=12 => 31,
         _ => return None,
     };
-    if !(1970..9999).contains(&year) || !(1..=length).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+    if !(1970..9999).contains(&year)
+        || !(1..=length).contains(&day)
+        || hour > 23
+        || minute > 59
+        || second > 59
+    {
         return None;
     }
     // Days since the epoch, counting years from March so that the leap day comes last.
@@ -153,7 +160,10 @@ impl de::Visitor<'_> for TimeVisitor {
         if !seconds.is_finite() {
             return Err(E::custom("a time must be a finite number"));
         }
-        #[expect(clippy::cast_possible_truncation, reason = "a cast from float saturates, and from_micros clamps")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a cast from float saturates, and from_micros clamps"
+        )]
         Ok(Time::from_micros((seconds * 1e6).round() as i64))
     }
 }

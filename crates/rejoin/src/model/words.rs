@@ -126,8 +126,9 @@ mod tests {
     fn words_are_folded() {
         let read = words("Café SRC/main_loop.rs:42 «Straße» naïve\u{301} 東京タワー \0 ok");
 
-        let expected =
-            ["cafe", "src", "main", "loop", "rs", "42", "straße", "naive", "東", "京", "タ", "ワ", "ー", "ok"];
+        let expected = [
+            "cafe", "src", "main", "loop", "rs", "42", "straße", "naive", "東", "京", "タ", "ワ", "ー", "ok",
+        ];
         assert_eq!(read, expected);
     }
 

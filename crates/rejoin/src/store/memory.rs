@@ -1,0 +1,484 @@
+//! The reference store: the rules with no durability. The oracle in tests, and the place of incognito talk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
+use crate::store::tip::{previews, searchable};
+use crate::store::{
+    Appended, Capabilities, Change, Changed, Children, Entry, Facets, Found, Hit, ListQuery, Note, Order,
+    Outcome, Page, Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stale, Stamp,
+    Store, Target, Task, Turn, Version, Visit, VisitBlob, What,
+};
+
+/// Keeps conversations in memory. A clone is another handle on the same memory.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    conversations: BTreeMap<ConversationId, Kept>,
+    blobs: BTreeMap<(Space, Option<ConversationId>, Vec<u8>), Vec<u8>>,
+    log: Vec<Changed>,
+}
+
+#[derive(Clone)]
+struct Kept {
+    version: Version,
+    facets: Facets,
+    header: String,
+    created: Time,
+    active: Time,
+    head: Option<u32>,
+    next: u32,
+    first: String,
+    last: String,
+    branches: Vec<Branch>,
+    /// By sequence.
+    messages: BTreeMap<u32, Held>,
+}
+
+#[derive(Clone)]
+struct Held {
+    id: MessageId,
+    parent: Option<u32>,
+    turn: u32,
+    forked: bool,
+    link: Digest,
+    label: Option<String>,
+    is_pinned: bool,
+    body: Arc<str>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic in a visitor cannot happen under the lock: visitors run on copies.
+        self.shared.state.lock().expect("no panic happens while the state is locked")
+    }
+
+    fn tell(&self, mut state: MutexGuard<'_, State>, at: Time, conversation: ConversationId, what: What) {
+        let stamp = state.log.len() as Stamp + 1;
+        state.log.push(Changed { stamp, at, conversation, what });
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").field("conversations", &self.state().conversations.len()).finish()
+    }
+}
+
+fn unknown(id: ConversationId) -> Error {
+    Error::not_found(format!("there is no conversation `{id}`"))
+}
+
+fn no_message(id: MessageId) -> Error {
+    Error::not_found(format!("there is no message `{id}` in this conversation"))
+}
+
+impl State {
+    fn kept(&self, id: ConversationId) -> Result<&Kept> {
+        self.conversations.get(&id).ok_or_else(|| unknown(id))
+    }
+}
+
+impl Kept {
+    fn seq_of(&self, id: MessageId) -> Option<u32> {
+        self.messages.iter().find(|(_, held)| held.id == id).map(|(seq, _)| *seq)
+    }
+
+    fn id_of(&self, seq: u32) -> MessageId {
+        self.messages[&seq].id
+    }
+
+    fn has_child(&self, parent: Option<u32>) -> bool {
+        self.messages.values().any(|held| held.parent == parent)
+    }
+
+    fn path_to(&self, target: u32) -> Vec<u32> {
+        let mut path: Vec<u32> =
+            std::iter::successors(Some(target), |seq| self.messages[seq].parent).collect();
+        path.reverse();
+        path
+    }
+
+    fn row(&self, id: ConversationId) -> Row {
+        Row {
+            id,
+            version: self.version,
+            facets: self.facets.clone(),
+            header: self.header.clone(),
+            head: self.head.map(|seq| Head { id: self.id_of(seq), digest: self.messages[&seq].link }),
+            branches: self.branches.clone(),
+            created: self.created,
+            active: self.active,
+            messages: self.messages.len() as u64,
+            bytes: self.messages.values().map(|held| held.body.len() as u64).sum(),
+            first: self.first.clone(),
+            last: self.last.clone(),
+        }
+    }
+
+    /// The answer to an append that already happened, if these entries are exactly that append.
+    fn replay(&self, entries: &[Entry<'_>]) -> Option<Appended> {
+        let seqs: Vec<u32> = entries.iter().filter_map(|entry| self.seq_of(entry.id)).collect();
+        let same = seqs.len() == entries.len()
+            && seqs.iter().zip(entries).all(|(seq, entry)| self.messages[seq].link == entry.link);
+        let seq = *seqs.last().filter(|_| same)?;
+        Some(Appended { seq, forked: seqs.iter().any(|seq| self.messages[seq].forked), replayed: true })
+    }
+
+    /// Adds the entries to this copy; the caller keeps the copy only when all went well.
+    fn grow(&mut self, turn: &Turn<'_>) -> Result<bool> {
+        let (start, mut forked) = (self.next, false);
+        let head = self.head.map(|seq| self.id_of(seq));
+        if turn.stale == Stale::Refuse
+            && turn.entries.first().is_some_and(|entry| entry.parent.map(|parent| parent.id) != head)
+        {
+            return Err(Error::conflict("the conversation has moved on since its head was read"));
+        }
+        for entry in turn.entries {
+            if self.seq_of(entry.id).is_some() {
+                return Err(Error::conflict(format!("message id `{}` is taken", entry.id)));
+            }
+            let parent = match entry.parent {
+                None => None,
+                Some(anchor) => {
+                    let seq = self.seq_of(anchor.id).ok_or_else(|| no_message(anchor.id))?;
+                    if self.messages[&seq].link != anchor.link {
+                        return Err(Error::conflict(format!(
+                            "message `{}` was rewritten meanwhile",
+                            anchor.id
+                        )));
+                    }
+                    Some(seq)
+                }
+            };
+            let forks = self.has_child(parent);
+            forked |= forks;
+            let held = Held {
+                id: entry.id,
+                parent,
+                turn: start,
+                forked: forks,
+                link: entry.link,
+                label: entry.note.label.map(str::to_owned),
+                is_pinned: entry.note.is_pinned,
+                body: entry.body.into(),
+            };
+            self.messages.insert(self.next, held);
+            self.head = Some(self.next);
+            self.next += 1;
+        }
+        if self.first.is_empty() {
+            self.first = turn.tip.first.to_owned();
+        }
+        if !turn.tip.last.is_empty() {
+            self.last = turn.tip.last.to_owned();
+        }
+        self.active = self.active.max(turn.active);
+        Ok(forked)
+    }
+
+    /// Removes messages from this copy.
+    fn shrink(&mut self, ids: &[MessageId], children: Children) -> Outcome {
+        let mut going: BTreeSet<u32> = ids.iter().filter_map(|id| self.seq_of(*id)).collect();
+        // A child's sequence is above its parent's, so one pass in order reaches the whole subtree.
+        for (seq, held) in &self.messages {
+            if held.parent.is_some_and(|parent| going.contains(&parent)) && !going.contains(seq) {
+                match children {
+                    Children::Remove => going.insert(*seq),
+                    Children::Refuse => {
+                        return Outcome::HasChildren(self.id_of(held.parent.expect("it was just looked at")));
+                    }
+                };
+            }
+        }
+        let remaining = |mut seq: Option<u32>| {
+            while let Some(now) = seq.filter(|now| going.contains(now)) {
+                seq = self.messages[&now].parent;
+            }
+            seq
+        };
+        let head = remaining(self.head);
+        let branches = self
+            .branches
+            .iter()
+            .filter_map(|branch| {
+                let seq = remaining(self.seq_of(branch.head))?;
+                Some(Branch { head: self.id_of(seq), ..branch.clone() })
+            })
+            .collect();
+        (self.head, self.branches) = (head, branches);
+        let mut bytes = 0;
+        for seq in &going {
+            bytes += self.messages.remove(seq).map_or(0, |held| held.body.len() as u64);
+        }
+        if !going.is_empty() {
+            self.first = self.messages.values().next().map(|held| previews(&held.body).0).unwrap_or_default();
+            self.last =
+                self.messages.values().rev().find_map(|held| previews(&held.body).1).unwrap_or_default();
+        }
+        Outcome::Removed { messages: going.len() as u64, bytes }
+    }
+}
+
+impl Read for MemoryStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(false, false, false)
+    }
+
+    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        // The visitor may call back into the store, so it works on a copy, which is also the one moment it sees.
+        let kept = self.state().kept(id)?.clone();
+        let seq_of = |id: MessageId| kept.seq_of(id).ok_or_else(|| no_message(id));
+        let seqs: Vec<u32> = match what {
+            Selection::Path(Some(target)) => kept.path_to(seq_of(target)?),
+            Selection::Path(None) => kept.head.map(|head| kept.path_to(head)).unwrap_or_default(),
+            Selection::Ids(ids) => ids.iter().map(|id| seq_of(*id)).collect::<Result<_>>()?,
+            Selection::All { order, offset, limit } => {
+                let mut seqs: Vec<u32> = kept.messages.keys().copied().collect();
+                if order == Order::NewestFirst {
+                    seqs.reverse();
+                }
+                let (offset, limit) = (usize::try_from(offset), usize::try_from(limit));
+                seqs.into_iter()
+                    .skip(offset.unwrap_or(usize::MAX))
+                    .take(limit.unwrap_or(usize::MAX))
+                    .collect()
+            }
+        };
+        for seq in seqs {
+            let held = &kept.messages[&seq];
+            visit(Seen {
+                id: held.id,
+                parent: held.parent.map(|parent| kept.id_of(parent)),
+                seq,
+                turn: held.turn,
+                link: held.link,
+                note: Note { label: held.label.as_deref(), is_pinned: held.is_pinned },
+                body: &held.body,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        let rows = self.state().conversations.iter().map(|(id, kept)| kept.row(*id)).collect();
+        Ok(query.page_of(rows))
+    }
+
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        let state = self.state();
+        let conversations = state.conversations.iter().filter(|(id, kept)| {
+            let bare = id.to_string().replace('-', "");
+            bare.starts_with(&text.replace('-', "").to_lowercase())
+                || id.short().as_str().starts_with(text)
+                || kept.facets.slug == text
+        });
+        let conversations = conversations.map(|(id, _)| Found { conversation: *id, message: None });
+        let messages = state.conversations.iter().flat_map(|(id, kept)| {
+            let ids = kept.messages.values().map(|held| held.id).filter(|id| id.as_str().starts_with(text));
+            ids.map(|message| Found { conversation: *id, message: Some(message) })
+        });
+        Ok(conversations.chain(messages).take(limit).collect())
+    }
+
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        let state = self.state();
+        let mut hits = Vec::new();
+        for (id, kept) in &state.conversations {
+            if query.conversation.is_some_and(|only| only != *id)
+                || query.project.is_some_and(|project| kept.facets.project != project)
+            {
+                continue;
+            }
+            for (seq, held) in &kept.messages {
+                let Some((text, time)) = searchable(&held.body) else { continue };
+                if query.words.matches(&text) {
+                    hits.push(Hit {
+                        conversation: *id,
+                        message: held.id,
+                        seq: *seq,
+                        time,
+                        body: held.body.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(query.page_of(hits))
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        let seen = usize::try_from(after).unwrap_or(usize::MAX);
+        let (state, _) = self
+            .shared
+            .changed
+            .wait_timeout_while(self.state(), wait, |state| state.log.len() <= seen)
+            .expect("no panic happens while the state is locked");
+        Ok(state.log.get(seen..).map(<[_]>::to_vec).unwrap_or_default())
+    }
+
+    fn get(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        prefix: &[u8],
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        let found: Vec<(Vec<u8>, Vec<u8>)> = self
+            .state()
+            .blobs
+            .range((space, owner, prefix.to_vec())..)
+            .take_while(|((s, o, name), _)| *s == space && *o == owner && name.starts_with(prefix))
+            .map(|((_, _, name), bytes)| (name.clone(), bytes.clone()))
+            .collect();
+        found.iter().try_for_each(|(name, bytes)| visit(name, bytes))
+    }
+}
+
+impl Store for MemoryStore {
+    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
+        turn.check()?;
+        let mut state = self.state();
+        let id = turn.conversation;
+        let existing = state.conversations.get(&id);
+        if let Some(appended) = existing.and_then(|kept| kept.replay(turn.entries)) {
+            return Ok(appended);
+        }
+        let mut kept = match (existing, &turn.opening) {
+            (Some(kept), None) => kept.clone(),
+            (None, Some(opening)) => Kept {
+                version: 1,
+                facets: opening.facets.clone(),
+                header: opening.header.to_owned(),
+                created: opening.created,
+                active: turn.active,
+                head: None,
+                next: 1,
+                first: String::new(),
+                last: String::new(),
+                branches: Vec::new(),
+                messages: BTreeMap::new(),
+            },
+            (Some(_), Some(_)) => return Err(Error::conflict(format!("conversation `{id}` exists already"))),
+            (None, None) => return Err(unknown(id)),
+        };
+        let forked = kept.grow(turn)?;
+        state.put(turn.blobs, Some(id))?;
+        let appended = Appended { seq: kept.next - 1, forked, replayed: false };
+        let messages = kept.messages.len() as u64;
+        state.conversations.insert(id, kept);
+        self.tell(state, turn.active, id, What::Stored { messages });
+        Ok(appended)
+    }
+
+    fn amend(&self, id: ConversationId, expected: Version, change: &Change<'_>) -> Result<Version> {
+        let mut state = self.state();
+        let mut kept = state.kept(id)?.clone();
+        if kept.version != expected {
+            return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
+        }
+        let seq_of = |kept: &Kept, id: MessageId| kept.seq_of(id).ok_or_else(|| no_message(id));
+        match change {
+            Change::Header { facets, header } => {
+                kept.facets = (*facets).clone();
+                kept.header = (*header).to_owned();
+            }
+            Change::Head(head) => kept.head = head.map(|head| seq_of(&kept, head)).transpose()?,
+            Change::Note(message, note) => {
+                let seq = seq_of(&kept, *message)?;
+                let held = kept.messages.get_mut(&seq).expect("the sequence was just found");
+                held.label = note.label.map(str::to_owned);
+                held.is_pinned = note.is_pinned;
+            }
+            Change::Branch(branch) => {
+                seq_of(&kept, branch.head)?;
+                match kept.branches.iter_mut().find(|old| old.id == branch.id) {
+                    Some(old) => *old = (*branch).clone(),
+                    None => kept.branches.push((*branch).clone()),
+                }
+            }
+            Change::Unbranch(branch) => kept.branches.retain(|old| old.id != *branch),
+        }
+        kept.version += 1;
+        let (version, at) = (kept.version, kept.active);
+        state.conversations.insert(id, kept);
+        self.tell(state, at, id, What::Changed);
+        Ok(version)
+    }
+
+    fn remove(&self, targets: &[Target<'_>], reason: &str) -> Result<Vec<Outcome>> {
+        let reason = || reason.to_owned();
+        targets
+            .iter()
+            .map(|target| {
+                let mut state = self.state();
+                match target {
+                    Target::Conversation(id) => {
+                        let Some(kept) = state.conversations.remove(id) else { return Ok(Outcome::NotFound) };
+                        state.blobs.retain(|(_, owner, _), _| *owner != Some(*id));
+                        let row = kept.row(*id);
+                        self.tell(state, kept.active, *id, What::Deleted { reason: reason() });
+                        Ok(Outcome::Removed { messages: row.messages, bytes: row.bytes })
+                    }
+                    Target::Messages { conversation, ids, children } => {
+                        let Some(kept) = state.conversations.get_mut(conversation) else {
+                            return Ok(Outcome::NotFound);
+                        };
+                        let outcome = kept.shrink(ids, *children);
+                        let at = kept.active;
+                        if matches!(outcome, Outcome::Removed { messages: 1.., .. }) {
+                            self.tell(state, at, *conversation, What::Trimmed { reason: reason() });
+                        }
+                        Ok(outcome)
+                    }
+                }
+            })
+            .collect()
+    }
+
+    fn put(&self, blobs: &[Put<'_>], _safety: Safety) -> Result<()> {
+        self.state().put(blobs, None)
+    }
+
+    fn maintain(&self, _task: Task, _budget: Duration) -> Result<Progress> {
+        Ok(Progress { done: 0, left: 0 })
+    }
+}
+
+impl State {
+    fn put(&mut self, blobs: &[Put<'_>], being_made: Option<ConversationId>) -> Result<()> {
+        for owner in blobs.iter().filter_map(|blob| blob.owner) {
+            if Some(owner) != being_made && !self.conversations.contains_key(&owner) {
+                return Err(unknown(owner));
+            }
+        }
+        for blob in blobs {
+            let key = (blob.space, blob.owner, blob.name.to_vec());
+            match blob.bytes {
+                Some(bytes) => self.blobs.insert(key, bytes.to_vec()),
+                None => self.blobs.remove(&key),
+            };
+        }
+        Ok(())
+    }
+}

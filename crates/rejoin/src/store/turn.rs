@@ -1,0 +1,297 @@
+//! What goes into a store: turns, changes, targets and blobs.
+
+use crate::error::{Error, Result};
+use crate::model::{Branch, ConversationId, Digest, Hold, MessageId, Status, Time};
+
+/// What a store can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// True when what was acknowledged survives closing, a crash and a power cut.
+    pub is_durable: bool,
+    /// True when the place can be opened by several processes at once.
+    pub is_shared: bool,
+    /// True when `SearchOrder::Best` ranks; otherwise it is newest first.
+    pub ranks: bool,
+}
+
+impl Capabilities {
+    /// Capabilities of a store that keeps nothing beyond its life.
+    pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
+        Self { is_durable, is_shared, ranks }
+    }
+}
+
+/// Counts the changes of a conversation's header.
+pub type Version = u64;
+
+/// A message as it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Its id.
+    pub id: MessageId,
+    /// Its parent.
+    pub parent: Option<MessageId>,
+    /// Its place in order of arrival, from 1.
+    pub seq: u32,
+    /// The sequence of the first message of its turn.
+    pub turn: u32,
+    /// What it vouches for, as the archive computed it.
+    pub link: Digest,
+    /// Its label and pin.
+    pub note: Note<'a>,
+    /// Its bytes.
+    pub body: &'a str,
+}
+
+/// What can change about a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Note<'a> {
+    /// Its label.
+    pub label: Option<&'a str>,
+    /// True when it survives compaction.
+    pub is_pinned: bool,
+}
+
+/// A message to store.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// Its id, made by the caller.
+    pub id: MessageId,
+    /// The message it follows; none for a root.
+    pub parent: Option<Anchor>,
+    /// What it vouches for.
+    pub link: Digest,
+    /// Its label and pin.
+    pub note: Note<'a>,
+    /// Its bytes.
+    pub body: &'a str,
+}
+
+/// The message an entry was written against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Its id.
+    pub id: MessageId,
+    /// Its link, which the entry's own link was computed from.
+    pub link: Digest,
+}
+
+/// What to do when a turn was written against something that is not the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stale {
+    /// Store the turn under the parent it names; a branch begins where the parent has a child.
+    Branch,
+    /// Refuse, so that a linear client can read again.
+    Refuse,
+}
+
+/// What a list can filter by; the store keeps it beside the header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facets {
+    /// The project's key.
+    pub project: String,
+    /// The kind.
+    pub kind: String,
+    /// The title as a name to type.
+    pub slug: String,
+    /// Where it stands.
+    pub status: Status,
+    /// What holds it.
+    pub hold: Hold,
+    /// A custom expiry.
+    pub expires: Option<Time>,
+}
+
+/// What a turn that creates its conversation brings along.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// What to filter by.
+    pub facets: &'a Facets,
+    /// The header's bytes.
+    pub header: &'a str,
+    /// When it was started.
+    pub created: Time,
+}
+
+/// What a list shows of the messages; replaced whole by each append.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tip<'a> {
+    /// The beginning of the first message; kept from the first append that has one.
+    pub first: &'a str,
+    /// The beginning of the newest assistant message; an empty one keeps what was there.
+    pub last: &'a str,
+}
+
+/// The messages saved together by one append.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn<'a> {
+    /// The conversation that grows.
+    pub conversation: ConversationId,
+    /// Set when the turn creates the conversation.
+    pub opening: Option<Opening<'a>>,
+    /// What to do when the first entry's parent is not the head.
+    pub stale: Stale,
+    /// The messages.
+    pub entries: &'a [Entry<'a>],
+    /// What a list shows.
+    pub tip: Tip<'a>,
+    /// When.
+    pub active: Time,
+    /// Blobs that land in the same sync.
+    pub blobs: &'a [Put<'a>],
+}
+
+/// What became of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The sequence of the last message; 0 when the turn had none.
+    pub seq: u32,
+    /// True when a parent already had a child, so that a branch began.
+    pub forked: bool,
+    /// True when the messages were already there and nothing was written.
+    pub replayed: bool,
+}
+
+/// A change of what is known about a conversation.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'a> {
+    /// Replaces the header.
+    Header {
+        /// What to filter by.
+        facets: &'a Facets,
+        /// The header's bytes.
+        header: &'a str,
+    },
+    /// Moves the head; none means that the next message is a root.
+    Head(Option<MessageId>),
+    /// Replaces a message's label and pin.
+    Note(MessageId, Note<'a>),
+    /// Adds a branch, or replaces the one with the same id.
+    Branch(&'a Branch),
+    /// Takes a branch's name away; its messages stay.
+    Unbranch(MessageId),
+}
+
+/// What becomes of a removed message's children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Children {
+    /// A message with children is refused.
+    Refuse,
+    /// The whole subtree goes.
+    Remove,
+}
+
+/// What to remove.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// A conversation with everything in it.
+    Conversation(ConversationId),
+    /// Messages of one conversation.
+    Messages {
+        /// Whose messages.
+        conversation: ConversationId,
+        /// Which.
+        ids: &'a [MessageId],
+        /// And their children.
+        children: Children,
+    },
+}
+
+/// What became of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It is gone.
+    Removed {
+        /// How many messages went.
+        messages: u64,
+        /// How many bytes they took.
+        bytes: u64,
+    },
+    /// There was no such conversation.
+    NotFound,
+    /// This message has children; nothing of the target was removed.
+    HasChildren(MessageId),
+}
+
+/// What a blob is for; spaces do not see each other's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Space {
+    /// What a program remembers between runs: the active conversation, notices that were seen.
+    State,
+    /// Known projects.
+    Project,
+}
+
+impl Space {
+    /// Every space.
+    pub const ALL: [Self; 2] = [Self::State, Self::Project];
+
+    /// The number a store writes for it; never reused.
+    pub const fn number(self) -> i64 {
+        match self {
+            Self::State => 1,
+            Self::Project => 2,
+        }
+    }
+}
+
+/// A named blob to store or erase.
+#[derive(Clone, Copy, Debug)]
+pub struct Put<'a> {
+    /// What it is for.
+    pub space: Space,
+    /// The conversation it goes with.
+    pub owner: Option<ConversationId>,
+    /// Its name.
+    pub name: &'a [u8],
+    /// Its bytes; none erases it.
+    pub bytes: Option<&'a [u8]>,
+}
+
+/// How safe a blob must be on return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Safety {
+    /// It survives a power cut.
+    Synced,
+    /// It survives the process; a power cut may lose the newest.
+    Unsynced,
+}
+
+/// Background work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Task {
+    /// Bring the search index up to date.
+    Index,
+    /// Fold the log into the main file.
+    Checkpoint,
+    /// Give freed space back and erase what deletion left behind.
+    Repack,
+}
+
+/// How far background work got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How many items were done in this call.
+    pub done: u64,
+    /// How many are left; none when it is finished.
+    pub left: u64,
+}
+
+impl Turn<'_> {
+    /// Checks what needs no look at the store.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.entries.is_empty() && self.opening.is_none() {
+            return Err(Error::invalid("append a turn without messages"));
+        }
+        for (place, entry) in self.entries.iter().enumerate() {
+            if self.entries[..place].iter().any(|other| other.id == entry.id) {
+                return Err(Error::conflict(format!("message id `{}` stands twice in one turn", entry.id)));
+            }
+        }
+        Ok(())
+    }
+}
