@@ -1,10 +1,40 @@
-//! Keeps AI conversations.
+//! Keeps AI conversations: every append is on disk when it returns, and nothing that was said is lost.
+//!
+//! ```
+//! use rejoin::{Archive, Conversation, Message};
+//!
+//! # let directory = tempfile::tempdir().unwrap();
+//! # std::env::set_current_dir(&directory).unwrap();
+//! let archive = Archive::open("sqlite:history.db")?;
+//! let mut trip = archive.start(Conversation::titled("Lisbon"))?;
+//! let receipt = trip.append(Message::user("Where to eat?"))?; // on disk when this returns
+//! let mut cheap = trip.fork(receipt.head, "Lisbon, on a budget")?;
+//! cheap.append(Message::assistant("Try a tasca in Alfama."))?;
+//!
+//! assert_eq!(cheap.path()?.len(), 2);
+//! # Ok::<(), rejoin::Error>(())
+//! ```
+//!
+//! [`Archive`] is what programs hold. [`store`] is the small contract for those who write a store of their own.
 
+mod archive;
 mod clock;
 mod error;
 mod model;
+mod ops;
 pub mod store;
 
+pub use archive::{
+    Archive, Deleted, DeletedMessages, Event, EventKind, Events, Handle, Limits, List, Listed, Named,
+    Project, Search, SearchHit, Searched, Stats, StoreUrl, Tally,
+};
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
-pub use model::*;
+pub use model::{
+    Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold, Json, Media, MediaKind, Message,
+    MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy, PrivacyNotes, Receipt, Role,
+    SHORT_LENGTH, Settings, ShortId, Snapshot, Status, StoredConversation, StoredMessage, Summary, Synopsis,
+    Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION, WordQuery, each_word, preview, slug,
+    words,
+};
+pub use ops::Verdict;

@@ -461,7 +461,7 @@ impl Store for MemoryStore {
     }
 
     fn maintain(&self, _task: Task, _budget: Duration) -> Result<Progress> {
-        Ok(Progress { done: 0, left: 0 })
+        Ok(Progress::default())
     }
 }
 

@@ -5,21 +5,25 @@
 //!
 //! Policy lives above: titles, previews, retention, ids and digests come in as arguments.
 
+mod durable;
 mod memory;
 mod query;
+mod sqlite;
 mod tip;
 mod turn;
 
 use std::time::Duration;
 
+pub use durable::replace;
 pub use memory::MemoryStore;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
 };
+pub use sqlite::SqliteStore;
 pub use turn::{
-    Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Note, Opening, Outcome, Progress, Put,
-    Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
+    Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Note, Opening, Outcome, Progress,
+    Put, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
 
 use crate::error::Result;

@@ -270,15 +270,28 @@ pub enum Task {
     Checkpoint,
     /// Give freed space back and erase what deletion left behind.
     Repack,
+    /// Look for damage.
+    Check,
 }
 
 /// How far background work got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// How many items were done in this call.
     pub done: u64,
     /// How many are left; none when it is finished.
     pub left: u64,
+    /// What a check found.
+    pub faults: Vec<Fault>,
+}
+
+/// Damage that a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, when it is known.
+    pub conversation: Option<ConversationId>,
+    /// What is wrong.
+    pub what: String,
 }
 
 impl Turn<'_> {

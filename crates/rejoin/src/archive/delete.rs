@@ -1,0 +1,69 @@
+//! Deleting: messages together or not at all, conversations one by one with an outcome each.
+
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, MessageId};
+use crate::store::{Children, Outcome, Target};
+
+/// What became of conversations that were to be deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deleted {
+    /// Those that are gone, with the bytes their messages took.
+    pub gone: Vec<(ConversationId, u64)>,
+    /// Those that are not, and why.
+    pub failed: Vec<(ConversationId, String)>,
+}
+
+impl Deleted {
+    /// The bytes that all messages took.
+    pub fn bytes(&self) -> u64 {
+        self.gone.iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+/// How much went when messages were deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeletedMessages {
+    /// How many messages.
+    pub messages: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+impl Archive {
+    /// Deletes messages of one conversation, all or none. A message that is not there counts as deleted.
+    ///
+    /// With [`Children::Refuse`] a message that has children is an error, and nothing is deleted.
+    pub fn delete_messages(
+        &self,
+        id: ConversationId,
+        messages: &[MessageId],
+        children: Children,
+        reason: &str,
+    ) -> Result<DeletedMessages> {
+        let target = Target::Messages { conversation: id, ids: messages, children };
+        match self.store().remove(&[target], reason)?.pop() {
+            Some(Outcome::Removed { messages, bytes }) => Ok(DeletedMessages { messages, bytes }),
+            Some(Outcome::HasChildren(message)) => {
+                Err(Error::conflict(format!("cannot delete message `{message}`: it has children")))
+            }
+            Some(Outcome::NotFound) | None => {
+                Err(Error::not_found(format!("there is no conversation `{id}`")))
+            }
+        }
+    }
+
+    /// Deletes conversations with everything in them. One that cannot be deleted does not stop the others.
+    pub fn delete_conversations(&self, ids: &[ConversationId], reason: &str) -> Deleted {
+        let mut deleted = Deleted::default();
+        for id in ids {
+            let outcome = self.store().remove(&[Target::Conversation(*id)], reason);
+            match outcome.map(|mut outcomes| outcomes.pop()) {
+                Ok(Some(Outcome::Removed { bytes, .. })) => deleted.gone.push((*id, bytes)),
+                Ok(_) => deleted.failed.push((*id, format!("there is no conversation `{id}`"))),
+                Err(error) => deleted.failed.push((*id, format!("{error:?}"))),
+            }
+        }
+        deleted
+    }
+}

@@ -1,0 +1,240 @@
+//! A conversation held open: knows its own head, and appends after it.
+
+use std::fmt;
+
+use crate::archive::{ATTEMPTS, Archive, limits};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    ConversationId, Digest, Head, Message, MessageId, Receipt, Role, StoredConversation, StoredMessage,
+    preview,
+};
+use crate::store::{Anchor, Change, Entry, Note, Stale, Tip, Turn};
+
+/// A conversation held open.
+///
+/// The handle keeps its own head. When another writer has appended after that head meanwhile, the next append becomes
+/// a branch and its receipt says so; nothing is lost and nothing is interleaved.
+#[derive(Clone)]
+pub struct Handle {
+    archive: Archive,
+    id: ConversationId,
+    head: Option<Head>,
+    /// The branch whose head moves along, when this handle was made by a fork.
+    branch: Option<MessageId>,
+    /// The conversation's size when it was last looked at, and what this handle has added since.
+    bytes: u64,
+}
+
+impl Handle {
+    pub(super) const fn new(archive: Archive, id: ConversationId, head: Option<Head>, bytes: u64) -> Self {
+        Self { archive, id, head, branch: None, bytes }
+    }
+
+    /// The conversation's id.
+    pub const fn id(&self) -> ConversationId {
+        self.id
+    }
+
+    /// The message the next one will follow.
+    pub fn head(&self) -> Option<MessageId> {
+        self.head.map(|head| head.id)
+    }
+
+    /// What is known about the conversation.
+    pub fn conversation(&self) -> Result<StoredConversation> {
+        self.archive.conversation(self.id)
+    }
+
+    /// Appends one message. It is on disk when this returns.
+    pub fn append(&mut self, message: Message) -> Result<Receipt> {
+        self.append_turn(vec![message])
+    }
+
+    /// Appends the messages of one turn, each after the one before. They are on disk when this returns, or none is.
+    pub fn append_turn(&mut self, messages: Vec<Message>) -> Result<Receipt> {
+        self.append_stale(messages, Stale::Branch)
+    }
+
+    /// Appends like [`Handle::append_turn`], but answers a conflict when the head is no longer the conversation's.
+    pub fn append_linear(&mut self, messages: Vec<Message>) -> Result<Receipt> {
+        self.append_stale(messages, Stale::Refuse)
+    }
+
+    fn append_stale(&mut self, messages: Vec<Message>, stale: Stale) -> Result<Receipt> {
+        let messages: Vec<(Option<usize>, Message)> = messages
+            .into_iter()
+            .enumerate()
+            .map(|(place, message)| (place.checked_sub(1), message))
+            .collect();
+        let receipt = self.write(messages, stale)?;
+        if let Some(branch) = self.branch {
+            self.advance(branch, receipt.head)?;
+        }
+        Ok(receipt)
+    }
+
+    /// Appends messages of which each follows the head, or an earlier one of this call, by position.
+    ///
+    /// All are stored or none; their ids come back in the order given.
+    pub fn append_tree(&mut self, messages: Vec<(Option<usize>, Message)>) -> Result<Receipt> {
+        self.write(messages, Stale::Branch)
+    }
+
+    /// Starts the next message at the root: a new tree in the same conversation.
+    pub fn restart(&mut self) {
+        self.head = None;
+    }
+
+    /// Starts a named branch at one of the conversation's messages and returns a handle on it.
+    pub fn fork(&self, at: MessageId, title: &str) -> Result<Self> {
+        let branch = self.archive.fork(self.id, at, title)?;
+        let mut forked = self.archive.resume_at(self.id, at)?;
+        forked.branch = Some(branch.id);
+        Ok(forked)
+    }
+
+    /// Moves the head, of the handle and of the conversation, to one of its messages.
+    pub fn rewind(&mut self, to: MessageId) -> Result<()> {
+        let head = self.archive.head_at(self.id, to)?;
+        self.archive.rewind(self.id, to)?;
+        self.head = Some(head);
+        Ok(())
+    }
+
+    /// The messages from the root to this handle's head.
+    pub fn path(&self) -> Result<Vec<StoredMessage>> {
+        match self.head {
+            Some(head) => self.archive.path(self.id, Some(head.id)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn write(&mut self, messages: Vec<(Option<usize>, Message)>, stale: Stale) -> Result<Receipt> {
+        if messages.is_empty() {
+            return Err(Error::invalid("append a turn without messages"));
+        }
+        let drafts = self.draft(messages)?;
+        for _ in 0..ATTEMPTS {
+            match self.write_once(&drafts, stale) {
+                // An id that is taken is replaced; a stale head is the caller's to solve.
+                Err(error) if error.kind() == ErrorKind::Conflict && self.still_holds(stale)? => {}
+                Err(error) => return Err(error),
+                Ok(receipt) => {
+                    self.head = Some(Head { id: receipt.head, digest: receipt.digest });
+                    self.bytes += drafts.iter().map(|draft| draft.body.len() as u64).sum::<u64>();
+                    return Ok(receipt);
+                }
+            }
+        }
+        Err(Error::conflict("no free message id was found"))
+    }
+
+    fn draft(&self, messages: Vec<(Option<usize>, Message)>) -> Result<Vec<Draft>> {
+        let now = self.archive.now();
+        let mut drafts: Vec<Draft> = Vec::with_capacity(messages.len());
+        for (place, (parent, mut message)) in messages.into_iter().enumerate() {
+            if parent.is_some_and(|parent| parent >= place) {
+                return Err(Error::invalid("a message can only follow an earlier one"));
+            }
+            limits::check_blocks(message.blocks.len())?;
+            message.label.as_deref().map_or(Ok(()), limits::check_title)?;
+            // Messages of one turn are told apart by a microsecond each, so that time order is their order.
+            let place = i64::try_from(place).unwrap_or(i64::MAX);
+            message.created_at.get_or_insert(now.plus_micros(place));
+            let body = message.to_body();
+            let before = match parent {
+                Some(parent) => Some(drafts[parent].digest),
+                None => self.head.map(|head| head.digest),
+            };
+            let digest = Digest::chain(before, body.as_bytes());
+            drafts.push(Draft {
+                parent,
+                role: message.role,
+                preview: preview(&message.text()),
+                label: message.label,
+                body,
+                digest,
+            });
+        }
+        let bytes: u64 = drafts.iter().map(|draft| draft.body.len() as u64).sum();
+        self.archive.limits.check_turn(bytes)?;
+        self.archive.limits.check_conversation(self.bytes + bytes)?;
+        Ok(drafts)
+    }
+
+    fn write_once(&self, drafts: &[Draft], stale: Stale) -> Result<Receipt> {
+        let ids: Vec<MessageId> = drafts.iter().map(|_| self.archive.fresh_id()).collect();
+        let entries: Vec<Entry<'_>> = drafts
+            .iter()
+            .zip(&ids)
+            .map(|(draft, id)| Entry {
+                id: *id,
+                parent: match draft.parent {
+                    Some(parent) => Some(Anchor { id: ids[parent], link: drafts[parent].digest }),
+                    None => self.head.map(|head| Anchor { id: head.id, link: head.digest }),
+                },
+                link: draft.digest,
+                note: Note { label: draft.label.as_deref(), is_pinned: false },
+                body: &draft.body,
+            })
+            .collect();
+        let last = drafts.iter().rev().find(|draft| draft.role == Role::Assistant);
+        let turn = Turn {
+            conversation: self.id,
+            opening: None,
+            stale,
+            entries: &entries,
+            tip: Tip {
+                first: drafts.first().map_or("", |draft| &draft.preview),
+                last: last.map_or("", |draft| &draft.preview),
+            },
+            active: self.archive.now(),
+            blobs: &[],
+        };
+        let appended = self.archive.store.append(&turn)?;
+        let last = entries.last().expect("a turn without messages was refused");
+        Ok(Receipt {
+            conversation: self.id,
+            messages: ids.clone(),
+            head: last.id,
+            seq: appended.seq,
+            digest: last.link,
+            forked: appended.forked,
+            replayed: appended.replayed,
+        })
+    }
+
+    /// True when the turn could still be written, so that a conflict can only have been about an id.
+    fn still_holds(&self, stale: Stale) -> Result<bool> {
+        let stored = self.archive.conversation(self.id)?;
+        let parent_holds = match self.head {
+            Some(head) => self.archive.head_at(self.id, head.id)? == head,
+            None => true,
+        };
+        Ok(parent_holds && (stale == Stale::Branch || stored.head == self.head))
+    }
+
+    fn advance(&self, branch: MessageId, head: MessageId) -> Result<()> {
+        self.archive.amending(self.id, |store, stored| {
+            let Some(own) = stored.branches.iter().find(|own| own.id == branch) else { return Ok(()) };
+            let moved = crate::model::Branch { head, ..own.clone() };
+            store.amend(self.id, stored.version, &Change::Branch(&moved)).map(drop)
+        })
+    }
+}
+
+/// A message that is ready to be stored but for its id.
+struct Draft {
+    parent: Option<usize>,
+    role: Role,
+    preview: String,
+    label: Option<String>,
+    body: String,
+    digest: Digest,
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("id", &self.id).field("head", &self.head).finish_non_exhaustive()
+    }
+}

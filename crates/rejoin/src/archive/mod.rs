@@ -1,0 +1,325 @@
+//! The handle that programs hold: conversations, with ids, digests, previews and limits looked after.
+//!
+//! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
+//! keeps the bytes.
+
+mod delete;
+mod events;
+mod handle;
+mod limits;
+mod name;
+mod project;
+mod query;
+mod state;
+mod url;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use delete::{Deleted, DeletedMessages};
+pub use events::{Event, EventKind, Events};
+pub use handle::Handle;
+pub use limits::Limits;
+pub use name::Named;
+pub use project::Project;
+pub use query::{List, Listed, Search, SearchHit, Searched, Stats, Tally};
+pub use url::StoreUrl;
+
+use crate::clock::{Nature, SystemNature};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    Branch, Conversation, ConversationId, Head, Message, MessageId, StoredConversation, StoredMessage, Time,
+    slug,
+};
+use crate::ops::{Verdict, verify};
+use crate::store::{
+    Change, Facets, Fault, ListQuery, Note, Opening, Order, Row, Seen, Selection, Stale, Store, Task, Tip,
+    Turn,
+};
+
+/// How often an id that is taken is replaced by another before it is an error.
+const ATTEMPTS: usize = 10;
+
+/// Conversations in one store.
+#[derive(Clone)]
+pub struct Archive {
+    store: Arc<dyn Store>,
+    nature: Arc<dyn Nature>,
+    limits: Limits,
+}
+
+impl Archive {
+    /// Opens the store that a URL names, such as `sqlite:history.db` or `memory:`.
+    ///
+    /// Relative paths are relative to the working directory.
+    pub fn open(url: &str) -> Result<Self> {
+        Ok(Self::with_store(StoreUrl::parse(url)?.open()?))
+    }
+
+    /// An archive over a store that the caller made.
+    pub fn with_store(store: Arc<dyn Store>) -> Self {
+        Self { store, nature: Arc::new(SystemNature), limits: Limits::default() }
+    }
+
+    /// Sets how large things may become.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets where times and random bytes come from.
+    #[must_use]
+    pub fn with_nature(mut self, nature: Arc<dyn Nature>) -> Self {
+        self.nature = nature;
+        self
+    }
+
+    /// The store underneath.
+    pub fn store(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    /// The time now, as the archive sees it.
+    pub fn now(&self) -> Time {
+        self.nature.now()
+    }
+
+    /// Starts a conversation. It is on disk when this returns.
+    pub fn start(&self, conversation: Conversation) -> Result<Handle> {
+        let now = self.now();
+        for _ in 0..ATTEMPTS {
+            let mut random = [0; 10];
+            self.nature.fill(&mut random);
+            let id = ConversationId::new(now, random);
+            match self.create(id, &conversation, now) {
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                other => return other.map(|()| Handle::new(self.clone(), id, None, 0)),
+            }
+        }
+        Err(Error::conflict("no free conversation id was found"))
+    }
+
+    fn create(&self, id: ConversationId, conversation: &Conversation, now: Time) -> Result<()> {
+        let (facets, header) = encode(conversation);
+        let turn = Turn {
+            conversation: id,
+            opening: Some(Opening { facets: &facets, header: &header, created: now }),
+            stale: Stale::Branch,
+            entries: &[],
+            tip: Tip::default(),
+            active: now,
+            blobs: &[],
+        };
+        self.store.append(&turn).map(drop).map_err(|error| error.during("start a conversation"))
+    }
+
+    /// Takes up a conversation at its head.
+    pub fn resume(&self, id: ConversationId) -> Result<Handle> {
+        let stored = self.conversation(id)?;
+        Ok(Handle::new(self.clone(), id, stored.head, stored.bytes))
+    }
+
+    /// Takes up a conversation at one of its messages; what is appended there becomes a branch if the message has a child.
+    pub fn resume_at(&self, id: ConversationId, message: MessageId) -> Result<Handle> {
+        let head = self.head_at(id, message)?;
+        Ok(Handle::new(self.clone(), id, Some(head), self.conversation(id)?.bytes))
+    }
+
+    fn head_at(&self, id: ConversationId, message: MessageId) -> Result<Head> {
+        let mut head = None;
+        self.store.read(id, Selection::Ids(&[message]), &mut |seen| {
+            head = Some(Head { id: seen.id, digest: seen.link });
+            Ok(())
+        })?;
+        Ok(head.expect("a missing message is an error"))
+    }
+
+    /// What is known about a conversation.
+    pub fn conversation(&self, id: ConversationId) -> Result<StoredConversation> {
+        let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
+        let row = self.store.list(&query)?.items.pop();
+        decode(row.ok_or_else(|| Error::not_found(format!("there is no conversation `{id}`")))?)
+    }
+
+    /// The messages from the root to `target`, or to the conversation's head; never the target's children.
+    pub fn path(&self, id: ConversationId, target: Option<MessageId>) -> Result<Vec<StoredMessage>> {
+        self.collect(id, Selection::Path(target))
+    }
+
+    /// These messages, in the order asked for. A missing one is an error.
+    pub fn messages(&self, id: ConversationId, ids: &[MessageId]) -> Result<Vec<StoredMessage>> {
+        self.collect(id, Selection::Ids(ids))
+    }
+
+    /// All messages of a conversation, on every branch, in order of arrival or newest first.
+    pub fn all_messages(
+        &self,
+        id: ConversationId,
+        order: Order,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Vec<StoredMessage>> {
+        self.collect(id, Selection::All { order, offset, limit })
+    }
+
+    fn collect(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
+        let mut messages = Vec::new();
+        self.store.read(id, what, &mut |seen| {
+            messages.push(decode_message(&seen)?);
+            Ok(())
+        })?;
+        Ok(messages)
+    }
+
+    /// Changes a conversation's header; `change` may be called again when another writer was faster.
+    pub fn update(
+        &self,
+        id: ConversationId,
+        change: impl Fn(&mut Conversation),
+    ) -> Result<StoredConversation> {
+        self.amending(id, |store, stored| {
+            let mut header = stored.conversation.clone();
+            change(&mut header);
+            let (facets, bytes) = encode(&header);
+            store.amend(id, stored.version, &Change::Header { facets: &facets, header: &bytes }).map(drop)
+        })?;
+        self.conversation(id)
+    }
+
+    /// Gives a conversation a title.
+    pub fn rename(&self, id: ConversationId, title: &str) -> Result<StoredConversation> {
+        limits::check_title(title)?;
+        self.update(id, |conversation| conversation.title = Some(title.to_owned()))
+    }
+
+    /// Labels a message, or takes its label away.
+    pub fn label(&self, id: ConversationId, message: MessageId, label: Option<&str>) -> Result<()> {
+        label.map_or(Ok(()), limits::check_title)?;
+        self.amending(id, |store, stored| {
+            let is_pinned = self.messages(id, &[message])?.first().is_some_and(|message| message.is_pinned);
+            store.amend(id, stored.version, &Change::Note(message, Note { label, is_pinned })).map(drop)
+        })
+    }
+
+    /// Moves a conversation's head to one of its messages; nothing is removed.
+    pub fn rewind(&self, id: ConversationId, to: MessageId) -> Result<()> {
+        self.amending(id, |store, stored| store.amend(id, stored.version, &Change::Head(Some(to))).map(drop))
+    }
+
+    /// Starts a named branch at a message. Nothing is copied.
+    pub fn fork(&self, id: ConversationId, at: MessageId, title: &str) -> Result<Branch> {
+        limits::check_title(title)?;
+        let mut made = None;
+        self.amending(id, |store, stored| {
+            let branch = Branch { id: self.fresh_id(), title: title.to_owned(), head: at };
+            if stored.branches.iter().any(|old| old.id == branch.id) {
+                return Err(Error::conflict("the branch id is taken"));
+            }
+            store.amend(id, stored.version, &Change::Branch(&branch))?;
+            made = Some(branch);
+            Ok(())
+        })?;
+        Ok(made.expect("amending succeeded, so the branch was made"))
+    }
+
+    /// Reads, changes and tries again a bounded number of times when another writer was faster.
+    fn amending(
+        &self,
+        id: ConversationId,
+        mut change: impl FnMut(&dyn Store, &StoredConversation) -> Result<()>,
+    ) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            match change(self.store.as_ref(), &self.conversation(id)?) {
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                other => return other,
+            }
+        }
+        Err(Error::conflict(format!("conversation `{id}` keeps changing; try again")))
+    }
+
+    fn fresh_id(&self) -> MessageId {
+        let mut random = [0; 8];
+        self.nature.fill(&mut random);
+        MessageId::new(random)
+    }
+
+    /// Does background work for about `budget`; returns how much is left.
+    pub fn maintain(&self, task: Task, budget: Duration) -> Result<u64> {
+        Ok(self.store.maintain(task, budget)?.left)
+    }
+
+    /// Looks for damage in the store's own structure.
+    pub fn check(&self) -> Result<Vec<Fault>> {
+        Ok(self.store.maintain(Task::Check, Duration::MAX)?.faults)
+    }
+
+    /// Checks the messages of a conversation against their digests, and its counts against its messages.
+    pub fn verify(&self, id: ConversationId) -> Result<Verdict> {
+        let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
+        let row = self.store.list(&query)?.items.pop();
+        let row = row.ok_or_else(|| Error::not_found(format!("there is no conversation `{id}`")))?;
+        verify(self.store.as_ref(), &row)
+    }
+
+    /// Copies the store that a URL names to a new file while it is in use, and checks the copy.
+    ///
+    /// `report` is told how much is done, and how much there is.
+    pub fn backup(url: &str, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        StoreUrl::parse(url)?.backup(to, report)
+    }
+}
+
+impl fmt::Debug for Archive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Archive").field("capabilities", &self.store.capabilities()).finish_non_exhaustive()
+    }
+}
+
+fn encode(conversation: &Conversation) -> (Facets, String) {
+    let facets = Facets {
+        project: conversation.project.clone().unwrap_or_default(),
+        kind: conversation.kind.clone(),
+        slug: conversation.title.as_deref().map(slug).unwrap_or_default(),
+        status: conversation.status,
+        hold: conversation.hold,
+        expires: conversation.expires_at,
+    };
+    (facets, serde_json::to_string(conversation).expect("a header is plain data"))
+}
+
+fn decode(row: Row) -> Result<StoredConversation> {
+    let conversation = serde_json::from_str(&row.header).map_err(|cause| {
+        Error::corrupt(format!("read the header of conversation `{}`", row.id)).because(cause)
+    })?;
+    Ok(StoredConversation {
+        id: row.id,
+        version: row.version,
+        conversation,
+        head: row.head,
+        branches: row.branches,
+        created_at: row.created,
+        last_active_at: row.active,
+        messages: row.messages,
+        bytes: row.bytes,
+        first: row.first,
+        last: row.last,
+    })
+}
+
+fn decode_message(seen: &Seen<'_>) -> Result<StoredMessage> {
+    let mut message =
+        Message::from_body(seen.body).map_err(|error| error.during(format!("read message `{}`", seen.id)))?;
+    message.label = seen.note.label.map(str::to_owned);
+    Ok(StoredMessage {
+        id: seen.id,
+        parent: seen.parent,
+        seq: seen.seq,
+        turn: seen.turn,
+        digest: seen.link,
+        is_pinned: seen.note.is_pinned,
+        message,
+    })
+}

@@ -1,0 +1,144 @@
+//! What a person typed, told apart: a conversation or a message.
+
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, MessageId};
+use crate::store::Found;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A conversation.
+    Conversation(ConversationId),
+    /// A message of a conversation.
+    Message(ConversationId, MessageId),
+}
+
+impl Named {
+    /// The conversation, whichever was named.
+    pub const fn conversation(self) -> ConversationId {
+        match self {
+            Self::Conversation(id) | Self::Message(id, _) => id,
+        }
+    }
+
+    /// The message, if one was named.
+    pub const fn message(self) -> Option<MessageId> {
+        match self {
+            Self::Conversation(_) => None,
+            Self::Message(_, message) => Some(message),
+        }
+    }
+}
+
+/// How many candidates an error lists.
+const SHOWN: usize = 5;
+
+impl Archive {
+    /// Finds what a name stands for: an id, a short id, a unique beginning of one, a slug, `conversation/message`, or
+    /// a message id alone.
+    ///
+    /// Nothing found is [`ErrorKind::NotFound`](crate::ErrorKind::NotFound), several are
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) with the candidates in the message.
+    pub fn resolve(&self, text: &str) -> Result<Named> {
+        let text = text.trim();
+        if let Some((conversation, message)) = text.split_once('/') {
+            let conversation = self.resolve_conversation(conversation)?;
+            return self.resolve_message_in(conversation, message);
+        }
+        let found = self.candidates(text)?;
+        // A whole id, short id or slug wins over the beginnings of longer ones.
+        let exact: Vec<&Found> = found.iter().filter(|found| is_exact(found, text)).collect();
+        let of = |found: &Found| match found.message {
+            Some(message) => Named::Message(found.conversation, message),
+            None => Named::Conversation(found.conversation),
+        };
+        match (exact.as_slice(), found.as_slice()) {
+            ([one], _) => Ok(of(one)),
+            ([], [one]) => Ok(of(one)),
+            ([], []) => Err(Error::not_found(format!("nothing is called `{}`", shown(text)))),
+            ([], several) => Err(ambiguous(text, several.iter())),
+            (several, _) => Err(ambiguous(text, several.iter().copied())),
+        }
+    }
+
+    /// Finds a conversation by name; a message's name is not one.
+    pub fn resolve_conversation(&self, text: &str) -> Result<ConversationId> {
+        match self.resolve(text)? {
+            Named::Conversation(id) => Ok(id),
+            Named::Message(_, message) => {
+                Err(Error::invalid(format!("`{message}` is a message; a conversation is needed here")))
+            }
+        }
+    }
+
+    /// Finds a message by name: its id or a unique beginning, alone or after `conversation/`.
+    pub fn resolve_message(&self, text: &str) -> Result<(ConversationId, MessageId)> {
+        match self.resolve(text)? {
+            Named::Message(conversation, message) => Ok((conversation, message)),
+            Named::Conversation(id) => {
+                Err(Error::invalid(format!("`{}` is a conversation; a message is needed here", id.short())))
+            }
+        }
+    }
+
+    fn resolve_message_in(&self, conversation: ConversationId, text: &str) -> Result<Named> {
+        let id: MessageId = text.parse()?;
+        let found = self.candidates(text)?;
+        let own: Vec<MessageId> = found
+            .iter()
+            .filter(|found| found.conversation == conversation)
+            .filter_map(|found| found.message)
+            .collect();
+        match own.as_slice() {
+            [one] => Ok(Named::Message(conversation, *one)),
+            several if several.contains(&id) => Ok(Named::Message(conversation, id)),
+            [] => Err(Error::not_found(format!(
+                "conversation `{}` has no message `{id}`",
+                conversation.short()
+            ))),
+            _ => Err(Error::invalid(format!("several messages begin with `{id}`; type more of it"))),
+        }
+    }
+
+    fn candidates(&self, text: &str) -> Result<Vec<Found>> {
+        if text.is_empty() {
+            return Err(Error::invalid("an id must not be empty"));
+        }
+        if text.len() > 200 || text.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
+            return Err(Error::invalid(format!("`{}` cannot be the name of anything", shown(text))));
+        }
+        if let Ok(id) = text.parse::<ConversationId>() {
+            let found = self.conversation(id).map(|stored| Found { conversation: stored.id, message: None });
+            return found.map(|found| vec![found]);
+        }
+        self.store().find(text, 1_000)
+    }
+}
+
+fn is_exact(found: &Found, text: &str) -> bool {
+    match found.message {
+        Some(message) => message.as_str() == text,
+        None => {
+            found.conversation.short().as_str() == text
+                || !text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        }
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(60).collect()
+}
+
+fn ambiguous<'f>(text: &str, found: impl Iterator<Item = &'f Found> + Clone) -> Error {
+    let count = found.clone().count();
+    let names: Vec<String> = found
+        .take(SHOWN)
+        .map(|found| match found.message {
+            Some(message) => format!("{}/{message}", found.conversation.short()),
+            None => found.conversation.short().to_string(),
+        })
+        .collect();
+    let more = if count > SHOWN { ", ..." } else { "" };
+    Error::invalid(format!("`{}` could be any of {count}: {}{more}", shown(text), names.join(", ")))
+}

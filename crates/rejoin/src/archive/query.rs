@@ -1,0 +1,320 @@
+//! Listing, searching and counting.
+
+use std::collections::BTreeMap;
+
+use crate::archive::{Archive, decode};
+use crate::error::Result;
+use crate::model::{
+    ConversationId, Message, MessageId, Role, Status, StoredConversation, Time, WordQuery, each_word,
+};
+use crate::store::{Cursor, ListQuery, Order, SearchOrder, SearchQuery, Selection};
+
+/// How many characters of a message a search shows around its first match.
+const SNIPPET: usize = 160;
+
+/// Which conversations to list.
+#[derive(Clone, Debug, Default)]
+pub struct List {
+    /// Only this project.
+    pub project: Option<String>,
+    /// Only this status.
+    pub status: Option<Status>,
+    /// Only this kind.
+    pub kind: Option<String>,
+    /// Also those past their own expiry.
+    pub includes_expired: bool,
+    /// Continue where a page ended.
+    pub cursor: Option<String>,
+    /// How many at most; 0 means 20.
+    pub limit: usize,
+}
+
+/// A page of conversations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// The conversations, newest activity first.
+    pub items: Vec<StoredConversation>,
+    /// Where the next page begins; none on the last.
+    pub next_cursor: Option<String>,
+    /// How many there are on all pages.
+    pub total: u64,
+}
+
+/// What to search for.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// The words; the last may be the beginning of one.
+    pub text: String,
+    /// Only this conversation.
+    pub conversation: Option<ConversationId>,
+    /// Only this project.
+    pub project: Option<String>,
+    /// Only this role.
+    pub role: Option<Role>,
+    /// Only messages of this time or later.
+    pub since: Option<Time>,
+    /// Newest or best first.
+    pub order: SearchOrder,
+    /// Continue where a page ended.
+    pub cursor: Option<String>,
+    /// How many at most; 0 means 20.
+    pub limit: usize,
+}
+
+/// A page of messages that were found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Searched {
+    /// The messages.
+    pub items: Vec<SearchHit>,
+    /// Where the next page begins; none on the last.
+    pub next_cursor: Option<String>,
+}
+
+/// A message that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchHit {
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// Its id.
+    pub message: MessageId,
+    /// Who said it.
+    pub role: Role,
+    /// When.
+    pub created_at: Time,
+    /// The text around the first match, on one line.
+    pub snippet: String,
+    /// Where the matching words stand in the snippet, in bytes.
+    pub matches: Vec<(usize, usize)>,
+}
+
+/// What a store holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Everything.
+    pub all: Tally,
+    /// By project key; the empty key is no project.
+    pub by_project: BTreeMap<String, Tally>,
+    /// By provider and model.
+    pub by_model: BTreeMap<String, Tally>,
+    /// By day of the messages, `YYYY-MM-DD` in UTC.
+    pub by_day: BTreeMap<String, Tally>,
+}
+
+/// Some sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Conversations; on a day, those with a message that day.
+    pub conversations: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Bytes of messages.
+    pub bytes: u64,
+    /// Tokens read by models.
+    pub input_tokens: u64,
+    /// Tokens written by models.
+    pub output_tokens: u64,
+}
+
+impl Archive {
+    /// Lists conversations, newest activity first.
+    pub fn list(&self, list: &List) -> Result<Listed> {
+        let query = ListQuery {
+            project: list.project.as_deref(),
+            status: list.status,
+            kind: list.kind.as_deref(),
+            only: None,
+            unexpired_at: (!list.includes_expired).then(|| self.now()),
+            after: list.cursor.as_deref().map(Cursor::from_text).transpose()?,
+            limit: or_twenty(list.limit),
+            counts_total: true,
+        };
+        let page = self.store().list(&query)?;
+        Ok(Listed {
+            items: page.items.into_iter().map(decode).collect::<Result<_>>()?,
+            next_cursor: page.next.as_ref().map(Cursor::to_text),
+            total: page.total.unwrap_or_default(),
+        })
+    }
+
+    /// Calls `visit` with every conversation that `list` admits, newest activity first, page by page.
+    pub fn each_conversation(
+        &self,
+        list: &List,
+        visit: &mut dyn FnMut(StoredConversation) -> Result<()>,
+    ) -> Result<()> {
+        let mut list = List { limit: 500, ..list.clone() };
+        loop {
+            let page = self.list(&list)?;
+            page.items.into_iter().try_for_each(&mut *visit)?;
+            match page.next_cursor {
+                Some(cursor) => list.cursor = Some(cursor),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Searches messages. Everything that was acknowledged before the call is found, also from another process.
+    pub fn search(&self, search: &Search) -> Result<Searched> {
+        let words = WordQuery::parse(&search.text);
+        let limit = or_twenty(search.limit);
+        let mut after = search.cursor.as_deref().map(Cursor::from_text).transpose()?;
+        let mut items = Vec::new();
+        // The store does not know roles, so pages are read until enough of the wanted role were found.
+        loop {
+            let query = SearchQuery {
+                words: &words,
+                conversation: search.conversation,
+                project: search.project.as_deref(),
+                since: search.since,
+                order: search.order,
+                after,
+                limit: if search.role.is_some() { limit.max(100) } else { limit },
+            };
+            let page = self.store().search(&query)?;
+            for hit in page.items {
+                let message = Message::from_body(&hit.body)?;
+                if search.role.is_some_and(|role| role != message.role) {
+                    continue;
+                }
+                if items.len() == limit {
+                    return Ok(Searched { items, next_cursor: after.as_ref().map(Cursor::to_text) });
+                }
+                let (snippet, matches) = snippet(&message, &words);
+                let (conversation, created_at) = (hit.conversation, hit.time);
+                after = Some(hit.cursor());
+                items.push(SearchHit {
+                    conversation,
+                    message: hit.message,
+                    role: message.role,
+                    created_at,
+                    snippet,
+                    matches,
+                });
+            }
+            match page.next {
+                Some(next) if items.len() < limit => after = Some(next),
+                next => {
+                    return Ok(Searched {
+                        items,
+                        next_cursor: next.and(after).as_ref().map(Cursor::to_text),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Adds up what the store holds, of one project or of all; `report` is told how many conversations are done.
+    pub fn stats(&self, project: Option<&str>, report: &mut dyn FnMut(u64)) -> Result<Stats> {
+        let mut stats = Stats::default();
+        let list = List { project: project.map(str::to_owned), includes_expired: true, ..List::default() };
+        let mut done = 0;
+        self.each_conversation(&list, &mut |stored| {
+            self.add_conversation(&mut stats, &stored)?;
+            done += 1;
+            report(done);
+            Ok(())
+        })?;
+        Ok(stats)
+    }
+
+    fn add_conversation(&self, stats: &mut Stats, stored: &StoredConversation) -> Result<()> {
+        let mut own = Tally { conversations: 1, ..Tally::default() };
+        let mut days: BTreeMap<String, Tally> = BTreeMap::new();
+        let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+        self.store().read(stored.id, everything, &mut |seen| {
+            let message = Message::from_body(seen.body)?;
+            let usage = message.usage.unwrap_or_default();
+            let one = Tally {
+                conversations: 0,
+                messages: 1,
+                bytes: seen.body.len() as u64,
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+            };
+            own.add(one);
+            let day = message.created_at.unwrap_or(stored.created_at).to_string();
+            let day = day.split('T').next().unwrap_or_default().to_owned();
+            days.entry(day).or_insert(Tally { conversations: 1, ..Tally::default() }).add(one);
+            Ok(())
+        })?;
+        let settings = &stored.conversation.settings;
+        let provider = settings.provider.as_deref().unwrap_or("unknown");
+        let model = settings.model.as_deref().unwrap_or("unknown");
+        stats.all.add(own);
+        stats.by_project.entry(stored.conversation.project.clone().unwrap_or_default()).or_default().add(own);
+        stats.by_model.entry(format!("{provider} ({model})")).or_default().add(own);
+        for (day, tally) in days {
+            stats.by_day.entry(day).or_default().add(tally);
+        }
+        Ok(())
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.conversations += other.conversations;
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+    }
+}
+
+const fn or_twenty(limit: usize) -> usize {
+    if limit == 0 { 20 } else { limit }
+}
+
+/// The block that holds the most of what was looked for, cut around its first match.
+fn snippet(message: &Message, words: &WordQuery) -> (String, Vec<(usize, usize)>) {
+    let texts: Vec<_> = message.blocks.iter().filter_map(|block| block.words()).collect();
+    let count = |text: &str| {
+        let mut count = 0;
+        each_word(text, |word| count += usize::from(words.wants(word)));
+        count
+    };
+    let Some(text) = texts.iter().max_by_key(|text| count(text)) else { return Default::default() };
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found = matches(&line, words);
+    let start = found.first().map_or(0, |(start, _)| floor(&line, start.saturating_sub(SNIPPET / 4)));
+    let end = floor(&line, start + SNIPPET);
+    let mut snippet = String::new();
+    if start > 0 {
+        snippet.push_str("...");
+    }
+    let shift = snippet.len();
+    snippet.push_str(&line[start..end]);
+    if end < line.len() {
+        snippet.push_str("...");
+    }
+    let inside = found.into_iter().filter(|(from, to)| *from >= start && *to <= end);
+    let shifted = inside.map(|(from, to)| (from - start + shift, to - start + shift)).collect();
+    (snippet, shifted)
+}
+
+/// The nearest character boundary at or below a byte position.
+fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Where the wanted words stand, as runs of letters and digits.
+fn matches(line: &str, words: &WordQuery) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut start = None;
+    let ends = line.char_indices().chain([(line.len(), ' ')]);
+    for (at, letter) in ends {
+        match (letter.is_alphanumeric(), start) {
+            (true, None) => start = Some(at),
+            (false, Some(from)) => {
+                let mut wanted = false;
+                each_word(&line[from..at], |word| wanted |= words.wants(word));
+                if wanted {
+                    found.push((from, at));
+                }
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}

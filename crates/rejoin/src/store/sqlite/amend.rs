@@ -1,0 +1,96 @@
+//! Changing what is known about a conversation, by compare and swap.
+
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use crate::error::{Error, Result};
+use crate::model::{Branch, ConversationId, Time};
+use crate::store::sqlite::append::{PINNED, key};
+use crate::store::sqlite::fault::During;
+use crate::store::sqlite::read::seq_of;
+use crate::store::sqlite::{change, unknown};
+use crate::store::{Change, Facets, Note, Version};
+
+const ATTEMPT: &str = "change a conversation";
+
+pub(super) fn amend(
+    transaction: &Transaction<'_>,
+    id: ConversationId,
+    expected: Version,
+    change: &Change<'_>,
+) -> Result<Version> {
+    let (n, version, active): (i64, i64, i64) = transaction
+        .prepare_cached("SELECT n, version, active FROM conversation WHERE id = ?1")
+        .during(ATTEMPT)?
+        .query_row([id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()
+        .during(ATTEMPT)?
+        .ok_or_else(|| unknown(id))?;
+    if version.unsigned_abs() != expected {
+        return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
+    }
+    match change {
+        Change::Header { facets, header } => set_header(transaction, n, facets, header)?,
+        Change::Head(head) => {
+            let seq = head.map(|head| seq_of(transaction, n, head)).transpose()?;
+            run(transaction, "UPDATE conversation SET head = ?2 WHERE n = ?1", params![n, seq])?;
+        }
+        Change::Note(message, note) => {
+            set_note(transaction, key(n, seq_of(transaction, n, *message)?), note)?;
+        }
+        Change::Branch(branch) => set_branch(transaction, n, branch)?,
+        Change::Unbranch(branch) => {
+            run(transaction, "DELETE FROM branch WHERE n = ?1 AND id = ?2", params![n, branch.as_str()])?;
+        }
+    }
+    if matches!(change, Change::Branch(_) | Change::Unbranch(_)) {
+        let recount =
+            "UPDATE conversation SET branches = (SELECT count(*) FROM branch WHERE n = ?1) WHERE n = ?1";
+        run(transaction, recount, params![n])?;
+    }
+    run(transaction, "UPDATE conversation SET version = version + 1 WHERE n = ?1", params![n])?;
+    change::changed(transaction, Time::from_micros(active), id)?;
+    Ok(expected + 1)
+}
+
+fn run(transaction: &Transaction<'_>, sql: &str, values: impl rusqlite::Params) -> Result<()> {
+    transaction.prepare_cached(sql).during(ATTEMPT)?.execute(values).during(ATTEMPT)?;
+    Ok(())
+}
+
+fn set_header(transaction: &Transaction<'_>, n: i64, facets: &Facets, header: &str) -> Result<()> {
+    run(
+        transaction,
+        "UPDATE conversation SET project = ?2, kind = ?3, slug = ?4, status = ?5, hold = ?6, expires = ?7, header = ?8
+         WHERE n = ?1",
+        params![
+            n,
+            facets.project,
+            facets.kind,
+            facets.slug,
+            facets.status as i64,
+            facets.hold as i64,
+            facets.expires.map(|time| time.as_micros()),
+            header,
+        ],
+    )
+}
+
+fn set_note(transaction: &Transaction<'_>, key: i64, note: &Note<'_>) -> Result<()> {
+    let pinned = if note.is_pinned { PINNED } else { 0 };
+    run(
+        transaction,
+        "UPDATE message SET label = ?2, flags = (flags & ~1) | ?3 WHERE key = ?1",
+        params![key, note.label, pinned],
+    )
+}
+
+fn set_branch(transaction: &Transaction<'_>, n: i64, branch: &Branch) -> Result<()> {
+    let head = seq_of(transaction, n, branch.head)?;
+    run(
+        transaction,
+        "INSERT INTO branch (n, id, position, title, head)
+         VALUES (?1, ?2, (SELECT coalesce(max(position), 0) + 1 FROM branch WHERE n = ?1), ?3, ?4)
+         ON CONFLICT (n, id) DO UPDATE SET title = excluded.title, head = excluded.head",
+        params![n, branch.id.as_str(), branch.title, head],
+    )
+}

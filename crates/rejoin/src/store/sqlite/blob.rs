@@ -1,0 +1,80 @@
+//! Named blobs beside the conversations.
+
+use rusqlite::{Connection, Transaction, params};
+
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::sqlite::fault::During;
+use crate::store::sqlite::unknown;
+use crate::store::{Put, Space, VisitBlob};
+
+fn owner_bytes(owner: &Option<ConversationId>) -> &[u8] {
+    owner.as_ref().map_or(&[], |owner| owner.as_bytes())
+}
+
+pub(super) fn get(
+    connection: &Connection,
+    space: Space,
+    owner: Option<ConversationId>,
+    prefix: &[u8],
+    visit: &mut VisitBlob<'_>,
+) -> Result<()> {
+    let attempt = "read blobs";
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT name, bytes FROM blob WHERE space = ?1 AND owner = ?2 AND name >= ?3 ORDER BY name",
+        )
+        .during(attempt)?;
+    let mut rows = statement.query(params![space.number(), owner_bytes(&owner), prefix]).during(attempt)?;
+    while let Some(row) = rows.next().during(attempt)? {
+        let name = row.get_ref(0).during(attempt)?.as_bytes().unwrap_or_default();
+        if !name.starts_with(prefix) {
+            break;
+        }
+        visit(name, row.get_ref(1).during(attempt)?.as_bytes().unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+pub(super) fn put(transaction: &Transaction<'_>, blobs: &[Put<'_>]) -> Result<()> {
+    let attempt = "store a blob";
+    for blob in blobs {
+        if let Some(owner) = blob.owner {
+            let known = transaction
+                .prepare_cached("SELECT 1 FROM conversation WHERE id = ?1")
+                .during(attempt)?
+                .exists([owner.as_bytes()])
+                .during(attempt)?;
+            if !known {
+                return Err(unknown(owner));
+            }
+        }
+        let owner = owner_bytes(&blob.owner);
+        match blob.bytes {
+            Some(bytes) => transaction
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO blob (space, owner, name, bytes) VALUES (?1, ?2, ?3, ?4)",
+                )
+                .during(attempt)?
+                .execute(params![blob.space.number(), owner, blob.name, bytes]),
+            None => transaction
+                .prepare_cached("DELETE FROM blob WHERE space = ?1 AND owner = ?2 AND name = ?3")
+                .during(attempt)?
+                .execute(params![blob.space.number(), owner, blob.name]),
+        }
+        .during(attempt)?;
+    }
+    Ok(())
+}
+
+/// Removes everything a conversation owns.
+pub(super) fn disown(transaction: &Transaction<'_>, owner: ConversationId) -> Result<()> {
+    for space in Space::ALL {
+        transaction
+            .prepare_cached("DELETE FROM blob WHERE space = ?1 AND owner = ?2")
+            .during("remove blobs")?
+            .execute(params![space.number(), owner.as_bytes()])
+            .during("remove blobs")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Checking a database for damage: pages, counts, and rows that belong to nothing.
+
+use rusqlite::Connection;
+
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::fault::During;
+use crate::store::{Fault, Progress};
+
+const ATTEMPT: &str = "check the database";
+
+/// Each finds conversations (or none) that break a rule of the schema.
+const RULES: [(&str, &str); 7] = [
+    (
+        "messages without a conversation",
+        "SELECT NULL FROM message m WHERE NOT EXISTS (SELECT 1 FROM conversation c WHERE c.n = m.key >> 32) LIMIT 1",
+    ),
+    (
+        "a message whose parent is missing",
+        "SELECT DISTINCT c.id FROM message m JOIN conversation c ON c.n = m.key >> 32 WHERE m.parent IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM message p WHERE p.key = (m.key >> 32 << 32) + m.parent)",
+    ),
+    (
+        "a message count that is wrong",
+        "SELECT id FROM conversation c WHERE messages <>
+         (SELECT count(*) FROM message WHERE key BETWEEN (c.n << 32) + 1 AND (c.n << 32) + 0xffffffff)",
+    ),
+    (
+        "a head that is missing",
+        "SELECT id FROM conversation c WHERE head IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM message WHERE key = (c.n << 32) + c.head)",
+    ),
+    (
+        "a branch whose head is missing",
+        "SELECT c.id FROM branch b JOIN conversation c ON c.n = b.n
+         WHERE NOT EXISTS (SELECT 1 FROM message WHERE key = (b.n << 32) + b.head)",
+    ),
+    (
+        "blobs without a conversation",
+        "SELECT NULL FROM blob b WHERE owner <> x'' AND NOT EXISTS (SELECT 1 FROM conversation c WHERE c.id = b.owner)
+         LIMIT 1",
+    ),
+    (
+        "search entries without a message",
+        "SELECT NULL FROM document d WHERE NOT EXISTS (SELECT 1 FROM message m WHERE m.key = d.key) LIMIT 1",
+    ),
+];
+
+impl SqliteStore {
+    pub(super) fn check(&self) -> Result<Progress> {
+        self.reading(|connection| {
+            let mut faults = damaged_pages(connection)?;
+            // A damaged file can fail any other question, and its first answer is the one to act on.
+            if faults.is_empty() {
+                for (what, sql) in RULES {
+                    faults.extend(broken(connection, what, sql)?);
+                }
+            }
+            Ok(Progress { done: 1, left: 0, faults })
+        })
+    }
+}
+
+fn damaged_pages(connection: &Connection) -> Result<Vec<Fault>> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(20)").during(ATTEMPT)?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0)).during(ATTEMPT)?;
+    let mut faults = Vec::new();
+    for line in lines {
+        let line = line.during(ATTEMPT)?;
+        if line != "ok" {
+            faults.push(Fault { conversation: None, what: format!("damaged page: {line}") });
+        }
+    }
+    Ok(faults)
+}
+
+fn broken(connection: &Connection, what: &str, sql: &str) -> Result<Vec<Fault>> {
+    let mut statement = connection.prepare(sql).during(ATTEMPT)?;
+    let rows = statement.query_map([], |row| row.get::<_, Option<[u8; 16]>>(0)).during(ATTEMPT)?;
+    rows.map(|id| {
+        let conversation = id.during(ATTEMPT)?.map(ConversationId::from_bytes);
+        Ok(Fault { conversation, what: what.to_owned() })
+    })
+    .collect()
+}

@@ -1,0 +1,186 @@
+//! Filling the search index behind the append, in slices, without a sync of its own.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use crate::error::Result;
+use crate::model::{Time, WORDS_VERSION, each_word};
+use crate::store::Progress;
+use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::fault::During;
+use crate::store::sqlite::open::Use;
+use crate::store::sqlite::search::{TIE_BITS, Tail, tails};
+use crate::store::tip::searchable;
+
+const ATTEMPT: &str = "fill the search index";
+
+/// The latest time that fits above the tie-break: the year 2112.
+const LATEST: i64 = (1 << (63 - TIE_BITS)) - 1;
+
+/// How much text one transaction takes before other writers get a turn.
+const SLICE: usize = 1 << 20;
+
+impl SqliteStore {
+    /// Indexes what is not indexed yet, a slice at a time, until the budget is spent.
+    pub(super) fn fill_index(&self, budget: Duration) -> Result<Progress> {
+        let until = Instant::now() + budget;
+        let mut done = 0;
+        loop {
+            let sliced = self.writing(ATTEMPT, Use::Unsynced, slice)?;
+            done += sliced;
+            if sliced == 0 || Instant::now() >= until {
+                break;
+            }
+        }
+        let left = self.reading(waiting)?;
+        tracing::debug!(done, left, "search index filled");
+        Ok(Progress { done, left, faults: Vec::new() })
+    }
+}
+
+fn waiting(connection: &Connection) -> Result<u64> {
+    let left: i64 = connection
+        .query_row(
+            "SELECT coalesce(sum(next - 1 - indexed), 0) FROM conversation WHERE indexed + 1 < next",
+            [],
+            |row| row.get(0),
+        )
+        .during(ATTEMPT)?;
+    Ok(left.unsigned_abs())
+}
+
+fn slice(transaction: &Transaction<'_>) -> Result<u64> {
+    rebuild_if_stale(transaction)?;
+    let (mut done, mut size) = (0, 0);
+    let mut words = String::new();
+    for tail in tails(transaction)? {
+        let reached = index_tail(transaction, &tail, &mut words, &mut size, &mut done)?;
+        transaction
+            .prepare_cached("UPDATE conversation SET indexed = ?2 WHERE n = ?1")
+            .during(ATTEMPT)?
+            .execute([tail.n, reached & 0xffff_ffff])
+            .during(ATTEMPT)?;
+        if size >= SLICE {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// Indexes messages of one conversation until the slice is full; returns the key it reached.
+fn index_tail(
+    transaction: &Transaction<'_>,
+    tail: &Tail,
+    words: &mut String,
+    size: &mut usize,
+    done: &mut u64,
+) -> Result<i64> {
+    let mut messages = transaction
+        .prepare_cached("SELECT key, id, body FROM message WHERE key BETWEEN ?1 AND ?2 ORDER BY key")
+        .during(ATTEMPT)?;
+    let mut rows = messages.query([tail.first, tail.last]).during(ATTEMPT)?;
+    while let Some(row) = rows.next().during(ATTEMPT)? {
+        let (key, id): (i64, String) = (|| Ok((row.get(0)?, row.get(1)?)))().during(ATTEMPT)?;
+        let body = row.get_ref(2).during(ATTEMPT)?.as_str().unwrap_or_default();
+        let (text, time) = searchable(body).unwrap_or_default();
+        fold(&text, words);
+        let number = number(transaction, time)?;
+        transaction
+            .prepare_cached("INSERT INTO document (number, key, id) VALUES (?1, ?2, ?3)")
+            .during(ATTEMPT)?
+            .execute(params![number, key, id])
+            .during(ATTEMPT)?;
+        transaction
+            .prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")
+            .during(ATTEMPT)?
+            .execute(params![number, words.as_str()])
+            .during(ATTEMPT)?;
+        *size += body.len();
+        *done += 1;
+        if *size >= SLICE {
+            return Ok(key);
+        }
+    }
+    Ok(tail.last)
+}
+
+/// The words of a text with a space after each.
+fn fold(text: &str, words: &mut String) {
+    words.clear();
+    each_word(text, |word| {
+        words.push_str(word);
+        words.push(' ');
+    });
+}
+
+/// The next free document number of a time. More than 2,047 messages in one microsecond spill into the next.
+fn number(transaction: &Transaction<'_>, time: Time) -> Result<i64> {
+    let first = time.as_micros().clamp(0, LATEST) << TIE_BITS;
+    let taken: Option<i64> = transaction
+        .prepare_cached("SELECT max(number) FROM document WHERE number BETWEEN ?1 AND ?1 + 2047")
+        .during(ATTEMPT)?
+        .query_row([first], |row| row.get(0))
+        .during(ATTEMPT)?;
+    let mut number = taken.map_or(first, |taken| taken + 1);
+    let mut is_taken =
+        transaction.prepare_cached("SELECT 1 FROM document WHERE number = ?1").during(ATTEMPT)?;
+    while is_taken.exists([number]).during(ATTEMPT)? {
+        number += 1;
+    }
+    Ok(number)
+}
+
+/// Takes a message out of the index, token by token, so that none stays in the file.
+pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<()> {
+    let attempt = "take a message out of the search index";
+    let number: Option<i64> = transaction
+        .prepare_cached("SELECT number FROM document WHERE key = ?1")
+        .during(attempt)?
+        .query_row([key], |row| row.get(0))
+        .optional()
+        .during(attempt)?;
+    let Some(number) = number else { return Ok(()) };
+    let body: String = transaction
+        .prepare_cached("SELECT body FROM message WHERE key = ?1")
+        .during(attempt)?
+        .query_row([key], |row| row.get(0))
+        .during(attempt)?;
+    let mut words = String::new();
+    fold(&searchable(&body).unwrap_or_default().0, &mut words);
+    transaction
+        .prepare_cached("INSERT INTO words (words, rowid, text) VALUES ('delete', ?1, ?2)")
+        .during(attempt)?
+        .execute(params![number, words.as_str()])
+        .during(attempt)?;
+    transaction
+        .prepare_cached("DELETE FROM document WHERE number = ?1")
+        .during(attempt)?
+        .execute([number])
+        .during(attempt)?;
+    Ok(())
+}
+
+/// An index that an older tokenizer filled would miss words, so it starts again.
+fn rebuild_if_stale(transaction: &Transaction<'_>) -> Result<()> {
+    let version: Option<u32> = transaction
+        .query_row("SELECT version FROM search", [], |row| row.get(0))
+        .optional()
+        .during(ATTEMPT)?;
+    if version == Some(WORDS_VERSION) {
+        return Ok(());
+    }
+    if version.is_some() {
+        transaction
+            .execute_batch(
+                "INSERT INTO words (words) VALUES ('delete-all');
+                 DELETE FROM document;
+                 UPDATE conversation SET indexed = 0;",
+            )
+            .during(ATTEMPT)?;
+    }
+    transaction
+        .execute("INSERT OR REPLACE INTO search (one, version) VALUES (1, ?1)", [WORDS_VERSION])
+        .during(ATTEMPT)?;
+    Ok(())
+}

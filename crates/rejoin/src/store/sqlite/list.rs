@@ -1,0 +1,157 @@
+//! Listing conversations: an index scan, newest activity first.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row as SqlRow, params, params_from_iter};
+
+use crate::error::{Error, Result};
+use crate::model::{Branch, ConversationId, Digest, Head, Hold, Status, Time};
+use crate::store::sqlite::append::key;
+use crate::store::sqlite::fault::During;
+use crate::store::{Facets, ListQuery, Page, Row};
+
+const ATTEMPT: &str = "list conversations";
+
+const COLUMNS: &str =
+    "n, id, version, project, kind, slug, status, hold, expires, header, head, created, active,
+    messages, bytes, first, last, branches";
+
+pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Page<Row>> {
+    let mut filter = Filter::of(query);
+    let total = query.counts_total.then(|| count(connection, &filter)).transpose()?;
+    if let Some(after) = query.after {
+        filter.add(
+            "(active, id) < (?, ?)",
+            [Value::Integer(after.time.as_micros()), Value::Blob(after.conversation.as_bytes().to_vec())],
+        );
+    }
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX - 1) + 1;
+    filter.values.push(Value::Integer(limit));
+    let sql = format!(
+        "SELECT {COLUMNS} FROM conversation {} ORDER BY active DESC, id DESC LIMIT ?",
+        filter.clause()
+    );
+    let mut statement = connection.prepare_cached(&sql).during(ATTEMPT)?;
+    let mut found = statement.query(params_from_iter(filter.values)).during(ATTEMPT)?;
+    let mut items = Vec::new();
+    let mut more = false;
+    while let Some(row) = found.next().during(ATTEMPT)? {
+        more = items.len() == query.limit;
+        if more {
+            break;
+        }
+        items.push(read_row(connection, row)?);
+    }
+    let next = items.last().filter(|_| more).map(Row::cursor);
+    Ok(Page { items, next, total })
+}
+
+fn count(connection: &Connection, filter: &Filter) -> Result<u64> {
+    let sql = format!("SELECT count(*) FROM conversation {}", filter.clause());
+    let count: i64 = connection
+        .prepare_cached(&sql)
+        .during(ATTEMPT)?
+        .query_row(params_from_iter(&filter.values), |row| row.get(0))
+        .during(ATTEMPT)?;
+    Ok(count.unsigned_abs())
+}
+
+/// Conditions and their values, in the same order.
+#[derive(Default)]
+struct Filter {
+    conditions: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Filter {
+    fn of(query: &ListQuery<'_>) -> Self {
+        let mut filter = Self::default();
+        if let Some(project) = query.project {
+            filter.add("project = ?", [Value::Text(project.to_owned())]);
+        }
+        if let Some(status) = query.status {
+            filter.add("status = ?", [Value::Integer(status as i64)]);
+        }
+        if let Some(kind) = query.kind {
+            filter.add("kind = ?", [Value::Text(kind.to_owned())]);
+        }
+        if let Some(now) = query.unexpired_at {
+            filter.add("(expires IS NULL OR expires > ?)", [Value::Integer(now.as_micros())]);
+        }
+        if let Some(only) = query.only {
+            let places = vec!["?"; only.len()].join(", ");
+            filter
+                .add(&format!("id IN ({places})"), only.iter().map(|id| Value::Blob(id.as_bytes().to_vec())));
+        }
+        filter
+    }
+
+    fn add(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
+        self.conditions.push(condition.to_owned());
+        self.values.extend(values);
+    }
+
+    fn clause(&self) -> String {
+        if self.conditions.is_empty() {
+            String::new()
+        } else {
+            format!("WHERE {}", self.conditions.join(" AND "))
+        }
+    }
+}
+
+fn read_row(connection: &Connection, row: &SqlRow<'_>) -> Result<Row> {
+    let n: i64 = row.get(0).during(ATTEMPT)?;
+    let id = ConversationId::from_bytes(row.get(1).during(ATTEMPT)?);
+    let wrong = |what: &str| Error::corrupt(format!("conversation `{id}` has an unknown {what}"));
+    let number = |place: usize| row.get::<_, i64>(place).during(ATTEMPT);
+    let (status, hold) = (number(6)?, number(7)?);
+    let facets = Facets {
+        project: row.get(3).during(ATTEMPT)?,
+        kind: row.get(4).during(ATTEMPT)?,
+        slug: row.get(5).during(ATTEMPT)?,
+        status: Status::ALL.into_iter().find(|own| *own as i64 == status).ok_or_else(|| wrong("status"))?,
+        hold: Hold::ALL.into_iter().find(|own| *own as i64 == hold).ok_or_else(|| wrong("hold"))?,
+        expires: row.get::<_, Option<i64>>(8).during(ATTEMPT)?.map(Time::from_micros),
+    };
+    let head: Option<i64> = row.get(10).during(ATTEMPT)?;
+    Ok(Row {
+        id,
+        version: number(2)?.unsigned_abs(),
+        facets,
+        header: row.get(9).during(ATTEMPT)?,
+        head: head.map(|seq| read_head(connection, n, seq)).transpose()?,
+        branches: if number(17)? == 0 { Vec::new() } else { read_branches(connection, n)? },
+        created: Time::from_micros(number(11)?),
+        active: Time::from_micros(number(12)?),
+        messages: number(13)?.unsigned_abs(),
+        bytes: number(14)?.unsigned_abs(),
+        first: row.get(15).during(ATTEMPT)?,
+        last: row.get(16).during(ATTEMPT)?,
+    })
+}
+
+fn read_head(connection: &Connection, n: i64, seq: i64) -> Result<Head> {
+    let (id, digest): (String, [u8; 32]) = connection
+        .prepare_cached("SELECT id, digest FROM message WHERE key = ?1")
+        .during(ATTEMPT)?
+        .query_row([key(n, seq)], |row| Ok((row.get(0)?, row.get(1)?)))
+        .during("read the head of a conversation")?;
+    Ok(Head { id: id.parse()?, digest: Digest::from_bytes(digest) })
+}
+
+pub(super) fn read_branches(connection: &Connection, n: i64) -> Result<Vec<Branch>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT b.id, b.title, m.id FROM branch b JOIN message m ON m.key = (b.n << 32) + b.head
+             WHERE b.n = ?1 ORDER BY b.position",
+        )
+        .during(ATTEMPT)?;
+    let rows = statement
+        .query_map(params![n], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get::<_, String>(2)?)))
+        .during(ATTEMPT)?;
+    rows.map(|row| {
+        let (id, title, head) = row.during(ATTEMPT)?;
+        Ok(Branch { id: id.parse()?, title, head: head.parse()? })
+    })
+    .collect()
+}

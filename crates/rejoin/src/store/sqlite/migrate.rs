@@ -1,0 +1,103 @@
+//! Numbered migrations: a new file gets them all, an older one the missing ones, a newer one is refused.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::durable;
+use crate::store::sqlite::backup;
+use crate::store::sqlite::fault::During;
+use crate::store::sqlite::open::APPLICATION_ID;
+
+/// A released migration never changes; a new one is added at the end.
+pub(super) const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/0001_conversations.sql"), include_str!("migrations/0002_search.sql")];
+
+/// Every object the schema has. What else a file contains was not put there by Rejoin, and could act on its own.
+const OBJECTS: [&str; 8] =
+    ["conversation", "message", "branch", "blob", "change", "document", "words", "search"];
+
+/// The version this library writes.
+pub(super) const CURRENT: i32 = MIGRATIONS.len() as i32;
+
+/// Brings the schema up to date and checks that the file holds nothing else.
+///
+/// An older file is copied first, and the copy verified, then migrated in one transaction.
+/// Returns the path of the copy if one was made.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option<PathBuf>> {
+    let mut version = identify(connection, path)?;
+    let mut copy = None;
+    if version != 0 && version < CURRENT {
+        let to = durable::beside(path, &format!(".before-{CURRENT}"));
+        if !to.exists() {
+            backup::copy(connection, &to, &mut |_, _| ())?;
+        }
+        copy = Some(to);
+    }
+    if version < CURRENT {
+        let attempt = format!("bring the database `{}` from version {version} to {CURRENT}", path.display());
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).during(&attempt)?;
+        // Another process may have done it while this one waited.
+        version = identify(&transaction, path)?;
+        for migration in &MIGRATIONS[usize::try_from(version).unwrap_or(0)..] {
+            transaction.execute_batch(migration).during(&attempt)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION_ID).during(&attempt)?;
+        transaction.pragma_update(None, "user_version", CURRENT).during(&attempt)?;
+        transaction.commit().during(&attempt)?;
+        tracing::info!(from = version, to = CURRENT, "schema migrated");
+    }
+    refuse_strangers(connection, path)?;
+    Ok(copy)
+}
+
+/// The version of a Rejoin database; 0 for an empty file. Anything else is refused.
+fn identify(connection: &Connection, path: &Path) -> Result<i32> {
+    let attempt = format!("read the version of `{}`", path.display());
+    let pragma =
+        |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).during(&attempt);
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+    if application == 0 && version == 0 {
+        let objects: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .during(&attempt)?;
+        if objects == 0 {
+            return Ok(0);
+        }
+    }
+    if application != APPLICATION_ID {
+        return Err(Error::invalid(format!("`{}` is another program's database", path.display())));
+    }
+    if version > CURRENT {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "`{}` was written by a newer Rejoin (schema {version}, this one knows {CURRENT})",
+                path.display()
+            ),
+        ));
+    }
+    Ok(version)
+}
+
+/// Refuses triggers, views and tables that Rejoin did not make: they could run when data is read or written.
+fn refuse_strangers(connection: &Connection, path: &Path) -> Result<()> {
+    let attempt = format!("read the schema of `{}`", path.display());
+    let mut statement =
+        connection.prepare("SELECT type, name, tbl_name FROM sqlite_schema").during(&attempt)?;
+    let mut rows = statement.query([]).during(&attempt)?;
+    while let Some(row) = rows.next().during(&attempt)? {
+        let (kind, name, table): (String, String, String) =
+            (|| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))().during(&attempt)?;
+        let ours = OBJECTS.contains(&table.as_str()) || table.strip_prefix("words_").is_some();
+        if !ours || !matches!(kind.as_str(), "table" | "index") {
+            return Err(Error::corrupt(format!(
+                "`{}` contains a {kind} `{name}` that Rejoin did not make",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}

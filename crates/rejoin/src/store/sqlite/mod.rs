@@ -1,0 +1,290 @@
+//! The SQLite store: one file, any size, several processes.
+//!
+//! A commit is one write to the log and one sync. What can be computed again (the search index) is written behind
+//! the append without a sync of its own.
+
+mod amend;
+mod append;
+mod backup;
+mod blob;
+mod change;
+mod check;
+mod checkpoint;
+mod fault;
+mod find;
+mod index;
+mod list;
+mod migrate;
+mod open;
+mod read;
+mod remove;
+mod restore;
+mod search;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::ConversationId;
+use crate::store::sqlite::fault::During;
+use crate::store::sqlite::open::{Use, open};
+use crate::store::{
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put, Read, Row,
+    Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit, VisitBlob,
+};
+
+/// How long a writer waits for another process by default.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// Keeps conversations in a SQLite database.
+pub struct SqliteStore {
+    path: PathBuf,
+    wait: Duration,
+    /// Connections at rest; a reader takes one and puts it back.
+    readers: Mutex<Vec<Connection>>,
+    writer: Mutex<Writer>,
+    /// Rung after a commit of this process, so that `changes` need not wait for its next look.
+    bell: (Mutex<u64>, Condvar),
+    /// The copy that a migration made on opening, if it did.
+    migrated_from: Option<PathBuf>,
+}
+
+/// The one connection that writes, made when it is first needed.
+#[derive(Default)]
+struct Writer {
+    synced: Option<Connection>,
+    unsynced: Option<Connection>,
+    /// Set when a write or sync failed in the file system: what the file holds is then unknown until it is opened
+    /// again. A failed sync must not be tried again as if it could succeed.
+    failed: bool,
+    wrote: bool,
+}
+
+impl SqliteStore {
+    /// Opens the database at `path`, and creates it when it is missing.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_waiting(path, WAIT)
+    }
+
+    /// Opens the database, and waits up to `wait` for other processes before it answers [`ErrorKind::Locked`].
+    pub fn open_waiting(path: impl AsRef<Path>, wait: Duration) -> Result<Self> {
+        let path = std::path::absolute(path.as_ref()).map_err(|cause| {
+            Error::new(ErrorKind::Unavailable, "find the working directory").because(cause)
+        })?;
+        let mut connection = open(&path, wait, Use::Synced)?;
+        let migrated_from = migrate::migrate(&mut connection, &path)?;
+        Ok(Self {
+            path,
+            wait,
+            readers: Mutex::new(vec![connection]),
+            writer: Mutex::default(),
+            bell: Default::default(),
+            migrated_from,
+        })
+    }
+
+    /// The copy of the file that was made before it was migrated on opening, if it was older.
+    pub fn migrated_from(&self) -> Option<&Path> {
+        self.migrated_from.as_deref()
+    }
+
+    /// Copies the database to a new file while it is in use, and checks the copy.
+    pub fn backup(&self, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        self.reading(|connection| backup::copy(connection, to, report))
+    }
+
+    /// Puts the copy at `from` in the place of the database at `to`. The database that was there is kept under the
+    /// returned name.
+    pub fn restore(from: &Path, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<Option<PathBuf>> {
+        restore::restore(from, to, report)
+    }
+
+    fn open_another(&self, usage: Use) -> Result<Connection> {
+        // Opening creates a missing file, but a store whose file vanished must not come back empty.
+        if !self.path.exists() {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!("the database `{}` is gone", self.path.display()),
+            ));
+        }
+        open(&self.path, self.wait, usage)
+    }
+
+    /// Runs `work` on a connection of its own, in one read transaction: it sees one moment.
+    fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let resting = lock(&self.readers).pop();
+        let connection = resting.map_or_else(|| self.open_another(Use::Synced), Ok)?;
+        let answer = work(&connection);
+        lock(&self.readers).push(connection);
+        answer
+    }
+
+    /// Runs `work` in one read transaction.
+    fn snapshot<T>(&self, attempt: &str, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.reading(|connection| {
+            let transaction = connection.unchecked_transaction().during(attempt)?;
+            work(&transaction)
+        })
+    }
+
+    /// Runs `work` in one write transaction and commits it, waiting for other writers up to the limit.
+    fn writing<T>(
+        &self,
+        attempt: &str,
+        usage: Use,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let mut writer = lock(&self.writer);
+        if writer.failed {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                "an earlier write failed, so this store takes no more until it is opened again",
+            ));
+        }
+        let slot = match usage {
+            Use::Synced => &mut writer.synced,
+            Use::Unsynced => &mut writer.unsynced,
+        };
+        let connection = match slot {
+            Some(connection) => connection,
+            None => slot.insert(self.open_another(usage)?),
+        };
+        let outcome = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .during(attempt)
+            .and_then(|transaction| {
+                let answer = work(&transaction)?;
+                transaction.commit().during(attempt)?;
+                Ok(answer)
+            });
+        writer.wrote |= outcome.is_ok();
+        writer.failed |= outcome.as_ref().is_err_and(is_unknown);
+        drop(writer);
+        if outcome.is_ok() {
+            *lock(&self.bell.0) += 1;
+            self.bell.1.notify_all();
+        }
+        outcome
+    }
+}
+
+/// True when the file system failed in a way that leaves unknown what is on disk.
+fn is_unknown(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
+    source.and_then(rusqlite::Error::sqlite_error_code) == Some(rusqlite::ErrorCode::SystemIoFailure)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panicking caller leaves behind is a rolled-back transaction, which the next one can use.
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn unknown(id: ConversationId) -> Error {
+    Error::not_found(format!("there is no conversation `{id}`"))
+}
+
+fn no_message(id: impl fmt::Display) -> Error {
+    Error::not_found(format!("there is no message `{id}` in this conversation"))
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Closing brings the index a step forward, so that a search by the next process has little left to look through.
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if lock(&self.writer).wrote {
+            // Nothing is lost when this fails: the tail is searched message by message.
+            let _ = self.maintain(Task::Index, Duration::from_millis(50));
+            let _ = self.fold_log_if_long();
+        }
+    }
+}
+
+impl Read for SqliteStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(true, true, true)
+    }
+
+    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.snapshot("read messages", |transaction| read::read(transaction, id, what, visit))
+    }
+
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        self.snapshot("list conversations", |transaction| list::list(transaction, query))
+    }
+
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        self.snapshot("look up a name", |transaction| find::find(transaction, text, limit))
+    }
+
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        self.snapshot("search", |transaction| search::search(transaction, query))
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        self.wait_for_changes(after, wait)
+    }
+
+    fn get(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        prefix: &[u8],
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.snapshot("read blobs", |transaction| blob::get(transaction, space, owner, prefix, visit))
+    }
+}
+
+impl Store for SqliteStore {
+    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
+        turn.check()?;
+        let appended =
+            self.writing("append a turn", Use::Synced, |transaction| append::append(transaction, turn))?;
+        self.fold_log_if_long()?;
+        Ok(appended)
+    }
+
+    fn amend(&self, id: ConversationId, expected: Version, change: &Change<'_>) -> Result<Version> {
+        self.writing("change a conversation", Use::Synced, |transaction| {
+            amend::amend(transaction, id, expected, change)
+        })
+    }
+
+    fn remove(&self, targets: &[Target<'_>], reason: &str) -> Result<Vec<Outcome>> {
+        let outcomes = targets
+            .iter()
+            .map(|target| {
+                self.writing("remove", Use::Synced, |transaction| remove::remove(transaction, target, reason))
+            })
+            .collect();
+        // What was removed still stands in the log until it is folded and cut.
+        self.cut_log()?;
+        outcomes
+    }
+
+    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        let usage = match safety {
+            Safety::Synced => Use::Synced,
+            Safety::Unsynced => Use::Unsynced,
+        };
+        self.writing("store blobs", usage, |transaction| blob::put(transaction, blobs))
+    }
+
+    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
+        match task {
+            Task::Index => self.fill_index(budget),
+            Task::Checkpoint => self.cut_log(),
+            Task::Repack => self.repack(),
+            Task::Check => self.check(),
+        }
+    }
+}
