@@ -6,7 +6,9 @@ mod args;
 mod commands;
 mod config;
 mod context;
+mod durable;
 mod error;
+mod logging;
 mod suggest;
 mod surroundings;
 
