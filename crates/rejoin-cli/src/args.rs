@@ -12,7 +12,7 @@ use crate::context::{Color, Format, Manner, Notes, Pager};
 ///
 /// Without a command, rejoin opens the prompt in this project; with a message it takes one turn and exits.
 #[derive(Debug, Parser)]
-#[command(name = "rejoin", version, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "rejoin", version, after_help = EXAMPLES)]
 #[command(subcommand_value_name = "COMMAND")]
 pub(crate) struct Arguments {
     #[command(flatten)]

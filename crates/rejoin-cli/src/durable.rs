@@ -14,6 +14,8 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_private_directory(directory)?;
     let temporary = directory.join(temporary_name(path));
+    // Only a process that crashed can have left one behind under our number.
+    let _ = fs::remove_file(&temporary);
     let outcome = write_new(&temporary, content, mode_of(path)).and_then(|()| fs::rename(&temporary, path));
     if outcome.is_err() {
         // The first error is the one to tell; a leftover temporary file is only litter.

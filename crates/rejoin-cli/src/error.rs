@@ -74,6 +74,22 @@ impl Failure {
         self
     }
 
+    /// Adds what to do next, unless something closer to the cause has said so already.
+    pub(crate) fn or_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// What went wrong, in one line.
+    pub(crate) fn summary(&self) -> String {
+        self.lines().collect::<Vec<_>>().join(": ")
+    }
+
+    /// The name of its kind, safe for a log.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind.name()
+    }
+
     /// Tells the user, on stderr. A broken pipe is not worth a word.
     pub(crate) fn report(&self, format: Format) {
         if self.kind == Kind::BrokenPipe {
@@ -92,8 +108,7 @@ impl Failure {
     }
 
     fn to_json(&self) -> serde_json::Value {
-        let message = self.lines().collect::<Vec<_>>().join(": ");
-        json!({"error": {"kind": self.kind.name(), "message": message, "hint": self.hint}})
+        json!({"error": {"kind": self.kind(), "message": self.summary(), "hint": self.hint}})
     }
 
     /// The message, then each cause, outermost first.

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
     match run(arguments, manner) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
+            tracing::error!(kind = failure.kind(), "failed");
             failure.report(manner.format);
             failure.exit_code()
         }
@@ -42,15 +43,37 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments, manner: Manner) -> Result<(), Failure> {
     let surroundings = Surroundings::capture()?;
     let overrides = arguments.everywhere.overrides();
-    let config = Config::load(&surroundings, &overrides)?;
+    let config = match Config::load(&surroundings, &overrides) {
+        Err(_) if needs_no_configuration(&arguments) => Config::built_in(&surroundings, &overrides)?,
+        outcome => outcome?,
+    };
+    if !needs_no_configuration(&arguments) {
+        for warning in config.warnings() {
+            manner.warn(&warning.message, warning.hint.as_deref());
+        }
+    }
+    start_log(&config, &surroundings, manner);
     let context = Context { config, surroundings, manner };
     match arguments.command {
         Some(command) => {
-            talk::refuse_beside(&arguments.talk, &command)?;
-            Command::run(command, &context)
+            talk::refuse_beside_command(&arguments.talk)?;
+            command.run(&context)
         }
         None => talk::run(arguments.talk, &context),
     }
+}
+
+fn needs_no_configuration(arguments: &Arguments) -> bool {
+    arguments.command.as_ref().is_some_and(Command::needs_no_configuration)
+}
+
+/// Work goes on without a log; it is there to help, not to stand in the way.
+fn start_log(config: &Config, surroundings: &Surroundings, manner: Manner) {
+    let outcome = surroundings.data_directory().and_then(|data| logging::start(config.log(), &data));
+    if let Err(failure) = outcome {
+        manner.warn(&failure.summary(), None);
+    }
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), "started");
 }
 
 /// Answers a command line that clap did not accept; `--help` and `--version` arrive here too.

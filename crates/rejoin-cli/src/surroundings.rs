@@ -100,21 +100,25 @@ impl Surroundings {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
-        Surroundings {
+impl Surroundings {
+    /// A machine that exists only in a test.
+    pub(crate) fn imagined(variables: &[(&str, &str)]) -> Self {
+        Self {
             variables: variables.iter().map(|(name, value)| (name.to_string(), value.into())).collect(),
             home: Some("/home/ada".into()),
-            working_directory: "/work".into(),
+            working_directory: "/".into(),
             terminal: Terminals::default(),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn without_variables_the_places_are_below_home() {
-        let here = surroundings(&[]);
+        let here = Surroundings::imagined(&[]);
 
         let places = [here.user_config_file().unwrap(), here.data_directory().unwrap()];
 
@@ -124,14 +128,14 @@ mod tests {
 
     #[test]
     fn a_relative_base_directory_is_ignored() {
-        let here = surroundings(&[("XDG_DATA_HOME", "data")]);
+        let here = Surroundings::imagined(&[("XDG_DATA_HOME", "data")]);
 
         assert_eq!(here.data_directory().unwrap(), PathBuf::from("/home/ada/.local/share/rejoin"));
     }
 
     #[test]
     fn a_renamed_downloads_folder_is_found() {
-        let here = surroundings(&[]);
+        let here = Surroundings::imagined(&[]);
 
         let named = here.downloads_named_in("# desktop\nXDG_DOWNLOAD_DIR=\"$HOME/Hentede filer\"\n");
 

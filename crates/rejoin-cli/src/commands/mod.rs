@@ -33,5 +33,17 @@ macro_rules! commands {
 
 commands! {
     completions => Completions,
+    config => Config,
     man => Man,
+    trust => Trust,
+}
+
+impl Command {
+    /// Whether this works, and must work, while the configuration is broken.
+    pub(crate) fn needs_no_configuration(&self) -> bool {
+        match self {
+            Command::Config(args) => args.repairs(),
+            command => matches!(command, Command::Completions(_) | Command::Man(_) | Command::Trust(_)),
+        }
+    }
 }

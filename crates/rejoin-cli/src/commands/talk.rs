@@ -3,7 +3,6 @@
 use clap::CommandFactory;
 
 use crate::args::Arguments;
-use crate::commands::Command;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::suggest::nearest;
@@ -29,7 +28,7 @@ pub(crate) fn run(args: Args, _context: &Context) -> Result<(), Failure> {
 }
 
 /// A message beside a command has no meaning, so it is not dropped silently.
-pub(crate) fn refuse_beside(args: &Args, _command: &Command) -> Result<(), Failure> {
+pub(crate) fn refuse_beside_command(args: &Args) -> Result<(), Failure> {
     match args.message.as_ref().or(args.literal.as_ref()) {
         None => Ok(()),
         Some(message) => Err(Failure::usage(format!("both a message, `{message}`, and a command"))

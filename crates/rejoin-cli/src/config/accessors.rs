@@ -186,3 +186,70 @@ impl Config {
         T::named(self.text(name)).expect("the choices in the key table are the names of the type")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Overrides;
+    use crate::surroundings::Surroundings;
+
+    /// Calls every method, so that none of them can disagree with the key table unnoticed.
+    #[test]
+    fn the_defaults_are_what_the_documents_say() {
+        let config = Config::built_in(&Surroundings::imagined(&[]), &Overrides::default()).unwrap();
+
+        let texts = [config.store(), config.server_listen().to_string().as_str()].map(str::to_owned);
+        let numbers = [
+            config.retention_notice_days(),
+            config.retention_max_per_project(),
+            config.clean_older_than_days(),
+            config.turn_bytes(),
+            config.conversation_bytes(),
+            config.attachment_chunk_bytes(),
+            config.auto_pause_minutes(),
+            config.compact_user_tokens(),
+            config.vault_quarantine_days(),
+        ];
+        let switches = [
+            config.persistence_enabled(),
+            config.redact_enabled(),
+            config.git_commit_sessions(),
+            config.git_allow_plaintext(),
+        ];
+        let lists = [
+            config.tools_allow(),
+            config.tools_ask(),
+            config.tools_deny(),
+            config.redact_pii(),
+            config.redact_extra_patterns(),
+        ];
+        let choices = (
+            config.project_scope(),
+            config.start_default(),
+            config.persistence_on_error(),
+            config.compact_on_summary_failure(),
+            config.retention(),
+            config.log(),
+        );
+        let unset = (config.provider(), config.compact_model());
+
+        assert_eq!(texts, ["sqlite:/home/ada/.local/share/rejoin/rejoin.db", "127.0.0.1:7171"]);
+        assert_eq!(numbers, [5, 100, 7, 10_000_000, 1 << 30, 1 << 20, 5, 20_000, 7]);
+        assert_eq!(switches, [true, true, false, false]);
+        assert_eq!(lists, [&[] as &[String]; 5]);
+        let expected = (
+            Scope::Repository,
+            Start::New,
+            OnError::Warn,
+            OnSummaryFailure::Abort,
+            Retention::Days(30),
+            LevelFilter::OFF,
+        );
+        assert_eq!(choices, expected);
+        assert_eq!(unset, (None, None));
+        assert_eq!(
+            (config.compact_threshold(), config.export_directory()),
+            (0.8, "/home/ada/Downloads".into())
+        );
+    }
+}

@@ -118,3 +118,29 @@ impl Retention {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::KEYS;
+    use crate::config::shape::Shape;
+
+    fn all_named<T: Choice>(name: &str) -> bool {
+        let key = KEYS.iter().find(|key| key.name == name).unwrap();
+        let Shape::Choice(choices) = key.shape else { panic!("`{name}` has no choices") };
+        choices.iter().all(|choice| T::named(choice).is_some())
+    }
+
+    #[test]
+    fn every_choice_in_the_key_table_has_a_value() {
+        let outcomes = [
+            all_named::<Scope>("project.scope"),
+            all_named::<Start>("start.default"),
+            all_named::<OnError>("persistence.on_error"),
+            all_named::<OnSummaryFailure>("compact.on_summary_failure"),
+            all_named::<ProviderKind>("providers.<name>.kind"),
+        ];
+
+        assert_eq!(outcomes, [true; 5]);
+    }
+}

@@ -7,10 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::OFlags;
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{Document, Item, TableLike, TomlError};
 
 use crate::config::keys::{self, Meaning};
 use crate::config::origin::{Origin, Place, Setting};
+use crate::config::project;
 use crate::error::{Failure, Kind};
 
 /// Far above any real configuration, and small enough to read without a thought.
@@ -40,13 +41,16 @@ pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
 
 /// Checks the text of a file, key by key, in the order written.
 pub(crate) fn settings_in(path: &Path, text: &str) -> Result<Vec<Setting>, Failure> {
-    let document = Document::parse(text).map_err(|error| {
-        let place = Place { path, line: line_at(text, error.span()) };
-        Failure::invalid(format!("read `{place}`")).because(error.message().to_owned()).hint(edit_hint())
-    })?;
+    let document = Document::parse(text).map_err(|error| broken(path, text, &error))?;
     let mut reader = Reader { path, text, segments: Vec::new(), settings: Vec::new() };
     reader.read_table(document.as_table())?;
     Ok(reader.settings)
+}
+
+/// Describes text that is not TOML.
+pub(crate) fn broken(path: &Path, text: &str, error: &TomlError) -> Failure {
+    let place = Place { path, line: line_at(text, error.span()) };
+    Failure::invalid(format!("read `{place}`")).because(error.message().to_owned()).hint(edit_hint(path))
 }
 
 /// Whether `path` itself is a symbolic link.
@@ -81,7 +85,7 @@ impl Reader<'_> {
                 let value = value.ok_or_else(|| {
                     Failure::invalid(format!("read `{name}` in `{place}`"))
                         .because(format!("it must be {}", key.shape.expectation()))
-                        .hint(edit_hint())
+                        .hint(edit_hint(self.path))
                 })?;
                 let origin = Origin::File { path: self.path.to_owned(), line };
                 self.settings.push(Setting { key, member, value, origin });
@@ -91,7 +95,7 @@ impl Reader<'_> {
                 Some(table) => self.read_table(table),
                 None => Err(Failure::invalid(format!("read `{name}` in `{place}`"))
                     .because("it is a group of keys and has no value of its own")
-                    .hint(edit_hint())),
+                    .hint(edit_hint(self.path))),
             },
             Meaning::Unknown => Err(Failure::invalid(format!("read `{place}`"))
                 .because(format!("there is no key `{name}`"))
@@ -108,8 +112,12 @@ pub(crate) fn unknown_hint<S: AsRef<str>>(segments: &[S]) -> String {
     }
 }
 
-fn edit_hint() -> &'static str {
-    "correct the line, or run `rejoin config edit`"
+fn edit_hint(path: &Path) -> &'static str {
+    if path.ends_with(project::FILE) {
+        "correct the line, or run `rejoin config edit --local`"
+    } else {
+        "correct the line, or run `rejoin config edit`"
+    }
 }
 
 fn line_at(text: &str, span: Option<Range<usize>>) -> usize {

@@ -18,8 +18,17 @@ type Settings = BTreeMap<String, Setting>;
 impl Config {
     /// Reads and checks every layer. The first thing wrong is the error.
     pub(crate) fn load(surroundings: &Surroundings, overrides: &Overrides) -> Result<Self, Failure> {
+        Self::load_from(surroundings, overrides, &file::text_of)
+    }
+
+    /// As `load`, with the text of each file from `read`: what would be, if a file read differently.
+    pub(crate) fn load_from(
+        surroundings: &Surroundings,
+        overrides: &Overrides,
+        read: &dyn Fn(&Path) -> Result<Option<String>, Failure>,
+    ) -> Result<Self, Failure> {
         let user = surroundings.user_config_file()?;
-        let user_settings = match file::text_of(&user)? {
+        let user_settings = match read(&user)? {
             Some(text) => file::settings_in(&user, &text)?,
             None => Vec::new(),
         };
@@ -33,7 +42,7 @@ impl Config {
         let project = project_directory(surroundings, overrides, &below_project)?;
 
         let project_file = project.join(project::FILE);
-        let (allowed, ignored) = project_settings(surroundings, &project)?;
+        let (allowed, ignored) = project_settings(surroundings, &project, read(&project_file)?)?;
         put_on_top(&mut base, surroundings, Some(&project), allowed);
         // Names that only the project's file uses can be meant by a variable too.
         let members = members_in(base.values());
@@ -91,9 +100,10 @@ fn put_on_top(
 fn project_settings(
     surroundings: &Surroundings,
     directory: &Path,
+    text: Option<String>,
 ) -> Result<(Vec<Setting>, Vec<Ignored>), Failure> {
     let path = directory.join(project::FILE);
-    let Some(text) = file::text_of(&path)? else { return Ok((Vec::new(), Vec::new())) };
+    let Some(text) = text else { return Ok((Vec::new(), Vec::new())) };
     let settings = file::settings_in(&path, &text)?;
     let (guarded, open): (Vec<_>, Vec<_>) =
         settings.into_iter().partition(|setting| setting.key.guard == Guard::Trust);

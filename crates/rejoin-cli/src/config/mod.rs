@@ -17,6 +17,7 @@ mod size;
 pub(crate) mod trust;
 pub(crate) mod value;
 mod variables;
+pub(crate) mod write;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -82,7 +82,7 @@ impl Shape {
             }
             Shape::Variables => {
                 let table = given.as_inline_table()?;
-                let read = table.iter().map(|(name, value)| Some((name.to_owned(), line(value)?)));
+                let read = table.iter().map(|(name, value)| Some((variable_name(name)?, line(value)?)));
                 read.collect::<Option<_>>().map(|values| Value::Variables(Variables(values)))
             }
             Shape::Address => line(given).filter(|text| SocketAddr::from_str(text).is_ok()).map(Value::Text),
@@ -121,9 +121,18 @@ fn integer(given: &toml_edit::Value, least: u64, most: u64) -> Option<u64> {
     (least..=most).contains(&number).then_some(number)
 }
 
-/// Values are shown on terminals, so control characters have no place in them.
+/// Values are shown on terminals, so what could drive one or reorder its text has no place in them.
 fn line(given: &toml_edit::Value) -> Option<String> {
-    given.as_str().filter(|text| !text.is_empty() && !text.chars().any(char::is_control)).map(str::to_owned)
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    given.as_str().filter(|text| !text.is_empty() && !text.chars().any(is_hidden)).map(str::to_owned)
+}
+
+fn variable_name(name: &str) -> Option<String> {
+    let is_usable = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_graphic() && letter != '=');
+    is_usable.then(|| name.to_owned())
 }
 
 fn lines(given: &toml_edit::Value) -> Option<Vec<String>> {

@@ -90,16 +90,6 @@ fn suggestion_for(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::surroundings::Terminals;
-
-    fn with(variables: &[(&str, &str)]) -> Surroundings {
-        Surroundings {
-            variables: variables.iter().map(|(name, value)| (name.to_string(), value.into())).collect(),
-            home: Some("/home/ada".into()),
-            working_directory: "/work".into(),
-            terminal: Terminals::default(),
-        }
-    }
 
     fn shown(read: &FromVariables) -> Vec<String> {
         read.settings.iter().map(|setting| format!("{} = {}", setting.name(), setting.value)).collect()
@@ -107,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_variable_is_its_key_in_capitals() {
-        let here = with(&[
+        let here = Surroundings::imagined(&[
             ("REJOIN_LIMITS_TURN_BYTES", "2 MB"),
             ("REJOIN_LOG", "debug"),
             ("REJOIN_PROVIDERS_MY_LOCAL_BASE_URL", "http://127.0.0.1:8080"),
@@ -126,7 +116,7 @@ mod tests {
 
     #[test]
     fn an_unknown_variable_is_reported_with_the_likely_name() {
-        let here = with(&[("REJOIN_PASSPHRASE_FILE", "/p"), ("REJOIN_RETENTION_DAY", "9")]);
+        let here = Surroundings::imagined(&[("REJOIN_PASSPHRASE_FILE", "/p"), ("REJOIN_RETENTION_DAY", "9")]);
 
         let read = read(&here, &[]).unwrap();
 
@@ -136,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_variable_out_of_range_is_refused_by_name() {
-        let refusal = read(&with(&[("REJOIN_RETENTION_DAYS", "3")]), &[]).unwrap_err();
+        let refusal = read(&Surroundings::imagined(&[("REJOIN_RETENTION_DAYS", "3")]), &[]).unwrap_err();
 
         let expected = "error: read the variable `REJOIN_RETENTION_DAYS`\n  \
                         caused by: it must be a whole number from 7 to 180, or \"forever\"\n\
