@@ -1,3 +1,93 @@
-//! The `rejoin` command.
+//! The `rejoin` command: parse, run, exit code.
 
-fn main() {}
+#![expect(dead_code, reason = "the frame is wider than the commands that stand in it so far")]
+
+mod args;
+mod commands;
+mod config;
+mod context;
+mod durable;
+mod error;
+mod logging;
+mod suggest;
+mod surroundings;
+
+use std::env;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Arguments;
+use crate::commands::{Command, talk};
+use crate::config::Config;
+use crate::context::{Context, Format, Manner};
+use crate::error::Failure;
+use crate::surroundings::Surroundings;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
+    let manner = arguments.everywhere.manner();
+    match run(arguments, manner) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            tracing::error!(kind = failure.kind(), "failed");
+            failure.report(manner.format);
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(arguments: Arguments, manner: Manner) -> Result<(), Failure> {
+    let surroundings = Surroundings::capture()?;
+    let overrides = arguments.everywhere.overrides();
+    let config = match Config::load(&surroundings, &overrides) {
+        Err(_) if needs_no_configuration(&arguments) => Config::built_in(&surroundings, &overrides)?,
+        outcome => outcome?,
+    };
+    if !needs_no_configuration(&arguments) {
+        for warning in config.warnings() {
+            manner.warn(&warning.message, warning.hint.as_deref());
+        }
+    }
+    start_log(&config, &surroundings, manner);
+    let context = Context { config, surroundings, manner };
+    match arguments.command {
+        Some(command) => {
+            talk::refuse_beside_command(&arguments.talk)?;
+            command.run(&context)
+        }
+        None => talk::run(arguments.talk, &context),
+    }
+}
+
+fn needs_no_configuration(arguments: &Arguments) -> bool {
+    arguments.command.as_ref().is_some_and(Command::needs_no_configuration)
+}
+
+/// Work goes on without a log; it is there to help, not to stand in the way.
+fn start_log(config: &Config, surroundings: &Surroundings, manner: Manner) {
+    let outcome = surroundings.data_directory().and_then(|data| logging::start(config.log(), &data));
+    if let Err(failure) = outcome {
+        manner.warn(&failure.summary(), None);
+    }
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), "started");
+}
+
+/// Answers a command line that clap did not accept; `--help` and `--version` arrive here too.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let wants_json = env::args_os().any(|argument| argument == "--json");
+    if !wants_json || !error.use_stderr() {
+        // A closed stream leaves nobody to tell.
+        let _ = error.print();
+        return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+    }
+    let text = error.to_string();
+    let mut paragraphs = text.trim().split("\n\n");
+    let message = paragraphs.next().unwrap_or_default().trim_start_matches("error: ");
+    let failure = Failure::usage(message).hint("run `rejoin --help`");
+    failure.report(Format::Json);
+    failure.exit_code()
+}

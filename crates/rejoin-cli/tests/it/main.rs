@@ -1,1 +1,8 @@
-//! Tests of the command line.
+//! Tests of the command line: the real program in a home of its own.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
+
+mod config;
+mod frame;
+mod trust;
+mod world;

@@ -1,0 +1,141 @@
+//! The command line as clap sees it: global flags, the commands, and what to do with a mistyped one.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser};
+
+use crate::commands::{Command, talk};
+use crate::config::Overrides;
+use crate::context::{Color, Format, Manner, Notes, Pager};
+
+/// Keep, find and continue conversations with AI models
+///
+/// Without a command, rejoin opens the prompt in this project; with a message it takes one turn and exits.
+#[derive(Debug, Parser)]
+#[command(name = "rejoin", version, after_help = EXAMPLES)]
+#[command(subcommand_value_name = "COMMAND")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) talk: talk::Args,
+
+    #[command(flatten)]
+    pub(crate) everywhere: Everywhere,
+
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rejoin \"Where should we eat in Lisbon?\"   Send one message
+  rejoin config list                        Show every setting and its origin
+  rejoin --store sqlite:trip.db config get store";
+
+/// The flags every command takes.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Everywhere {
+    /// Use this store, such as `sqlite:history.db`
+    #[arg(long, global = true, value_name = "URL")]
+    store: Option<String>,
+
+    /// Keep conversations as plain files in a directory (`--store jsonl:DIR`)
+    #[arg(long, global = true, value_name = "DIR", conflicts_with = "store")]
+    conversation_dir: Option<PathBuf>,
+
+    /// Work as if started in this directory
+    #[arg(long, global = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+
+    /// Answer with JSON
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    color: Color,
+
+    /// Never show an answer page by page
+    #[arg(long, global = true)]
+    no_pager: bool,
+
+    /// Leave out warnings and notes
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+impl Everywhere {
+    pub(crate) fn manner(&self) -> Manner {
+        Manner {
+            format: if self.json { Format::Json } else { Format::Text },
+            color: self.color,
+            pager: if self.no_pager { Pager::Never } else { Pager::Allowed },
+            notes: if self.quiet { Notes::Hidden } else { Notes::Shown },
+        }
+    }
+
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides {
+            store: self.store.clone(),
+            conversation_directory: self.conversation_dir.clone(),
+            project: self.project.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn every_command() -> Vec<clap::Command> {
+        let mut root = Arguments::command();
+        root.build();
+        let mut found = vec![root];
+        let mut next = 0;
+        while next < found.len() {
+            // clap brings its own `help`, which names no command of ours.
+            let below: Vec<_> = found[next]
+                .get_subcommands()
+                .filter(|command| command.get_name() != "help")
+                .cloned()
+                .collect();
+            found.extend(below);
+            next += 1;
+        }
+        found
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn help_begins_with_one_short_line_without_a_full_stop() {
+        let breaking: Vec<String> = every_command()
+            .iter()
+            .filter(|command| {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                about.is_empty() || about.ends_with('.') || about.chars().count() > 70
+            })
+            .map(|command| command.get_name().to_owned())
+            .collect();
+
+        assert_eq!(breaking, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_command_shows_an_example() {
+        let breaking: Vec<String> = every_command()
+            .iter()
+            .filter(|command| {
+                !command.get_after_help().is_some_and(|help| help.to_string().contains("rejoin"))
+            })
+            .map(|command| command.get_name().to_owned())
+            .collect();
+
+        assert_eq!(breaking, Vec::<String>::new());
+    }
+}

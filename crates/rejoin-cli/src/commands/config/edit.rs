@@ -1,0 +1,104 @@
+//! `rejoin config edit`
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use crate::commands::config::Target;
+use crate::config::keys::KEYS;
+use crate::config::{Config, Overrides, file};
+use crate::context::Context;
+use crate::durable;
+use crate::error::Failure;
+use crate::surroundings::Surroundings;
+
+/// Open the configuration file in your editor, then check it
+///
+/// The editor is `$VISUAL`, else `$EDITOR`, else vi. A file that does not exist yet starts with every key
+/// and its default, commented out.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin config edit
+  EDITOR=nano rejoin config edit --local")]
+pub(super) struct Args {
+    #[command(flatten)]
+    target: Target,
+}
+
+pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let path = args.target.file(context)?;
+    if file::text_of(&path)?.is_none() {
+        durable::replace(&path, starting_text().as_bytes())
+            .map_err(|error| Failure::io(format!("create `{}`", path.display()), error))?;
+    }
+    open_editor(&path, &context.surroundings)?;
+    let again = "run `rejoin config edit` to correct it";
+    let text = file::text_of(&path)?.unwrap_or_default();
+    file::settings_in(&path, &text).map_err(|failure| failure.or_hint(again))?;
+    let overrides =
+        Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+    let config =
+        Config::load(&context.surroundings, &overrides).map_err(|failure| failure.or_hint(again))?;
+    for warning in config.warnings() {
+        context.manner.warn(&warning.message, warning.hint.as_deref());
+    }
+    context.note(&format!("The configuration is valid: {}", path.display()));
+    Ok(())
+}
+
+fn open_editor(path: &Path, surroundings: &Surroundings) -> Result<(), Failure> {
+    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| surroundings.variable(name)?.to_str());
+    let editor = named.unwrap_or("vi");
+    let attempt = || format!("run the editor `{editor}`");
+    // The shell splits `code --wait` into words, as every program does that reads these variables.
+    let status = Command::new("sh")
+        .args(["-c", &format!("{editor} \"$@\""), "editor"])
+        .arg(path)
+        .status()
+        .map_err(|error| Failure::io(attempt(), error))?;
+    if !status.success() {
+        return Err(Failure::invalid(attempt())
+            .because(format!("it ended with {status}"))
+            .hint("set `VISUAL` or `EDITOR` to the editor you use"));
+    }
+    Ok(())
+}
+
+fn starting_text() -> String {
+    let mut text = String::from("# Configuration of rejoin. Remove a `#` to change a default.\n");
+    for key in KEYS.iter().filter(|key| !key.name.contains('<')) {
+        let value = match key.default {
+            // What a machine decides cannot be written down here.
+            Some(default) if default.contains('<') => "\"\"".to_owned(),
+            Some(default) => {
+                key.shape.read_text(default).map_or_else(String::new, |value| value.to_toml().to_string())
+            }
+            None => "\"\"".to_owned(),
+        };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n# {}\n# {} = {value}\n", key.about, key.name);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_in_the_starting_text_is_valid_once_uncommented() {
+        let starting = starting_text();
+        let uncommented: String = starting
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(|line| line.contains(" = ") && !line.ends_with("\"\""))
+            .map(|line| format!("{line}\n"))
+            .collect();
+
+        let settings = file::settings_in(Path::new("config.toml"), &uncommented).unwrap();
+
+        let machine_independent = |key: &&crate::config::keys::Key| key.default.is_some_and(|default| !default.contains('<'));
+        assert_eq!(settings.len(), KEYS.iter().filter(machine_independent).count());
+    }
+}

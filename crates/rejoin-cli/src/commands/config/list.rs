@@ -1,0 +1,88 @@
+//! `rejoin config list`
+
+use std::io::Write;
+
+use serde_json::json;
+
+use crate::commands::config::to_json;
+use crate::config::keys::KEYS;
+use crate::context::Context;
+use crate::error::Failure;
+
+/// Show each value and where it came from
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin config list
+  rejoin config list retention
+  rejoin config list --all      Include keys that are not set, with their use")]
+pub(super) struct Args {
+    /// Only the keys that begin with this
+    #[arg(value_name = "PREFIX")]
+    prefix: Option<String>,
+
+    /// Include keys that are not set, with what each is for
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let prefix = args.prefix.as_deref().unwrap_or_default();
+    if context.is_json() {
+        return answer_json(prefix, context);
+    }
+    let config = &context.config;
+    let mut rows: Vec<[String; 3]> = config
+        .settings()
+        .filter(|(name, _)| name.starts_with(prefix))
+        .map(|(name, setting)| [name.to_owned(), setting.value.to_string(), setting.origin.to_string()])
+        .collect();
+    if args.all {
+        let unset = KEYS.iter().filter(|key| key.default.is_none() && config.setting(key.name).is_none());
+        rows.extend(
+            unset
+                .filter(|key| key.name.starts_with(prefix))
+                .map(|key| [key.name.to_owned(), "-".to_owned(), format!("not set: {}", key.about)]),
+        );
+    }
+    if rows.is_empty() && !prefix.is_empty() {
+        return Err(Failure::not_found(format!("no key that begins with `{prefix}` is set"))
+            .hint("run `rejoin config list --all` to see every key"));
+    }
+    write_table(&rows, context)
+}
+
+fn answer_json(prefix: &str, context: &Context) -> Result<(), Failure> {
+    let items: Vec<_> = context
+        .config
+        .settings()
+        .filter(|(name, _)| name.starts_with(prefix))
+        .map(|(_, setting)| to_json(setting))
+        .collect();
+    let ignored: Vec<_> = context
+        .config
+        .ignored()
+        .iter()
+        .map(|ignored| {
+            let place = ignored.setting.origin.to_string();
+            json!({"key": ignored.setting.name(), "where": place, "reason": ignored.standing.name()})
+        })
+        .collect();
+    context.answer_json(&json!({"items": items, "ignored": ignored}))
+}
+
+fn write_table(rows: &[[String; 3]], context: &Context) -> Result<(), Failure> {
+    // One very long value must not push the origins of all others off the screen.
+    const WIDEST: usize = 44;
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.filter(|width| *width <= WIDEST).max().unwrap_or_default()
+    };
+    let (names, values) = (width(0), width(1));
+    let mut answer = context.answer();
+    for [name, value, origin] in rows {
+        writeln!(answer, "{name:names$}  {value:values$}  {origin}")?;
+    }
+    answer.flush()?;
+    Ok(())
+}

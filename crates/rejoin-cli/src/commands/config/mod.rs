@@ -1,0 +1,126 @@
+//! `rejoin config`: show and change the configuration.
+
+mod edit;
+mod get;
+mod list;
+mod path;
+mod set;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde_json::{Value as Json, json};
+use toml_edit::Key as TomlKey;
+
+use crate::config::keys::{self, Key, Meaning};
+use crate::config::origin::{Origin, Setting};
+use crate::config::{file, trust};
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+
+/// Show and change the configuration
+///
+/// Values come from five places, each stronger than the one before: built-in defaults, your file
+/// (`$XDG_CONFIG_HOME/rejoin/config.toml`), the project's file (`.rejoin/config.toml`), variables, flags.
+///
+/// The variable of a key is its name in capitals with dots as underscores: `retention.days` is
+/// `REJOIN_RETENTION_DAYS`, and `providers.local.base_url` is `REJOIN_PROVIDERS_LOCAL_BASE_URL`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin config list                     Show each value and where it came from
+  rejoin config set retention.days 60    Change your own file
+  REJOIN_LOG=debug rejoin config get log")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    List(list::Args),
+    Get(get::Args),
+    Set(set::Args),
+    Path(path::Args),
+    Edit(edit::Args),
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    match args.action {
+        Action::List(args) => list::run(args, context),
+        Action::Get(args) => get::run(args, context),
+        Action::Set(args) => set::run(args, context),
+        Action::Path(args) => path::run(args, context),
+        Action::Edit(args) => edit::run(args, context),
+    }
+}
+
+impl Args {
+    /// Whether this serves to repair a configuration, and so must work with a broken one.
+    pub(crate) fn repairs(&self) -> bool {
+        match self.action {
+            Action::Set(_) | Action::Path(_) | Action::Edit(_) => true,
+            Action::List(_) | Action::Get(_) => false,
+        }
+    }
+}
+
+/// Which of the two files a command is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
+struct Target {
+    /// Use this project's own file instead of yours
+    #[arg(long)]
+    local: bool,
+}
+
+impl Target {
+    /// The file to change. A link in a project could lead out of it, so it is not followed.
+    fn file(self, context: &Context) -> Result<PathBuf, Failure> {
+        if !self.local {
+            return context.surroundings.user_config_file();
+        }
+        let path = context.config.project_file().to_owned();
+        if trust::is_linked(context.config.project()) {
+            return Err(Failure::new(Kind::Denied, format!("change `{}`", path.display()))
+                .because("it is reached through a symbolic link")
+                .hint("put a regular file in place of the link"));
+        }
+        Ok(path)
+    }
+}
+
+/// A key as named on the command line, split at its dots.
+struct NamedKey {
+    segments: Vec<String>,
+    key: &'static Key,
+    name: String,
+}
+
+impl NamedKey {
+    fn parse(written: &str) -> Result<Self, Failure> {
+        let segments: Vec<String> = match TomlKey::parse(written) {
+            Ok(parts) => parts.iter().map(|part| part.get().to_owned()).collect(),
+            Err(_) => vec![written.to_owned()],
+        };
+        let name = keys::dotted(&segments);
+        match keys::meaning_of(&segments) {
+            Meaning::Key { key, .. } => Ok(Self { segments, key, name }),
+            Meaning::Group => Err(Failure::invalid(format!("`{name}` is a group of keys"))
+                .hint(format!("run `rejoin config list {name}` to see them"))),
+            Meaning::Unknown => {
+                Err(Failure::invalid(format!("there is no key `{name}`")).hint(file::unknown_hint(&segments)))
+            }
+        }
+    }
+}
+
+/// A setting as scripts see it.
+fn to_json(setting: &Setting) -> Json {
+    let (origin, place) = match &setting.origin {
+        Origin::Default => ("default", None),
+        Origin::File { .. } => ("file", Some(setting.origin.to_string())),
+        Origin::Variable(name) => ("variable", Some(name.clone())),
+        Origin::Flag(name) => ("flag", Some((*name).to_owned())),
+    };
+    json!({"key": setting.name(), "value": setting.value, "origin": origin, "where": place})
+}

@@ -1,0 +1,33 @@
+//! `rejoin config path`
+
+use std::io::Write;
+
+use serde_json::json;
+
+use crate::commands::config::Target;
+use crate::context::Context;
+use crate::error::Failure;
+
+/// Print where the configuration file is, or would be
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin config path
+  rejoin config path --local    The project's own file")]
+pub(super) struct Args {
+    #[command(flatten)]
+    target: Target,
+}
+
+pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let user = context.surroundings.user_config_file()?;
+    let project = context.config.project_file();
+    if context.is_json() {
+        return context.answer_json(&json!({"user": user, "project": project}));
+    }
+    let mut answer = context.answer();
+    let path = if args.target.local { project } else { &user };
+    writeln!(answer, "{}", path.display())?;
+    answer.flush()?;
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! `rejoin config set`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::commands::config::{NamedKey, Target};
+use crate::config::keys::Guard;
+use crate::config::origin::Origin;
+use crate::config::trust::{Register, Standing};
+use crate::config::{Config, Overrides, file, resolve, write};
+use crate::context::Context;
+use crate::durable;
+use crate::error::Failure;
+
+/// Change a key in your configuration file
+///
+/// The value is checked first, and so is the file as it would become. Comments and order are kept.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin config set retention.days forever
+  rejoin config set limits.turn_bytes '20 MB'
+  rejoin config set --local start.default continue    In this project only")]
+pub(super) struct Args {
+    /// The key, such as `retention.days`
+    key: String,
+
+    /// Its value; a list is written `a, b`
+    #[arg(allow_hyphen_values = true)]
+    value: String,
+
+    #[command(flatten)]
+    target: Target,
+}
+
+pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let named = NamedKey::parse(&args.key)?;
+    let value = named.key.shape.read_text(&args.value).ok_or_else(|| {
+        Failure::invalid(format!("set `{}` to `{}`", named.name, args.value.escape_debug()))
+            .because(format!("it must be {}", named.key.shape.expectation()))
+    })?;
+    // Your own file serves every directory, so a path is fixed where it was named. A project may be moved.
+    let value = if args.target.local {
+        value
+    } else {
+        let here = &context.surroundings;
+        resolve::absolute(value, named.key.shape, &here.working_directory, here.home.as_deref())
+    };
+    let path = args.target.file(context)?;
+    let old = file::text_of(&path)?.unwrap_or_default();
+    let new = write::with_setting(&path, &old, &named.segments, value.to_toml())?;
+    let effect = check(&path, &old, &new, context)?;
+
+    let standing = args.target.local.then(|| standing(&old, context)).transpose()?;
+    replace(&path, &new)?;
+    if standing == Some(Standing::Trusted) {
+        renew_trust(&new, context)?;
+    }
+    if context.is_json() {
+        return context.answer_json(&json!({"key": named.name, "value": value, "file": path}));
+    }
+    context.note(&format!("Set {} to {value} in {}", named.name, path.display()));
+    if standing.is_some_and(|standing| standing != Standing::Trusted) && named.key.guard == Guard::Trust {
+        context.note("It takes effect once you run `rejoin trust` here.");
+    } else {
+        tell_if_hidden(&named, &path, effect.as_ref(), context);
+    }
+    Ok(())
+}
+
+/// Refuses a change that would leave a configuration that cannot be used, and returns what it would be.
+///
+/// A configuration that is broken elsewhere must not stand in the way of repairing this file.
+fn check(path: &Path, old: &str, new: &str, context: &Context) -> Result<Option<Config>, Failure> {
+    if let Err(failure) = file::settings_in(path, new) {
+        // Where the fault was there before, its line is told as the user can find it.
+        file::settings_in(path, old)?;
+        return Err(failure);
+    }
+    let overrides =
+        Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+    let read_new =
+        |asked: &Path| if asked == path { Ok(Some(new.to_owned())) } else { file::text_of(asked) };
+    match Config::load_from(&context.surroundings, &overrides, &read_new) {
+        Ok(config) => Ok(Some(config)),
+        Err(failure) => match Config::load(&context.surroundings, &overrides) {
+            Ok(_) => Err(failure),
+            Err(_) => Ok(None),
+        },
+    }
+}
+
+/// Many people keep their file elsewhere and link to it; the link stays.
+fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let place: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    durable::replace(&place, text.as_bytes())
+        .map_err(|error| Failure::io(format!("write `{}`", place.display()), error))
+}
+
+fn standing(text: &str, context: &Context) -> Result<Standing, Failure> {
+    Ok(Register::read(&context.surroundings)?.standing(context.config.project(), text))
+}
+
+/// The user trusted the old text and made this change, so nothing in the new one is unknown to them.
+fn renew_trust(text: &str, context: &Context) -> Result<(), Failure> {
+    let Some(directory) = context.config.project().to_str() else { return Ok(()) };
+    Register::update(&context.surroundings, |register| register.trust(directory, text))
+}
+
+fn tell_if_hidden(named: &NamedKey, path: &Path, effect: Option<&Config>, context: &Context) {
+    let Some(setting) = effect.and_then(|config| config.setting(&named.name)) else { return };
+    match &setting.origin {
+        Origin::File { path: winner, .. } if winner == path => {}
+        Origin::Default => {}
+        Origin::File { .. } | Origin::Variable(_) | Origin::Flag(_) => {
+            context.note(&format!("It is overridden here by {} ({})", setting.value, setting.origin));
+        }
+    }
+}

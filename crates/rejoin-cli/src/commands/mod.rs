@@ -1,0 +1,49 @@
+//! The commands, one file each.
+//!
+//! A command is a module with `Args`, whose doc comment is its help, and `run`. Adding one takes a line in
+//! the `commands!` list and its file.
+
+pub(crate) mod talk;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::error::Failure;
+
+/// Declares the modules, the variants and the dispatch together, so that none of them can be forgotten.
+macro_rules! commands {
+    ($($module:ident => $variant:ident,)+) => {
+        $(mod $module;)+
+
+        /// The commands of `rejoin`.
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($variant($module::Args),)+
+        }
+
+        impl Command {
+            pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+                match self {
+                    $(Command::$variant(args) => $module::run(args, context),)+
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    completions => Completions,
+    config => Config,
+    man => Man,
+    trust => Trust,
+}
+
+impl Command {
+    /// Whether this works, and must work, while the configuration is broken.
+    pub(crate) fn needs_no_configuration(&self) -> bool {
+        match self {
+            Command::Config(args) => args.repairs(),
+            command => matches!(command, Command::Completions(_) | Command::Man(_) | Command::Trust(_)),
+        }
+    }
+}

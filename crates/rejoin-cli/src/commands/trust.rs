@@ -1,0 +1,152 @@
+//! `rejoin trust`: allow a project's own configuration to set guarded keys.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::config::keys::Guard;
+use crate::config::origin::{Origin, Setting};
+use crate::config::trust::{Register, Standing, is_linked};
+use crate::config::{file, project};
+use crate::context::{Consent, Context, Notes};
+use crate::error::{Failure, Kind};
+
+/// Let this project's own configuration set guarded keys
+///
+/// A cloned repository must not be able to run programs, send text elsewhere or delete history. So what its
+/// `.rejoin/config.toml` sets for stores, providers, tools, retention and the like is ignored until you have
+/// seen it and said yes. When the file changes, you are asked again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin trust                 Show what this project sets, and ask
+  rejoin trust ~/src/trip --yes
+  rejoin trust --revoke
+  rejoin trust --list")]
+pub(crate) struct Args {
+    /// The project, if not this one
+    #[arg(value_name = "DIR", conflicts_with = "list")]
+    directory: Option<PathBuf>,
+
+    /// Do not ask
+    #[arg(long, conflicts_with_all = ["revoke", "list"])]
+    yes: bool,
+
+    /// Take trust away again
+    #[arg(long, conflicts_with = "list")]
+    revoke: bool,
+
+    /// Show the projects you trust
+    #[arg(long)]
+    list: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    if args.list {
+        return list(context);
+    }
+    let directory = match &args.directory {
+        None => context.config.project().to_owned(),
+        Some(directory) => {
+            let start = context.surroundings.working_directory.join(directory);
+            project::directory_of(&start, context.config.project_scope())?
+        }
+    };
+    let name = directory.to_str().ok_or_else(|| {
+        Failure::new(Kind::Unsupported, format!("trust `{}`", directory.display()))
+            .because("its path is not valid text, so it cannot be recorded")
+    })?;
+    if args.revoke {
+        return revoke(name, context);
+    }
+    trust(&directory, name, Consent::from(args.yes), context)
+}
+
+fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> Result<(), Failure> {
+    let path = directory.join(project::FILE);
+    let text = file::text_of(&path)?.ok_or_else(|| {
+        Failure::not_found(format!("trust `{name}`"))
+            .because("it has no `.rejoin/config.toml`")
+            .hint("there is nothing to allow")
+    })?;
+    if is_linked(directory) {
+        return Err(Failure::new(Kind::Denied, format!("trust `{name}`"))
+            .because(Standing::Linked.to_string())
+            .hint("put a regular file in place of the link, then run `rejoin trust` again"));
+    }
+    let settings = file::settings_in(&path, &text)?;
+    let guarded: Vec<&Setting> =
+        settings.iter().filter(|setting| setting.key.guard == Guard::Trust).collect();
+    if guarded.is_empty() {
+        context.note(&format!("It sets nothing that needs trust: {}", path.display()));
+        return answer("untrusted", name, &guarded, context);
+    }
+    if consent == Consent::Ask || (context.manner.notes == Notes::Shown && !context.is_json()) {
+        show(&path, &guarded)?;
+    }
+    context.confirm("Allow this?", consent)?;
+    // What was shown is what is trusted: the text in hand, not the file as it may be by now.
+    Register::update(&context.surroundings, |register| register.trust(name, &text))?;
+    context.note(&format!("Trusted until the file changes: {name}"));
+    answer("trusted", name, &guarded, context)
+}
+
+/// Tells a script how the project stands and what it sets.
+fn answer(standing: &str, name: &str, guarded: &[&Setting], context: &Context) -> Result<(), Failure> {
+    if !context.is_json() {
+        return Ok(());
+    }
+    let sets: Vec<_> =
+        guarded.iter().map(|setting| json!({"key": setting.name(), "value": setting.value})).collect();
+    context.answer_json(&json!({"directory": name, "standing": standing, "sets": sets}))
+}
+
+/// Shows every value in full, as the decision rests on it.
+fn show(path: &Path, guarded: &[&Setting]) -> Result<(), Failure> {
+    let mut screen = io::stderr().lock();
+    writeln!(screen, "{} sets:", path.display())?;
+    for setting in guarded {
+        let line = match setting.origin {
+            Origin::File { line, .. } => line,
+            Origin::Default | Origin::Variable(_) | Origin::Flag(_) => 0,
+        };
+        writeln!(screen, "  line {line}: {} = {}", setting.name(), setting.value.to_toml())?;
+        writeln!(screen, "          {}", setting.key.about)?;
+    }
+    Ok(())
+}
+
+fn revoke(name: &str, context: &Context) -> Result<(), Failure> {
+    let was_trusted = Register::update(&context.surroundings, |register| register.revoke(name))?;
+    if context.is_json() {
+        return context.answer_json(&json!({"directory": name, "standing": "untrusted"}));
+    }
+    let outcome = if was_trusted { "No longer trusted" } else { "It was not trusted" };
+    context.note(&format!("{outcome}: {name}"));
+    Ok(())
+}
+
+fn list(context: &Context) -> Result<(), Failure> {
+    let register = Register::read(&context.surroundings)?;
+    let standing_of = |directory: &str| {
+        let directory = Path::new(directory);
+        let text = file::text_of(&directory.join(project::FILE)).ok().flatten();
+        text.map_or("missing", |text| register.standing(directory, &text).name())
+    };
+    let rows: Vec<(&str, &str)> =
+        register.directories().map(|directory| (standing_of(directory), directory)).collect();
+    if context.is_json() {
+        let items: Vec<_> = rows
+            .iter()
+            .map(|(standing, directory)| json!({"directory": directory, "standing": standing}))
+            .collect();
+        return context.answer_json(&json!({"items": items}));
+    }
+    let mut answer = context.answer();
+    for (standing, directory) in rows {
+        writeln!(answer, "{standing:9}  {directory}")?;
+    }
+    answer.flush()?;
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! The keys that come in families: providers, models, MCP servers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::Config;
+use crate::config::choices::{Choice, ProviderKind};
+use crate::config::origin::Setting;
+use crate::config::value::{Value, Variables};
+use crate::error::Failure;
+
+/// `providers.<name>`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Provider {
+    pub(crate) name: String,
+    pub(crate) kind: ProviderKind,
+    pub(crate) base_url: Option<String>,
+    pub(crate) api_key_env: Option<String>,
+    pub(crate) api_key_command: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) context_window: Option<u64>,
+    pub(crate) max_retries: Option<u64>,
+}
+
+/// `models.<name>`; prices are for a million tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Model {
+    pub(crate) name: String,
+    pub(crate) context_window: Option<u64>,
+    pub(crate) input_price: Option<f64>,
+    pub(crate) output_price: Option<f64>,
+}
+
+/// `mcp.servers.<name>`
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct McpServer {
+    pub(crate) name: String,
+    pub(crate) command: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: Variables,
+}
+
+impl Config {
+    pub(crate) fn providers(&self) -> Vec<Provider> {
+        self.families("providers.").iter().filter_map(Family::provider).collect()
+    }
+
+    pub(crate) fn models(&self) -> Vec<Model> {
+        self.families("models.").iter().map(Family::model).collect()
+    }
+
+    pub(crate) fn mcp_servers(&self) -> Vec<McpServer> {
+        self.families("mcp.servers.").iter().filter_map(Family::mcp_server).collect()
+    }
+
+    /// Refuses families that lack what makes them usable.
+    pub(super) fn check_families(&self) -> Result<(), Failure> {
+        for family in self.families("providers.") {
+            family.provider().ok_or_else(|| family.lacks("kind"))?;
+        }
+        for family in self.families("mcp.servers.") {
+            family.mcp_server().ok_or_else(|| family.lacks("command"))?;
+        }
+        Ok(())
+    }
+
+    fn families<'a>(&'a self, prefix: &'static str) -> Vec<Family<'a>> {
+        let members: BTreeSet<&str> = self
+            .settings
+            .values()
+            .filter(|setting| setting.key.name.starts_with(prefix))
+            .filter_map(|setting| setting.member.as_deref())
+            .collect();
+        members.into_iter().map(|name| Family { config: self, prefix, name }).collect()
+    }
+}
+
+/// The settings that share a name of the user's choosing.
+struct Family<'a> {
+    config: &'a Config,
+    prefix: &'static str,
+    name: &'a str,
+}
+
+impl Family<'_> {
+    fn provider(&self) -> Option<Provider> {
+        // A provider that is called what it is needs no second word.
+        let kind = self.text("kind").unwrap_or_else(|| self.name.to_owned());
+        Some(Provider {
+            name: self.name.to_owned(),
+            kind: ProviderKind::named(&kind)?,
+            base_url: self.text("base_url"),
+            api_key_env: self.text("api_key_env"),
+            api_key_command: self.text("api_key_command"),
+            model: self.text("model"),
+            context_window: self.number("context_window"),
+            max_retries: self.number("max_retries"),
+        })
+    }
+
+    fn model(&self) -> Model {
+        Model {
+            name: self.name.to_owned(),
+            context_window: self.number("context_window"),
+            input_price: self.fraction("input_price"),
+            output_price: self.fraction("output_price"),
+        }
+    }
+
+    fn mcp_server(&self) -> Option<McpServer> {
+        Some(McpServer {
+            name: self.name.to_owned(),
+            command: self.text("command")?,
+            arguments: self.texts("arguments"),
+            environment: self.variables("environment"),
+        })
+    }
+
+    fn lacks(&self, field: &str) -> Failure {
+        let first = self.settings().next();
+        let seen =
+            first.map(|setting| format!("it is first named in `{}`", setting.origin)).unwrap_or_default();
+        let group = format!("{}{}", self.prefix, self.name);
+        Failure::invalid(format!("read `{group}`, which has no `{field}`"))
+            .because(seen)
+            .hint(format!("add `{group}.{field}`"))
+    }
+
+    fn settings(&self) -> impl Iterator<Item = &Setting> {
+        self.config.settings.values().filter(|setting| {
+            setting.key.name.starts_with(self.prefix) && setting.member.as_deref() == Some(self.name)
+        })
+    }
+
+    fn value(&self, field: &str) -> Option<&Value> {
+        self.settings()
+            .find(|setting| setting.key.name.ends_with(&format!(".{field}")))
+            .map(|found| &found.value)
+    }
+
+    fn text(&self, field: &str) -> Option<String> {
+        match self.value(field)? {
+            Value::Text(text) => Some(text.clone()),
+            other => unreachable!("`{field}` was checked when it was read: {other:?}"),
+        }
+    }
+
+    fn number(&self, field: &str) -> Option<u64> {
+        match self.value(field)? {
+            Value::Integer(number) => Some(*number),
+            other => unreachable!("`{field}` was checked when it was read: {other:?}"),
+        }
+    }
+
+    fn fraction(&self, field: &str) -> Option<f64> {
+        match self.value(field)? {
+            Value::Fraction(fraction) => Some(*fraction),
+            other => unreachable!("`{field}` was checked when it was read: {other:?}"),
+        }
+    }
+
+    fn texts(&self, field: &str) -> Vec<String> {
+        match self.value(field) {
+            None => Vec::new(),
+            Some(Value::Texts(texts)) => texts.clone(),
+            Some(other) => unreachable!("`{field}` was checked when it was read: {other:?}"),
+        }
+    }
+
+    fn variables(&self, field: &str) -> Variables {
+        match self.value(field) {
+            None => Variables(BTreeMap::new()),
+            Some(Value::Variables(variables)) => variables.clone(),
+            Some(other) => unreachable!("`{field}` was checked when it was read: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Reads a configuration file into settings, each with its line.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use toml_edit::{Document, Item, TableLike, TomlError};
+
+use crate::config::keys::{self, Meaning};
+use crate::config::origin::{Origin, Place, Setting};
+use crate::config::project;
+use crate::error::{Failure, Kind};
+
+/// Far above any real configuration, and small enough to read without a thought.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// Reads a file's text; `None` if there is no such file.
+pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
+    let attempt = || format!("read `{}`", path.display());
+    // A repository can hold a named pipe under this name, and opening one would wait for ever.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(Failure::io(attempt(), error)),
+    };
+    let kind = file.metadata().map_err(|error| Failure::io(attempt(), error))?.file_type();
+    if !kind.is_file() {
+        return Err(Failure::invalid(attempt()).because("it is not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(|error| Failure::io(attempt(), error))?;
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(Failure::new(Kind::TooLarge, attempt()).because("it is larger than 1 MiB"));
+    }
+    Ok(Some(text))
+}
+
+/// Checks the text of a file, key by key, in the order written.
+pub(crate) fn settings_in(path: &Path, text: &str) -> Result<Vec<Setting>, Failure> {
+    let document = Document::parse(text).map_err(|error| broken(path, text, &error))?;
+    let mut reader = Reader { path, text, segments: Vec::new(), settings: Vec::new() };
+    reader.read_table(document.as_table())?;
+    Ok(reader.settings)
+}
+
+/// Describes text that is not TOML.
+pub(crate) fn broken(path: &Path, text: &str, error: &TomlError) -> Failure {
+    let place = Place { path, line: line_at(text, error.span()) };
+    Failure::invalid(format!("read `{place}`")).because(error.message().to_owned()).hint(edit_hint(path))
+}
+
+/// Whether `path` itself is a symbolic link.
+pub(crate) fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+    segments: Vec<String>,
+    settings: Vec<Setting>,
+}
+
+impl Reader<'_> {
+    fn read_table(&mut self, table: &dyn TableLike) -> Result<(), Failure> {
+        for (name, item) in table.iter() {
+            let line = line_at(self.text, table.key(name).and_then(toml_edit::Key::span));
+            self.segments.push(name.to_owned());
+            self.read_item(item, line)?;
+            self.segments.pop();
+        }
+        Ok(())
+    }
+
+    fn read_item(&mut self, item: &Item, line: usize) -> Result<(), Failure> {
+        let place = Place { path: self.path, line };
+        let name = keys::dotted(&self.segments);
+        match keys::meaning_of(&self.segments) {
+            Meaning::Key { key, member } => {
+                let value = item.clone().into_value().ok().and_then(|value| key.shape.read(&value));
+                let value = value.ok_or_else(|| {
+                    Failure::invalid(format!("read `{name}` in `{place}`"))
+                        .because(format!("it must be {}", key.shape.expectation()))
+                        .hint(edit_hint(self.path))
+                })?;
+                let origin = Origin::File { path: self.path.to_owned(), line };
+                self.settings.push(Setting { key, member, value, origin });
+                Ok(())
+            }
+            Meaning::Group => match item.as_table_like() {
+                Some(table) => self.read_table(table),
+                None => Err(Failure::invalid(format!("read `{name}` in `{place}`"))
+                    .because("it is a group of keys and has no value of its own")
+                    .hint(edit_hint(self.path))),
+            },
+            Meaning::Unknown => Err(Failure::invalid(format!("read `{place}`"))
+                .because(format!("there is no key `{name}`"))
+                .hint(unknown_hint(&self.segments))),
+        }
+    }
+}
+
+/// What to do about a key that does not exist.
+pub(crate) fn unknown_hint<S: AsRef<str>>(segments: &[S]) -> String {
+    match keys::suggestion_for(segments) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "run `rejoin config list` to see every key".to_owned(),
+    }
+}
+
+fn edit_hint(path: &Path) -> &'static str {
+    if path.ends_with(project::FILE) {
+        "correct the line, or run `rejoin config edit --local`"
+    } else {
+        "correct the line, or run `rejoin config edit`"
+    }
+}
+
+fn line_at(text: &str, span: Option<Range<usize>>) -> usize {
+    let offset = span.map_or(0, |span| span.start).min(text.len());
+    text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// A path through something that is no directory is as absent as one that ends nowhere.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        settings_in(Path::new("config.toml"), text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn tables_and_dotted_keys_mean_the_same() {
+        let text = "retention.days = 60\n[limits]\nturn_bytes = \"5 MB\"\n\n[providers.\"lo.cal\"]\nkind = \"offline\"\n";
+
+        let settings = settings_in(Path::new("c.toml"), text).unwrap();
+
+        let shown: Vec<String> = settings
+            .iter()
+            .map(|setting| format!("{} = {} ({})", setting.name(), setting.value, setting.origin))
+            .collect();
+        let expected = [
+            "retention.days = 60 (c.toml:1)",
+            "limits.turn_bytes = 5 MB (c.toml:3)",
+            "providers.\"lo.cal\".kind = offline (c.toml:6)",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn an_unknown_key_names_its_line_and_the_likely_one() {
+        let expected = "error: read `config.toml:3`\n  caused by: there is no key `retention.dais`\n\
+                        hint: did you mean `retention.days`?";
+
+        assert_eq!(refusal("# mine\n[retention]\ndais = 30\n"), expected);
+    }
+
+    #[test]
+    fn a_value_out_of_range_names_its_line_and_the_range() {
+        let expected = "error: read `retention.days` in `config.toml:1`\n  \
+                        caused by: it must be a whole number from 7 to 180, or \"forever\"\n\
+                        hint: correct the line, or run `rejoin config edit`";
+
+        assert_eq!(refusal("retention.days = 3\n"), expected);
+    }
+
+    #[test]
+    fn a_group_is_not_a_value() {
+        let expected = "error: read `retention` in `config.toml:1`\n  \
+                        caused by: it is a group of keys and has no value of its own\n\
+                        hint: correct the line, or run `rejoin config edit`";
+
+        assert_eq!(refusal("retention = 30\n"), expected);
+    }
+
+    #[test]
+    fn broken_toml_names_its_line() {
+        let shown = refusal("log = \"off\"\nretention = [\n");
+
+        assert!(shown.starts_with("error: read `config.toml:"), "{shown}");
+    }
+}

@@ -1,0 +1,223 @@
+//! Every configuration key, in one table.
+//!
+//! Validation, `rejoin config list`, the file that `rejoin config edit` starts with and the documents all
+//! come from here. A key that is not in the table does not exist.
+
+use crate::config::shape::Shape;
+use crate::suggest::nearest;
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct Key {
+    /// Dotted; `<name>` stands for a name of the user's choosing.
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    /// As it would be written in a variable; `<data>` and `<downloads>` are directories of the machine.
+    pub(crate) default: Option<&'static str>,
+    pub(crate) about: &'static str,
+    pub(crate) guard: Guard,
+}
+
+/// Whether a project's own file may set a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    Open,
+    /// Only in a project the user trusts, because the key can run programs, send text elsewhere, open a
+    /// port or delete history.
+    Trust,
+}
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const TIB: u64 = 1 << 40;
+
+#[rustfmt::skip]
+pub(crate) const KEYS: &[Key] = &[
+    guarded("store", Shape::Store, Some("sqlite:<data>/rejoin.db"), "where conversations are kept"),
+    guarded("provider", Shape::Text, None, "the provider of a new conversation"),
+    open("project.scope", Shape::Choice(&["repository", "directory"]), Some("repository"), "whether a project is a repository or exactly the working directory"),
+    open("start.default", Shape::Choice(&["new", "continue"]), Some("new"), "what the prompt opens with"),
+    open("persistence.enabled", Shape::Boolean, Some("true"), "whether conversations are kept at all"),
+    open("persistence.on_error", Shape::Choice(&["warn", "fail"]), Some("warn"), "what to do when a turn cannot be kept"),
+    guarded("retention.days", Shape::DaysOrForever { least: 7, most: 180 }, Some("30"), "days until an untouched conversation expires"),
+    guarded("retention.notice_days", Shape::Integer { least: 0, most: 180 }, Some("5"), "days of notice before a conversation expires"),
+    guarded("retention.max_per_project", Shape::Integer { least: 1, most: 1_000_000 }, Some("100"), "conversations kept per project"),
+    open("clean.older_than_days", Shape::Integer { least: 1, most: 3650 }, Some("7"), "the age from which `rejoin clean` removes"),
+    guarded("export.directory", Shape::Directory, Some("<downloads>"), "where exports are written"),
+    open("limits.turn_bytes", Shape::Bytes { least: KIB, most: GIB }, Some("10 MB"), "the largest turn"),
+    open("limits.conversation_bytes", Shape::Bytes { least: MIB, most: TIB }, Some("1 GiB"), "the largest conversation"),
+    open("limits.attachment_chunk_bytes", Shape::Bytes { least: 4 * KIB, most: 64 * MIB }, Some("1 MiB"), "the size of the pieces an attachment is stored in"),
+    open("session.auto_pause_minutes", Shape::Integer { least: 1, most: 1440 }, Some("5"), "minutes without activity until a conversation pauses"),
+    open("compact.threshold", Shape::Fraction { least: 0.1, most: 1.0 }, Some("0.8"), "the part of the context window that starts compaction"),
+    open("compact.user_tokens", Shape::Integer { least: 0, most: 10_000_000 }, Some("20000"), "tokens of user messages that compaction keeps"),
+    open("compact.on_summary_failure", Shape::Choice(&["abort", "placeholder"]), Some("abort"), "when no summary can be had: keep the history and warn, or go on with a placeholder"),
+    open("compact.model", Shape::Text, None, "the model that writes summaries; the conversation's own if unset"),
+    guarded("vault.quarantine_days", Shape::Integer { least: 0, most: 365 }, Some("7"), "days a deleted conversation can still be brought back"),
+    guarded("git.commit_sessions", Shape::Boolean, Some("false"), "whether conversations are committed to the repository"),
+    guarded("git.allow_plaintext", Shape::Boolean, Some("false"), "whether they may be committed unencrypted"),
+    guarded("tools.allow", Shape::Texts, Some("[]"), "tools that run without asking"),
+    guarded("tools.ask", Shape::Texts, Some("[]"), "tools that ask first"),
+    guarded("tools.deny", Shape::Texts, Some("[]"), "tools that never run"),
+    guarded("mcp.servers.<name>.command", Shape::Text, None, "the program of an MCP server"),
+    guarded("mcp.servers.<name>.arguments", Shape::Texts, None, "its arguments"),
+    guarded("mcp.servers.<name>.environment", Shape::Variables, None, "variables it is started with"),
+    open("models.<name>.context_window", Shape::Integer { least: 1, most: 1_000_000_000 }, None, "tokens the model can be sent"),
+    open("models.<name>.input_price", Shape::Fraction { least: 0.0, most: 1_000_000.0 }, None, "price of a million tokens sent"),
+    open("models.<name>.output_price", Shape::Fraction { least: 0.0, most: 1_000_000.0 }, None, "price of a million tokens received"),
+    guarded("redact.enabled", Shape::Boolean, Some("true"), "whether secrets are removed before storing"),
+    guarded("redact.pii", Shape::Choices(&["email", "phone", "card"]), Some("[]"), "personal data that is removed too"),
+    guarded("redact.extra_patterns", Shape::Texts, Some("[]"), "further patterns to remove"),
+    guarded("server.listen", Shape::Address, Some("127.0.0.1:7171"), "where `rejoin serve` listens"),
+    guarded("providers.<name>.kind", Shape::Choice(&["anthropic", "openai-responses", "openai-chat", "offline"]), None, "the language a provider speaks"),
+    guarded("providers.<name>.base_url", Shape::Text, None, "where it is reached"),
+    guarded("providers.<name>.api_key_env", Shape::Text, None, "the variable that holds its key"),
+    guarded("providers.<name>.api_key_command", Shape::Text, None, "the command that prints its key"),
+    guarded("providers.<name>.model", Shape::Text, None, "its model, unless a conversation names one"),
+    guarded("providers.<name>.context_window", Shape::Integer { least: 1, most: 1_000_000_000 }, None, "tokens its model can be sent"),
+    guarded("providers.<name>.max_retries", Shape::Integer { least: 0, most: 20 }, None, "attempts after the first"),
+    open("log", Shape::Choice(&["off", "error", "warn", "info", "debug", "trace"]), Some("off"), "what is written to the log file, never with content"),
+];
+
+const fn open(name: &'static str, shape: Shape, default: Option<&'static str>, about: &'static str) -> Key {
+    Key { name, shape, default, about, guard: Guard::Open }
+}
+
+const fn guarded(
+    name: &'static str,
+    shape: Shape,
+    default: Option<&'static str>,
+    about: &'static str,
+) -> Key {
+    Key { name, shape, default, about, guard: Guard::Trust }
+}
+
+/// What a dotted name means.
+#[derive(Debug)]
+pub(crate) enum Meaning {
+    /// A key, and the user's name in it if it has one.
+    Key {
+        key: &'static Key,
+        member: Option<String>,
+    },
+    /// The beginning of some keys, such as `retention`.
+    Group,
+    Unknown,
+}
+
+/// Looks up a name that was split at its dots.
+pub(crate) fn meaning_of<S: AsRef<str>>(segments: &[S]) -> Meaning {
+    let mut is_group = false;
+    for key in KEYS {
+        let pattern: Vec<&str> = key.name.split('.').collect();
+        let matches = segments.len() <= pattern.len()
+            && pattern.iter().zip(segments).all(|(wanted, given)| fits(wanted, given.as_ref()));
+        if matches && segments.len() == pattern.len() {
+            let place = pattern.iter().position(|part| *part == "<name>");
+            return Meaning::Key { key, member: place.map(|place| segments[place].as_ref().to_owned()) };
+        }
+        is_group |= matches;
+    }
+    if is_group { Meaning::Group } else { Meaning::Unknown }
+}
+
+/// The name to offer for one that does not exist.
+///
+/// The user's own name in a family is carried over: `providers.local.url` offers `providers.local.base_url`.
+pub(crate) fn suggestion_for<S: AsRef<str>>(segments: &[S]) -> Option<String> {
+    let written = dotted(segments);
+    let candidates: Vec<String> = KEYS.iter().map(|key| with_names_of(key, segments)).collect();
+    let whole = nearest(&written, candidates.iter().map(String::as_str));
+    let by_last_word = || {
+        let last = segments.last()?.as_ref();
+        let mut ending = candidates.iter().filter(|name| name.rsplit('.').next() == Some(last));
+        let only = ending.next()?;
+        ending.next().is_none().then_some(only.as_str())
+    };
+    whole.or_else(by_last_word).map(str::to_owned)
+}
+
+/// Joins a name with dots, quoting the parts that need it.
+pub(crate) fn dotted<S: AsRef<str>>(segments: &[S]) -> String {
+    let quoted = segments.iter().map(|segment| {
+        let segment = segment.as_ref();
+        // Debug form escapes what could confuse a terminal, and is valid TOML for everything accepted as a name.
+        if is_bare(segment) { segment.to_owned() } else { format!("{segment:?}") }
+    });
+    quoted.collect::<Vec<_>>().join(".")
+}
+
+impl Key {
+    /// The key's name with the user's name in its place.
+    pub(crate) fn name_for(&self, member: Option<&str>) -> String {
+        match member {
+            None => self.name.to_owned(),
+            Some(member) => self.name.replace("<name>", &dotted(&[member])),
+        }
+    }
+}
+
+fn with_names_of<S: AsRef<str>>(key: &Key, segments: &[S]) -> String {
+    let place = key.name.split('.').position(|part| part == "<name>");
+    let member = place.and_then(|place| segments.get(place)).map(AsRef::as_ref);
+    key.name_for(member)
+}
+
+fn fits(wanted: &str, given: &str) -> bool {
+    if wanted == "<name>" { is_member_name(given) } else { wanted == given }
+}
+
+/// A name is shown in messages and lists, so it is kept short and printable.
+pub(crate) fn is_member_name(name: &str) -> bool {
+    (1..=100).contains(&name.len()) && name.chars().all(|letter| letter.is_ascii_graphic())
+}
+
+fn is_bare(segment: &str) -> bool {
+    !segment.is_empty()
+        && segment.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_miss_is_met_with_the_right_name() {
+        let cases = [
+            ("retention.dayz", Some("retention.days")),
+            ("retentionDays", Some("retention.days")),
+            ("providers.local.base-url", Some("providers.local.base_url")),
+            ("limits.notice_days", Some("retention.notice_days")),
+            ("weather", None),
+        ];
+
+        let found = cases.map(|(written, _)| suggestion_for(&written.split('.').collect::<Vec<_>>()));
+
+        assert_eq!(found, cases.map(|(_, expected)| expected.map(str::to_owned)));
+    }
+
+    #[test]
+    fn what_can_run_send_expose_or_delete_is_guarded() {
+        let groups = ["providers.", "mcp.", "tools.", "redact.", "retention.", "git.", "server.", "vault."];
+        let names = ["store", "provider", "export.directory"];
+
+        let unguarded: Vec<&str> = KEYS
+            .iter()
+            .filter(|key| key.guard == Guard::Open)
+            .map(|key| key.name)
+            .filter(|name| names.contains(name) || groups.iter().any(|group| name.starts_with(group)))
+            .collect();
+
+        assert_eq!(unguarded, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn no_two_keys_share_a_name() {
+        let mut names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+
+        assert_eq!(names.len(), count);
+    }
+}

@@ -1,0 +1,154 @@
+//! Puts the layers on top of each other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::config::choices::{Choice, Scope};
+use crate::config::keys::{Guard, KEYS, Key};
+use crate::config::origin::{Origin, Setting};
+use crate::config::trust::{Register, Standing};
+use crate::config::value::Value;
+use crate::config::variables::FromVariables;
+use crate::config::{Config, Ignored, Overrides, file, project, resolve, variables};
+use crate::error::Failure;
+use crate::surroundings::Surroundings;
+
+type Settings = BTreeMap<String, Setting>;
+
+impl Config {
+    /// Reads and checks every layer. The first thing wrong is the error.
+    pub(crate) fn load(surroundings: &Surroundings, overrides: &Overrides) -> Result<Self, Failure> {
+        Self::load_from(surroundings, overrides, &file::text_of)
+    }
+
+    /// As `load`, with the text of each file from `read`: what would be, if a file read differently.
+    pub(crate) fn load_from(
+        surroundings: &Surroundings,
+        overrides: &Overrides,
+        read: &dyn Fn(&Path) -> Result<Option<String>, Failure>,
+    ) -> Result<Self, Failure> {
+        let user = surroundings.user_config_file()?;
+        let user_settings = match read(&user)? {
+            Some(text) => file::settings_in(&user, &text)?,
+            None => Vec::new(),
+        };
+        // Which file is the project's depends on `project.scope`, so the other layers settle that first.
+        let members = members_in(&user_settings);
+        let from_variables = variables::read(surroundings, &members)?;
+        let mut base = defaults(surroundings)?;
+        put_on_top(&mut base, surroundings, surroundings.home.as_deref(), user_settings);
+        let mut below_project = base.clone();
+        put_on_top(&mut below_project, surroundings, None, from_variables.settings);
+        let project = project_directory(surroundings, overrides, &below_project)?;
+
+        let project_file = project.join(project::FILE);
+        let (allowed, ignored) = project_settings(surroundings, &project, read(&project_file)?)?;
+        put_on_top(&mut base, surroundings, Some(&project), allowed);
+        // Names that only the project's file uses can be meant by a variable too.
+        let members = members_in(base.values());
+        let FromVariables { settings, unknown } = variables::read(surroundings, &members)?;
+        put_on_top(&mut base, surroundings, None, settings);
+        put_on_top(&mut base, surroundings, None, flags(overrides)?);
+        let config = Self {
+            project: project_directory(surroundings, overrides, &base)?,
+            project_file,
+            settings: base,
+            ignored,
+            unknown_variables: unknown,
+        };
+        config.check_families()?;
+        Ok(config)
+    }
+
+    /// The defaults alone, for commands that repair a configuration or do not need one.
+    pub(crate) fn built_in(surroundings: &Surroundings, overrides: &Overrides) -> Result<Self, Failure> {
+        let settings = defaults(surroundings)?;
+        let project = project_directory(surroundings, overrides, &settings)?;
+        let project_file = project.join(project::FILE);
+        Ok(Self { settings, project, project_file, ignored: Vec::new(), unknown_variables: Vec::new() })
+    }
+}
+
+fn defaults(surroundings: &Surroundings) -> Result<Settings, Failure> {
+    let data = surroundings.data_directory()?.to_string_lossy().into_owned();
+    let downloads = surroundings.downloads_directory()?.to_string_lossy().into_owned();
+    let setting = |key: &'static Key| {
+        let text = key.default?.replace("<data>", &data).replace("<downloads>", &downloads);
+        // A machine whose directories cannot be written as values has no default for those keys.
+        let value = key.shape.read_text(&text)?;
+        Some((key.name.to_owned(), Setting { key, member: None, value, origin: Origin::Default }))
+    };
+    Ok(KEYS.iter().filter_map(setting).collect())
+}
+
+/// Adds a layer. Relative paths in it are meant from `base`, or from the working directory.
+fn put_on_top(
+    settings: &mut Settings,
+    surroundings: &Surroundings,
+    base: Option<&Path>,
+    layer: Vec<Setting>,
+) {
+    let base = base.unwrap_or(&surroundings.working_directory);
+    for mut setting in layer {
+        setting.value =
+            resolve::absolute(setting.value, setting.key.shape, base, surroundings.home.as_deref());
+        settings.insert(setting.name(), setting);
+    }
+}
+
+/// Reads the project's own file and sets aside what the user has not allowed it to set.
+fn project_settings(
+    surroundings: &Surroundings,
+    directory: &Path,
+    text: Option<String>,
+) -> Result<(Vec<Setting>, Vec<Ignored>), Failure> {
+    let path = directory.join(project::FILE);
+    let Some(text) = text else { return Ok((Vec::new(), Vec::new())) };
+    let settings = file::settings_in(&path, &text)?;
+    let (guarded, open): (Vec<_>, Vec<_>) =
+        settings.into_iter().partition(|setting| setting.key.guard == Guard::Trust);
+    if guarded.is_empty() {
+        return Ok((open, Vec::new()));
+    }
+    // The standing is that of the very text that was read, whatever becomes of the file meanwhile.
+    match Register::read(surroundings)?.standing(directory, &text) {
+        Standing::Trusted => Ok((open.into_iter().chain(guarded).collect(), Vec::new())),
+        standing @ (Standing::Unknown | Standing::Changed | Standing::Linked) => {
+            Ok((open, guarded.into_iter().map(|setting| Ignored { setting, standing }).collect()))
+        }
+    }
+}
+
+fn flags(overrides: &Overrides) -> Result<Vec<Setting>, Failure> {
+    let (flag, text) = match (&overrides.store, &overrides.conversation_directory) {
+        (Some(store), _) => ("--store", store.clone()),
+        (None, Some(directory)) => ("--conversation-dir", format!("jsonl:{}", directory.display())),
+        (None, None) => return Ok(Vec::new()),
+    };
+    let key = KEYS.iter().find(|key| key.name == "store").expect("the table has the key `store`");
+    let value = key.shape.read_text(&text).ok_or_else(|| {
+        Failure::usage(format!("read the flag `{flag}`"))
+            .because(format!("it must be {}", key.shape.expectation()))
+    })?;
+    Ok(vec![Setting { key, member: None, value, origin: Origin::Flag(flag) }])
+}
+
+fn project_directory(
+    surroundings: &Surroundings,
+    overrides: &Overrides,
+    settings: &Settings,
+) -> Result<PathBuf, Failure> {
+    let start = match &overrides.project {
+        Some(directory) => surroundings.working_directory.join(directory),
+        None => surroundings.working_directory.clone(),
+    };
+    let scope = match settings.get("project.scope").map(|setting| &setting.value) {
+        Some(Value::Text(text)) => Scope::named(text).unwrap_or(Scope::Repository),
+        _ => Scope::Repository,
+    };
+    project::directory_of(&start, scope)
+}
+
+fn members_in<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> Vec<String> {
+    settings.into_iter().filter_map(|setting| setting.member.clone()).collect()
+}

@@ -1,0 +1,189 @@
+//! What a value of a key must look like.
+
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use crate::config::size;
+use crate::config::value::{Value, Variables};
+
+/// The type and range of a key's values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    Boolean,
+    Integer { least: u64, most: u64 },
+    Fraction { least: f64, most: f64 },
+    Bytes { least: u64, most: u64 },
+    DaysOrForever { least: u64, most: u64 },
+    Text,
+    Texts,
+    Choice(&'static [&'static str]),
+    Choices(&'static [&'static str]),
+    Variables,
+    Directory,
+    Address,
+    Store,
+}
+
+/// The word that turns retention off.
+pub(crate) const FOREVER: &str = "forever";
+
+impl Shape {
+    /// Says what is accepted, to follow "must be".
+    pub(crate) fn expectation(&self) -> String {
+        match self {
+            Shape::Boolean => "`true` or `false`".to_owned(),
+            Shape::Integer { least, most } => format!("a whole number from {least} to {most}"),
+            Shape::Fraction { least, most } => format!("a number from {least} to {most}"),
+            Shape::Bytes { least, most } => {
+                format!("a size from {} to {}, such as `10 MB`", size::write(*least), size::write(*most))
+            }
+            Shape::DaysOrForever { least, most } => {
+                format!("a whole number from {least} to {most}, or \"{FOREVER}\"")
+            }
+            Shape::Text => "a text of one line".to_owned(),
+            Shape::Texts => "a list of texts".to_owned(),
+            Shape::Choice(choices) => format!("one of {}", choices.join(", ")),
+            Shape::Choices(choices) => format!("a list out of {}", choices.join(", ")),
+            Shape::Variables => "a table of names and texts".to_owned(),
+            Shape::Directory => "the path of a directory".to_owned(),
+            Shape::Address => "an address and a port, such as `127.0.0.1:7171`".to_owned(),
+            Shape::Store => "a store, such as `sqlite:history.db` or `jsonl:conversations`".to_owned(),
+        }
+    }
+
+    /// Checks a value from a file. `None` means that it does not fit.
+    pub(crate) fn read(&self, given: &toml_edit::Value) -> Option<Value> {
+        match self {
+            Shape::Boolean => given.as_bool().map(Value::Boolean),
+            Shape::Integer { least, most } => integer(given, *least, *most).map(Value::Integer),
+            Shape::Fraction { least, most } => {
+                let number = given.as_float().or_else(|| given.as_integer().map(|number| number as f64))?;
+                (*least..=*most).contains(&number).then_some(Value::Fraction(number))
+            }
+            Shape::Bytes { least, most } => {
+                let bytes = match given.as_str() {
+                    Some(text) => size::read(text)?,
+                    None => u64::try_from(given.as_integer()?).ok()?,
+                };
+                (*least..=*most).contains(&bytes).then_some(Value::Bytes(bytes))
+            }
+            Shape::DaysOrForever { .. } if given.as_str() == Some(FOREVER) => {
+                Some(Value::Text(FOREVER.to_owned()))
+            }
+            Shape::DaysOrForever { least, most } => integer(given, *least, *most).map(Value::Integer),
+            Shape::Text | Shape::Directory => line(given).map(Value::Text),
+            Shape::Texts => lines(given).map(Value::Texts),
+            Shape::Choice(choices) => {
+                line(given).filter(|text| choices.contains(&text.as_str())).map(Value::Text)
+            }
+            Shape::Choices(choices) => {
+                let chosen = lines(given)?;
+                chosen.iter().all(|text| choices.contains(&text.as_str())).then_some(Value::Texts(chosen))
+            }
+            Shape::Variables => {
+                let table = given.as_inline_table()?;
+                let read = table.iter().map(|(name, value)| Some((variable_name(name)?, line(value)?)));
+                read.collect::<Option<_>>().map(|values| Value::Variables(Variables(values)))
+            }
+            Shape::Address => line(given).filter(|text| SocketAddr::from_str(text).is_ok()).map(Value::Text),
+            Shape::Store => line(given).filter(|text| names_a_store(text)).map(Value::Text),
+        }
+    }
+
+    /// Checks a value from a variable, a flag or `config set`, where everything is text.
+    ///
+    /// A list may be written `a, b` or `["a", "b"]`; a table as `{ name = "value" }`.
+    pub(crate) fn read_text(&self, text: &str) -> Option<Value> {
+        let literal = || toml_edit::Value::from_str(text.trim()).ok();
+        match self {
+            Shape::Boolean | Shape::Integer { .. } | Shape::Fraction { .. } | Shape::Variables => {
+                self.read(&literal()?)
+            }
+            Shape::DaysOrForever { .. } => {
+                self.read(&literal().unwrap_or_else(|| toml_edit::Value::from(text.trim())))
+            }
+            Shape::Texts | Shape::Choices(_) if text.trim_start().starts_with('[') => self.read(&literal()?),
+            Shape::Texts | Shape::Choices(_) => {
+                self.read(&text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect())
+            }
+            Shape::Bytes { .. }
+            | Shape::Text
+            | Shape::Choice(_)
+            | Shape::Directory
+            | Shape::Address
+            | Shape::Store => self.read(&toml_edit::Value::from(text)),
+        }
+    }
+}
+
+fn integer(given: &toml_edit::Value, least: u64, most: u64) -> Option<u64> {
+    let number = u64::try_from(given.as_integer()?).ok()?;
+    (least..=most).contains(&number).then_some(number)
+}
+
+/// Values are shown on terminals, so what could drive one or reorder its text has no place in them.
+fn line(given: &toml_edit::Value) -> Option<String> {
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    given.as_str().filter(|text| !text.is_empty() && !text.chars().any(is_hidden)).map(str::to_owned)
+}
+
+fn variable_name(name: &str) -> Option<String> {
+    let is_usable = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_graphic() && letter != '=');
+    is_usable.then(|| name.to_owned())
+}
+
+fn lines(given: &toml_edit::Value) -> Option<Vec<String>> {
+    given.as_array()?.iter().map(line).collect()
+}
+
+/// Only the form is checked; which stores exist is known to the library that opens them.
+fn names_a_store(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else { return false };
+    scheme.len() > 1 && scheme.chars().all(|letter| letter.is_ascii_lowercase() || letter == '+')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAYS: Shape = Shape::DaysOrForever { least: 7, most: 180 };
+
+    #[test]
+    fn retention_is_a_number_of_days_or_forever() {
+        let read =
+            ["7", "180", "forever", "\"forever\"", "6", "181", "ever"].map(|text| DAYS.read_text(text));
+
+        let forever = Some(Value::Text("forever".into()));
+        let expected =
+            [Some(Value::Integer(7)), Some(Value::Integer(180)), forever.clone(), forever, None, None, None];
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn a_list_may_be_written_with_commas_or_brackets() {
+        let kinds = Shape::Choices(&["email", "phone", "card"]);
+
+        let read = ["email, card", "[\"email\", \"card\"]", "", "fax"].map(|text| kinds.read_text(text));
+
+        let both = Some(Value::Texts(vec!["email".into(), "card".into()]));
+        assert_eq!(read, [both.clone(), both, Some(Value::Texts(vec![])), None]);
+    }
+
+    #[test]
+    fn a_text_cannot_drive_the_terminal() {
+        assert_eq!(Shape::Text.read(&toml_edit::Value::from("gpt\u{1b}[2J")), None);
+    }
+
+    #[test]
+    fn a_number_does_not_stand_for_another_type() {
+        let one = toml_edit::Value::from(1);
+
+        let read =
+            [Shape::Boolean, Shape::Text, Shape::Texts, Shape::Directory].map(|shape| shape.read(&one));
+
+        assert_eq!(read, [None, None, None, None]);
+    }
+}

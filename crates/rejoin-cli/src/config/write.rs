@@ -1,0 +1,86 @@
+//! Changes one key in the text of a configuration file and leaves everything else as the user wrote it.
+
+use std::path::Path;
+
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+
+use crate::config::{file, keys};
+use crate::error::Failure;
+
+/// Returns `text` with the key set; comments, order and spacing stay.
+pub(crate) fn with_setting(
+    path: &Path,
+    text: &str,
+    segments: &[String],
+    value: Value,
+) -> Result<String, Failure> {
+    let mut document: DocumentMut = text.parse().map_err(|error| file::broken(path, text, &error))?;
+    let (last, groups) = segments.split_last().expect("a key has at least one part");
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for group in groups {
+        let below = table.entry(group).or_insert_with(new_group);
+        table = below.as_table_like_mut().ok_or_else(|| {
+            Failure::invalid(format!("set `{}` in `{}`", keys::dotted(segments), path.display()))
+                .because(format!("`{group}` has a value there, where it should be a group of keys"))
+                .hint("run `rejoin config edit`")
+        })?;
+    }
+    match table.get_mut(last) {
+        Some(Item::Value(old)) => {
+            let decor = old.decor().clone();
+            *old = value;
+            *old.decor_mut() = decor;
+        }
+        Some(Item::None | Item::Table(_) | Item::ArrayOfTables(_)) | None => {
+            table.insert(last, toml_edit::value(value));
+        }
+    }
+    Ok(document.to_string())
+}
+
+/// A group gets a heading only if it holds a value itself: `[mcp.servers.local]` needs none above it.
+fn new_group() -> Item {
+    let mut group = Table::new();
+    group.set_implicit(true);
+    Item::Table(group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(text: &str, key: &str, value: impl Into<Value>) -> String {
+        let segments: Vec<String> = key.split('.').map(str::to_owned).collect();
+        with_setting(Path::new("config.toml"), text, &segments, value.into()).unwrap()
+    }
+
+    #[test]
+    fn comments_and_order_survive() {
+        let text = "# mine\nlog = \"off\" # quiet\n\n[retention]\n# a season\ndays = 90 # long\n";
+
+        let changed = set(text, "retention.days", 60);
+
+        assert_eq!(changed, "# mine\nlog = \"off\" # quiet\n\n[retention]\n# a season\ndays = 60 # long\n");
+    }
+
+    #[test]
+    fn a_new_key_joins_its_group() {
+        assert_eq!(
+            set("[retention]\ndays = 90\n", "retention.notice_days", 3),
+            "[retention]\ndays = 90\nnotice_days = 3\n"
+        );
+    }
+
+    #[test]
+    fn a_dotted_key_stays_dotted() {
+        assert_eq!(set("retention.days = 90\n", "retention.days", 60), "retention.days = 60\n");
+    }
+
+    #[test]
+    fn only_the_innermost_new_group_has_a_heading() {
+        assert_eq!(
+            set("", "mcp.servers.notes.command", "notes"),
+            "[mcp.servers.notes]\ncommand = \"notes\"\n"
+        );
+    }
+}

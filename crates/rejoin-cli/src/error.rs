@@ -1,0 +1,246 @@
+//! What went wrong, told to a person or a script.
+//!
+//! Every command ends in `Ok` or in one [`Failure`]. The exit code is chosen here and nowhere else.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::context::Format;
+
+/// What went wrong: a kind to act on, what was attempted, why it failed and what to do next.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+    hint: Option<String>,
+}
+
+/// The kinds a script can tell apart; their names are a contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    NotFound,
+    Conflict,
+    Locked,
+    Corrupt,
+    Invalid,
+    Unsupported,
+    Unavailable,
+    TooLarge,
+    Denied,
+    NotConfirmed,
+    Usage,
+    /// The reader of our output went away. It has seen enough, so this is a success.
+    BrokenPipe,
+    Other,
+}
+
+impl Failure {
+    /// Describes an attempt that failed: lower case, no full stop, values in backticks.
+    pub(crate) fn new(kind: Kind, attempt: impl Into<String>) -> Self {
+        Self { kind, message: attempt.into(), source: None, hint: None }
+    }
+
+    pub(crate) fn invalid(attempt: impl Into<String>) -> Self {
+        Self::new(Kind::Invalid, attempt)
+    }
+
+    pub(crate) fn not_found(attempt: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, attempt)
+    }
+
+    pub(crate) fn usage(attempt: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, attempt)
+    }
+
+    /// Describes an operation on a file or stream; the kind follows from the system's error.
+    pub(crate) fn io(attempt: impl Into<String>, source: io::Error) -> Self {
+        Self::new(Kind::of(&source), attempt).because(source)
+    }
+
+    /// Adds the cause. A plain string serves where there is no error value.
+    pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds what to do next, as a sentence fragment that names the command to run.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds what to do next, unless something closer to the cause has said so already.
+    pub(crate) fn or_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// What went wrong, in one line.
+    pub(crate) fn summary(&self) -> String {
+        self.lines().collect::<Vec<_>>().join(": ")
+    }
+
+    /// The name of its kind, safe for a log.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// Tells the user, on stderr. A broken pipe is not worth a word.
+    pub(crate) fn report(&self, format: Format) {
+        if self.kind == Kind::BrokenPipe {
+            return;
+        }
+        let text = match format {
+            Format::Text => self.to_string(),
+            Format::Json => self.to_json().to_string(),
+        };
+        // Nobody is left to tell when stderr itself is closed.
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind.exit_status())
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        json!({"error": {"kind": self.kind(), "message": self.summary(), "hint": self.hint}})
+    }
+
+    /// The message, then each cause, outermost first.
+    fn lines(&self) -> impl Iterator<Item = String> {
+        let first: Option<&(dyn Error + 'static)> = self.source.as_ref().map(|source| source.as_ref() as _);
+        let causes = std::iter::successors(first, |cause| (*cause).source());
+        std::iter::once(self.message.clone()).chain(causes.map(|cause| cause.to_string()))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = self.lines();
+        write!(out, "error: {}", lines.next().unwrap_or_default())?;
+        for cause in lines {
+            write!(out, "\n  caused by: {cause}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(out, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Serves `writeln!(context.answer(), …)?`; operations on files use [`Failure::io`], which names the file.
+impl From<io::Error> for Failure {
+    fn from(source: io::Error) -> Self {
+        Self::io("write the answer", source)
+    }
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::NotFound => "not found",
+            Kind::Conflict => "conflict",
+            Kind::Locked => "locked",
+            Kind::Corrupt => "corrupt",
+            Kind::Invalid => "invalid",
+            Kind::Unsupported => "unsupported",
+            Kind::Unavailable => "unavailable",
+            Kind::TooLarge => "too large",
+            Kind::Denied => "denied",
+            Kind::NotConfirmed => "not confirmed",
+            Kind::Usage => "usage",
+            Kind::BrokenPipe => "broken pipe",
+            Kind::Other => "other",
+        }
+    }
+
+    fn exit_status(self) -> u8 {
+        match self {
+            Kind::BrokenPipe => 0,
+            Kind::Usage => 2,
+            Kind::NotFound
+            | Kind::Conflict
+            | Kind::Locked
+            | Kind::Corrupt
+            | Kind::Invalid
+            | Kind::Unsupported
+            | Kind::Unavailable
+            | Kind::TooLarge
+            | Kind::Denied
+            | Kind::NotConfirmed
+            | Kind::Other => 1,
+        }
+    }
+
+    fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Kind::NotFound,
+            io::ErrorKind::AlreadyExists => Kind::Conflict,
+            io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy => Kind::Locked,
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Kind::Corrupt,
+            io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+                Kind::Invalid
+            }
+            io::ErrorKind::Unsupported => Kind::Unsupported,
+            io::ErrorKind::TimedOut
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::StorageFull => Kind::Unavailable,
+            io::ErrorKind::FileTooLarge => Kind::TooLarge,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Kind::Denied,
+            io::ErrorKind::BrokenPipe => Kind::BrokenPipe,
+            // The system's list is open-ended.
+            _ => Kind::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn torn() -> Failure {
+        Failure::new(Kind::Corrupt, "resume conversation `lisbon`")
+            .because("line 41 of `a3f.jsonl` does not match its hash")
+            .hint("run `rejoin verify lisbon` to see what is still readable")
+    }
+
+    #[test]
+    fn a_person_reads_the_attempt_the_causes_and_the_next_step() {
+        let expected = "error: resume conversation `lisbon`\n  \
+             caused by: line 41 of `a3f.jsonl` does not match its hash\n\
+             hint: run `rejoin verify lisbon` to see what is still readable";
+
+        assert_eq!(torn().to_string(), expected);
+    }
+
+    #[test]
+    fn a_script_reads_the_same_as_one_object() {
+        let expected = json!({"error": {
+            "kind": "corrupt",
+            "message": "resume conversation `lisbon`: line 41 of `a3f.jsonl` does not match its hash",
+            "hint": "run `rejoin verify lisbon` to see what is still readable",
+        }});
+
+        assert_eq!(torn().to_json(), expected);
+    }
+
+    #[test]
+    fn a_broken_pipe_is_a_success() {
+        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+
+        assert_eq!(failure.kind.exit_status(), 0);
+    }
+
+    #[test]
+    fn only_a_wrong_command_line_exits_with_two() {
+        let statuses = [Kind::Usage, Kind::NotFound, Kind::Other].map(Kind::exit_status);
+
+        assert_eq!(statuses, [2, 1, 1]);
+    }
+}
