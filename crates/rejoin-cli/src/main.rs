@@ -1,3 +1,5 @@
 //! The `rejoin` command.
 
+mod ui;
+
 fn main() {}

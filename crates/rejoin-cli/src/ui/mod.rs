@@ -1,0 +1,8 @@
+//! How answers look: text made safe, fitted, coloured and paged for the person at the terminal.
+//!
+//! Everything here takes plain values. Nothing here knows the store, parses flags or decides what to say.
+
+#![cfg_attr(not(test), expect(dead_code, reason = "the commands that draw with these are wired one by one"))]
+
+pub(crate) mod clean;
+mod escape;
