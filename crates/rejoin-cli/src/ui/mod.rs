@@ -5,4 +5,6 @@
 #![cfg_attr(not(test), expect(dead_code, reason = "the commands that draw with these are wired one by one"))]
 
 pub(crate) mod clean;
+mod cluster;
 mod escape;
+pub(crate) mod fit;
