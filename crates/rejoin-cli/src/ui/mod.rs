@@ -8,3 +8,4 @@ pub(crate) mod clean;
 mod cluster;
 mod escape;
 pub(crate) mod fit;
+pub(crate) mod size;
