@@ -2,10 +2,12 @@
 //!
 //! Everything here takes plain values. Nothing here knows the store, parses flags or decides what to say.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the commands that draw with these are wired one by one"))]
+#![expect(dead_code, reason = "the commands that draw with these modules are wired one by one")]
 
 pub(crate) mod clean;
 mod cluster;
 mod escape;
 pub(crate) mod fit;
+pub(crate) mod period;
 pub(crate) mod size;
+pub(crate) mod when;
