@@ -8,6 +8,8 @@ pub(crate) mod clean;
 mod cluster;
 mod escape;
 pub(crate) mod fit;
+pub(crate) mod paint;
 pub(crate) mod period;
 pub(crate) mod size;
+pub(crate) mod table;
 pub(crate) mod when;
