@@ -4,11 +4,13 @@
 
 #![expect(dead_code, reason = "the commands that draw with these modules are wired one by one")]
 
+pub(crate) mod ask;
 pub(crate) mod clean;
 mod cluster;
 mod escape;
 pub(crate) mod fit;
 pub(crate) mod forest;
+pub(crate) mod page;
 pub(crate) mod paint;
 pub(crate) mod period;
 pub(crate) mod size;
