@@ -1,9 +1,10 @@
 //! Makes stored text inert: whatever was stored, printing it cannot move the cursor, set the title, fill the
 //! clipboard, reorder what is read or hide what is there.
 //!
-//! Complete terminal sequences vanish. A control character on its own becomes a visible picture (`␀`, `␛`), so
-//! that a reader sees it was there. Formatting that has no shape of its own vanishes, except where it shapes
-//! what stands beside it: joiners in emoji and in the scripts that need them, and one variation selector.
+//! Complete terminal sequences vanish. A control character on its own becomes a visible picture (`␀`, `␛`),
+//! so that a reader sees it was there. Formatting that has no shape of its own vanishes, except where it
+//! shapes what stands beside it: joiners in emoji and in the scripts that need them, and one variation
+//! selector.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -108,7 +109,8 @@ fn joiner_has_effect(before: char, joiner: char, after: char) -> bool {
     joins_emoji || (is_in_joining_script(before) && is_in_joining_script(after))
 }
 
-/// Tells whether the script shapes its letters by their neighbours: Arabic to Sinhala in the order of the code.
+/// Tells whether the script shapes its letters by their neighbours: Arabic to Sinhala in the order of the
+/// code.
 fn is_in_joining_script(character: char) -> bool {
     matches!(character, '\u{620}'..='\u{dff}')
 }

@@ -1,7 +1,7 @@
 //! Fits text into columns: cut with three dots, padded, or wrapped, never inside a visible character.
 //!
-//! Widths are those of a terminal, where a Chinese character or an emoji takes two columns. Text is expected to
-//! have been through `clean`, except where a function says that it cleans.
+//! Widths are those of a terminal, where a Chinese character or an emoji takes two columns. Text is expected
+//! to have been through `clean`, except where a function says that it cleans.
 
 use super::{clean, cluster::clusters};
 
@@ -71,8 +71,8 @@ pub(crate) fn pad_left(text: &str, columns: usize) -> String {
 
 /// Breaks each line of the text at spaces so that it fits, and returns all lines.
 ///
-/// A continued line keeps the indentation of its first, so lists and code stay readable. A word longer than the
-/// line is broken inside. Nothing but the spaces at a break is lost.
+/// A continued line keeps the indentation of its first, so lists and code stay readable. A word longer than
+/// the line is broken inside. Nothing but the spaces at a break is lost.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     text.lines().flat_map(|line| wrap_line(line, columns.max(1))).collect()
 }
@@ -109,8 +109,8 @@ fn fits(text: &str, columns: usize) -> bool {
     })
 }
 
-/// Splits the text after the last visible character that ends within the columns, or after the first one if it
-/// is wider than all the room there is, so that a caller always gets further.
+/// Splits the text after the last visible character that ends within the columns, or after the first one if
+/// it is wider than all the room there is, so that a caller always gets further.
 fn split_at_column(text: &str, columns: usize) -> (&str, &str) {
     let mut taken = 0;
     let mut end = 0;

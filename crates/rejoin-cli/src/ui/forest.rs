@@ -1,8 +1,8 @@
 //! Orders a flat list of messages into trees, the most recently active branch last.
 //!
-//! Every message of the list has exactly one place in the forest: one whose parent is not in the list is a root,
-//! and so is one of a circle of parents, which only a damaged store can hold. Nothing here recurses, since a
-//! conversation can be deeper than the stack.
+//! Every message of the list has exactly one place in the forest: one whose parent is not in the list is a
+//! root, and so is one of a circle of parents, which only a damaged store can hold. Nothing here recurses,
+//! since a conversation can be deeper than the stack.
 
 use std::collections::{HashMap, HashSet};
 

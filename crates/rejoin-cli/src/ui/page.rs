@@ -55,8 +55,9 @@ pub(crate) struct Screen {
 
 /// Writes an answer to `output`, through a pager if it is longer than the screen.
 ///
-/// Pass a screen and a pager only when `output` is the terminal and the user did not say `--no-pager`. A pager
-/// that cannot be started is done without. If the reader went away, whatever `write` makes of that is a success.
+/// Pass a screen and a pager only when `output` is the terminal and the user did not say `--no-pager`. A
+/// pager that cannot be started is done without. If the reader went away, whatever `write` makes of that is a
+/// success.
 pub(crate) fn show<Failure: From<io::Error>>(
     output: impl Write,
     paging: Option<(Pager, Screen)>,

@@ -14,7 +14,7 @@ const TICK: Duration = Duration::from_millis(200);
 pub(crate) enum Unit {
     /// Conversations, messages, files.
     Items,
-    /// Bytes, with their speed.
+    /// Bytes, with their speed where the total is unknown.
     Bytes,
 }
 
@@ -27,7 +27,8 @@ pub(crate) enum Visibility {
     Hidden,
 }
 
-/// The progress of one piece of work, cleared when it is dropped, so that an early error leaves no trace either.
+/// The progress of one piece of work, cleared when it is dropped, so that an early error leaves no trace
+/// either.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -84,7 +85,7 @@ fn style(unit: Unit, total: Option<u64>) -> ProgressStyle {
         (Unit::Items, Some(_)) => "{spinner} {msg} [{bar:20}] {human_pos}/{human_len}, {eta} left",
         (Unit::Items, None) => "{spinner} {msg} {human_pos}, {elapsed}",
         (Unit::Bytes, Some(_)) => {
-            "{spinner} {msg} [{bar:20}] {decimal_bytes}/{decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
+            "{spinner} {msg} [{bar:20}] {decimal_bytes}/{decimal_total_bytes}, {eta} left"
         }
         (Unit::Bytes, None) => "{spinner} {msg} {decimal_bytes}, {decimal_bytes_per_sec}, {elapsed}",
     };
@@ -167,11 +168,7 @@ mod tests {
         let cases = [
             (Unit::Items, Some(2_000), "⠁ Copying messages [                    ] 0/2,000, 0s left"),
             (Unit::Items, None, "⠁ Copying messages 0, 0s"),
-            (
-                Unit::Bytes,
-                Some(2_000),
-                "⠁ Copying messages [                    ] 0 B/2.00 kB, 0 B/s, 0s left",
-            ),
+            (Unit::Bytes, Some(2_000), "⠁ Copying messages [                    ] 0 B/2.00 kB, 0s left"),
             (Unit::Bytes, None, "⠁ Copying messages 0 B, 0 B/s, 0s"),
         ];
 

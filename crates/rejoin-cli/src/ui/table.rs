@@ -1,7 +1,7 @@
 //! Rows of labelled columns: a table where it fits, one block per row where it does not.
 //!
-//! Cells are cleaned on the way in, so stored text cannot break the rows. No cell is cut, except in a column that
-//! asked to shrink.
+//! Cells are cleaned on the way in, so stored text cannot break the rows. No cell is cut, except in a column
+//! that asked to shrink.
 
 use super::{
     clean, fit,

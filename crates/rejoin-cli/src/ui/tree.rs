@@ -76,9 +76,10 @@ pub(crate) struct Drawing<'a> {
 
 /// Draws all messages in any order given; no message draws nothing.
 ///
-/// Indentation ends at a third of the screen (40 levels without one). Deeper messages stand at that limit with
-/// `+N` before the id, N being the levels not drawn. So the text stays readable, and the output grows with the
-/// number of messages and not with its square, even for a conversation of a hundred thousand answers in a row.
+/// Indentation ends at a third of the screen (40 levels without one). Deeper messages stand at that limit
+/// with `+N` before the id, N being the levels not drawn. So the text stays readable, and the output grows
+/// with the number of messages and not with its square, even for a conversation of a hundred thousand answers
+/// in a row.
 pub(crate) fn draw(nodes: &[Node<'_>], drawing: &Drawing<'_>, output: &mut dyn Write) -> io::Result<()> {
     let links = nodes.iter().map(|node| Link { id: node.id, parent: node.parent, time: node.time });
     let forest = Forest::grow(&links.collect::<Vec<_>>());

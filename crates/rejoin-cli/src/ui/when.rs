@@ -1,7 +1,7 @@
 //! Shows moments: how long ago, to the minute, or exactly.
 //!
-//! Moments are microseconds since 1970, as they are stored. The present and the time zone come in as arguments.
-//! A stored moment that no calendar can hold is shown as `unknown`.
+//! Moments are microseconds since 1970, as they are stored. The present and the time zone come in as
+//! arguments. A stored moment that no calendar can hold is shown as `unknown`.
 
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 
