@@ -11,6 +11,7 @@ mod error;
 mod logging;
 mod suggest;
 mod surroundings;
+mod ui;
 
 use std::env;
 use std::process::ExitCode;

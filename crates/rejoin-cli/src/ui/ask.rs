@@ -1,0 +1,141 @@
+//! Asks the person at the keyboard. Where nobody sits, nothing is asked and nothing is assumed.
+
+use std::io::{self, BufRead, Read, Write};
+
+use super::clean;
+
+/// The longest answer read, so that a file on the keyboard's place cannot fill the memory.
+const LONGEST_ANSWER: u64 = 4096;
+
+/// Where answers come from.
+#[derive(Debug)]
+pub(crate) enum Keyboard<Input> {
+    /// A person can answer.
+    Present(Input),
+    /// Input is a file, a pipe or nothing.
+    Absent,
+}
+
+/// What came of asking for confirmation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Confirmation {
+    /// The person agreed.
+    Yes,
+    /// The person refused, pressed return, or closed the input.
+    No,
+    /// There was nobody to ask; the caller says which flag answers instead.
+    NotAsked,
+}
+
+/// Asks a question to be answered with yes or no, again until the answer is one of them.
+///
+/// The question may hold stored text, such as a title: it is cleaned.
+pub(crate) fn confirm<Input: BufRead>(
+    question: &str,
+    keyboard: Keyboard<Input>,
+    output: &mut impl Write,
+) -> io::Result<Confirmation> {
+    let Keyboard::Present(mut input) = keyboard else {
+        return Ok(Confirmation::NotAsked);
+    };
+    loop {
+        let Some(answer) = ask(&format!("{} [y/N] ", clean::block(question)), &mut input, output)? else {
+            return Ok(Confirmation::No);
+        };
+        match answer.to_ascii_lowercase().as_str() {
+            "y" | "yes" => return Ok(Confirmation::Yes),
+            "" | "n" | "no" => return Ok(Confirmation::No),
+            _ => writeln!(output, "Please answer y or n.")?,
+        }
+    }
+}
+
+/// Asks a question and returns the line typed, or `None` if there is nobody or the input was closed.
+pub(crate) fn line<Input: BufRead>(
+    question: &str,
+    keyboard: Keyboard<Input>,
+    output: &mut impl Write,
+) -> io::Result<Option<String>> {
+    match keyboard {
+        Keyboard::Present(mut input) => ask(&format!("{} ", clean::block(question)), &mut input, output),
+        Keyboard::Absent => Ok(None),
+    }
+}
+
+/// Prints the prompt and reads a line without the white space around it; `None` at the end of input.
+fn ask(prompt: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<Option<String>> {
+    write!(output, "{prompt}")?;
+    output.flush()?;
+    let mut typed = Vec::new();
+    input.by_ref().take(LONGEST_ANSWER).read_until(b'\n', &mut typed)?;
+    if typed.is_empty() {
+        // The end of input leaves the cursor behind the question.
+        writeln!(output)?;
+        return Ok(None);
+    }
+    Ok(Some(String::from_utf8_lossy(&typed).trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn confirmed(typed: &[u8]) -> (Confirmation, String) {
+        let mut output = Vec::new();
+        let confirmation = confirm("Delete \u{1b}[2J2 messages?", Keyboard::Present(typed), &mut output);
+        (
+            confirmation.expect("memory does not fail"),
+            String::from_utf8(output).expect("only text is printed"),
+        )
+    }
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        let cases: [(&[u8], Confirmation); 8] = [
+            (b"y\n", Confirmation::Yes),
+            (b" YES \r\n", Confirmation::Yes),
+            (b"y", Confirmation::Yes),
+            (b"n\n", Confirmation::No),
+            (b"No\n", Confirmation::No),
+            (b"\n", Confirmation::No),
+            (b"yep\n", Confirmation::No),
+            (b"\xff\n", Confirmation::No),
+        ];
+
+        let answers = cases.map(|(typed, _)| confirmed(typed).0);
+
+        assert_eq!(answers, cases.map(|(_, expected)| expected));
+    }
+
+    #[test]
+    fn a_wrong_key_asks_again() {
+        let prompt = "Delete 2 messages? [y/N] ";
+
+        let expected = format!("{prompt}Please answer y or n.\n{prompt}");
+        assert_eq!(confirmed(b"maybe\ny\n"), (Confirmation::Yes, expected));
+    }
+
+    #[test]
+    fn the_end_of_input_means_no() {
+        assert_eq!(confirmed(b""), (Confirmation::No, "Delete 2 messages? [y/N] \n".to_owned()));
+    }
+
+    #[test]
+    fn nobody_is_asked_without_a_keyboard() {
+        let mut output = Vec::new();
+
+        let confirmation = confirm("Delete?", Keyboard::<&[u8]>::Absent, &mut output).unwrap();
+        let typed = line("Which?", Keyboard::<&[u8]>::Absent, &mut output).unwrap();
+
+        assert_eq!((confirmation, typed, output), (Confirmation::NotAsked, None, Vec::new()));
+    }
+
+    #[test]
+    fn a_line_is_what_was_typed() {
+        let mut output = Vec::new();
+
+        let typed = line("Which?", Keyboard::Present(" 2 \nrest".as_bytes()), &mut output).unwrap();
+
+        assert_eq!((typed.as_deref(), output.as_slice()), (Some("2"), b"Which? ".as_slice()));
+    }
+}

@@ -1,0 +1,21 @@
+//! How answers look: text made safe, fitted, coloured and paged for the person at the terminal.
+//!
+//! Everything here takes plain values. Nothing here knows the store, parses flags or decides what to say.
+
+#![expect(dead_code, reason = "the commands that draw with these modules are wired one by one")]
+
+pub(crate) mod ask;
+pub(crate) mod clean;
+mod cluster;
+mod escape;
+pub(crate) mod fit;
+pub(crate) mod forest;
+pub(crate) mod page;
+pub(crate) mod paint;
+pub(crate) mod period;
+pub(crate) mod progress;
+pub(crate) mod size;
+pub(crate) mod table;
+pub(crate) mod terminal;
+pub(crate) mod tree;
+pub(crate) mod when;
