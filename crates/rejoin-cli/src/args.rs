@@ -6,7 +6,8 @@ use clap::{Args, Parser};
 
 use crate::commands::{Command, talk};
 use crate::config::Overrides;
-use crate::context::{Color, Format, Manner, Notes, Pager};
+use crate::context::{Format, Manner, Notes, Pager};
+use crate::ui::paint::ColorChoice;
 
 /// Keep, find and continue conversations with AI models
 ///
@@ -52,8 +53,8 @@ pub(crate) struct Everywhere {
     json: bool,
 
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
-    color: Color,
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
+    color: ColorChoice,
 
     /// Never show an answer page by page
     #[arg(long, global = true)]

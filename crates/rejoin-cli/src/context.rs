@@ -1,14 +1,18 @@
 //! What every command is given: the checked configuration, the surroundings, and how to answer.
 
-use std::io::{self, BufRead, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
 
-use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::config::Config;
 use crate::error::{Failure, Kind};
 use crate::surroundings::Surroundings;
+use crate::ui::ask::{self, Confirmation, Keyboard};
+use crate::ui::page;
+use crate::ui::paint::{ColorChoice, ColorSigns, Paint};
+use crate::ui::progress::{Progress, Unit, Visibility};
+use crate::ui::when::Clock;
 
 /// What every command is given. Nothing in it changes while a command runs.
 #[derive(Debug)]
@@ -22,7 +26,7 @@ pub(crate) struct Context {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
     pub(crate) format: Format,
-    pub(crate) color: Color,
+    pub(crate) color: ColorChoice,
     pub(crate) pager: Pager,
     pub(crate) notes: Notes,
 }
@@ -32,18 +36,6 @@ pub(crate) struct Manner {
 pub(crate) enum Format {
     Text,
     Json,
-}
-
-/// When to use colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`
-    #[default]
-    Auto,
-    /// Even into a file or a pipe
-    Always,
-    /// Not at all
-    Never,
 }
 
 /// Whether a long answer on a terminal may be shown page by page.
@@ -78,17 +70,44 @@ impl Context {
         self.manner.format == Format::Json
     }
 
-    /// Whether text on stdout should be coloured.
-    pub(crate) fn has_color(&self) -> bool {
-        match self.manner.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => {
-                let is_dumb = self.surroundings.variable("TERM").is_some_and(|term| term == "dumb");
-                let is_refused = self.surroundings.variable("NO_COLOR").is_some();
-                self.surroundings.terminal.stdout && !is_dumb && !is_refused
-            }
-        }
+    /// The brush for answers.
+    pub(crate) fn paint(&self) -> Paint {
+        let signs = ColorSigns {
+            is_terminal: self.surroundings.terminal.stdout,
+            no_color: self.surroundings.variable("NO_COLOR"),
+            clicolor_force: self.surroundings.variable("CLICOLOR_FORCE"),
+            term: self.surroundings.variable("TERM"),
+        };
+        Paint::choose(self.manner.color, signs)
+    }
+
+    /// The width to draw for, or none where lines may have any length.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        self.surroundings.terminal.screen.map(|screen| screen.columns)
+    }
+
+    /// The time and the zone that people read times in.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::system()
+    }
+
+    /// Answers a person, through a pager when the answer is longer than the screen.
+    pub(crate) fn show(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let pager = self.surroundings.variables.get("PAGER").map(|pager| pager.to_string_lossy());
+        let pager = page::Pager::choose(pager.as_deref(), self.surroundings.variable("LESS"));
+        let paging =
+            pager.zip(self.surroundings.terminal.screen).filter(|_| self.manner.pager == Pager::Allowed);
+        page::show(io::stdout().lock(), paging, write)
+    }
+
+    /// Shows how far long work has come, to a person only.
+    pub(crate) fn progress(&self, doing: &str, unit: Unit, total: Option<u64>) -> Progress {
+        let is_watched =
+            self.surroundings.terminal.stderr && self.manner.notes == Notes::Shown && !self.is_json();
+        Progress::start(if is_watched { Visibility::Shown } else { Visibility::Hidden }, doing, unit, total)
     }
 
     /// Where the answer goes: `writeln!(answer, …)?`, and `flush` at the end.
@@ -119,16 +138,21 @@ impl Context {
         if consent == Consent::Given {
             return Ok(());
         }
-        if !self.surroundings.terminal.stdin || !self.surroundings.terminal.stderr {
-            return Err(Failure::new(Kind::NotConfirmed, "nobody at a terminal to confirm this")
-                .hint("add `--yes` to go ahead without being asked"));
-        }
-        write!(io::stderr(), "{question} [y/N] ")?;
-        let mut reply = String::new();
-        io::stdin().lock().read_line(&mut reply).map_err(|error| Failure::io("read your reply", error))?;
-        match reply.trim().to_lowercase().as_str() {
-            "y" | "yes" => Ok(()),
-            _ => Err(Failure::new(Kind::NotConfirmed, "not confirmed, so nothing was changed")),
+        let terminal = self.surroundings.terminal;
+        let keyboard = if terminal.stdin && terminal.stderr {
+            Keyboard::Present(io::stdin().lock())
+        } else {
+            Keyboard::Absent
+        };
+        match ask::confirm(question, keyboard, &mut io::stderr())? {
+            Confirmation::Yes => Ok(()),
+            Confirmation::No => {
+                Err(Failure::new(Kind::NotConfirmed, "not confirmed, so nothing was changed"))
+            }
+            Confirmation::NotAsked => {
+                Err(Failure::new(Kind::NotConfirmed, "nobody at a terminal to confirm this")
+                    .hint("add `--yes` to go ahead without being asked"))
+            }
         }
     }
 }

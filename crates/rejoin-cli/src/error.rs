@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use rejoin::ErrorKind;
 use serde_json::json;
 
 use crate::context::Format;
@@ -130,6 +131,51 @@ impl fmt::Display for Failure {
             write!(out, "\nhint: {hint}")?;
         }
         Ok(())
+    }
+}
+
+/// The library says what failed; what to do about it is said here and by the commands.
+impl From<rejoin::Error> for Failure {
+    fn from(error: rejoin::Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::NotFound => Kind::NotFound,
+            ErrorKind::Conflict => Kind::Conflict,
+            ErrorKind::Locked => Kind::Locked,
+            ErrorKind::Corrupt => Kind::Corrupt,
+            ErrorKind::Invalid => Kind::Invalid,
+            ErrorKind::Unsupported => Kind::Unsupported,
+            ErrorKind::Unavailable => Kind::Unavailable,
+            // The library may learn new kinds before this table does.
+            _ => Kind::Other,
+        };
+        let mut failure = Self { kind, message: error.to_string(), source: None, hint: None };
+        failure.hint = match error.kind() {
+            ErrorKind::Locked => {
+                Some("another program is writing; try again, or run `rejoin doctor`".to_owned())
+            }
+            ErrorKind::Corrupt => Some("run `rejoin doctor` to see what is still readable".to_owned()),
+            _ => None,
+        };
+        if error.source().is_some() {
+            failure.source = Some(Box::new(Cause(error)));
+        }
+        failure
+    }
+}
+
+/// An error whose first line was already told: it shows its cause.
+#[derive(Debug)]
+struct Cause(rejoin::Error);
+
+impl fmt::Display for Cause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.source().map_or(Ok(()), |source| write!(out, "{source}"))
+    }
+}
+
+impl Error for Cause {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source().and_then(Error::source)
     }
 }
 

@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use crate::error::Failure;
+use crate::ui::page::Screen;
 
 /// The machine as this run finds it.
 #[derive(Clone, Debug)]
@@ -20,12 +21,14 @@ pub(crate) struct Surroundings {
     pub(crate) terminal: Terminals,
 }
 
-/// Which of the three standard streams are terminals.
+/// Which of the three standard streams are terminals, and how large the screen is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Terminals {
     pub(crate) stdin: bool,
     pub(crate) stdout: bool,
     pub(crate) stderr: bool,
+    /// The size of the screen that answers go to, where it has one.
+    pub(crate) screen: Option<Screen>,
 }
 
 impl Surroundings {
@@ -45,6 +48,7 @@ impl Surroundings {
                 stdin: io::stdin().is_terminal(),
                 stdout: io::stdout().is_terminal(),
                 stderr: io::stderr().is_terminal(),
+                screen: screen(),
             },
         })
     }
@@ -97,6 +101,13 @@ impl Surroundings {
             None => Some(PathBuf::from(value)).filter(|path| path.is_absolute()),
         }
     }
+}
+
+/// Some terminals, and all serial lines, answer with zero, which means that they do not know.
+fn screen() -> Option<Screen> {
+    let (columns, rows) = terminal_size::terminal_size_of(io::stdout())?;
+    let screen = Screen { columns: columns.0.into(), rows: rows.0.into() };
+    (screen.columns > 0 && screen.rows > 0).then_some(screen)
 }
 
 #[cfg(test)]

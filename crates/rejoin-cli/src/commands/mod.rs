@@ -35,6 +35,7 @@ commands! {
     completions => Completions,
     config => Config,
     man => Man,
+    new => New,
     trust => Trust,
 }
 

@@ -16,6 +16,5 @@ pub(crate) mod period;
 pub(crate) mod progress;
 pub(crate) mod size;
 pub(crate) mod table;
-pub(crate) mod terminal;
 pub(crate) mod tree;
 pub(crate) mod when;

@@ -1,8 +1,8 @@
 //! Files that survive a power cut: the one place that writes, syncs and renames files directly.
 
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -24,16 +24,6 @@ pub(crate) fn is_writable(directory: &Path) -> bool {
 /// Creates a file of one's own, 0600, and refuses to touch one that exists.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
-}
-
-/// Replaces a file: data, sync, rename, sync of the directory. A crash leaves the old file or the new one.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut temporary = tempfile::NamedTempFile::new_in(directory_of(path))?;
-    temporary.as_file().set_permissions(Permissions::from_mode(0o600))?;
-    temporary.write_all(bytes)?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|failed| failed.error)?;
-    sync_parent(path)
 }
 
 /// The file beside `path` whose name has `suffix` added.

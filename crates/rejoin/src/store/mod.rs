@@ -14,7 +14,6 @@ mod turn;
 
 use std::time::Duration;
 
-pub use durable::replace;
 pub use memory::MemoryStore;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,

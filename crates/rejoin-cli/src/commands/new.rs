@@ -1,0 +1,46 @@
+//! `rejoin new`: an empty conversation, made the active one.
+
+use std::io::Write;
+
+use rejoin::Conversation;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Failure;
+
+/// Start a conversation and make it the active one
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin new --title \"Trip to Lisbon\"
+  rejoin append \"Where should we eat?\"     Add to the conversation just made")]
+pub(crate) struct Args {
+    /// Its title
+    #[arg(long)]
+    title: Option<String>,
+
+    /// What kind of conversation it is
+    #[arg(long, default_value = "chat")]
+    kind: String,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive()?;
+    let project = context.project(&archive)?;
+    let conversation = Conversation {
+        title: args.title,
+        kind: args.kind,
+        project: Some(project.key),
+        ..Conversation::default()
+    };
+    let id = archive.start(conversation)?.id();
+    context.set_active(&archive, id)?;
+    if context.is_json() {
+        return context.answer_json(&json!({"id": id, "short": id.short().as_str()}));
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "{}", id.short())?;
+    answer.flush()?;
+    context.note("It is the active conversation of this project. Add to it: rejoin append \"your message\"");
+    Ok(())
+}

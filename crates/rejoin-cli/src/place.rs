@@ -1,0 +1,150 @@
+//! Where this run works: the store it opens and the project it stands in.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rejoin::{Archive, ConversationId, Limits, Project, StoreUrl};
+
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+
+/// Where a project may keep an id of its own, so that it can move.
+const IDENTITY: &str = ".rejoin/project";
+
+/// What the store remembers about the first use.
+const FIRST_USE: &str = "notice.first-use";
+
+impl Context {
+    /// The store's URL, checked.
+    pub(crate) fn store_url(&self) -> Result<StoreUrl, Failure> {
+        StoreUrl::parse(self.config.store()).map_err(|error| {
+            Failure::from(error).or_hint("run `rejoin config get store` to see where this comes from")
+        })
+    }
+
+    /// The archive to write to. The store is created when it is missing, and the user told so once.
+    pub(crate) fn archive(&self) -> Result<Archive, Failure> {
+        if !self.config.persistence_enabled() {
+            return Err(Failure::new(Kind::Unsupported, "keeping conversations is turned off")
+                .hint("run `rejoin config set persistence.enabled true` to turn it on"));
+        }
+        let archive = self.open(&self.store_url()?)?;
+        if archive.recall(FIRST_USE)?.is_none() {
+            self.note(&format!(
+                "Conversations are kept in {}. To turn this off: rejoin config set persistence.enabled false",
+                self.config.store().trim_start_matches("sqlite:")
+            ));
+            archive.remember(FIRST_USE, Some(&archive.now().to_string()))?;
+        }
+        Ok(archive)
+    }
+
+    /// The archive to read from. A store that does not exist yet reads as an empty one, and is not created.
+    pub(crate) fn archive_to_read(&self) -> Result<Archive, Failure> {
+        let url = self.store_url()?;
+        match url.path() {
+            Some(path) if !path.exists() => self.open(&StoreUrl::Memory),
+            _ => self.open(&url),
+        }
+    }
+
+    fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
+        let limits = Limits {
+            turn_bytes: self.config.turn_bytes(),
+            conversation_bytes: self.config.conversation_bytes(),
+        };
+        let store = url.open().map_err(|error| {
+            Failure::from(error)
+                .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
+        })?;
+        Ok(Archive::with_store(store).with_limits(limits))
+    }
+
+    /// What identifies the project: the id it carries, or its path.
+    pub(crate) fn project_key(&self) -> Result<String, Failure> {
+        let path = self.config.project();
+        let identity = path.join(IDENTITY);
+        match fs::read_to_string(&identity) {
+            Ok(id) => check_identity(id.trim(), &identity),
+            Err(_) => Ok(path.to_string_lossy().into_owned()),
+        }
+    }
+
+    /// The project of this run. One that is new to the archive is remembered, and a guess that it moved is told.
+    pub(crate) fn project(&self, archive: &Archive) -> Result<Project, Failure> {
+        let (key, path) = (self.project_key()?, self.config.project());
+        let known = archive.known_projects()?;
+        if let Some(project) =
+            known.iter().find(|project| project.key == key && Path::new(&project.path) == path)
+        {
+            return Ok(project.clone());
+        }
+        let project =
+            Project { key, path: path.to_string_lossy().into_owned(), first_commit: first_commit(path) };
+        let moved = known.iter().find(|old| {
+            old.first_commit.is_some()
+                && old.first_commit == project.first_commit
+                && old.key != project.key
+                && !Path::new(&old.path).exists()
+        });
+        if let Some(old) = moved {
+            self.note(&format!(
+                "This looks like the project that was at {}. If it moved: rejoin project move {} {}",
+                old.path, old.path, project.path
+            ));
+        }
+        archive.remember_project(&project)?;
+        Ok(project)
+    }
+
+    /// The project's active conversation: the one that `new`, `resume` or `append` used last.
+    pub(crate) fn active_conversation(&self, archive: &Archive) -> Result<Option<ConversationId>, Failure> {
+        let id = archive.recall(&self.active_name()?)?;
+        let Some(id) = id.and_then(|id| id.parse().ok()) else { return Ok(None) };
+        match archive.conversation(id) {
+            Ok(_) => Ok(Some(id)),
+            Err(error) if error.kind() == rejoin::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a conversation the project's active one.
+    pub(crate) fn set_active(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
+        Ok(archive.remember(&self.active_name()?, Some(&id.to_string()))?)
+    }
+
+    fn active_name(&self) -> Result<String, Failure> {
+        Ok(format!("active:{}", self.project_key()?))
+    }
+}
+
+/// A cloned repository brings this file along, so it must not be able to name just anything.
+fn check_identity(id: &str, file: &Path) -> Result<String, Failure> {
+    let is_plain = !id.is_empty()
+        && id.len() <= 64
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_plain {
+        return Ok(id.to_owned());
+    }
+    Err(Failure::invalid(format!("`{}` does not hold a project id", file.display()))
+        .hint("it may hold up to 64 letters, digits and hyphens; remove the file to go by the path"))
+}
+
+/// The repository's first commit, which a clone or a moved directory shares. No repository has none.
+fn first_commit(project: &Path) -> Option<String> {
+    if !project.join(".git").exists() {
+        return None;
+    }
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(project)
+        // A repository's own configuration must not be able to run programs here.
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .args(["rev-list", "--max-parents=0", "--max-count=1", "HEAD"])
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .ok()?;
+    let commit = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !commit.is_empty()).then_some(commit)
+}
