@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use serde::Serialize;
 
 /// Measure Rejoin, other stores and the limit side by side
 #[derive(Debug, Parser)]
@@ -31,8 +32,8 @@ pub(crate) struct Options {
     pub(crate) peer: Vec<String>,
 }
 
-/// What can be measured by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// What can be measured by itself, in the order of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 pub(crate) enum Operation {
     Append,
     Growth,
@@ -91,7 +92,7 @@ impl Scale {
 }
 
 const FULL: Scale = Scale {
-    rounds: 5,
+    rounds: 7,
     long: 10_000,
     conversations: 10_000,
     grown: 1_000_000,

@@ -16,7 +16,7 @@ pub(crate) fn markdown(results: &Results) -> String {
         "| operation | contestant | reference | ratio (p10) | bar | verdict | syncs on the path + apart |\n\
          |---|---|---|---|---|---|---|\n",
     );
-    for row in results.rows.iter().filter(|row| row.heading.table == Table::Headline) {
+    for row in results.sorted().into_iter().filter(|row| row.heading.table == Table::Headline) {
         let heading = &row.heading;
         let (value, bar) = (shown(&row.measure, row.measure.value()), heading.bar);
         let bar = bar.map_or_else(String::new, |bar| format!("≤ {}", shown(&row.measure, bar)));
@@ -32,7 +32,7 @@ pub(crate) fn markdown(results: &Results) -> String {
         "| operation | contestant | samples | contestant | reference | ratio p2 / p10 / p50 | p10 by round | \
          processor p50, contestant / reference |\n|---|---|---|---|---|---|---|---|\n",
     );
-    for row in &results.rows {
+    for row in results.sorted() {
         if let Measure::Times(rounds) = &row.measure {
             detail(&mut text, row, rounds);
         }
@@ -111,11 +111,13 @@ fn line(text: &mut String, cells: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Operation;
     use crate::results::Heading;
     use crate::syncs::Syncs;
 
     fn row(value: f64, syncs: Option<Syncs>) -> Row {
         let heading = Heading {
+            group: Operation::Append,
             operation: "append".into(),
             contestant: "store".into(),
             reference: "raw".into(),

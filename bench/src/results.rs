@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::options::Operation;
 use crate::protocol::Sample;
 use crate::statistics::{HEADLINE, median, percentile};
 use crate::syncs::Syncs;
@@ -24,6 +25,7 @@ pub(crate) struct Row {
 /// What a row is about; two rows with equal headings are one row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Heading {
+    pub(crate) group: Operation,
     pub(crate) operation: String,
     pub(crate) contestant: String,
     pub(crate) reference: String,
@@ -102,6 +104,13 @@ impl Results {
                 row.syncs = Some(syncs);
             }
         }
+    }
+
+    /// Returns all rows, those of one operation together.
+    pub(crate) fn sorted(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort_by_key(|row| row.heading.group);
+        rows
     }
 
     /// Notes a measurement that could not be made, at once and under the table.

@@ -9,6 +9,7 @@ use super::{Arena, detail, headline, pair};
 use crate::contestants::{RAW_FILE, SQLITE_BARE};
 use crate::entrant::Entrant;
 use crate::failure::Result;
+use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Results, Round};
 use crate::session::Session;
@@ -24,15 +25,15 @@ pub(crate) fn round(arena: &Arena, entrant: &Entrant, round: usize, results: &mu
     if entrant.name == SQLITE_BARE {
         let raw = Entrant::built_in(RAW_FILE)?;
         let null = append(arena, &raw, &arena.scratch, round)?;
-        results.add_round(detail("append: null test", &raw, REFERENCE), null.settled);
+        results.add_round(detail(Operation::Append, "append: null test", &raw, REFERENCE), null.settled);
     }
     let on_disk = append(arena, entrant, &arena.scratch, round)?;
-    results.add_round(headline(FRESH, entrant, REFERENCE, Some(BAR)), on_disk.fresh);
-    results.add_round(headline(SETTLED, entrant, REFERENCE, Some(BAR)), on_disk.settled);
+    results.add_round(headline(Operation::Append, FRESH, entrant, REFERENCE, BAR), on_disk.fresh);
+    results.add_round(headline(Operation::Append, SETTLED, entrant, REFERENCE, BAR), on_disk.settled);
     if let Some(memory) = &arena.memory {
         let in_memory = append(arena, entrant, memory, round)?;
         results.add_round(
-            detail("append in memory, where a sync is free", entrant, REFERENCE),
+            detail(Operation::Append, "append in memory, where a sync is free", entrant, REFERENCE),
             in_memory.settled,
         );
     }

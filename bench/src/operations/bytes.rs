@@ -5,6 +5,7 @@ use super::{Arena, fill, headline, weigh};
 use crate::data::MESSAGES_PER_SHORT_CONVERSATION;
 use crate::entrant::Entrant;
 use crate::failure::Result;
+use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Measure, Results};
 use crate::session::Session;
@@ -46,7 +47,7 @@ pub(crate) fn prepare(
         ("bytes on disk with full-text index", indexed, INDEXED_BAR),
     ];
     for (operation, bytes, bar) in rows {
-        let heading = headline(operation, entrant, REFERENCE, Some(bar));
+        let heading = headline(Operation::Bytes, operation, entrant, REFERENCE, bar);
         results.add(heading, Measure::Ratio(bytes as f64 / lines));
     }
     Ok(())

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::{Arena, PAGE, bytes, grouped, headline};
 use crate::entrant::Entrant;
 use crate::failure::{Context, Result};
+use crate::options::Operation;
 use crate::protocol::Sample;
 use crate::results::{Results, Round};
 
@@ -23,7 +24,7 @@ pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> 
         samples.contestant.push(run(&mut entrant.list(&place))?);
     }
     let operation = format!("list newest {PAGE} of {}, cold process", grouped(arena.scale.conversations));
-    results.add_round(headline(&operation, entrant, REFERENCE, Some(BAR)), samples);
+    results.add_round(headline(Operation::Cold, &operation, entrant, REFERENCE, BAR), samples);
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use super::{Arena, fill, grouped, headline, load, pair, weigh};
 use crate::contestants::SQLITE_BARE;
 use crate::entrant::Entrant;
 use crate::failure::Result;
+use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Measure, Results};
 use crate::session::Session;
@@ -29,7 +30,7 @@ pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> 
     let samples = pair(&mut reference, &mut contestant, &Request::Fork { count: 1 }, arena.scale.forks)?;
     reference.finish()?;
     contestant.finish()?;
-    results.add_round(headline(&operation(arena), entrant, REFERENCE, Some(BAR)), samples);
+    results.add_round(headline(Operation::Fork, &operation(arena), entrant, REFERENCE, BAR), samples);
     Ok(())
 }
 
@@ -54,8 +55,10 @@ pub(crate) fn weigh_forks(arena: &Arena, entrant: &Entrant, results: &mut Result
     session.finish()?;
     let each = after.saturating_sub(before) as f64 / arena.scale.forks as f64;
     let operation = format!("{}: bytes added", operation(arena));
-    results
-        .add(headline(&operation, entrant, "no message copied", Some(BYTES_BAR)), Measure::BytesEach(each));
+    results.add(
+        headline(Operation::Fork, &operation, entrant, "no message copied", BYTES_BAR),
+        Measure::BytesEach(each),
+    );
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use crate::contestants::RAW_FILE;
 use crate::data::write_long;
 use crate::entrant::Entrant;
 use crate::failure::Result;
+use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Measure, Results, Round, Row};
 use crate::session::Session;
@@ -57,9 +58,15 @@ pub(crate) fn round(arena: &Arena, entrant: &Entrant, round: usize, results: &mu
     std::fs::remove_dir_all(empty_place)?;
     let change = Round { contestant: at_end.contestant.clone(), reference: at_start.contestant.clone() };
     let operation = operation(arena);
-    results.add_round(headline(&operation, entrant, "itself at 0", Some(BAR)), change);
-    results.add_round(detail(&at_start_operation(), entrant, "raw write + fdatasync"), at_start);
-    results.add_round(detail(&at_end_operation(arena), entrant, "raw write + fdatasync"), at_end);
+    results.add_round(headline(Operation::Growth, &operation, entrant, "itself at 0", BAR), change);
+    results.add_round(
+        detail(Operation::Growth, &at_start_operation(), entrant, "raw write + fdatasync"),
+        at_start,
+    );
+    results.add_round(
+        detail(Operation::Growth, &at_end_operation(arena), entrant, "raw write + fdatasync"),
+        at_end,
+    );
     Ok(())
 }
 
@@ -76,7 +83,13 @@ pub(crate) fn summarise(arena: &Arena, entrant: &Entrant, results: &mut Results)
     let (start, end) = (ratios(&at_start_operation()), ratios(&at_end_operation(arena)));
     let changes: Vec<f64> = end.iter().zip(&start).map(|(end, start)| end / start).collect();
     if !changes.is_empty() {
-        let heading = headline(&operation(arena), entrant, "itself at 0, each by its raw control", Some(BAR));
+        let heading = headline(
+            Operation::Growth,
+            &operation(arena),
+            entrant,
+            "itself at 0, each by its raw control",
+            BAR,
+        );
         results.add(heading, Measure::Ratio(median(&changes)));
     }
 }

@@ -4,6 +4,7 @@ use super::{Arena, BATCHES, PAGE, bytes, grouped, headline, pair};
 use crate::contestants::SQLITE_BARE;
 use crate::entrant::Entrant;
 use crate::failure::Result;
+use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::Results;
 use crate::session::Session;
@@ -20,6 +21,6 @@ pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> 
     reference.finish()?;
     contestant.finish()?;
     let operation = format!("list newest {PAGE} of {}", grouped(arena.scale.conversations));
-    results.add_round(headline(&operation, entrant, REFERENCE, Some(BAR)), samples);
+    results.add_round(headline(Operation::List, &operation, entrant, REFERENCE, BAR), samples);
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::{Arena, detail, fill, grouped, headline, pair};
 use crate::contestants::{JSON_LINES, SQLITE_BARE};
 use crate::entrant::Entrant;
 use crate::failure::Result;
+use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Measure, Results, Round};
 use crate::session::Session;
@@ -26,10 +27,10 @@ pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> 
     if entrant.name == SQLITE_BARE {
         let file = Entrant::built_in(JSON_LINES)?;
         let null = load(arena, &file, &arena.scratch)?;
-        results.add_round(detail("load: null test", &file, REFERENCE), null);
+        results.add_round(detail(Operation::Load, "load: null test", &file, REFERENCE), null);
     }
     let samples = load(arena, entrant, &arena.place(entrant, STORE))?;
-    results.add_round(headline(&operation(arena), entrant, REFERENCE, Some(BAR)), samples);
+    results.add_round(headline(Operation::Load, &operation(arena), entrant, REFERENCE, BAR), samples);
     Ok(())
 }
 
@@ -38,7 +39,8 @@ pub(crate) fn memory(arena: &Arena, entrant: &Entrant, results: &mut Results) ->
     let peak = peak(arena, entrant, &arena.place(entrant, STORE))?;
     let reference = peak_of_reference(arena)?;
     let operation = format!("{}: peak memory", operation(arena));
-    let heading = headline(&operation, entrant, &format!("JSON lines: {reference:.0} MB"), Some(MEMORY_BAR));
+    let heading =
+        headline(Operation::Load, &operation, entrant, &format!("JSON lines: {reference:.0} MB"), MEMORY_BAR);
     results.add(heading, Measure::Megabytes(peak));
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::entrant::Entrant;
 use crate::failure::{Context, Result};
-use crate::options::Scale;
+use crate::options::{Operation, Scale};
 use crate::protocol::{Reply, Request};
 use crate::results::{Heading, Round, Table};
 use crate::session::Session;
@@ -129,18 +129,27 @@ pub(crate) fn weigh(place: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-pub(crate) fn headline(operation: &str, entrant: &Entrant, reference: &str, bar: Option<f64>) -> Heading {
+/// Returns the heading of a row in the table of results.
+pub(crate) fn headline(
+    group: Operation,
+    operation: &str,
+    entrant: &Entrant,
+    reference: &str,
+    bar: f64,
+) -> Heading {
+    Heading { bar: Some(bar), table: Table::Headline, ..detail(group, operation, entrant, reference) }
+}
+
+/// Returns the heading of a row that explains another.
+pub(crate) fn detail(group: Operation, operation: &str, entrant: &Entrant, reference: &str) -> Heading {
     Heading {
+        group,
         operation: operation.to_owned(),
         contestant: entrant.name.clone(),
         reference: reference.to_owned(),
-        bar,
-        table: Table::Headline,
+        bar: None,
+        table: Table::Detail,
     }
-}
-
-pub(crate) fn detail(operation: &str, entrant: &Entrant, reference: &str) -> Heading {
-    Heading { table: Table::Detail, ..headline(operation, entrant, reference, None) }
 }
 
 /// Writes a number with a comma every three digits.

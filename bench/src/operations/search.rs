@@ -5,6 +5,7 @@ use crate::contestants::SQLITE_BARE;
 use crate::data::{COMMON_WORD, MESSAGES_PER_SHORT_CONVERSATION, RARE_WORD};
 use crate::entrant::Entrant;
 use crate::failure::Result;
+use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::Results;
 use crate::session::Session;
@@ -22,7 +23,7 @@ pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> 
             Request::Search { word: word.to_owned(), limit: PAGE, count: arena.scale.searches / BATCHES };
         let samples = pair(&mut reference, &mut contestant, &request, BATCHES)?;
         let operation = format!("search {messages} messages, {kind} word");
-        results.add_round(headline(&operation, entrant, REFERENCE, Some(BAR)), samples);
+        results.add_round(headline(Operation::Search, &operation, entrant, REFERENCE, BAR), samples);
     }
     reference.finish()?;
     contestant.finish()
