@@ -91,11 +91,11 @@ fn measure_round(arena: &Arena, options: &Options, entrant: &Entrant, round: usi
     };
     when(Operation::Append, "append", &|results| append::round(arena, entrant, round, results));
     when(Operation::Growth, "growth", &|results| growth::round(arena, entrant, round, results));
-    when(Operation::Load, "load", &|results| load::round(arena, entrant, results));
-    when(Operation::List, "list", &|results| list::round(arena, entrant, results));
+    when(Operation::Load, "load", &|results| load::round(arena, entrant, round, results));
+    when(Operation::List, "list", &|results| list::round(arena, entrant, round, results));
     when(Operation::Cold, "cold", &|results| cold::round(arena, entrant, results));
-    when(Operation::Search, "search", &|results| search::round(arena, entrant, results));
-    when(Operation::Fork, "fork", &|results| fork::round(arena, entrant, results));
+    when(Operation::Search, "search", &|results| search::round(arena, entrant, round, results));
+    when(Operation::Fork, "fork", &|results| fork::round(arena, entrant, round, results));
 }
 
 fn measure_once(arena: &Arena, options: &Options, entrant: &Entrant, results: &mut Results) {

@@ -5,6 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 use crate::entrant::Entrant;
 use crate::failure::{Context, Result};
 use crate::protocol::{Reply, Request};
@@ -56,6 +59,20 @@ impl Session {
             (None, true) => Err("it has no such operation".into()),
             (None, false) => Ok(reply),
         }
+    }
+
+    /// Keeps the process on one processor, which `round` chooses.
+    ///
+    /// Two processors of one machine can differ by half, by what else runs beside each; contestant and reference
+    /// never run at the same time, so they can share one.
+    pub(crate) fn pin(&self, round: usize) -> Result<()> {
+        let allowed = sched_getaffinity(None).context(|| "ask which processors may be used".into())?;
+        let processors: Vec<usize> =
+            (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).collect();
+        let mut chosen = CpuSet::new();
+        chosen.set(processors[round % processors.len()]);
+        let process = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        sched_setaffinity(process, &chosen).context(|| format!("pin `{}` to a processor", self.name))
     }
 
     /// Returns the most memory the process has held, in megabytes.

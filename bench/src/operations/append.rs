@@ -64,6 +64,7 @@ fn append(arena: &Arena, entrant: &Entrant, root: &Path, round: usize) -> Result
     let mut raw = Session::start(&Entrant::built_in(RAW_FILE)?, &raw_place)?;
     let mut contestant = Session::start(entrant, &place)?;
     for session in [&mut raw, &mut contestant] {
+        session.pin(round)?;
         session.ask(&Request::Begin)?;
         session.ask(&Request::Turns { file: arena.turns_file(), skip: 0, count: arena.scale.turns() })?;
     }

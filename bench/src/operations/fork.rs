@@ -21,12 +21,14 @@ pub(crate) fn prepare_reference(arena: &Arena) -> Result<()> {
     fill(&limit, &arena.reference_place(load::STORE), &arena.long_file(), arena.scale.long)
 }
 
-pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> Result<()> {
+pub(crate) fn round(arena: &Arena, entrant: &Entrant, round: usize, results: &mut Results) -> Result<()> {
     let limit = Entrant::built_in(SQLITE_BARE)?;
     let mut reference = Session::start(&limit, &arena.reference_place(load::STORE))?;
     let mut contestant = Session::start(entrant, &arena.place(entrant, load::STORE))?;
-    reference.ask(&Request::Resume)?;
-    contestant.ask(&Request::Resume)?;
+    for session in [&mut reference, &mut contestant] {
+        session.pin(round)?;
+        session.ask(&Request::Resume)?;
+    }
     let samples = pair(&mut reference, &mut contestant, &Request::Fork { count: 1 }, arena.scale.forks)?;
     reference.finish()?;
     contestant.finish()?;

@@ -42,6 +42,7 @@ pub(crate) fn round(arena: &Arena, entrant: &Entrant, round: usize, results: &mu
     empty.ask(&Request::Begin)?;
     grown.ask(&Request::Resume)?;
     for session in [&mut empty_control, &mut grown_control, &mut empty, &mut grown] {
+        session.pin(round)?;
         session.ask(&Request::Turns { file: arena.turns_file(), skip: 0, count: arena.scale.fresh_turns })?;
     }
 

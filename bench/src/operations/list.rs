@@ -12,10 +12,12 @@ use crate::session::Session;
 const REFERENCE: &str = "one indexed SQLite query";
 const BAR: f64 = 2.0;
 
-pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> Result<()> {
+pub(crate) fn round(arena: &Arena, entrant: &Entrant, round: usize, results: &mut Results) -> Result<()> {
     let limit = Entrant::built_in(SQLITE_BARE)?;
     let mut reference = Session::start(&limit, &arena.place(&limit, bytes::STORE))?;
     let mut contestant = Session::start(entrant, &arena.place(entrant, bytes::STORE))?;
+    reference.pin(round)?;
+    contestant.pin(round)?;
     let request = Request::List { limit: PAGE, count: arena.scale.lists / BATCHES };
     let samples = pair(&mut reference, &mut contestant, &request, BATCHES)?;
     reference.finish()?;

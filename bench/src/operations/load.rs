@@ -23,13 +23,13 @@ pub(crate) fn prepare(arena: &Arena, entrant: &Entrant) -> Result<()> {
     fill(entrant, &arena.place(entrant, STORE), &arena.long_file(), arena.scale.long)
 }
 
-pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> Result<()> {
+pub(crate) fn round(arena: &Arena, entrant: &Entrant, round: usize, results: &mut Results) -> Result<()> {
     if entrant.name == SQLITE_BARE {
         let file = Entrant::built_in(JSON_LINES)?;
-        let null = load(arena, &file, &arena.scratch)?;
+        let null = load(arena, &file, &arena.scratch, round)?;
         results.add_round(detail(Operation::Load, "load: null test", &file, REFERENCE), null);
     }
-    let samples = load(arena, entrant, &arena.place(entrant, STORE))?;
+    let samples = load(arena, entrant, &arena.place(entrant, STORE), round)?;
     results.add_round(headline(Operation::Load, &operation(arena), entrant, REFERENCE, BAR), samples);
     Ok(())
 }
@@ -45,9 +45,11 @@ pub(crate) fn memory(arena: &Arena, entrant: &Entrant, results: &mut Results) ->
     Ok(())
 }
 
-fn load(arena: &Arena, entrant: &Entrant, place: &Path) -> Result<Round> {
+fn load(arena: &Arena, entrant: &Entrant, place: &Path, round: usize) -> Result<Round> {
     let mut reference = start(arena, &Entrant::built_in(JSON_LINES)?, &arena.scratch)?;
     let mut contestant = start(arena, entrant, place)?;
+    reference.pin(round)?;
+    contestant.pin(round)?;
     let samples = pair(&mut reference, &mut contestant, &Request::Load { count: 1 }, arena.scale.loads)?;
     reference.finish()?;
     contestant.finish()?;

@@ -13,10 +13,12 @@ use crate::session::Session;
 const REFERENCE: &str = "bare FTS5, newest first, reading the bodies";
 const BAR: f64 = 2.0;
 
-pub(crate) fn round(arena: &Arena, entrant: &Entrant, results: &mut Results) -> Result<()> {
+pub(crate) fn round(arena: &Arena, entrant: &Entrant, round: usize, results: &mut Results) -> Result<()> {
     let limit = Entrant::built_in(SQLITE_BARE)?;
     let mut reference = Session::start(&limit, &arena.place(&limit, bytes::STORE))?;
     let mut contestant = Session::start(entrant, &arena.place(entrant, bytes::STORE))?;
+    reference.pin(round)?;
+    contestant.pin(round)?;
     let messages = grouped(arena.scale.conversations * MESSAGES_PER_SHORT_CONVERSATION);
     for (kind, word) in [("rare", RARE_WORD), ("common", COMMON_WORD)] {
         let request =
