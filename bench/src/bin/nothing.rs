@@ -1,0 +1,3 @@
+//! A program that does nothing: the least a cold process can cost on this machine.
+
+fn main() {}
