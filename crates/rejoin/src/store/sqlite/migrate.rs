@@ -6,9 +6,9 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable;
-use crate::store::sqlite::backup;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::APPLICATION_ID;
+use crate::store::sqlite::{backup, checkpoint};
 
 /// A released migration never changes; a new one is added at the end.
 pub(super) const MIGRATIONS: [&str; 2] =
@@ -47,6 +47,9 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
         transaction.pragma_update(None, "application_id", APPLICATION_ID).during(&attempt)?;
         transaction.pragma_update(None, "user_version", CURRENT).during(&attempt)?;
         transaction.commit().during(&attempt)?;
+        if version == 0 {
+            checkpoint::lengthen(connection)?;
+        }
         tracing::info!(from = version, to = CURRENT, "schema migrated");
     }
     refuse_strangers(connection, path)?;

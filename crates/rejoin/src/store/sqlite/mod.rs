@@ -23,13 +23,14 @@ mod search;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
+use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::{Use, open};
 use crate::store::{
@@ -46,7 +47,9 @@ pub struct SqliteStore {
     wait: Duration,
     /// Connections at rest; a reader takes one and puts it back.
     readers: Mutex<Vec<Connection>>,
-    writer: Mutex<Writer>,
+    writer: Arc<Mutex<Writer>>,
+    /// Folds the log; started when the log first gets long.
+    folder: Mutex<Option<Folder>>,
     /// Rung after a commit of this process, so that `changes` need not wait for its next look.
     bell: (Mutex<u64>, Condvar),
     /// The copy that a migration made on opening, if it did.
@@ -81,7 +84,8 @@ impl SqliteStore {
             path,
             wait,
             readers: Mutex::new(vec![connection]),
-            writer: Mutex::default(),
+            writer: Arc::default(),
+            folder: Mutex::default(),
             bell: Default::default(),
             migrated_from,
         })
@@ -203,7 +207,7 @@ impl Drop for SqliteStore {
         if lock(&self.writer).wrote {
             // Nothing is lost when this fails: the tail is searched message by message.
             let _ = self.maintain(Task::Index, Duration::from_millis(50));
-            let _ = self.fold_log_if_long();
+            self.fold_log_if_long();
         }
     }
 }
@@ -249,7 +253,7 @@ impl Store for SqliteStore {
         turn.check()?;
         let appended =
             self.writing("append a turn", Use::Synced, |transaction| append::append(transaction, turn))?;
-        self.fold_log_if_long()?;
+        self.fold_log_if_long();
         Ok(appended)
     }
 
