@@ -24,6 +24,7 @@ mod model;
 mod ops;
 pub mod store;
 
+pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Archive, Deleted, DeletedMessages, Event, EventKind, Events, Handle, Limits, List, Listed, Named,
     Project, Search, SearchHit, Searched, Stats, StoreUrl, Tally,

@@ -42,7 +42,7 @@ impl SqliteStore {
 fn waiting(connection: &Connection) -> Result<u64> {
     let left: i64 = connection
         .query_row(
-            "SELECT coalesce(sum(next - 1 - indexed), 0) FROM conversation WHERE indexed + 1 < next",
+            "SELECT coalesce(sum(next - 1 - indexed), 0) FROM conversation WHERE next > indexed + 1",
             [],
             |row| row.get(0),
         )

@@ -132,6 +132,8 @@ fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
         (DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true),
         (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
         (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
+        // Plans do not depend on the values that are bound, so a cached statement is never prepared again.
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
         // A one-shot command must not pay for folding the log; see checkpoint.rs.
         (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
     ];

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, params};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time, WordQuery};
 use crate::store::sqlite::append::{key, sequence};
 use crate::store::sqlite::fault::During;
@@ -64,7 +64,7 @@ fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> 
         .during(ATTEMPT)?;
     let mut rows = statement.query(params![expression(query.words), oldest, newest]).during(ATTEMPT)?;
     let mut hits: Vec<Hit> = Vec::new();
-    let mut fetch = Fetch::new(connection, query);
+    let mut fetch = Fetch::new(connection, query)?;
     let mut enough = None;
     while let Some(row) = rows.next().during(ATTEMPT)? {
         let document: i64 = row.get(0).during(ATTEMPT)?;
@@ -91,7 +91,7 @@ fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result
         .during(ATTEMPT)?;
     let mut rows = statement.query([expression(query.words)]).during(ATTEMPT)?;
     let mut hits = Vec::new();
-    let mut fetch = Fetch::new(connection, query);
+    let mut fetch = Fetch::new(connection, query)?;
     while hits.len() < room
         && let Some(row) = rows.next().during(ATTEMPT)?
     {
@@ -103,42 +103,36 @@ fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result
 
 /// Turns document numbers into hits that pass the query's filters.
 struct Fetch<'c, 'q> {
-    connection: &'c Connection,
+    statement: CachedStatement<'c>,
     query: &'q SearchQuery<'q>,
 }
 
 impl<'c, 'q> Fetch<'c, 'q> {
-    const fn new(connection: &'c Connection, query: &'q SearchQuery<'q>) -> Self {
-        Self { connection, query }
-    }
-
-    fn hit(&mut self, document: i64) -> Result<Option<Hit>> {
-        // The body is the last column, and is read only when the filters before it hold.
-        let row = self
-            .connection
+    fn new(connection: &'c Connection, query: &'q SearchQuery<'q>) -> Result<Self> {
+        let statement = connection
             .prepare_cached(
                 "SELECT c.id, m.id, m.key & 0xffffffff, m.body FROM document d
                  JOIN conversation c ON c.n = d.key >> 32 JOIN message m ON m.key = d.key
                  WHERE d.number = ?1 AND (?2 IS NULL OR c.project = ?2) AND (?3 IS NULL OR c.id = ?3)",
             )
-            .during(ATTEMPT)?
-            .query_row(
-                params![
-                    document,
-                    self.query.project,
-                    self.query.conversation.as_ref().map(ConversationId::as_bytes)
-                ],
-                |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?)),
-            )
-            .optional()
             .during(ATTEMPT)?;
-        let Some((conversation, message, seq, body)) = row else { return Ok(None) };
+        Ok(Self { statement, query })
+    }
+
+    fn hit(&mut self, document: i64) -> Result<Option<Hit>> {
+        let only = self.query.conversation.as_ref().map(ConversationId::as_bytes);
+        let mut rows = self.statement.query(params![document, self.query.project, only]).during(ATTEMPT)?;
+        let Some(row) = rows.next().during(ATTEMPT)? else { return Ok(None) };
+        let text = |place: usize| {
+            let column = row.get_ref(place).during(ATTEMPT)?.as_str();
+            column.map_err(|cause| Error::corrupt("a column of a message has the wrong type").because(cause))
+        };
         Ok(Some(Hit {
-            conversation: ConversationId::from_bytes(conversation),
-            message: message.parse()?,
-            seq: sequence(seq),
+            conversation: ConversationId::from_bytes(row.get(0).during(ATTEMPT)?),
+            message: text(1)?.parse()?,
+            seq: sequence(row.get(2).during(ATTEMPT)?),
             time: Time::from_micros(document >> TIE_BITS),
-            body,
+            body: text(3)?.to_owned(),
         }))
     }
 }
@@ -154,7 +148,10 @@ pub(super) struct Tail {
 
 pub(super) fn tails(connection: &Connection) -> Result<Vec<Tail>> {
     let mut statement = connection
-        .prepare_cached("SELECT n, id, project, indexed, next FROM conversation WHERE indexed + 1 < next")
+        .prepare_cached(
+            "SELECT n, id, project, indexed, next FROM conversation INDEXED BY conversation_to_index
+             WHERE next > indexed + 1",
+        )
         .during(ATTEMPT)?;
     let rows = statement
         .query_map([], |row| {
