@@ -32,6 +32,7 @@ macro_rules! commands {
 }
 
 commands! {
+    append => Append,
     completions => Completions,
     config => Config,
     man => Man,

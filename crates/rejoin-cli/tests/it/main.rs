@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
+mod append;
 mod config;
 mod frame;
 mod trust;
