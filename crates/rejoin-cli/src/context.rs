@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::config::Config;
 use crate::error::{Failure, Kind};
 use crate::surroundings::Surroundings;
+use crate::ui;
 use crate::ui::ask::{self, Confirmation, Keyboard};
 use crate::ui::clean;
 use crate::ui::page;
@@ -119,7 +120,7 @@ impl Context {
     /// Answers a program: one value, one line.
     pub(crate) fn answer_json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let mut answer = self.answer();
-        serde_json::to_writer(&mut answer, value).map_err(io::Error::from)?;
+        ui::json::write(&mut answer, value)?;
         writeln!(answer)?;
         answer.flush()?;
         Ok(())

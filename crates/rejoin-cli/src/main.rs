@@ -11,6 +11,7 @@ mod error;
 mod logging;
 mod name;
 mod place;
+mod shapes;
 mod suggest;
 mod surroundings;
 mod ui;

@@ -35,6 +35,7 @@ commands! {
     append => Append,
     completions => Completions,
     config => Config,
+    list => List,
     man => Man,
     new => New,
     trust => Trust,

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 
-use rejoin::{Archive, ConversationId, Json};
+use rejoin::Json;
 use serde_json::{Value, json};
 
-use crate::world::{Outcome, World};
+use crate::world::{Outcome, World, short};
 
 const QUESTION: &str = r#"{"role":"user","content":"Where to eat?","created_at":"2026-01-15T10:30:00Z"}"#;
 const ANSWER: &str = r#"{"role":"assistant","content":"In Alfama.","created_at":"2026-01-15T10:31:00Z"}"#;
@@ -14,13 +14,9 @@ const TOO_LARGE: &str =
     "hint: split it, or raise the limit: `rejoin config set limits.turn_bytes \"100 MB\"`\n";
 const STORED_BEFORE: &str = "hint: the lines before it are stored; correct this one and send the rest\n";
 
-fn archive(world: &World) -> Archive {
-    Archive::open(&format!("sqlite:{}", world.path("home/.local/share/rejoin/rejoin.db").display())).unwrap()
-}
-
 /// What a conversation holds: role and text of each message on its current branch.
 fn said(world: &World, conversation: &str) -> Vec<(String, String)> {
-    let archive = archive(world);
+    let archive = world.archive();
     let id = archive.resolve_conversation(conversation).unwrap();
     let path = archive.path(id, None).unwrap();
     path.iter().map(|seen| (seen.message.role.as_str().to_owned(), seen.message.text())).collect()
@@ -28,10 +24,6 @@ fn said(world: &World, conversation: &str) -> Vec<(String, String)> {
 
 fn messages(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(role, text)| ((*role).to_owned(), (*text).to_owned())).collect()
-}
-
-fn short(id: &str) -> String {
-    id.parse::<ConversationId>().unwrap().short().to_string()
 }
 
 #[test]
@@ -136,7 +128,7 @@ fn a_script_gets_a_receipt() {
     let outcome = world.rejoin(["append", "lisbon", "--json", "--label", "start", "hello"]).run();
 
     let receipt: Value = serde_json::from_str(&outcome.stdout).unwrap();
-    let path = archive(&world).path(id.parse().unwrap(), None).unwrap();
+    let path = world.archive().path(id.parse().unwrap(), None).unwrap();
     let expected = json!({
         "conversation": id, "messages": [path[0].id], "head": path[0].id, "seq": 1, "digest": path[0].digest,
         "forked": false, "replayed": false,
@@ -194,7 +186,7 @@ fn what_a_line_says_is_stored_to_the_letter() {
 
     world.append("lisbon", &line);
 
-    let path = archive(&world).path(id.parse().unwrap(), None).unwrap();
+    let path = world.archive().path(id.parse().unwrap(), None).unwrap();
     let body = r#"{"role":"tool","created_at":"2026-01-15T10:30:00.000000Z","blocks":[{"type":"text","text":"a\u0000b\r\n\u001b[2J"},{"type":"new_kind","n":1.50}],"usage":{"input_tokens":1,"output_tokens":2},"extra":{"k":[1e3]}}"#;
     assert_eq!(Json::of(&path[0].message).unwrap().as_str(), body);
     assert_eq!(path[0].message.label.as_deref(), Some("l"));

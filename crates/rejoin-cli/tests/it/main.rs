@@ -5,5 +5,6 @@
 mod append;
 mod config;
 mod frame;
+mod list;
 mod trust;
 mod world;

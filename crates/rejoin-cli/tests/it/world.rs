@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use rejoin::{Archive, ConversationId};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -80,10 +81,17 @@ impl World {
             .env_clear()
             .env("HOME", self.path("home"))
             .env("PATH", "/usr/bin:/bin")
+            .env("TZ", "UTC")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    /// The store of this world, read without the program.
+    pub(crate) fn archive(&self) -> Archive {
+        let path = self.path("home/.local/share/rejoin/rejoin.db");
+        Archive::open(&format!("sqlite:{}", path.display())).unwrap()
     }
 
     /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.
@@ -150,7 +158,17 @@ impl Invocation<'_> {
     }
 }
 
+/// The six characters that stand for a conversation.
+pub(crate) fn short(id: &str) -> String {
+    id.parse::<ConversationId>().unwrap().short().to_string()
+}
+
 impl Outcome {
+    /// The answer, read as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+
     /// The outcome with each of these texts, such as an id, replaced by a name for it.
     pub(crate) fn naming(mut self, names: &[(&str, &str)]) -> Self {
         for (text, name) in names {
