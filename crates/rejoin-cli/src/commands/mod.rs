@@ -35,9 +35,12 @@ commands! {
     append => Append,
     completions => Completions,
     config => Config,
+    conversation => Conversation,
     list => List,
     man => Man,
     new => New,
+    show => Show,
+    tree => Tree,
     trust => Trust,
 }
 

@@ -4,7 +4,10 @@
 
 mod append;
 mod config;
+mod conversation;
 mod frame;
 mod list;
+mod show;
+mod tree;
 mod trust;
 mod world;
