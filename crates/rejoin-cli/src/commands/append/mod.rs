@@ -60,8 +60,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(mut args: Args, context: &Context) -> Result<(), Failure> {
     if let Some(source) = args.jsonl.take() {
+        let input = stream::open(&source, context)?;
         let target = Target::find(args.id.as_deref(), args.parent.as_deref(), context)?;
-        return stream::append(&source, target, context);
+        return stream::append(input, target, context);
     }
     let (name, text) = tell_apart(args.id, args.literal.or(args.text));
     // A name on its own may have been meant as the text.

@@ -12,17 +12,18 @@ use crate::error::Failure;
 /// the room.
 const ESCAPED: u64 = 3;
 
-/// Appends every line of a file, or of the pipe for `-`.
-pub(super) fn append(source: &str, target: Target, context: &Context) -> Result<(), Failure> {
+/// Opens a file, or the pipe for `-`.
+pub(super) fn open(source: &str, context: &Context) -> Result<Box<dyn BufRead>, Failure> {
     if source == "-" {
-        return append_lines(io::stdin().lock(), target, context);
+        return Ok(Box::new(io::stdin().lock()));
     }
     let path = context.surroundings.working_directory.join(source);
     let file = File::open(&path).map_err(|error| Failure::io(format!("read `{source}`"), error))?;
-    append_lines(BufReader::new(file), target, context)
+    Ok(Box::new(BufReader::new(file)))
 }
 
-fn append_lines(input: impl BufRead, mut target: Target, context: &Context) -> Result<(), Failure> {
+/// Appends every line of the input.
+pub(super) fn append(input: Box<dyn BufRead>, mut target: Target, context: &Context) -> Result<(), Failure> {
     let mut lines = Lines { input, number: 0, limit: context.config.turn_bytes() };
     let mut answer = context.answer();
     while let Some(text) = lines.next()? {
@@ -80,9 +81,11 @@ impl<Input: BufRead> Lines<Input> {
 
     /// Says which line it was, and what became of those before.
     fn blame(&self, failure: Failure) -> Failure {
-        failure
-            .during(format!("append line {} of the input", self.number))
-            .or_hint("the lines before it are stored; correct this one and send the rest")
+        let failure = failure.during(format!("append line {} of the input", self.number));
+        if self.number == 1 {
+            return failure;
+        }
+        failure.or_hint("the lines before it are stored; correct this one and send the rest")
     }
 }
 
