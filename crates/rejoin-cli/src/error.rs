@@ -11,6 +11,7 @@ use rejoin::ErrorKind;
 use serde_json::json;
 
 use crate::context::Format;
+use crate::ui::clean;
 
 /// What went wrong: a kind to act on, what was attempted, why it failed and what to do next.
 #[derive(Debug)]
@@ -69,6 +70,13 @@ impl Failure {
         self
     }
 
+    /// Wraps this in the larger thing that was attempted; kind and hint stay.
+    pub(crate) fn during(self, attempt: impl Into<String>) -> Self {
+        let Self { kind, message, source, hint } = self;
+        let cause = Reason { message, source };
+        Self { kind, message: attempt.into(), source: Some(Box::new(cause)), hint }
+    }
+
     /// Adds what to do next, as a sentence fragment that names the command to run.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -79,6 +87,11 @@ impl Failure {
     pub(crate) fn or_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| hint.into());
         self
+    }
+
+    /// True when something that was named does not exist.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.kind == Kind::NotFound
     }
 
     /// What went wrong, in one line.
@@ -97,7 +110,8 @@ impl Failure {
             return;
         }
         let text = match format {
-            Format::Text => self.to_string(),
+            // Causes quote what was read or stored, and that must not reach the terminal as it is.
+            Format::Text => clean::block(&self.to_string()),
             Format::Json => self.to_json().to_string(),
         };
         // Nobody is left to tell when stderr itself is closed.
@@ -160,6 +174,25 @@ impl From<rejoin::Error> for Failure {
             failure.source = Some(Box::new(Cause(error)));
         }
         failure
+    }
+}
+
+/// A failure that became the cause of another.
+#[derive(Debug)]
+struct Reason {
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl Error for Reason {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(|source| source.as_ref() as _)
     }
 }
 

@@ -32,10 +32,15 @@ macro_rules! commands {
 }
 
 commands! {
+    append => Append,
     completions => Completions,
     config => Config,
+    conversation => Conversation,
+    list => List,
     man => Man,
     new => New,
+    show => Show,
+    tree => Tree,
     trust => Trust,
 }
 

@@ -2,7 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
+mod append;
 mod config;
+mod conversation;
 mod frame;
+mod list;
+mod show;
+mod tree;
 mod trust;
 mod world;
