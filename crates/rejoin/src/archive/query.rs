@@ -28,8 +28,21 @@ pub struct List {
     pub cursor: Option<String>,
     /// How many at most; 0 means 20.
     pub limit: usize,
-    /// Whether to count those on all pages, which costs a scan.
-    pub counts_total: bool,
+}
+
+impl List {
+    fn query(&self, now: Time, limit: usize) -> Result<ListQuery<'_>> {
+        Ok(ListQuery {
+            project: self.project.as_deref(),
+            status: self.status,
+            kind: self.kind.as_deref(),
+            only: None,
+            unexpired_at: (!self.includes_expired).then_some(now),
+            after: self.cursor.as_deref().map(Cursor::from_text).transpose()?,
+            limit,
+            counts_total: false,
+        })
+    }
 }
 
 /// A page of conversations.
@@ -39,8 +52,6 @@ pub struct Listed {
     pub items: Vec<StoredConversation>,
     /// Where the next page begins; none on the last.
     pub next_cursor: Option<String>,
-    /// How many there are on all pages, when it was asked for.
-    pub total: Option<u64>,
 }
 
 /// What to search for.
@@ -138,22 +149,17 @@ pub struct Tally {
 impl Archive {
     /// Lists conversations, newest activity first.
     pub fn list(&self, list: &List) -> Result<Listed> {
-        let query = ListQuery {
-            project: list.project.as_deref(),
-            status: list.status,
-            kind: list.kind.as_deref(),
-            only: None,
-            unexpired_at: (!list.includes_expired).then(|| self.now()),
-            after: list.cursor.as_deref().map(Cursor::from_text).transpose()?,
-            limit: or_twenty(list.limit),
-            counts_total: list.counts_total,
-        };
-        let page = self.store().list(&query)?;
+        let page = self.store().list(&list.query(self.now(), or_twenty(list.limit))?)?;
         Ok(Listed {
             items: page.items.into_iter().map(decode).collect::<Result<_>>()?,
             next_cursor: page.next.as_ref().map(Cursor::to_text),
-            total: page.total,
         })
+    }
+
+    /// Counts the conversations on all pages of a list.
+    pub fn count(&self, list: &List) -> Result<u64> {
+        let query = ListQuery { after: None, counts_total: true, ..list.query(self.now(), 0)? };
+        Ok(self.store().list(&query)?.total.unwrap_or_default())
     }
 
     /// Calls `visit` with every conversation that `list` admits, newest activity first, page by page.
@@ -162,7 +168,7 @@ impl Archive {
         list: &List,
         visit: &mut dyn FnMut(StoredConversation) -> Result<()>,
     ) -> Result<()> {
-        let mut list = List { limit: 500, counts_total: false, ..list.clone() };
+        let mut list = List { limit: 500, ..list.clone() };
         loop {
             let page = self.list(&list)?;
             page.items.into_iter().try_for_each(&mut *visit)?;

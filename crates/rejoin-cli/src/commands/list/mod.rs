@@ -50,17 +50,18 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
-    let listed = archive.list(&args.query(context)?)?;
+    let query = args.query(context)?;
+    let (listed, total) = (archive.list(&query)?, archive.count(&query)?);
     let active = context.active_conversation(&archive)?;
     if context.is_json() {
         let items: Vec<_> = listed.items.iter().map(|item| ConversationShape::of(item, active)).collect();
-        let (next, total) = (&listed.next_cursor, listed.total);
+        let next = &listed.next_cursor;
         return context.answer_json(&json!({"items": items, "next_cursor": next, "total": total}));
     }
-    if listed.total == 0 {
+    if total == 0 {
         return tell_empty(&args, &archive, context);
     }
-    show(&listed, &args, active, &archive, context)
+    show(&Page { listed, total, active }, &args, &archive, context)
 }
 
 impl Args {
@@ -98,13 +99,15 @@ impl Args {
     }
 }
 
-fn show(
-    listed: &Listed,
-    args: &Args,
+/// What is shown at once.
+struct Page {
+    listed: Listed,
+    total: u64,
     active: Option<ConversationId>,
-    archive: &Archive,
-    context: &Context,
-) -> Result<(), Failure> {
+}
+
+fn show(shown: &Page, args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
+    let Page { listed, total, active } = shown;
     let paths: HashMap<String, String> = match args.all_projects {
         true => archive.known_projects()?.into_iter().map(|project| (project.key, project.path)).collect(),
         false => HashMap::new(),
@@ -116,10 +119,10 @@ fn show(
         for item in &listed.items {
             let key = item.conversation.project.as_deref().unwrap_or("none");
             let project = args.all_projects.then(|| paths.get(key).map_or(key, String::as_str));
-            let mark = if active == Some(item.id) { draw::Mark::Active } else { draw::Mark::None };
+            let mark = if *active == Some(item.id) { draw::Mark::Active } else { draw::Mark::None };
             write!(page, "\n{}", look.entry(item, mark, project))?;
         }
-        writeln!(page, "\nTotal: {} conversation(s)", listed.total)?;
+        writeln!(page, "\nTotal: {total} conversation(s)")?;
         if let Some(cursor) = &listed.next_cursor {
             writeln!(page, "More: {}", args.next_page(cursor))?;
         }
@@ -130,8 +133,8 @@ fn show(
 /// Says that there is nothing, and where something is.
 fn tell_empty(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
     let everything = List { includes_expired: true, limit: 1, ..List::default() };
-    let all = archive.list(&everything)?.total;
-    let own = archive.list(&List { project: Some(context.project_key()?), ..everything })?.total;
+    let all = archive.count(&everything)?;
+    let own = archive.count(&List { project: Some(context.project_key()?), ..everything })?;
     let mut answer = context.answer();
     let in_reach = if args.all_projects { all } else { own };
     if in_reach > 0 {
