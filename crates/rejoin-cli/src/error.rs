@@ -81,6 +81,11 @@ impl Failure {
         self
     }
 
+    /// Tells this as part of something larger; the kind and the next step stay.
+    pub(crate) fn during(self, attempt: impl Into<String>) -> Self {
+        Self { kind: self.kind, message: attempt.into(), source: None, hint: self.hint }
+    }
+
     /// What went wrong, in one line.
     pub(crate) fn summary(&self) -> String {
         self.lines().collect::<Vec<_>>().join(": ")

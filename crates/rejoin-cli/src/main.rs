@@ -9,6 +9,7 @@ mod context;
 mod durable;
 mod error;
 mod logging;
+mod named;
 mod place;
 mod suggest;
 mod surroundings;

@@ -34,8 +34,12 @@ macro_rules! commands {
 commands! {
     completions => Completions,
     config => Config,
+    fork => Fork,
+    label => Label,
     man => Man,
     new => New,
+    rename => Rename,
+    rewind => Rewind,
     trust => Trust,
 }
 

@@ -3,6 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
 mod config;
+mod fork;
 mod frame;
+mod label;
+mod past;
+mod rename;
+mod rewind;
 mod trust;
 mod world;
