@@ -40,6 +40,7 @@ commands! {
     new => New,
     rename => Rename,
     rewind => Rewind,
+    search => Search,
     trust => Trust,
 }
 

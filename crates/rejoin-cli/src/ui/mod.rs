@@ -10,6 +10,7 @@ mod cluster;
 mod escape;
 pub(crate) mod fit;
 pub(crate) mod forest;
+pub(crate) mod marked;
 pub(crate) mod page;
 pub(crate) mod paint;
 pub(crate) mod period;

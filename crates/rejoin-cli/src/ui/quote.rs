@@ -4,7 +4,7 @@ use super::clean;
 
 /// Returns the argument as it must be typed; quoted only if it needs to be.
 pub(crate) fn argument(text: &str) -> String {
-    let text = clean::line(text);
+    let text = clean::block(text);
     let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:,@%+=".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text;

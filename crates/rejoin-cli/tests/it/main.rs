@@ -9,5 +9,6 @@ mod label;
 mod past;
 mod rename;
 mod rewind;
+mod search;
 mod trust;
 mod world;

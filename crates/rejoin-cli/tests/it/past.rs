@@ -2,9 +2,23 @@
 
 use std::sync::Arc;
 
-use rejoin::{Archive, Conversation, Handle, Message, MessageId, Nature, Time};
+use rejoin::{Archive, Conversation, Handle, Message, MessageId, Nature, SystemNature, Time};
 
 use crate::world::World;
+
+/// A clock that stands still.
+#[derive(Debug)]
+struct Stopped(Time);
+
+impl Nature for Stopped {
+    fn now(&self) -> Time {
+        self.0
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        SystemNature.fill(bytes);
+    }
+}
 
 /// A clock that stands still, beside dice that always fall the same way: short ids and message ids repeat.
 #[derive(Debug)]
@@ -31,6 +45,11 @@ impl World {
         let file = self.path("home/.local/share/rejoin/rejoin.db");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         Archive::open(&format!("sqlite:{}", file.display())).unwrap()
+    }
+
+    /// The same, as if it were another time.
+    pub(crate) fn archive_at(&self, time: Time) -> Archive {
+        self.archive().with_nature(Arc::new(Stopped(time)))
     }
 
     /// The same, with ids that repeat in every conversation.
