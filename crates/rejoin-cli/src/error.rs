@@ -81,9 +81,9 @@ impl Failure {
         self
     }
 
-    /// Tells this as part of something larger; the kind and the next step stay.
-    pub(crate) fn during(self, attempt: impl Into<String>) -> Self {
-        Self { kind: self.kind, message: attempt.into(), source: None, hint: self.hint }
+    /// The same kind of failure with the same next step, told in other words.
+    pub(crate) fn retold(&self, attempt: impl Into<String>) -> Self {
+        Self { kind: self.kind, message: attempt.into(), source: None, hint: self.hint.clone() }
     }
 
     /// What went wrong, in one line.

@@ -11,6 +11,7 @@ mod error;
 mod logging;
 mod named;
 mod place;
+mod removal;
 mod suggest;
 mod surroundings;
 mod ui;

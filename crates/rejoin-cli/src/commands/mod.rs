@@ -34,6 +34,7 @@ macro_rules! commands {
 commands! {
     completions => Completions,
     config => Config,
+    delete => Delete,
     fork => Fork,
     label => Label,
     man => Man,

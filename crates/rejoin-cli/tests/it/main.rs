@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
 mod config;
+mod delete;
 mod fork;
 mod frame;
 mod label;
