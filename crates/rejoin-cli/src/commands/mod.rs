@@ -32,10 +32,12 @@ macro_rules! commands {
 }
 
 commands! {
+    clean => Clean,
     completions => Completions,
     config => Config,
     delete => Delete,
     fork => Fork,
+    keep => Keep,
     label => Label,
     man => Man,
     new => New,

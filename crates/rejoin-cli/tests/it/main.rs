@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
+mod clean;
 mod config;
 mod delete;
 mod fork;
 mod frame;
+mod keep;
 mod label;
 mod past;
 mod rename;
