@@ -54,9 +54,7 @@ fn age_counts_from_the_last_activity_and_not_from_the_start() {
 fn the_age_comes_from_the_flag_or_else_from_the_configuration() {
     let world = World::new();
     world.user_config("clean.older_than_days = 3\n");
-    for (title, hours) in [("One", 25), ("Two", 49), ("Three", 73)] {
-        idle(&world, title, hours);
-    }
+    [("One", 25), ("Two", 49), ("Three", 73)].map(|(title, hours)| idle(&world, title, hours));
 
     let configured = world.rejoin(["clean", "--yes"]).run().code;
     let after_configured = left(&world);

@@ -5,11 +5,13 @@
 mod clean;
 mod config;
 mod delete;
+mod events;
 mod fork;
 mod frame;
 mod keep;
 mod label;
 mod past;
+mod project;
 mod rename;
 mod rewind;
 mod search;
