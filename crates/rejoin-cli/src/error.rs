@@ -81,9 +81,14 @@ impl Failure {
         self
     }
 
-    /// The same kind of failure with the same next step, told in other words.
+    /// The same kind of failure, told in other words and without a next step.
     pub(crate) fn retold(&self, attempt: impl Into<String>) -> Self {
-        Self { kind: self.kind, message: attempt.into(), source: None, hint: self.hint.clone() }
+        Self::new(self.kind, attempt)
+    }
+
+    /// What to do next, if anything is known to help.
+    pub(crate) fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     /// What went wrong, in one line.

@@ -44,8 +44,9 @@ pub(crate) fn explain(archive: &Archive, name: &str, error: Error) -> Failure {
     let failure = Failure::from(error);
     match (kind, candidates(archive, name)) {
         (ErrorKind::Invalid, Some(candidates)) => failure.hint(format!("type more of it: {candidates}")),
-        (ErrorKind::NotFound, _) => failure
-            .or_hint("run `rejoin list --all-projects` to see the conversations, `rejoin tree` for messages"),
+        (ErrorKind::NotFound, _) => {
+            failure.or_hint("run `rejoin list` to see conversations, `rejoin tree` for messages")
+        }
         _ => failure,
     }
 }

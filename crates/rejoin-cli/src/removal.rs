@@ -2,6 +2,7 @@
 
 use rejoin::{Archive, ConversationId, Hold, StoredConversation};
 
+use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
 use crate::ui::size;
@@ -9,8 +10,8 @@ use crate::ui::size;
 /// Why something was deleted, as the events and the audit tell it.
 pub(crate) const REASON: &str = "user-requested";
 
-/// How many things a question lists before it only counts the rest.
-pub(crate) const LISTED: usize = 20;
+/// How many things a question lists before it only counts the rest: a small screen must hold all of it.
+pub(crate) const LISTED: usize = 10;
 
 /// Deletes a conversation and returns the bytes its messages took.
 pub(crate) fn delete_conversation(archive: &Archive, id: ConversationId) -> Result<u64, Failure> {
@@ -21,15 +22,31 @@ pub(crate) fn delete_conversation(archive: &Archive, id: ConversationId) -> Resu
     }
 }
 
+/// Where the user stands, so that what lies elsewhere or is in use can be pointed out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standing {
+    project: Option<String>,
+    active: Option<ConversationId>,
+}
+
+impl Standing {
+    pub(crate) fn here(archive: &Archive, context: &Context) -> Result<Self, Failure> {
+        let project = Some(context.project_key()?);
+        Ok(Self { project, active: context.active_conversation(archive)? })
+    }
+}
+
 /// A conversation with what a person should know before it goes: `"Lisbon" (12 messages, 3.4 kB, held)`.
-pub(crate) fn describe(stored: &StoredConversation, active: Option<ConversationId>) -> String {
+pub(crate) fn describe(stored: &StoredConversation, standing: &Standing) -> String {
     let mut facts = vec![size::count(stored.messages, "message", "messages"), size::bytes(stored.bytes)];
     facts.extend(match stored.conversation.hold {
         Hold::None => None,
         Hold::Import => Some("held since its import".to_owned()),
         Hold::User => Some("held".to_owned()),
     });
-    facts.extend((active == Some(stored.id)).then(|| "active".to_owned()));
+    facts.extend((standing.active == Some(stored.id)).then(|| "active".to_owned()));
+    let is_elsewhere = standing.project.is_some() && standing.project != stored.conversation.project;
+    facts.extend(is_elsewhere.then(|| "not of this project".to_owned()));
     format!("\"{}\" ({})", named::title(stored), facts.join(", "))
 }
 

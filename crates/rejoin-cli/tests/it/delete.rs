@@ -1,6 +1,6 @@
 //! `rejoin delete`: messages together or not at all, conversations one by one, and nothing without consent.
 
-use rejoin::{ErrorKind, Event, EventKind, Handle, Hold, Message};
+use rejoin::{Conversation, ErrorKind, Event, EventKind, Handle, Hold, Message};
 
 use crate::past::{ask, minutes_ago};
 use crate::world::{Outcome, World};
@@ -38,14 +38,17 @@ fn without_consent_it_says_what_would_go_and_keeps_it() {
     ask(&mut trip, "Where to eat?", "In Alfama.");
     let mut rome = world.conversation("Rome");
     let [question, _] = ask(&mut rome, "And here?", "In Trastevere.");
-    world.archive().update(trip.id(), |header| header.hold = Hold::User).unwrap();
+    let elsewhere = |header: &mut Conversation| {
+        (header.hold, header.project) = (Hold::User, Some("/other".to_owned()));
+    };
+    world.archive().update(trip.id(), elsewhere).unwrap();
     let (lisbon, size, rest) = (trip.id().short(), bytes(&trip), bytes(&rome));
 
     let outcome = world.rejoin(["rm", "lisbon", question.as_str(), "--cascade"]).run();
     let json = world.rejoin(["rm", "lisbon", "--json"]).run();
 
     let expected = format!(
-        "This will be deleted:\n  \"Lisbon\" (2 messages, {size} B, held): {lisbon}\n  \
+        "This will be deleted:\n  \"Lisbon\" (2 messages, {size} B, held, not of this project): {lisbon}\n  \
          2 messages of \"Rome\" ({rest} B): {question}\n\
          error: nobody at a terminal to confirm this\n\
          hint: add `--yes` to go ahead without being asked\n"
@@ -89,11 +92,11 @@ fn messages_of_one_conversation_go_together_or_not_at_all() {
     let before = trip.conversation().unwrap().messages;
     let done = world.rejoin(["delete", &leaf, &drink, &answer, "--yes", "--json"]).run();
 
+    let hint = "hint: add `--cascade` to delete also the 2 messages that follow\n";
     let error = format!(
-        "warning: not deleted: {leaf}: it goes together with `{question}`, which has children\n\
-         warning: not deleted: {question}: message `{question}` has children\n\
-         error: 2 of 2 could not be deleted\n\
-         hint: add `--cascade` to delete also the 2 messages that follow\n"
+        "warning: not deleted: {leaf}: it goes together with `{question}`, which has children\n{hint}\
+         warning: not deleted: {question}: message `{question}` has children\n{hint}\
+         error: 2 of 2 could not be deleted\n"
     );
     assert_eq!((refused, before), (Outcome::failure(1, &error), 4));
     let left = world.archive().path(trip.id(), None).unwrap();
@@ -122,8 +125,8 @@ fn of_several_the_good_go_and_the_bad_are_listed() {
         size + freed
     );
     let stderr = "warning: not deleted: no-such-trip: nothing is called `no-such-trip`\n\
-                  error: 1 of 3 could not be deleted\n\
-                  hint: run `rejoin list --all-projects` to see the conversations, `rejoin tree` for messages\n";
+                  hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n\
+                  error: 1 of 3 could not be deleted\n";
     assert_eq!(outcome, Outcome { stdout, stderr: stderr.to_owned(), code: 1 });
 }
 
@@ -141,6 +144,7 @@ fn scripts_read_an_outcome_for_each() {
         .rejoin(["delete", "lisbon", question.as_str(), &gone, "nope-nope", "--cascade", "--yes", "--json"])
         .run();
 
+    let hint = "\"hint\":\"run `rejoin list` to see conversations, `rejoin tree` for messages\"";
     let stdout = format!(
         "{{\"items\":[\
          {{\"name\":\"lisbon\",\"conversation\":\"{lisbon}\",\"message\":null,\"outcome\":\"deleted\",\
@@ -150,13 +154,13 @@ fn scripts_read_an_outcome_for_each() {
          {{\"name\":\"{gone}\",\"conversation\":null,\"message\":null,\"outcome\":\"missing\",\
          \"messages\":0,\"bytes\":0,\"error\":null}},\
          {{\"name\":\"nope-nope\",\"conversation\":null,\"message\":null,\"outcome\":\"failed\",\
-         \"messages\":0,\"bytes\":0,\"error\":{{\"kind\":\"not found\",\"message\":\"nothing is called `nope-nope`\"}}}}],\
+         \"messages\":0,\"bytes\":0,\"error\":{{\"kind\":\"not found\",\"message\":\"nothing is called `nope-nope`\",{hint}}}}}],\
          \"conversations\":1,\"messages\":4,\"bytes\":{},\"failed\":1}}\n",
         size + rest,
         rome = rome.id(),
     );
-    let stderr = "{\"error\":{\"kind\":\"not found\",\"message\":\"1 of 4 could not be deleted\",\
-                  \"hint\":\"run `rejoin list --all-projects` to see the conversations, `rejoin tree` for messages\"}}\n";
+    let stderr =
+        "{\"error\":{\"kind\":\"not found\",\"message\":\"1 of 4 could not be deleted\",\"hint\":null}}\n";
     assert_eq!(outcome, Outcome { stdout, stderr: stderr.to_owned(), code: 1 });
 }
 
@@ -174,8 +178,7 @@ fn a_message_deleted_twice_is_a_success_and_a_conversation_is_not() {
     let again =
         [answer.as_str(), short.as_str(), &uuid].map(|name| world.rejoin(["delete", name, "--yes"]).run());
 
-    let hint =
-        "hint: run `rejoin list --all-projects` to see the conversations, `rejoin tree` for messages\n";
+    let hint = "hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     let expected = [
         Outcome::note(&format!("There is no message `{answer}`, so nothing had to go.\n")),
         Outcome::failure(1, &format!("error: nothing is called `{short}`\n{hint}")),

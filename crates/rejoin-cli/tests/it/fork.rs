@@ -60,8 +60,7 @@ fn a_name_of_nothing_is_not_found_and_no_store_is_made() {
     let outcomes = ["nothing", "../../etc/passwd", "01890000-0000-7000-8000-000000000000"]
         .map(|name| world.rejoin(["fork", name]).run());
 
-    let hint =
-        "hint: run `rejoin list --all-projects` to see the conversations, `rejoin tree` for messages\n";
+    let hint = "hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     let expected = [
         "nothing is called `nothing`",
         "nothing is called `..`",

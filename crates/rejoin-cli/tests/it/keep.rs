@@ -57,6 +57,6 @@ fn what_is_not_there_cannot_be_kept() {
     let outcome = world.rejoin(["keep", "lisbon"]).run();
 
     let expected = "error: nothing is called `lisbon`\n\
-                    hint: run `rejoin list --all-projects` to see the conversations, `rejoin tree` for messages\n";
+                    hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }

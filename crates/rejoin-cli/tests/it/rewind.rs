@@ -62,7 +62,7 @@ fn a_message_of_another_conversation_is_not_found_under_this_one() {
 
     let expected = format!(
         "error: conversation `{short}` has no message `{other}`\n\
-         hint: run `rejoin list --all-projects` to see the conversations, `rejoin tree` for messages\n"
+         hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n"
     );
     assert_eq!(outcome, Outcome::failure(1, &expected));
 }

@@ -11,10 +11,9 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 use crate::removal::LISTED;
-use crate::ui::paint::{Meaning, Paint};
-use crate::ui::size;
+use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
-use crate::ui::when;
+use crate::ui::{fit, size, when};
 
 /// What became of every conversation that was old enough.
 #[derive(Debug)]
@@ -26,11 +25,16 @@ pub(super) struct Report<'a> {
 
 /// What will go, and the question to ask about it.
 pub(super) fn question(survey: &Survey, context: &Context) -> (String, String) {
+    let clock = context.clock();
     let mut shown = String::from("These conversations will be deleted:\n");
-    shown += &table(survey.old.iter().take(LISTED), context, Paint::Plain);
+    for stored in survey.old.iter().take(LISTED) {
+        let (short, when) = (stored.id.short(), clock.relative(stored.last_active_at.as_micros()));
+        let line = format!("  {short}  {when}  {}", named::title(stored));
+        shown += &fit::truncate(&line, context.columns().unwrap_or(usize::MAX));
+        shown.push('\n');
+    }
     if survey.old.len() > LISTED {
-        let more = survey.old.len() - LISTED;
-        shown += &format!("and {more} more; `rejoin clean --dry-run` shows all of them\n");
+        shown += &format!("  and {} more: add `--dry-run` to see all\n", survey.old.len() - LISTED);
     }
     if let Some(passed_by) = passed_by(survey, 0) {
         shown += &format!("{passed_by}\n");
@@ -62,7 +66,7 @@ impl<'a> Report<'a> {
             let count = size::count(self.fates.len() as u64, "conversation", "conversations");
             context.show(|output| {
                 let rows = self.fates.iter().map(|(stored, _)| *stored);
-                write!(output, "{}", table(rows, context, context.paint()))?;
+                write!(output, "{}", table(rows, context))?;
                 writeln!(output, "{count} would be deleted, {bytes} freed.")?;
                 Ok(())
             })?;
@@ -156,11 +160,7 @@ fn item(stored: &StoredConversation, fate: &Fate) -> Json {
     })
 }
 
-fn table<'a>(
-    rows: impl Iterator<Item = &'a StoredConversation>,
-    context: &Context,
-    paint: Paint,
-) -> String {
+fn table<'a>(rows: impl Iterator<Item = &'a StoredConversation>, context: &Context) -> String {
     let clock = context.clock();
     let mut table = Table::new([
         Column::text("id").meaning(Meaning::Id),
@@ -178,7 +178,7 @@ fn table<'a>(
             size::bytes(stored.bytes),
         ]);
     }
-    table.draw(context.columns(), paint)
+    table.draw(context.columns(), context.paint())
 }
 
 /// What stays although it is old enough; none if there is nothing of the kind.

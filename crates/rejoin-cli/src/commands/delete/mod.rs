@@ -8,7 +8,7 @@ use rejoin::{Archive, SHORT_LENGTH};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::removal::{self, REASON};
+use crate::removal::{self, REASON, Standing};
 use plan::{Part, Plan, Removal};
 
 /// Delete conversations or messages for good
@@ -45,8 +45,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let mut plan = Plan::make(&archive, &args.ids, children)?;
     if !plan.removals.is_empty() {
-        let active = context.active_conversation(&archive)?;
-        let (shown, question) = report::question(&plan, active);
+        let (shown, question) = report::question(&plan, &Standing::here(&archive, context)?);
         context.confirm_shown(&shown, &question, Consent::from(args.yes))?;
     }
     let mut done = Vec::new();

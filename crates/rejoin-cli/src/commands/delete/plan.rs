@@ -91,7 +91,7 @@ impl Plan {
         for item in self.items.iter_mut().filter(|item| item.is_of(id)) {
             item.fate = match outcome {
                 Ok(()) => Fate::Deleted,
-                Err(failure) => Fate::Failed(failure.retold(failure.summary())),
+                Err(failure) => Fate::Failed(again(failure)),
             };
         }
     }
@@ -156,6 +156,15 @@ impl Plan {
 impl Item {
     fn is_of(&self, id: ConversationId) -> bool {
         self.named.is_some_and(|named| named.conversation() == id)
+    }
+}
+
+/// The same failure, for another name.
+fn again(failure: &Failure) -> Failure {
+    let retold = failure.retold(failure.summary());
+    match failure.next_step() {
+        Some(hint) => retold.hint(hint),
+        None => retold,
     }
 }
 

@@ -2,25 +2,24 @@
 
 use std::io::Write;
 
-use rejoin::ConversationId;
 use serde_json::{Value as Json, json};
 
 use super::plan::{Fate, Part, Plan, Removal};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::removal::{LISTED, amount, describe};
+use crate::removal::{LISTED, Standing, amount, describe};
 use crate::ui::{clean, size};
 
 /// How many message ids a line names.
 const IDS: usize = 5;
 
 /// What will go, line by line, and the question to ask about it.
-pub(super) fn question(plan: &Plan, active: Option<ConversationId>) -> (String, String) {
+pub(super) fn question(plan: &Plan, standing: &Standing) -> (String, String) {
     let mut shown = String::from("This will be deleted:\n");
     for removal in plan.removals.iter().take(LISTED) {
         shown += &match &removal.part {
-            Part::Whole => format!("  {}: {}\n", describe(&removal.stored, active), removal.stored.id.short()),
+            Part::Whole => format!("  {}: {}\n", describe(&removal.stored, standing), removal.stored.id.short()),
             Part::Messages(ids) => {
                 let named: Vec<String> = ids.iter().take(IDS).map(ToString::to_string).collect();
                 let more = if ids.len() > IDS { ", ..." } else { "" };
@@ -50,7 +49,7 @@ pub(super) fn answer(plan: &Plan, done: &[Removal], context: &Context) -> Result
     for removal in done.iter().take(LISTED) {
         let (short, bytes) = (removal.stored.id.short(), size::bytes(removal.bytes));
         match removal.part {
-            Part::Whole => writeln!(answer, "Deleted {}: {short}", describe(&removal.stored, None))?,
+            Part::Whole => writeln!(answer, "Deleted {}: {short}", describe(&removal.stored, &Standing::default()))?,
             Part::Messages(_) => writeln!(answer, "Deleted {} ({bytes}): {short}", part_of(removal))?,
         }
     }
@@ -77,7 +76,8 @@ pub(super) fn verdict(plan: Plan, context: &Context) -> Result<(), Failure> {
     let failed = failures.len();
     if count > 1 && !context.is_json() {
         for (name, failure) in &failures {
-            context.manner.warn(&format!("not deleted: {}: {}", clean::line(name), failure.summary()), None);
+            let message = format!("not deleted: {}: {}", clean::line(name), failure.summary());
+            context.manner.warn(&message, failure.next_step());
         }
     }
     match failures.into_iter().next() {
@@ -106,7 +106,7 @@ fn to_json(plan: &Plan, done: &[Removal]) -> Json {
                 "outcome": outcome,
                 "messages": if is_deleted { item.messages } else { 0 },
                 "bytes": if is_deleted { item.bytes } else { 0 },
-                "error": error.map(|error| json!({"kind": error.kind(), "message": error.summary()})),
+                "error": error.map(error_json),
             })
         })
         .collect();
@@ -118,6 +118,10 @@ fn to_json(plan: &Plan, done: &[Removal]) -> Json {
         "bytes": done.iter().map(|removal| removal.bytes).sum::<u64>(),
         "failed": failed,
     })
+}
+
+fn error_json(failure: &Failure) -> Json {
+    json!({"kind": failure.kind(), "message": failure.summary(), "hint": failure.next_step()})
 }
 
 /// `3 messages of "Rome"`.
