@@ -184,6 +184,22 @@ fn a_project_with_an_id_keeps_its_conversations_wherever_it_goes() {
 }
 
 #[test]
+fn a_project_with_an_id_keeps_it_on_the_way_to_a_directory_that_is_not_there_yet() {
+    let world = World::new();
+    let trip = world.conversation("Lisbon");
+    world.rejoin(["project", "id"]).run();
+    let id = world.read("project/.rejoin/project").trim().to_owned();
+
+    let outcome = world.rejoin(["project", "move", ".", "../later", "--yes", "--json"]).run();
+
+    let expected = format!(
+        "{{\"from\":{{\"key\":\"{id}\",\"path\":\"[world]/project\"}},\
+         \"to\":{{\"key\":\"{id}\",\"path\":\"[world]/later\"}},\"conversations\":1}}\n"
+    );
+    assert_eq!((outcome, projects(&world, [&trip])), (Outcome::answer(&expected), [id]));
+}
+
+#[test]
 fn an_id_is_not_written_through_a_link() {
     let world = World::new();
     std::fs::create_dir(world.path("theirs")).unwrap();

@@ -114,7 +114,10 @@ fn destination(typed: &str, from: &Known, context: &Context) -> Result<Project, 
         return Err(Failure::invalid(format!("`{}` is not a directory", clean::line(typed))));
     }
     let path = path.to_string_lossy().into_owned();
-    Ok(Project { key: path.clone(), path, first_commit: from.first_commit.clone() })
+    // The id that a project carries arrives together with its directory.
+    let carries_id = from.path.as_ref() != Some(&from.key);
+    let key = if carries_id { from.key.clone() } else { path.clone() };
+    Ok(Project { key, path, first_commit: from.first_commit.clone() })
 }
 
 /// Gives the conversations away and returns how many. A project that carries its id only gets another path.
