@@ -134,6 +134,15 @@ impl Context {
         }
     }
 
+    /// Shows what is about to happen, then asks. Who gave consent beforehand is told afterwards only.
+    pub(crate) fn confirm_shown(&self, what: &str, question: &str, consent: Consent) -> Result<(), Failure> {
+        // A program that reads JSON would stumble over a list for people.
+        if consent == Consent::Ask && (!self.is_json() || self.surroundings.terminal.stderr) {
+            let _ = write!(io::stderr(), "{what}");
+        }
+        self.confirm(question, consent)
+    }
+
     /// Asks before something that cannot be undone.
     ///
     /// Without a terminal there is nobody to ask, so consent must have been given with `--yes`.

@@ -94,6 +94,16 @@ impl Failure {
         self.kind == Kind::NotFound
     }
 
+    /// The same kind of failure, told in other words and without a next step.
+    pub(crate) fn retold(&self, attempt: impl Into<String>) -> Self {
+        Self::new(self.kind, attempt)
+    }
+
+    /// What to do next, if anything is known to help.
+    pub(crate) fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// What went wrong, in one line.
     pub(crate) fn summary(&self) -> String {
         self.lines().collect::<Vec<_>>().join(": ")

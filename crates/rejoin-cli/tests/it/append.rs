@@ -50,8 +50,8 @@ fn without_an_active_conversation_one_is_started() {
 #[test]
 fn without_an_id_the_active_conversation_grows() {
     let world = World::new();
-    let porto = world.conversation("Porto");
-    let lisbon = world.conversation("Lisbon");
+    let porto = world.started("Porto");
+    let lisbon = world.started("Lisbon");
 
     world.rejoin(["append", "one two"]).run();
     world.rejoin(["append", "porto", "three"]).run();
@@ -64,7 +64,7 @@ fn without_an_id_the_active_conversation_grows() {
 #[test]
 fn every_spelling_of_a_name_finds_the_conversation() {
     let world = World::new();
-    let id = world.conversation("Lisbon, on a budget");
+    let id = world.started("Lisbon, on a budget");
     let bare = format!("conv_{}", id.replace('-', ""));
     let names = [id.as_str(), &bare, &id[..20], &short(&id), &short(&id)[..4], "lisbon-on-a-budget"];
 
@@ -77,7 +77,7 @@ fn every_spelling_of_a_name_finds_the_conversation() {
 #[test]
 fn text_comes_from_the_pipe_less_its_last_line_break() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let texts = ["one\n", "two\r\n\r\n", "👩‍👩‍👧 '; DROP TABLE message; -- $(rm -rf ~) `x`\0\u{1b}[2J", "\n a"];
 
     let codes = texts.map(|text| world.rejoin(["append", "lisbon"]).input(text).run().code);
@@ -90,7 +90,7 @@ fn text_comes_from_the_pipe_less_its_last_line_break() {
 #[test]
 fn a_single_word_is_a_name_unless_it_is_marked_as_text() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
 
     let refused = world.rejoin(["append", "thanks"]).input("piped").run();
     world.rejoin(["append", "--", "thanks"]).input("piped").run();
@@ -104,7 +104,7 @@ fn a_single_word_is_a_name_unless_it_is_marked_as_text() {
 #[test]
 fn a_message_that_has_an_answer_is_continued_as_a_branch() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", &format!("{QUESTION}\n{ANSWER}\n"));
 
     let outcome = world.rejoin(["append", "--parent", &ids[0], "Or in Porto?"]).run();
@@ -123,7 +123,7 @@ fn a_message_that_has_an_answer_is_continued_as_a_branch() {
 #[test]
 fn a_script_gets_a_receipt() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
 
     let outcome = world.rejoin(["append", "lisbon", "--json", "--label", "start", "hello"]).run();
 
@@ -140,7 +140,7 @@ fn a_script_gets_a_receipt() {
 #[test]
 fn each_line_gets_its_receipt_before_the_next_is_written() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let mut child = world.program(&["append", "lisbon", "--jsonl", "-"]).spawn().unwrap();
     let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut receipts = BufReader::new(output).lines();
@@ -162,7 +162,7 @@ fn each_line_gets_its_receipt_before_the_next_is_written() {
 #[test]
 fn lines_come_from_a_file_too() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     world.write("project/talk.jsonl", &format!("{QUESTION}\r\n\r\n{ANSWER}"));
 
     let outcomes = [
@@ -179,7 +179,7 @@ fn lines_come_from_a_file_too() {
 #[test]
 fn what_a_line_says_is_stored_to_the_letter() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let line = r#"{"content":[{"type":"text","text":"a\u0000b\r\n\u001b[2J"},{"type":"new_kind","n": 1.50}],"role":"tool",
         "created_at":"2026-01-15T10:30:00Z","usage":{"input_tokens":1,"output_tokens":2},"label":"l","extra":{"k":[1e3]}}"#
         .replace('\n', " ");
@@ -195,7 +195,7 @@ fn what_a_line_says_is_stored_to_the_letter() {
 #[test]
 fn a_bad_line_ends_the_run_and_the_lines_before_it_stay() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let unknown = r#"{"role":"ro\u001b[2Jbot","content":"a"}"#;
     let input = format!("{QUESTION}\n\n{unknown}\n{ANSWER}\n");
 
@@ -212,7 +212,7 @@ fn a_bad_line_ends_the_run_and_the_lines_before_it_stay() {
 #[test]
 fn bytes_that_are_not_text_are_refused() {
     let world = World::new();
-    world.conversation("Lisbon");
+    world.started("Lisbon");
 
     let outcomes = [
         world
@@ -235,7 +235,7 @@ fn bytes_that_are_not_text_are_refused() {
 #[test]
 fn what_is_too_large_is_refused_with_the_limit_and_its_key() {
     let world = World::new();
-    world.conversation("Lisbon");
+    world.started("Lisbon");
     let text = "x".repeat(50_000_000);
     let line = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
     let middle = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", &text[..20_000_000]);
@@ -275,9 +275,9 @@ fn a_message_that_says_nothing_is_refused() {
 #[test]
 fn a_parent_must_be_a_message_of_that_conversation() {
     let world = World::new();
-    let porto = world.conversation("Porto");
+    let porto = world.started("Porto");
     let theirs = world.append("porto", QUESTION);
-    let lisbon = world.conversation("Lisbon");
+    let lisbon = world.started("Lisbon");
     let line = format!(r#"{{"role":"user","content":"a","parent":"{}"}}"#, theirs[0]);
     let elsewhere = format!("porto/{}", theirs[0]);
 
@@ -289,7 +289,7 @@ fn a_parent_must_be_a_message_of_that_conversation() {
 
     let names = [(theirs[0].as_str(), "[m]"), (&short(&porto), "[porto]"), (&short(&lisbon), "[lisbon]")];
     let expected = [
-        "error: conversation `[lisbon]` has no message `[m]`\nhint: run `rejoin list` to see the conversations\n"
+        "error: conversation `[lisbon]` has no message `[m]`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n"
             .to_owned(),
         "error: conversation `[lisbon]` has no message `[m]`\nhint: it belongs to conversation [porto]\n".to_owned(),
         "error: append line 1 of the input\n  caused by: there is no message `[m]` in this conversation\n".to_owned(),
@@ -303,8 +303,8 @@ fn a_parent_must_be_a_message_of_that_conversation() {
 #[test]
 fn wrong_names_and_flags_are_refused() {
     let world = World::new();
-    world.conversation("Twin");
-    world.conversation("Twin");
+    world.started("Twin");
+    world.started("Twin");
     let names = ["nosuch", "../../etc/passwd", "a\u{1b}[2Jb"];
 
     let told = names.map(|name| world.rejoin(["append", name, "hello"]).run().stderr);
@@ -312,8 +312,8 @@ fn wrong_names_and_flags_are_refused() {
     let role = world.rejoin(["append", "--role", "robot", "hello there"]).run();
 
     let expected = [
-        "error: nothing is called `nosuch`\nhint: run `rejoin list` to see the conversations\n",
-        "error: nothing is called `..`\nhint: run `rejoin list` to see the conversations\n",
+        "error: nothing is called `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
+        "error: nothing is called `..`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
         "error: `a[2Jb` cannot be the name of anything\nhint: run `rejoin list` for ids; the beginning of one is enough\n",
     ];
     assert_eq!(told, expected);
@@ -325,7 +325,7 @@ fn wrong_names_and_flags_are_refused() {
 #[test]
 fn a_reader_of_receipts_that_leaves_ends_the_run_quietly() {
     let world = World::new();
-    world.conversation("Lisbon");
+    world.started("Lisbon");
     let mut child = world.program(&["append", "lisbon", "--jsonl", "-"]).spawn().unwrap();
 
     drop(child.stdout.take());

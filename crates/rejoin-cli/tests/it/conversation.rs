@@ -14,7 +14,7 @@ fn left(world: &World, id: &str) -> u64 {
 #[test]
 fn a_message_that_others_follow_is_not_deleted() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", TALK);
 
     let outcome = world.rejoin(["conversation", "delete", &ids[2], &ids[0]]).run();
@@ -28,7 +28,7 @@ fn a_message_that_others_follow_is_not_deleted() {
 #[test]
 fn a_leaf_is_deleted_and_a_message_that_is_not_there_succeeds() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", TALK);
 
     let outcomes = [
@@ -47,7 +47,7 @@ fn a_leaf_is_deleted_and_a_message_that_is_not_there_succeeds() {
 #[test]
 fn a_cascade_takes_the_descendants_along() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", TALK);
 
     let outcome = world.rejoin(["convo", "rm", "--cascade", &format!("lisbon/{}", ids[1])]).run();
@@ -60,9 +60,9 @@ fn a_cascade_takes_the_descendants_along() {
 #[test]
 fn names_that_are_not_whole_ids_of_one_conversation_delete_nothing() {
     let world = World::new();
-    let porto = world.conversation("Porto");
+    let porto = world.started("Porto");
     let theirs = world.append("porto", TALK);
-    let lisbon = world.conversation("Lisbon");
+    let lisbon = world.started("Lisbon");
     let ids = world.append("lisbon", TALK);
 
     let outcomes = [

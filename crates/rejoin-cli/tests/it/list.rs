@@ -33,8 +33,8 @@ fn without_conversations_the_next_step_is_told() {
 #[test]
 fn conversations_are_listed_newest_first_with_the_active_one_marked() {
     let world = World::new();
-    let porto = world.conversation("Porto\u{1b}]0;x\u{7} by train");
-    let lisbon = world.conversation("Lisbon");
+    let porto = world.started("Porto\u{1b}]0;x\u{7} by train");
+    let lisbon = world.started("Lisbon");
     world.append("lisbon", &format!("{QUESTION}\n{ANSWER}\n"));
     world.archive().update(porto.parse().unwrap(), |header| header.hold = Hold::User).unwrap();
 
@@ -61,7 +61,7 @@ fn conversations_are_listed_newest_first_with_the_active_one_marked() {
 #[test]
 fn a_script_reads_every_field() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", &format!("{QUESTION}\n{ANSWER}\n"));
     let archive = world.archive();
     let branch = archive.fork(id.parse().unwrap(), ids[0].parse().unwrap(), "on a budget").unwrap();
@@ -91,7 +91,7 @@ fn a_script_reads_every_field() {
 #[test]
 fn the_next_page_is_the_command_that_was_told() {
     let world = World::new();
-    let ids = ["A", "B", "C"].map(|title| world.conversation(title));
+    let ids = ["A", "B", "C"].map(|title| world.started(title));
 
     let first = world.rejoin(["list", "--limit", "2", "--kind", "chat"]).run();
     let command = first.stdout.lines().last().unwrap().strip_prefix("More: rejoin list ").unwrap();
@@ -108,7 +108,7 @@ fn the_next_page_is_the_command_that_was_told() {
 fn only_this_project_is_listed_unless_all_are_asked_for() {
     let world = World::new();
     world.write("other/.git/HEAD", "");
-    world.conversation("Lisbon");
+    world.started("Lisbon");
 
     let here = world.rejoin(["list"]).from("other").run();
     let everywhere = world.rejoin(["list", "--all-projects"]).from("other").run();
@@ -125,7 +125,7 @@ fn only_this_project_is_listed_unless_all_are_asked_for() {
 #[test]
 fn filters_leave_out_the_rest() {
     let world = World::new();
-    let old = world.conversation("Old");
+    let old = world.started("Old");
     world
         .archive()
         .update(old.parse().unwrap(), |header| header.expires_at = Some(Time::from_micros(1)))
@@ -166,7 +166,7 @@ fn wrong_flags_are_refused() {
 #[test]
 fn a_reader_that_leaves_after_the_first_line_is_no_failure() {
     let world = World::new();
-    world.conversation("Lisbon");
+    world.started("Lisbon");
     let archive = world.archive();
     let title = "x".repeat(900);
     // More than a pipe holds, so that the program is still writing when the reader leaves.

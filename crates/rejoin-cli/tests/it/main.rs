@@ -3,10 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
 mod append;
+mod clean;
 mod config;
 mod conversation;
+mod delete;
+mod events;
+mod fork;
 mod frame;
+mod keep;
+mod label;
 mod list;
+mod past;
+mod project;
+mod rename;
+mod rewind;
+mod search;
 mod show;
 mod tree;
 mod trust;

@@ -14,7 +14,7 @@ const TALK: &str = r#"{"role":"user","content":"Where to eat?","created_at":"202
 #[test]
 fn a_conversation_is_shown_along_its_current_branch() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", TALK);
 
     let outcomes = [
@@ -43,7 +43,7 @@ Lisbon
 #[test]
 fn a_message_is_shown_with_what_leads_to_it() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", TALK);
 
     let outcome = world.rejoin(["show", &ids[0]]).run();
@@ -56,7 +56,7 @@ fn a_message_is_shown_with_what_leads_to_it() {
 #[test]
 fn a_script_reads_messages_with_all_their_blocks() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", TALK);
     let path = world.archive().path(id.parse().unwrap(), None).unwrap();
 
@@ -84,7 +84,7 @@ fn a_script_reads_messages_with_all_their_blocks() {
 #[test]
 fn a_named_branch_is_found_by_its_name_or_id() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append("lisbon", TALK);
     let archive = world.archive();
     let trip = archive.resume(id.parse().unwrap()).unwrap();
@@ -109,7 +109,7 @@ fn a_named_branch_is_found_by_its_name_or_id() {
 #[test]
 fn an_empty_conversation_says_how_to_go_on() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
 
     let outcomes = [world.rejoin(["show"]).run(), world.rejoin(["show", "--json"]).run()];
 
@@ -130,7 +130,7 @@ fn what_cannot_be_shown_is_told_with_the_next_step() {
     let told = names.map(|name| world.rejoin(["show", name]).run());
     let none = world.rejoin(["show"]).run();
 
-    let list = "hint: run `rejoin list` to see the conversations\n";
+    let list = "hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     let ids = "hint: run `rejoin list` for ids; the beginning of one is enough\n";
     let expected = [
         format!("error: nothing is called `nosuch`\n{list}"),
@@ -141,14 +141,20 @@ fn what_cannot_be_shown_is_told_with_the_next_step() {
         format!("error: nothing is called `$(reboot)`\n{list}"),
     ];
     assert_eq!(told, expected.map(|told| Outcome::failure(1, &told)));
-    assert_eq!(none, Outcome::failure(1, &format!("error: there is no active conversation here\n{list}")));
+    assert_eq!(
+        none,
+        Outcome::failure(
+            1,
+            "error: there is no active conversation here\nhint: run `rejoin list` to see the conversations\n"
+        )
+    );
     assert!(!world.path("home/.local").exists(), "reading creates nothing");
 }
 
 #[test]
 fn a_reader_that_leaves_after_the_first_line_is_no_failure() {
     let world = World::new();
-    world.conversation("Lisbon");
+    world.started("Lisbon");
     let line = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", "word ".repeat(100_000));
     world.append("lisbon", &line);
     let mut child = world.program(&["show", "lisbon"]).spawn().unwrap();

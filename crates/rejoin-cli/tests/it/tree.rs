@@ -36,7 +36,7 @@ fn naming(outcome: Outcome, ids: &[String]) -> Outcome {
 #[test]
 fn the_tree_of_a_conversation_is_the_documented_one() {
     let world = World::new();
-    world.conversation("Lisbon");
+    world.started("Lisbon");
     let ids = example(&world);
 
     let outcomes = [
@@ -68,7 +68,7 @@ bbbbbb (2024-01-15 10:31) [ASSISTANT] Of course! What do you need?
 #[test]
 fn a_script_reads_each_message_inside_the_one_it_follows() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = example(&world);
     let branch = world.archive().fork(id.parse().unwrap(), ids[3].parse().unwrap(), "Go").unwrap();
 
@@ -101,7 +101,7 @@ fn a_script_reads_each_message_inside_the_one_it_follows() {
 #[test]
 fn labels_and_branches_are_shown_and_tools_named() {
     let world = World::new();
-    let id = world.conversation("Lisbon");
+    let id = world.started("Lisbon");
     let ids = world.append(
         "lisbon",
         r#"{"role":"user","content":"a","label":"start\u001b[2J","created_at":"2024-01-15T10:30:00Z"}
@@ -127,11 +127,11 @@ fn every_conversation_of_the_project_is_shown_newest_last() {
     world.write("other/.git/HEAD", "");
     let line =
         |text: &str| format!(r#"{{"role":"user","content":"{text}","created_at":"2024-01-15T10:30:00Z"}}"#);
-    let porto = world.conversation("Porto");
+    let porto = world.started("Porto");
     let first = world.append("porto", &line("By train?"));
-    let lisbon = world.conversation("Lisbon");
+    let lisbon = world.started("Lisbon");
     let second = world.append("lisbon", &line("Where to eat?"));
-    world.conversation("Empty");
+    world.started("Empty");
 
     let outcomes = [
         world.rejoin(["tree"]).run(),
@@ -175,7 +175,7 @@ fn a_wrong_name_or_style_is_refused() {
     let name = world.rejoin(["tree", "nosuch"]).run();
     let style = world.rejoin(["tree", "--style", "wide"]).run();
 
-    let expected = "error: nothing is called `nosuch`\nhint: run `rejoin list` to see the conversations\n";
+    let expected = "error: nothing is called `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     assert_eq!(name, Outcome::failure(1, expected));
     assert_eq!(style.code, 2);
 }

@@ -91,11 +91,12 @@ impl World {
     /// The store of this world, read without the program.
     pub(crate) fn archive(&self) -> Archive {
         let path = self.path("home/.local/share/rejoin/rejoin.db");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         Archive::open(&format!("sqlite:{}", path.display())).unwrap()
     }
 
     /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.
-    pub(crate) fn conversation(&self, title: &str) -> String {
+    pub(crate) fn started(&self, title: &str) -> String {
         let outcome = self.rejoin(["new", "--json", "--title", title]).run();
         let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
         answer["id"].as_str().unwrap().to_owned()

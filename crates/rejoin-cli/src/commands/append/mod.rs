@@ -10,7 +10,7 @@ use rejoin::{Archive, Block, Conversation, Handle, Message, MessageId, Receipt, 
 use crate::config::size;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::name;
+use crate::named;
 
 /// Add finished messages to a conversation
 ///
@@ -146,12 +146,12 @@ impl Target {
     /// Finds the conversation by its name or by one of its messages, else the active one.
     fn find(name: Option<&str>, parent: Option<&str>, context: &Context) -> Result<Self, Failure> {
         let archive = context.archive()?;
-        let named = name.map(|name| name::conversation(&archive, name)).transpose()?;
+        let named = name.map(|name| named::conversation(&archive, name)).transpose()?.map(|stored| stored.id);
         let (id, parent) = match (named, parent) {
-            (Some(id), Some(parent)) => (Some(id), Some(name::message_in(&archive, id, parent)?)),
+            (Some(id), Some(parent)) => (Some(id), Some(named::message_in(&archive, id, parent)?)),
             (None, Some(parent)) => {
-                let (id, parent) = name::message(&archive, parent)?;
-                (Some(id), Some(parent))
+                let (stored, parent) = named::message(&archive, parent)?;
+                (Some(stored.id), Some(parent.id))
             }
             (Some(id), None) => (Some(id), None),
             (None, None) => (context.active_conversation(&archive)?, None),

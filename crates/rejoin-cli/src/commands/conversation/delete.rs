@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::name;
+use crate::named;
 
 /// Delete messages, all of those named or none
 ///
@@ -92,8 +92,8 @@ fn find(archive: &Archive, name: &str) -> Result<Option<(ConversationId, Message
     let typed = name.rsplit_once('/').map_or(name, |(_, id)| id).trim();
     // What cannot be an id is a slip, and not a message that has gone already.
     typed.parse::<MessageId>()?;
-    let (conversation, id) = match name::message(archive, name) {
-        Ok(found) => found,
+    let (conversation, id) = match named::message(archive, name) {
+        Ok((stored, message)) => (stored.id, message.id),
         Err(failure) if failure.is_not_found() => return Ok(None),
         Err(failure) => return Err(failure),
     };

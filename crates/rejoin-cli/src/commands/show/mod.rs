@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::name;
+use crate::named;
 use crate::shapes::{ConversationShape, MessageShape};
 use crate::ui::clean;
 
@@ -46,7 +46,7 @@ struct Answer<'a> {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let named = match &args.id {
-        Some(id) => name::resolve(&archive, id)?,
+        Some(id) => named::resolve(&archive, id)?,
         None => Named::Conversation(context.active_conversation(&archive)?.ok_or_else(|| {
             Failure::not_found("there is no active conversation here")
                 .hint("run `rejoin list` to see the conversations")

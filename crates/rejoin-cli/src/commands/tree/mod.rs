@@ -9,7 +9,7 @@ use rejoin::{Archive, List, MessageId, StoredConversation};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::name;
+use crate::named;
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
 use crate::ui::tree::{self, Drawing, Node, Style};
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let conversations = match &args.id {
-        Some(id) => vec![archive.conversation(name::resolve(&archive, id)?.conversation())?],
+        Some(id) => vec![archive.conversation(named::resolve(&archive, id)?.conversation())?],
         None => every_conversation(&archive, &args, context)?,
     };
     if context.is_json() {
