@@ -26,6 +26,7 @@ struct Conversation {
 /// A message that an entry hangs on.
 #[derive(Clone, Copy)]
 struct Parent {
+    id: MessageId,
     seq: i64,
     depth: i64,
     children: i64,
@@ -170,9 +171,12 @@ fn place(
             let earlier = &mut places[within];
             earlier.children += 1;
             let digest = *turn.entries[within].link.as_bytes();
-            (Parent { seq: earlier.seq, depth: earlier.depth, children: 0, digest }, earlier.children > 1)
+            (
+                Parent { id: anchor.id, seq: earlier.seq, depth: earlier.depth, children: 0, digest },
+                earlier.children > 1,
+            )
         } else {
-            let place = match touched.iter().position(|known| known.digest == *anchor.link.as_bytes()) {
+            let place = match touched.iter().position(|known| known.id == anchor.id) {
                 Some(place) => place,
                 None => {
                     touched.push(parent(transaction, conversation.n, anchor.id)?);
@@ -208,7 +212,13 @@ fn parent(transaction: &Transaction<'_>, n: i64, id: MessageId) -> Result<Parent
         )
         .during(ATTEMPT)?
         .query_row(params![n, id.as_str()], |row| {
-            Ok(Parent { seq: row.get(0)?, depth: row.get(1)?, children: row.get(2)?, digest: row.get(3)? })
+            Ok(Parent {
+                id,
+                seq: row.get(0)?,
+                depth: row.get(1)?,
+                children: row.get(2)?,
+                digest: row.get(3)?,
+            })
         })
         .optional()
         .during(ATTEMPT)?
