@@ -24,12 +24,12 @@ const SLICE: usize = 1 << 20;
 impl SqliteStore {
     /// Indexes what is not indexed yet, a slice at a time, until the budget is spent.
     pub(super) fn fill_index(&self, budget: Duration) -> Result<Progress> {
-        let until = Instant::now() + budget;
+        let until = Instant::now().checked_add(budget);
         let mut done = 0;
         loop {
             let sliced = self.writing(ATTEMPT, Use::Unsynced, slice)?;
             done += sliced;
-            if sliced == 0 || Instant::now() >= until {
+            if sliced == 0 || until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
         }
