@@ -77,7 +77,9 @@ impl Filter {
         if let Some(now) = query.unexpired_at {
             filter.add("(expires IS NULL OR expires > ?)", [Value::Integer(now.as_micros())]);
         }
-        if let Some(only) = query.only {
+        if let Some([one]) = query.only {
+            filter.add("id = ?", [Value::Blob(one.as_bytes().to_vec())]);
+        } else if let Some(only) = query.only {
             // One value however many ids there are: a statement may have 32,766 of them.
             let ids = serde_json::to_string(only).expect("ids are strings");
             filter.add("id IN (SELECT unhex(value, '-') FROM json_each(?))", [Value::Text(ids)]);
