@@ -23,6 +23,7 @@ mod error;
 mod model;
 mod ops;
 pub mod store;
+pub mod testing;
 
 pub use archive::{
     Archive, Deleted, DeletedMessages, Event, EventKind, Events, Handle, Limits, List, Listed, Named,
