@@ -1,4 +1,5 @@
 //! The library's tests, one line per subject.
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
+mod broken;
 mod stores;
