@@ -54,7 +54,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
 }
 
 /// The version of a Rejoin database; 0 for an empty file. Anything else is refused.
-fn identify(connection: &Connection, path: &Path) -> Result<i32> {
+pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i32> {
     let attempt = format!("read the version of `{}`", path.display());
     let pragma =
         |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).during(&attempt);

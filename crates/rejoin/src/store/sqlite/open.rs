@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable;
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::migrate::identify;
 
 /// `RJON`: says whose file it is.
 pub(super) const APPLICATION_ID: i32 = 0x524A_4F4E;
@@ -23,6 +24,9 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// Measured against 4 KiB: a load is a fifth faster, an append no slower.
 const PAGE_SIZE: i32 = 16_384;
+
+/// The smallest page.
+const SHORTEST: u64 = 512;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
@@ -45,7 +49,7 @@ pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection
     let resolved = resolve(path)?;
     let mut connection = Connection::open_with_flags(&resolved, flags).during(&attempt())?;
     harden(&mut connection, wait).map_err(|error| explain(error, path).during(attempt()))?;
-    use_log(&connection, wait, usage).map_err(|error| explain(error, path).during(attempt()))?;
+    use_log(&connection, path, wait, usage).map_err(|error| explain(error, path).during(attempt()))?;
     Ok(connection)
 }
 
@@ -96,6 +100,10 @@ fn prepare_file(path: &Path) -> Result<()> {
     if !existing.file_type().is_file() {
         return Err(Error::invalid(format!("`{}` is not a regular file", path.display())));
     }
+    // SQLite takes a file that is too short for a header for an empty one, and would write over what is left of it.
+    if (1..SHORTEST).contains(&existing.len()) {
+        return Err(Error::invalid(format!("`{}` is not a Rejoin database", path.display())));
+    }
     let mut start = [0; 16];
     let mut file = File::open(path).map_err(|cause| unusable("open the database", path, cause))?;
     let read = file.read(&mut start).map_err(|cause| unusable("read the database", path, cause))?;
@@ -143,7 +151,7 @@ fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
     Ok(())
 }
 
-fn use_log(connection: &Connection, wait: Duration, usage: Use) -> Result<()> {
+fn use_log(connection: &Connection, path: &Path, wait: Duration, usage: Use) -> Result<()> {
     let attempt = "set up the connection";
     let synchronous = match usage {
         Use::Synced => "FULL",
@@ -162,8 +170,13 @@ fn use_log(connection: &Connection, wait: Duration, usage: Use) -> Result<()> {
     // Switching a new file to a log does not use the busy handler, so that first starts at the same moment collide.
     let began = Instant::now();
     loop {
-        let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-        match mode.during("switch the database to a write-ahead log") {
+        // Whose file it is must be known before it is switched: the mode is written into it.
+        let mode = identify(connection, path).and_then(|_| {
+            connection
+                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
+                .during("switch the database to a write-ahead log")
+        });
+        match mode {
             Ok(mode) if mode == "wal" => break,
             Ok(_) => {
                 return Err(Error::new(
