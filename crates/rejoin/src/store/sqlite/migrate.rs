@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable;
+use crate::store::durable::{self, Existing};
 use crate::store::sqlite::backup;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::APPLICATION_ID;
@@ -30,10 +30,12 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
     let mut copy = None;
     if version != 0 && version < CURRENT {
         let to = durable::beside(path, &format!(".before-{CURRENT}"));
-        if !to.exists() {
-            backup::copy(connection, &to, &mut |_, _| ())?;
+        let draft = backup::draft(connection, &to, &mut |_, _| ())?;
+        // Another process may have migrated the file already; then it also made the copy, and this one is of no use.
+        if identify(connection, path)? == version {
+            draft.publish(Existing::Replace)?;
+            copy = Some(to);
         }
-        copy = Some(to);
     }
     if version < CURRENT {
         let attempt = format!("bring the database `{}` from version {version} to {CURRENT}", path.display());

@@ -1,8 +1,8 @@
 //! Opening a database: the one place where SQLite is opened, so that every connection is hardened alike.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -85,15 +85,9 @@ fn prepare_file(path: &Path) -> Result<()> {
     let existing = match path.symlink_metadata() {
         Ok(existing) => existing,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            return match created {
-                // The name must be durable before the first commit is acknowledged.
-                Ok(_) => {
-                    durable::sync_parent(path).map_err(|cause| unusable("sync the directory of", path, cause))
-                }
-                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                Err(cause) => Err(unusable("create the database", path, cause)),
-            };
+            // The name must be durable before the first commit is acknowledged.
+            return durable::create_private(path)
+                .map_err(|cause| unusable("create the database", path, cause));
         }
         Err(cause) => return Err(unusable("look at", path, cause)),
     };
