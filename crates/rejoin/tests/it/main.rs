@@ -2,5 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 mod broken;
+mod hostile;
 mod model;
 mod stores;
