@@ -23,6 +23,7 @@ mod error;
 mod model;
 mod ops;
 pub mod store;
+pub mod testing;
 
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{

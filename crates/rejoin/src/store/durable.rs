@@ -1,11 +1,12 @@
 //! Files that survive a power cut: the one place that writes, syncs and renames files directly.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
+use tempfile::NamedTempFile;
 
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -21,9 +22,48 @@ pub(crate) fn is_writable(directory: &Path) -> bool {
     accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Creates a file of one's own, 0600, and refuses to touch one that exists.
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+/// Creates a file of one's own, 0600, and makes its name durable. One that exists is left as it is.
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => sync_parent(path),
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// A file of one's own beside `path`, 0600, to be filled and then published under that name. Until then it is gone
+/// when it is dropped.
+pub(crate) fn draft(path: &Path) -> io::Result<NamedTempFile> {
+    let mut prefix = path.file_name().unwrap_or_default().to_owned();
+    prefix.push(".part-");
+    tempfile::Builder::new()
+        .prefix(&prefix)
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(directory_of(path))
+}
+
+/// Whether a file that exists may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    Keep,
+    Replace,
+}
+
+/// Gives a draft its name once its bytes are safe: sync, rename, sync of the directory.
+pub(crate) fn publish(draft: NamedTempFile, path: &Path, existing: Existing) -> io::Result<()> {
+    draft.as_file().sync_all()?;
+    match existing {
+        Existing::Keep => draft.persist_noclobber(path),
+        Existing::Replace => draft.persist(path),
+    }
+    .map_err(|failed| failed.error)?;
+    sync_parent(path)
+}
+
+/// Gives a file another name in its directory, durably.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)?;
+    sync_parent(to)
 }
 
 /// The file beside `path` whose name has `suffix` added.

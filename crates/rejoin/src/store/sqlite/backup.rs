@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
+use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable;
+use crate::store::durable::{self, Existing};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::open_copy;
 
@@ -16,34 +17,55 @@ const PAGES_PER_STEP: i32 = 256;
 
 /// Copies a database to a new file and checks the copy. `report` is told pages done and pages in all.
 pub(super) fn copy(from: &Connection, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
-    let attempt = format!("copy the database to `{}`", to.display());
-    durable::create_private(to)
-        .map_err(|cause| Error::new(ErrorKind::Unavailable, attempt.as_str()).because(cause))?;
-    copy_into(from, to, &attempt, report).inspect_err(|_| {
-        // Half a copy must not be taken for a whole one.
-        let _ = std::fs::remove_file(to);
-    })
+    if to.exists() {
+        return Err(Error::invalid(format!("`{}` exists already", to.display())));
+    }
+    draft(from, to, report)?.publish(Existing::Keep)
 }
 
-fn copy_into(from: &Connection, to: &Path, attempt: &str, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
-    let mut target = open_copy(to)?;
+/// A checked copy that has no name yet, so that half a copy is never taken for a whole one.
+pub(super) struct Draft<'t> {
+    file: NamedTempFile,
+    to: &'t Path,
+}
+
+impl Draft<'_> {
+    pub(super) fn publish(self, existing: Existing) -> Result<()> {
+        durable::publish(self.file, self.to, existing).map_err(|cause| unavailable(self.to, cause))
+    }
+}
+
+pub(super) fn draft<'t>(
+    from: &Connection,
+    to: &'t Path,
+    report: &mut dyn FnMut(u64, u64),
+) -> Result<Draft<'t>> {
+    let file = durable::draft(to).map_err(|cause| unavailable(to, cause))?;
+    let attempt = attempt(to);
+    let mut target = open_copy(file.path())?;
     // One read transaction for the whole copy: other writers go on, and the copy is of one moment.
-    from.execute_batch("BEGIN").during(attempt)?;
-    let copied = copy_pages(from, &mut target, attempt, report);
-    from.execute_batch("COMMIT").during(attempt)?;
+    from.execute_batch("BEGIN").during(&attempt)?;
+    let copied = copy_pages(from, &mut target, &attempt, report);
+    from.execute_batch("COMMIT").during(&attempt)?;
     copied?;
     let verdict: String =
-        target.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).during(attempt)?;
+        target.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).during(&attempt)?;
     if verdict != "ok" {
         return Err(Error::corrupt(format!(
             "the copy `{}` does not pass its check: {verdict}",
             to.display()
         )));
     }
-    target.close().map_err(|(_, cause)| cause).during(attempt)?;
-    let synced =
-        std::fs::File::open(to).and_then(|file| file.sync_all()).and_then(|()| durable::sync_parent(to));
-    synced.map_err(|cause| Error::new(ErrorKind::Unavailable, attempt).because(cause))
+    target.close().map_err(|(_, cause)| cause).during(&attempt)?;
+    Ok(Draft { file, to })
+}
+
+fn attempt(to: &Path) -> String {
+    format!("copy the database to `{}`", to.display())
+}
+
+fn unavailable(to: &Path, cause: std::io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, attempt(to)).because(cause)
 }
 
 fn copy_pages(

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::open::Use;
 use crate::store::{Fault, Progress};
 
 const ATTEMPT: &str = "check the database";
@@ -49,16 +50,17 @@ const RULES: [(&str, &str); 7] = [
 
 impl SqliteStore {
     pub(super) fn check(&self) -> Result<Progress> {
-        self.reading(|connection| {
-            let mut faults = damaged_pages(connection)?;
-            // A damaged file can fail any other question, and its first answer is the one to act on.
-            if faults.is_empty() {
-                for (what, sql) in RULES {
-                    faults.extend(broken(connection, what, sql)?);
-                }
+        // A connection that has looked at the full-text index before checks what it remembers of it, and takes another
+        // connection's deletions for damage. A fresh one remembers nothing.
+        let connection = self.open_another(Use::Synced)?;
+        let mut faults = damaged_pages(&connection)?;
+        // A damaged file can fail any other question, and its first answer is the one to act on.
+        if faults.is_empty() {
+            for (what, sql) in RULES {
+                faults.extend(broken(&connection, what, sql)?);
             }
-            Ok(Progress { done: 1, left: 0, faults })
-        })
+        }
+        Ok(Progress { done: 1, left: 0, faults })
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rusqlite::limits::Limit;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, DEFAULT_NAME};
 
@@ -107,10 +108,14 @@ impl SqliteStore {
 
     /// Rewrites the file without the space that deleted rows left.
     pub(super) fn repack(&self) -> Result<Progress> {
+        let attempt = "rewrite the database without its gaps";
         self.maintaining(|connection| {
-            connection
-                .execute_batch("INSERT INTO words (words) VALUES ('optimize'); VACUUM;")
-                .during("rewrite the database without its gaps")
+            connection.execute_batch("INSERT INTO words (words) VALUES ('optimize')").during(attempt)?;
+            // SQLite builds the new file as an attached database, which is forbidden at all other times.
+            connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 1).during(attempt)?;
+            let rewritten = connection.execute_batch("VACUUM").during(attempt);
+            connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).during(attempt)?;
+            rewritten
         })?;
         self.cut_log()
     }

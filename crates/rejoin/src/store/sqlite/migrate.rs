@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable;
+use crate::store::durable::{self, Existing};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::APPLICATION_ID;
 use crate::store::sqlite::{backup, checkpoint};
@@ -30,10 +30,12 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
     let mut copy = None;
     if version != 0 && version < CURRENT {
         let to = durable::beside(path, &format!(".before-{CURRENT}"));
-        if !to.exists() {
-            backup::copy(connection, &to, &mut |_, _| ())?;
+        let draft = backup::draft(connection, &to, &mut |_, _| ())?;
+        // Another process may have migrated the file already; then it also made the copy, and this one is of no use.
+        if identify(connection, path)? == version {
+            draft.publish(Existing::Replace)?;
+            copy = Some(to);
         }
-        copy = Some(to);
     }
     if version < CURRENT {
         let attempt = format!("bring the database `{}` from version {version} to {CURRENT}", path.display());
@@ -57,7 +59,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
 }
 
 /// The version of a Rejoin database; 0 for an empty file. Anything else is refused.
-fn identify(connection: &Connection, path: &Path) -> Result<i32> {
+pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i32> {
     let attempt = format!("read the version of `{}`", path.display());
     let pragma =
         |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).during(&attempt);

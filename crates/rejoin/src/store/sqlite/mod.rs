@@ -251,8 +251,16 @@ impl Read for SqliteStore {
 impl Store for SqliteStore {
     fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
         turn.check()?;
-        let appended =
-            self.writing("append a turn", Use::Synced, |transaction| append::append(transaction, turn))?;
+        let attempt = "append a turn";
+        let written = self.writing(attempt, Use::Synced, |transaction| append::append(transaction, turn));
+        let appended = match written {
+            // What stood in the way may be the turn itself, stored by an earlier call.
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
+                let replayed = self.snapshot(attempt, |transaction| append::replay(transaction, turn))?;
+                return replayed.ok_or(error);
+            }
+            other => other?,
+        };
         self.fold_log_if_long();
         Ok(appended)
     }

@@ -1,8 +1,8 @@
 //! Opening a database: the one place where SQLite is opened, so that every connection is hardened alike.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable;
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::migrate::identify;
 
 /// `RJON`: says whose file it is.
 pub(super) const APPLICATION_ID: i32 = 0x524A_4F4E;
@@ -23,6 +24,9 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// Measured against 4 KiB: a load is a fifth faster, an append no slower.
 const PAGE_SIZE: i32 = 16_384;
+
+/// The smallest page.
+const SHORTEST: u64 = 512;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
@@ -45,7 +49,7 @@ pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection
     let resolved = resolve(path)?;
     let mut connection = Connection::open_with_flags(&resolved, flags).during(&attempt())?;
     harden(&mut connection, wait).map_err(|error| explain(error, path).during(attempt()))?;
-    use_log(&connection, wait, usage).map_err(|error| explain(error, path).during(attempt()))?;
+    use_log(&connection, path, wait, usage).map_err(|error| explain(error, path).during(attempt()))?;
     Ok(connection)
 }
 
@@ -81,20 +85,18 @@ fn prepare_file(path: &Path) -> Result<()> {
     let existing = match path.symlink_metadata() {
         Ok(existing) => existing,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            return match created {
-                // The name must be durable before the first commit is acknowledged.
-                Ok(_) => {
-                    durable::sync_parent(path).map_err(|cause| unusable("sync the directory of", path, cause))
-                }
-                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                Err(cause) => Err(unusable("create the database", path, cause)),
-            };
+            // The name must be durable before the first commit is acknowledged.
+            return durable::create_private(path)
+                .map_err(|cause| unusable("create the database", path, cause));
         }
         Err(cause) => return Err(unusable("look at", path, cause)),
     };
     if !existing.file_type().is_file() {
         return Err(Error::invalid(format!("`{}` is not a regular file", path.display())));
+    }
+    // SQLite takes a file that is too short for a header for an empty one, and would write over what is left of it.
+    if (1..SHORTEST).contains(&existing.len()) {
+        return Err(Error::invalid(format!("`{}` is not a Rejoin database", path.display())));
     }
     let mut start = [0; 16];
     let mut file = File::open(path).map_err(|cause| unusable("open the database", path, cause))?;
@@ -145,7 +147,7 @@ fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
     Ok(())
 }
 
-fn use_log(connection: &Connection, wait: Duration, usage: Use) -> Result<()> {
+fn use_log(connection: &Connection, path: &Path, wait: Duration, usage: Use) -> Result<()> {
     let attempt = "set up the connection";
     let synchronous = match usage {
         Use::Synced => "FULL",
@@ -164,8 +166,13 @@ fn use_log(connection: &Connection, wait: Duration, usage: Use) -> Result<()> {
     // Switching a new file to a log does not use the busy handler, so that first starts at the same moment collide.
     let began = Instant::now();
     loop {
-        let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-        match mode.during("switch the database to a write-ahead log") {
+        // Whose file it is must be known before it is switched: the mode is written into it.
+        let mode = identify(connection, path).and_then(|_| {
+            connection
+                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
+                .during("switch the database to a write-ahead log")
+        });
+        match mode {
             Ok(mode) if mode == "wal" => break,
             Ok(_) => {
                 return Err(Error::new(

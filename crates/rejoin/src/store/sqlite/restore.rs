@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
-use crate::store::durable;
+use crate::store::durable::{self, Existing};
 use crate::store::sqlite::{SqliteStore, backup};
 use crate::store::{Read as _, Store as _, Task};
 
@@ -20,11 +20,9 @@ pub(super) fn restore(from: &Path, to: &Path, report: &mut dyn FnMut(u64, u64)) 
     }
     debug_assert!(copy.capabilities().is_durable);
     // The new file is complete and checked under another name before the old one moves.
-    let fresh = durable::beside(to, ".restoring");
-    let _ = std::fs::remove_file(&fresh);
-    copy.reading(|connection| backup::copy(connection, &fresh, report))?;
+    let fresh = copy.reading(|connection| backup::draft(connection, to, report))?;
     let kept = to.exists().then(|| set_aside(to)).transpose()?;
-    rename(&fresh, to)?;
+    fresh.publish(Existing::Keep)?;
     Ok(kept)
 }
 
@@ -47,7 +45,7 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {
-    std::fs::rename(from, to).and_then(|()| durable::sync_parent(to)).map_err(|cause| {
+    durable::rename(from, to).map_err(|cause| {
         let attempt = format!("move `{}` to `{}`", from.display(), to.display());
         Error::new(ErrorKind::Unavailable, attempt).because(cause)
     })

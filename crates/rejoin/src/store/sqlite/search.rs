@@ -8,13 +8,19 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time, WordQuery};
 use crate::store::sqlite::append::{key, sequence};
 use crate::store::sqlite::fault::During;
-use crate::store::tip::searchable;
+use crate::store::tip::{searchable, time_of};
 use crate::store::{Hit, Page, SearchOrder, SearchQuery};
 
 const ATTEMPT: &str = "search";
 
 /// Bits of a document number below the time; so many messages may share a microsecond.
-pub(super) const TIE_BITS: u32 = 11;
+const TIE_BITS: u32 = 11;
+
+/// The greatest tie-break.
+pub(super) const TIES: i64 = (1 << TIE_BITS) - 1;
+
+/// The latest time a number can hold, in the year 2112, with an hour left above it for what shares that time.
+const LATEST: i64 = (1 << (63 - TIE_BITS)) - (1 << 32);
 
 pub(super) fn search(connection: &Connection, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
     if query.words.words().is_empty() || query.limit == 0 {
@@ -51,12 +57,11 @@ fn expression(words: &WordQuery) -> String {
     expression
 }
 
-/// Enough of the newest indexed hits to fill a page, whole microseconds at a time so that ties sort the same on
-/// every page.
+/// Enough of the newest indexed hits to fill a page, and all that share the last one's time, so that ties sort the
+/// same on every page.
 fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> {
-    let bound = |time: Time, fill: i64| (time.as_micros().max(0) << TIE_BITS) | fill;
-    let newest = query.after.map_or(i64::MAX, |after| bound(after.time, (1 << TIE_BITS) - 1));
-    let oldest = query.since.map_or(0, |since| bound(since, 0));
+    let newest = query.after.map_or(Ok(i64::MAX), |after| last_number(connection, after.time))?;
+    let oldest = query.since.map_or(0, first_number);
     let mut statement = connection
         .prepare_cached(
             "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC",
@@ -65,24 +70,49 @@ fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> 
     let mut rows = statement.query(params![expression(query.words), oldest, newest]).during(ATTEMPT)?;
     let mut hits: Vec<Hit> = Vec::new();
     let mut fetch = Fetch::new(connection, query)?;
-    let mut enough = None;
+    let mut at = i64::MAX;
     while let Some(row) = rows.next().during(ATTEMPT)? {
         let document: i64 = row.get(0).during(ATTEMPT)?;
-        let moment = document >> TIE_BITS;
-        if enough.is_some_and(|last| last != moment) {
-            break;
+        // A number is never below its message's time, so what follows is older than the hits that fill the page.
+        if document >> TIE_BITS < at && hits.len() > query.limit {
+            at = document >> TIE_BITS;
+            hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor().key()));
+            if at < moment(hits[query.limit].time) {
+                break;
+            }
         }
-        if let Some(hit) = fetch
-            .hit(document)?
-            .filter(|hit| query.after.is_none_or(|after| hit.cursor().key() < after.key()))
-        {
-            hits.push(hit);
-        }
-        if hits.len() > query.limit {
-            enough = Some(moment);
-        }
+        hits.extend(
+            fetch
+                .hit(document)?
+                .filter(|hit| query.after.is_none_or(|after| hit.cursor().key() < after.key())),
+        );
     }
     Ok(hits)
+}
+
+/// The time that document numbers hold for a time.
+fn moment(time: Time) -> i64 {
+    time.as_micros().clamp(0, LATEST)
+}
+
+/// The first number that a message of this time can have.
+pub(super) fn first_number(time: Time) -> i64 {
+    moment(time) << TIE_BITS
+}
+
+/// The last number that a message of this time can have: where a microsecond is full, its messages go on in the next.
+fn last_number(connection: &Connection, time: Time) -> Result<i64> {
+    let mut last = first_number(time) | TIES;
+    while is_taken(connection, last)? {
+        last += TIES + 1;
+    }
+    Ok(last)
+}
+
+fn is_taken(connection: &Connection, number: i64) -> Result<bool> {
+    let mut statement =
+        connection.prepare_cached("SELECT 1 FROM document WHERE number = ?1").during(ATTEMPT)?;
+    statement.exists([number]).during(ATTEMPT)
 }
 
 fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result<Vec<Hit>> {
@@ -127,12 +157,13 @@ impl<'c, 'q> Fetch<'c, 'q> {
             let column = row.get_ref(place).during(ATTEMPT)?.as_str();
             column.map_err(|cause| Error::corrupt("a column of a message has the wrong type").because(cause))
         };
+        let body = text(3)?;
         Ok(Some(Hit {
             conversation: ConversationId::from_bytes(row.get(0).during(ATTEMPT)?),
             message: text(1)?.parse()?,
             seq: sequence(row.get(2).during(ATTEMPT)?),
-            time: Time::from_micros(document >> TIE_BITS),
-            body: text(3)?.to_owned(),
+            time: time_of(body),
+            body: body.to_owned(),
         }))
     }
 }
