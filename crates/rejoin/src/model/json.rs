@@ -12,21 +12,21 @@ use crate::error::{Error, Result};
 /// A JSON value, kept as its text.
 ///
 /// It can be read from and written to JSON only (through `serde_json`), because its text is passed on verbatim.
-#[derive(Clone)]
-pub struct Json(Box<RawValue>);
+#[derive(Clone, PartialEq, Eq)]
+pub struct Json(Box<str>);
 
 impl Json {
     /// Checks that `text` is one JSON value and keeps it.
     pub fn parse(text: impl Into<String>) -> Result<Self> {
         RawValue::from_string(text.into())
-            .map(Self)
+            .map(|raw| Self(raw.into()))
             .map_err(|cause| Error::invalid("read a JSON value").because(cause))
     }
 
     /// The JSON form of a value.
     pub fn of(value: &impl Serialize) -> Result<Self> {
         serde_json::value::to_raw_value(value)
-            .map(Self)
+            .map(|raw| Self(raw.into()))
             .map_err(|cause| Error::invalid("write a value as JSON").because(cause))
     }
 
@@ -38,13 +38,12 @@ impl Json {
 
     /// The text, without white space around it.
     pub fn as_str(&self) -> &str {
-        self.0.get()
+        &self.0
     }
-}
 
-impl PartialEq for Json {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+    /// Keeps a piece of a stored body, which was checked when it was written.
+    pub(super) fn from_stored(text: &str) -> Self {
+        Self(text.into())
     }
 }
 
@@ -56,19 +55,20 @@ impl fmt::Debug for Json {
 
 impl Default for Json {
     fn default() -> Self {
-        Self(RawValue::NULL.to_owned())
+        Self("null".into())
     }
 }
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(Self)
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.into()))
     }
 }
 

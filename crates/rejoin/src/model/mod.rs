@@ -6,6 +6,7 @@ mod digest;
 mod id;
 mod json;
 mod message;
+mod quick;
 mod time;
 mod words;
 
