@@ -4,5 +4,6 @@
 mod archive;
 mod broken;
 mod hostile;
+mod layers;
 mod model;
 mod stores;
