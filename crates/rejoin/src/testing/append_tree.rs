@@ -103,7 +103,7 @@ pub(super) fn a_second_root_is_a_fork(trial: &mut Trial<'_>) -> Result<()> {
     parents(trial, ".a.")
 }
 
-/// With [`Stale::Refuse`], a first parent that is not the head is a conflict.
+/// With `Stale::Refuse`, a first parent that is not the head is a conflict.
 pub(super) fn a_stale_turn_can_be_refused(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 

@@ -1,7 +1,9 @@
 //! The library's tests, one line per subject.
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
+mod archive;
 mod broken;
 mod hostile;
+mod layers;
 mod model;
 mod stores;

@@ -94,9 +94,17 @@ fn scan(transaction: &Transaction<'_>, n: i64, target: i64, visit: &mut Visit<'_
         ))
         .during(ATTEMPT)?;
     let mut rows = statement.query([key(n, 1), key(n, target)]).during(ATTEMPT)?;
-    let mut before = None;
+    let (mut before, mut at) = (None, 0);
     while let Some(row) = rows.next().during(ATTEMPT)? {
+        let (seq, parent): (i64, Option<i64>) = (|| Ok((row.get(0)?, row.get(2)?)))().during(ATTEMPT)?;
+        if seq != at + 1 || parent.unwrap_or(0) != at {
+            return Err(Error::corrupt(format!("message number {seq} does not follow number {at}")));
+        }
         before = Some(show(row, before, visit)?);
+        at = seq;
+    }
+    if at != target {
+        return Err(Error::corrupt(format!("message number {target} is missing")));
     }
     Ok(())
 }

@@ -1,0 +1,222 @@
+//! Listing, searching, counting, projects and what is remembered.
+
+use std::collections::BTreeMap;
+
+use rejoin::store::SearchOrder;
+use rejoin::{
+    Archive, Block, Conversation, ErrorKind, Json, List, Message, Project, Role, Search, SearchHit, Settings,
+    Status, Tally, Usage,
+};
+
+use super::{Lab, archive, archive_in};
+
+fn search(archive: &Archive, text: &str) -> Vec<SearchHit> {
+    archive.search(&Search { text: text.to_owned(), ..Search::default() }).unwrap().items
+}
+
+/// The snippet with its matches in brackets.
+fn marked(hit: &SearchHit) -> String {
+    let mut text = hit.snippet.clone();
+    for (from, to) in hit.matches.iter().rev() {
+        text.insert(*to, ']');
+        text.insert(*from, '[');
+    }
+    text
+}
+
+fn in_project(key: &str, title: &str) -> Conversation {
+    Conversation { project: Some(key.to_owned()), ..Conversation::titled(title) }
+}
+
+#[test]
+fn conversations_are_listed_newest_activity_first_page_by_page() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    for number in 0..5 {
+        lab.turn_clock(1);
+        archive.start(Conversation::titled(number.to_string())).unwrap();
+    }
+    let titles = |list: &List| {
+        let page = archive.list(list).unwrap();
+        let titles: Vec<_> = page.items.into_iter().filter_map(|stored| stored.conversation.title).collect();
+        (titles.join(" "), page.total, page.next_cursor)
+    };
+
+    let (first, total, next) = titles(&List { limit: 3, ..List::default() });
+    let (second, _, end) = titles(&List { limit: 3, cursor: next, ..List::default() });
+
+    assert_eq!((first.as_str(), second.as_str(), total, end), ("4 3 2", "1 0", 5, None));
+    let bad = archive.list(&List { cursor: Some("nonsense".to_owned()), ..List::default() });
+    assert_eq!(bad.unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn a_list_holds_what_all_filters_admit() {
+    let archive = archive();
+    let keep = archive.start(Conversation { status: Status::Paused, ..in_project("/a", "one") }).unwrap();
+    archive.start(in_project("/a", "two")).unwrap();
+    archive.start(Conversation { status: Status::Paused, ..in_project("/ab", "three") }).unwrap();
+    let expired = Conversation { expires_at: Some(archive.now()), ..in_project("/a", "four") };
+    archive.start(expired).unwrap();
+
+    let list = List { project: Some("/a".to_owned()), status: Some(Status::Paused), ..List::default() };
+
+    assert_eq!(archive.list(&list).unwrap().items, [archive.conversation(keep.id()).unwrap()]);
+    let count = |list: List| archive.list(&list).unwrap().total;
+    assert_eq!(count(List { project: Some("/unknown".to_owned()), ..List::default() }), 0);
+    assert_eq!([count(List::default()), count(List { includes_expired: true, ..List::default() })], [3, 4]);
+}
+
+#[test]
+fn a_snippet_shows_the_match_on_one_line() {
+    let archive = archive();
+    let mut handle = archive.start(Conversation::titled("Lisbon")).unwrap();
+    let long = format!("{} the Café\n\n is  green {}", "before ".repeat(50), "after ".repeat(50));
+    handle.append(Message::user(long)).unwrap();
+
+    let hit = search(&archive, "cafe gre").remove(0);
+
+    let marked = marked(&hit);
+    assert!(marked.starts_with("...") && marked.ends_with("..."), "{marked}");
+    assert!(marked.contains("before the [Café] is [green] after"), "{marked}");
+    assert!(hit.snippet.len() < 200);
+}
+
+#[test]
+fn tool_calls_and_their_results_are_found() {
+    let archive = archive();
+    let mut handle = archive.start(Conversation::default()).unwrap();
+    let call = Block::tool_call("c1", "read_file", Json::parse(r#"{"path":"src/main.rs"}"#).unwrap());
+    let result = Block::tool_result("c1", Json::of(&"fn tasca() {}").unwrap());
+    handle.append(Message::new(Role::Assistant, vec![Block::text("looking"), call])).unwrap();
+    handle.append(Message::new(Role::Tool, vec![result])).unwrap();
+
+    let found = ["main.rs", "tasca", "looking"]
+        .map(|text| search(&archive, text).iter().map(|hit| (hit.role, marked(hit))).collect::<Vec<_>>());
+
+    assert_eq!(
+        found,
+        [
+            vec![(Role::Assistant, r#"read_file {"path":"src/[main].[rs]"}"#.to_owned())],
+            vec![(Role::Tool, "fn [tasca]() {}".to_owned())],
+            vec![(Role::Assistant, "[looking]".to_owned())],
+        ]
+    );
+}
+
+#[test]
+fn pages_of_one_role_skip_and_repeat_nothing() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let mut handle = archive.start(Conversation::default()).unwrap();
+    for number in 0..250 {
+        lab.turn_clock(1);
+        let text = format!("word {number}");
+        handle.append(if number % 5 == 0 { Message::user(text) } else { Message::assistant(text) }).unwrap();
+    }
+
+    let mut query = Search { text: "word".to_owned(), role: Some(Role::User), limit: 7, ..Search::default() };
+    let (mut pages, mut snippets) = (0, Vec::new());
+    loop {
+        let page = archive.search(&query).unwrap();
+        pages += 1;
+        snippets.extend(page.items.into_iter().map(|hit| hit.snippet));
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() || pages > 20 {
+            break;
+        }
+    }
+
+    let expected: Vec<_> = (0..250).step_by(5).rev().map(|number| format!("word {number}")).collect();
+    assert_eq!(snippets, expected);
+    assert!(pages <= 9, "the last page is not empty: {pages} pages");
+}
+
+#[test]
+fn a_search_can_be_narrowed() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let mut one = archive.start(in_project("/a", "one")).unwrap();
+    one.append(Message::user("word early")).unwrap();
+    lab.turn_clock(10);
+    let middle = archive.now();
+    one.append(Message::assistant("word late")).unwrap();
+    archive.start(in_project("/b", "two")).unwrap().append(Message::user("word there")).unwrap();
+    let all = Search { text: "word".to_owned(), ..Search::default() };
+    let cases = [
+        (Search { conversation: Some(one.id()), ..all.clone() }, 2),
+        (Search { project: Some("/b".to_owned()), ..all.clone() }, 1),
+        (Search { role: Some(Role::Assistant), ..all.clone() }, 1),
+        (Search { since: Some(middle), ..all.clone() }, 2),
+        (Search { order: SearchOrder::Best, ..all.clone() }, 3),
+        (Search { order: SearchOrder::Best, role: Some(Role::User), limit: 1, ..all.clone() }, 1),
+        (Search { text: String::new(), ..all }, 0),
+    ];
+
+    let counts = cases.each_ref().map(|(search, _)| archive.search(search).unwrap().items.len());
+
+    assert_eq!(counts, cases.map(|(_, expected)| expected));
+}
+
+#[test]
+fn stats_add_up() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let settings =
+        Settings { provider: Some("p".to_owned()), model: Some("m".to_owned()), ..Settings::default() };
+    let mut one = archive.start(Conversation { settings, ..in_project("/a", "one") }).unwrap();
+    let mut answer = Message::assistant("answer");
+    answer.usage = Some(Usage { input_tokens: 10, output_tokens: 5, detail: None });
+    one.append_turn(vec![Message::user("question"), answer]).unwrap();
+    lab.turn_clock(86_400);
+    let mut two = archive.start(Conversation::titled("two")).unwrap();
+    two.append(Message::user("alone")).unwrap();
+    let bytes = |id| archive.conversation(id).unwrap().bytes;
+
+    let mut reported = Vec::new();
+    let stats = archive.stats(None, &mut |done| reported.push(done)).unwrap();
+
+    let first =
+        Tally { conversations: 1, messages: 2, bytes: bytes(one.id()), input_tokens: 10, output_tokens: 5 };
+    let second = Tally { conversations: 1, messages: 1, bytes: bytes(two.id()), ..Tally::default() };
+    let both = Tally { conversations: 2, messages: 3, bytes: first.bytes + second.bytes, ..first };
+    let of = |names: [&str; 2]| BTreeMap::from([(names[0].to_owned(), second), (names[1].to_owned(), first)]);
+    assert_eq!(stats.all, both);
+    assert_eq!(stats.by_project, of(["", "/a"]));
+    assert_eq!(stats.by_model, of(["unknown (unknown)", "p (m)"]));
+    assert_eq!(stats.by_day, of(["2027-01-16", "2027-01-15"]));
+    assert_eq!((reported, archive.stats(Some("/a"), &mut |_| ()).unwrap().all), (vec![1, 2], first));
+}
+
+#[test]
+fn a_project_moves_with_all_its_conversations() {
+    let archive = archive();
+    let project = |key: &str| Project { key: key.to_owned(), path: key.to_owned(), first_commit: None };
+    archive.remember_project(&project("/old")).unwrap();
+    let expired = Conversation { expires_at: Some(archive.now()), ..in_project("/old", "expired") };
+    let moved = [in_project("/old", "one"), expired].map(|new| archive.start(new).unwrap().id());
+    let stays = archive.start(in_project("/other", "two")).unwrap().id();
+
+    let count = archive.move_project("/old", &project("/new")).unwrap();
+
+    let key = |id| archive.conversation(id).unwrap().conversation.project;
+    assert_eq!((count, moved.map(key)), (2, [Some("/new".to_owned()), Some("/new".to_owned())]));
+    assert_eq!(key(stays), Some("/other".to_owned()));
+    assert_eq!(archive.known_projects().unwrap(), [project("/new")]);
+    // To where it already is: nothing is lost.
+    assert_eq!(archive.move_project("/new", &project("/new")).unwrap(), 2);
+    assert_eq!(archive.project("/new").unwrap(), Some(project("/new")));
+}
+
+#[test]
+fn what_is_remembered_can_be_recalled_and_forgotten() {
+    let archive = archive();
+    archive.remember("active", Some("lisbon")).unwrap();
+    archive.remember("active/other", Some("porto")).unwrap();
+
+    let recalled = ["active", "active/other", "act"].map(|name| archive.recall(name).unwrap());
+
+    assert_eq!(recalled, [Some("lisbon".to_owned()), Some("porto".to_owned()), None]);
+    archive.remember("active", None).unwrap();
+    assert_eq!(archive.recall("active").unwrap(), None);
+}

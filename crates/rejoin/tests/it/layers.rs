@@ -1,0 +1,139 @@
+//! The shape of the library: who may know whom, and what is done in one place only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A source file of the library: its path below `src`, and its text without comments and tests.
+struct Source {
+    path: String,
+    code: String,
+    /// How many lines it has before its tests.
+    length: usize,
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let rust =
+        files(&root).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    rust.map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        let before_tests = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_code = |line: &&str| !line.trim_start().starts_with("//");
+        Source {
+            path: path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(),
+            code: before_tests.lines().filter(is_code).collect::<Vec<_>>().join("\n"),
+            length: before_tests.lines().count(),
+        }
+    })
+    .collect()
+}
+
+/// The files, outside of the allowed ones, whose code contains one of the texts.
+fn found_in(texts: &[&str], allowed: &[&str]) -> Vec<String> {
+    let uses = |source: &Source| texts.iter().any(|text| source.code.contains(text));
+    let is_allowed = |source: &Source| allowed.iter().any(|path| source.path.starts_with(path));
+    sources()
+        .into_iter()
+        .filter(|source| uses(source) && !is_allowed(source))
+        .map(|source| source.path)
+        .collect()
+}
+
+/// The files of a layer that name one of the layers above it.
+fn looks_up(layer: &str, above: &[&str]) -> Vec<String> {
+    let names: Vec<String> = above.iter().map(|name| format!("crate::{name}")).collect();
+    let uses = |source: &Source| names.iter().any(|name| source.code.contains(name.as_str()));
+    let own = sources().into_iter().filter(|source| source.path.starts_with(layer));
+    own.filter(uses).map(|source| source.path).collect()
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn each_layer_knows_only_those_below() {
+    assert_eq!(looks_up("model/", &["store", "ops", "archive", "testing", "clock"]), NONE);
+    assert_eq!(looks_up("store/", &["ops", "archive", "testing", "clock"]), NONE);
+    assert_eq!(looks_up("ops/", &["archive", "testing"]), NONE);
+    assert_eq!(looks_up("archive/", &["testing"]), NONE);
+    assert_eq!(looks_up("testing/", &["ops", "archive"]), NONE);
+}
+
+#[test]
+fn the_library_does_not_print_exit_or_read_the_environment() {
+    let texts =
+        ["println!", "eprintln!", "print!(", "dbg!", "std::env", "env::", "process::exit", "home_dir"];
+
+    assert_eq!(found_in(&texts, &[]), NONE);
+}
+
+#[test]
+fn no_file_is_longer_than_a_reader_can_hold() {
+    let long: Vec<_> =
+        sources().into_iter().filter(|source| source.length > 500).map(|source| source.path).collect();
+
+    assert_eq!(long, NONE);
+}
+
+#[test]
+fn folders_use_mod_rs_and_say_what_they_own() {
+    let sources = sources();
+    let folders: Vec<&str> =
+        sources.iter().filter_map(|source| source.path.rsplit_once('/')).map(|(folder, _)| folder).collect();
+
+    let without: Vec<_> = folders
+        .iter()
+        .filter(|folder| !sources.iter().any(|source| source.path == format!("{folder}/mod.rs")))
+        .collect();
+    let vague: Vec<_> = sources
+        .iter()
+        .flat_map(|source| source.path.trim_end_matches(".rs").split('/'))
+        .filter(|name| ["utils", "util", "helpers", "common", "misc", "manager"].contains(name))
+        .collect();
+
+    assert_eq!((without.len(), vague.len()), (0, 0), "{without:?} {vague:?}");
+}
+
+#[test]
+fn sqlite_is_opened_in_one_file() {
+    assert_eq!(found_in(&["Connection::open"], &[]), ["store/sqlite/open.rs"]);
+    assert_eq!(found_in(&["rusqlite"], &["store/sqlite/"]), NONE);
+}
+
+#[test]
+fn files_are_written_in_one_file() {
+    let writes = [
+        "fs::write",
+        "fs::rename",
+        "fs::remove",
+        "fs::copy",
+        "OpenOptions",
+        "File::create",
+        "set_permissions",
+        "NamedTempFile::new",
+    ];
+
+    assert_eq!(found_in(&writes, &[]), ["store/durable.rs"]);
+}
+
+#[test]
+fn code_does_not_point_at_documents_that_readers_do_not_have() {
+    let numbered = |text: &str| {
+        let letters: Vec<char> = text.chars().collect();
+        letters.windows(4).enumerate().any(|(at, run)| {
+            let begins = at == 0 || !letters[at - 1].is_alphanumeric();
+            begins && run[0] == 'R' && run[1..].iter().all(char::is_ascii_digit)
+        })
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = ["src", "tests"].map(|folder| files(&root.join(folder))).concat();
+
+    let pointing: Vec<_> =
+        all.into_iter().filter(|path| numbered(&fs::read_to_string(path).unwrap())).collect();
+
+    assert_eq!(pointing, [""; 0].map(PathBuf::from));
+}
