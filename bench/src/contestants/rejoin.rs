@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rejoin::store::{Order, Task};
-use rejoin::{Archive, Block, Conversation, Handle, List, Message, MessageId, Search};
+use rejoin::{Archive, Block, Conversation, Handle, List, Message, MessageId, Search, StoredMessage};
 
 use super::{Contestant, Listed, Loaded};
 use crate::failure::Result;
@@ -32,6 +32,7 @@ pub(crate) fn url(place: &Path) -> String {
 
 impl Contestant for Rejoin {
     type Turn = Vec<Message>;
+    type Messages = Vec<StoredMessage>;
 
     fn open(place: &Path) -> Result<Self> {
         // The bench fills conversations beyond the usual size.
@@ -67,15 +68,18 @@ impl Contestant for Rejoin {
         Ok(())
     }
 
-    fn load(&mut self) -> Result<Loaded> {
-        let messages = self.current()?.path()?;
+    fn load(&mut self) -> Result<Vec<StoredMessage>> {
+        Ok(self.current()?.path()?)
+    }
+
+    fn weigh(messages: &Vec<StoredMessage>) -> Loaded {
         let size = |block: &Block| match block {
             Block::Text(block) => block.text.len(),
             Block::ToolResult(block) => block.output.to::<String>().map_or(0, |text| text.len()),
             _ => 0,
         };
         let text_bytes = messages.iter().flat_map(|stored| &stored.message.blocks).map(size).sum();
-        Ok(Loaded { messages: messages.len(), text_bytes })
+        Loaded { messages: messages.len(), text_bytes }
     }
 
     fn list(&mut self, limit: usize) -> Result<Vec<Listed>> {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::message::{Message, count};
+use super::message::{Message, weigh};
 use super::{Contestant, Listed, Loaded};
 use crate::failure::{Context, Result};
 
@@ -63,6 +63,7 @@ pub(crate) struct Turn {
 
 impl Contestant for SqliteBare {
     type Turn = Turn;
+    type Messages = Vec<Message>;
 
     fn open(place: &Path) -> Result<Self> {
         let file = place.join("bare.db");
@@ -139,7 +140,7 @@ impl Contestant for SqliteBare {
         Ok(())
     }
 
-    fn load(&mut self) -> Result<Loaded> {
+    fn load(&mut self) -> Result<Vec<Message>> {
         let mut select = self
             .connection
             .prepare_cached("SELECT body FROM message WHERE key BETWEEN ?1 AND ?2 ORDER BY key")?;
@@ -149,7 +150,11 @@ impl Contestant for SqliteBare {
         while let Some(row) = rows.next()? {
             messages.push(sonic_rs::from_slice(row.get_ref(0)?.as_bytes()?)?);
         }
-        Ok(count(&messages))
+        Ok(messages)
+    }
+
+    fn weigh(messages: &Vec<Message>) -> Loaded {
+        weigh(messages)
     }
 
     fn list(&mut self, limit: usize) -> Result<Vec<Listed>> {

@@ -16,6 +16,9 @@ const COLUMNS: &str =
 
 pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Page<Row>> {
     let mut filter = Filter::of(query);
+    // A count and its rows must be of one moment. Rows alone are: what is asked while they are read sees what they see.
+    let _moment =
+        query.counts_total.then(|| connection.unchecked_transaction().during(ATTEMPT)).transpose()?;
     let total = query.counts_total.then(|| count(connection, &filter)).transpose()?;
     if let Some(after) = query.after {
         filter.add(

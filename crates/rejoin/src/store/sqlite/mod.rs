@@ -222,7 +222,7 @@ impl Read for SqliteStore {
     }
 
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.snapshot("list conversations", |transaction| list::list(transaction, query))
+        self.reading(|connection| list::list(connection, query))
     }
 
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {

@@ -16,8 +16,9 @@ fn search(archive: &Archive, text: &str) -> Vec<SearchHit> {
 
 /// The snippet with its matches in brackets.
 fn marked(hit: &SearchHit) -> String {
-    let mut text = hit.snippet.clone();
-    for (from, to) in hit.matches.iter().rev() {
+    let snippet = hit.snippet().unwrap();
+    let mut text = snippet.text;
+    for (from, to) in snippet.matches.iter().rev() {
         text.insert(*to, ']');
         text.insert(*from, '[');
     }
@@ -39,12 +40,13 @@ fn conversations_are_listed_newest_activity_first_page_by_page() {
     let titles = |list: &List| {
         let page = archive.list(list).unwrap();
         let titles: Vec<_> = page.items.into_iter().filter_map(|stored| stored.conversation.title).collect();
-        (titles.join(" "), page.total, page.next_cursor)
+        (titles.join(" "), page.next_cursor)
     };
 
-    let (first, total, next) = titles(&List { limit: 3, ..List::default() });
-    let (second, _, end) = titles(&List { limit: 3, cursor: next, ..List::default() });
+    let (first, next) = titles(&List { limit: 3, ..List::default() });
+    let (second, end) = titles(&List { limit: 3, cursor: next, ..List::default() });
 
+    let total = archive.count(&List { limit: 3, ..List::default() }).unwrap();
     assert_eq!((first.as_str(), second.as_str(), total, end), ("4 3 2", "1 0", 5, None));
     let bad = archive.list(&List { cursor: Some("nonsense".to_owned()), ..List::default() });
     assert_eq!(bad.unwrap_err().kind(), ErrorKind::Invalid);
@@ -62,7 +64,7 @@ fn a_list_holds_what_all_filters_admit() {
     let list = List { project: Some("/a".to_owned()), status: Some(Status::Paused), ..List::default() };
 
     assert_eq!(archive.list(&list).unwrap().items, [archive.conversation(keep.id()).unwrap()]);
-    let count = |list: List| archive.list(&list).unwrap().total;
+    let count = |list: List| archive.count(&list).unwrap();
     assert_eq!(count(List { project: Some("/unknown".to_owned()), ..List::default() }), 0);
     assert_eq!([count(List::default()), count(List { includes_expired: true, ..List::default() })], [3, 4]);
 }
@@ -79,7 +81,7 @@ fn a_snippet_shows_the_match_on_one_line() {
     let marked = marked(&hit);
     assert!(marked.starts_with("...") && marked.ends_with("..."), "{marked}");
     assert!(marked.contains("before the [Café] is [green] after"), "{marked}");
-    assert!(hit.snippet.len() < 200);
+    assert!(hit.snippet().unwrap().text.len() < 200);
 }
 
 #[test]
@@ -91,8 +93,9 @@ fn tool_calls_and_their_results_are_found() {
     handle.append(Message::new(Role::Assistant, vec![Block::text("looking"), call])).unwrap();
     handle.append(Message::new(Role::Tool, vec![result])).unwrap();
 
-    let found = ["main.rs", "tasca", "looking"]
-        .map(|text| search(&archive, text).iter().map(|hit| (hit.role, marked(hit))).collect::<Vec<_>>());
+    let found = ["main.rs", "tasca", "looking"].map(|text| {
+        search(&archive, text).iter().map(|hit| (hit.read().unwrap().role, marked(hit))).collect::<Vec<_>>()
+    });
 
     assert_eq!(
         found,
@@ -120,7 +123,7 @@ fn pages_of_one_role_skip_and_repeat_nothing() {
     loop {
         let page = archive.search(&query).unwrap();
         pages += 1;
-        snippets.extend(page.items.into_iter().map(|hit| hit.snippet));
+        snippets.extend(page.items.into_iter().map(|hit| hit.snippet().unwrap().text));
         query.cursor = page.next_cursor;
         if query.cursor.is_none() || pages > 20 {
             break;

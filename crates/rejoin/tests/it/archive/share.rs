@@ -28,7 +28,7 @@ fn the_first_opening_may_happen_many_times_at_once() {
         }
     });
 
-    assert_eq!(archive_at(&path).list(&List::default()).unwrap().total, 8);
+    assert_eq!(archive_at(&path).count(&List::default()).unwrap(), 8);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_restored_copy_takes_the_place_of_the_store_which_is_kept() {
 
     let kept = url.restore(&copy, &mut |_, _| ()).unwrap().unwrap();
 
-    let total = |path| archive_at(path).list(&List::default()).unwrap().total;
+    let total = |path| archive_at(path).count(&List::default()).unwrap();
     assert_eq!([total(&path), total(&kept)], [1, 2]);
 }
 
