@@ -176,6 +176,7 @@ pub struct Conversation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// `chat`, or the name of the command it was started with.
+    #[serde(skip_serializing_if = "is_chat")]
     pub kind: String,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,6 +216,13 @@ pub struct Conversation {
     pub extra: Fields,
 }
 
+/// The kind of a conversation that no command started.
+const CHAT: &str = "chat";
+
+fn is_chat(kind: &str) -> bool {
+    kind == CHAT
+}
+
 /// A header is parsed for every row of a list, so it holds only what differs from the default.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -224,7 +232,7 @@ impl Default for Conversation {
     fn default() -> Self {
         Self {
             project: None,
-            kind: "chat".to_owned(),
+            kind: CHAT.to_owned(),
             title: None,
             status: Status::default(),
             hold: Hold::default(),

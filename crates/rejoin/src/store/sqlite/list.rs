@@ -11,8 +11,8 @@ use crate::store::{Facets, ListQuery, Page, Row};
 const ATTEMPT: &str = "list conversations";
 
 const COLUMNS: &str =
-    "c.n, c.id, c.version, c.project, c.kind, c.slug, c.status, c.hold, c.expires, c.header, m.id,
-    m.digest, c.created, c.active, c.messages, c.bytes, c.first, c.last, c.branches, c.head";
+    "c.n, c.id, c.version, c.project, c.kind, c.slug, c.status, c.hold, c.expires, c.header,
+    iif(c.head IS NULL, NULL, coalesce(m.id, '')), m.digest, c.created, c.active, c.messages, c.bytes, c.first, c.last, c.branches";
 
 pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Page<Row>> {
     let mut filter = Filter::of(query);
@@ -135,11 +135,10 @@ fn read_row(connection: &Connection, row: &SqlRow<'_>) -> Result<Row> {
 }
 
 fn read_head(row: &SqlRow<'_>, id: ConversationId) -> Result<Option<Head>> {
-    let message = row.get_ref(10).during(ATTEMPT)?.as_str_or_null().ok().flatten();
-    match (row.get::<_, Option<i64>>(19).during(ATTEMPT)?, message) {
-        (None, _) => Ok(None),
-        (Some(_), None) => Err(Error::corrupt(format!("the head of conversation `{id}` is missing"))),
-        (Some(_), Some(message)) => {
+    match row.get_ref(10).during(ATTEMPT)?.as_str_or_null().ok().flatten() {
+        None => Ok(None),
+        Some("") => Err(Error::corrupt(format!("the head of conversation `{id}` is missing"))),
+        Some(message) => {
             Ok(Some(Head { id: message.parse()?, digest: Digest::from_bytes(row.get(11).during(ATTEMPT)?) }))
         }
     }
