@@ -1,6 +1,8 @@
 //! SQLite's errors, told as the library's.
 
-use rusqlite::ErrorCode;
+use std::io;
+
+use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Error, ErrorKind};
 
@@ -12,8 +14,23 @@ pub(super) trait During<T> {
 
 impl<T> During<T> for rusqlite::Result<T> {
     fn during(self, attempt: &str) -> Result<T, Error> {
-        self.map_err(|cause| Error::new(kind_of(&cause), attempt).because(cause))
+        self.map_err(|cause| {
+            let error = Error::new(kind_of(&cause), attempt);
+            // A caller that meets a full disk can act on it, so it is told as the system tells it.
+            if is_full(&cause) {
+                error.because(io::Error::new(io::ErrorKind::StorageFull, "the disk is full"))
+            } else {
+                error.because(cause)
+            }
+        })
     }
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|own| {
+        // The shared index of the log grows only where its new bytes can be stored.
+        own.code == ErrorCode::DiskFull || own.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+    })
 }
 
 pub(super) fn kind_of(error: &rusqlite::Error) -> ErrorKind {

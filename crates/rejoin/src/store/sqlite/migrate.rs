@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable;
-use crate::store::sqlite::backup;
+use crate::store::sqlite::backup::{self, Damage};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::APPLICATION_ID;
 
@@ -31,7 +31,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
     if version != 0 && version < CURRENT {
         let to = durable::beside(path, &format!(".before-{CURRENT}"));
         if !to.exists() {
-            backup::copy(connection, &to, &mut |_, _| ())?;
+            backup::copy(connection, &to, Damage::Refused, &mut |_, _| ())?;
         }
         copy = Some(to);
     }
@@ -54,7 +54,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
 }
 
 /// The version of a Rejoin database; 0 for an empty file. Anything else is refused.
-fn identify(connection: &Connection, path: &Path) -> Result<i32> {
+pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i32> {
     let attempt = format!("read the version of `{}`", path.display());
     let pragma =
         |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).during(&attempt);
