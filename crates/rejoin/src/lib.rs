@@ -37,4 +37,4 @@ pub use model::{
     Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION, WordQuery, each_word, preview, slug,
     words,
 };
-pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict};
+pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint};

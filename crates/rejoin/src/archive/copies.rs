@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use crate::archive::StoreUrl;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::Time;
-use crate::ops::{Contents, Diagnosis, contents, diagnose_contents, diagnose_place, prove};
+use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
 use crate::store::SqliteStore;
 
 /// What long work on a copy is doing.
@@ -92,18 +91,18 @@ impl StoreUrl {
         contents(&SqliteStore::open_sealed(path)?)
     }
 
-    /// Finds out what is wrong with the store and its place, for the user with this number.
+    /// Finds out what is wrong with the store and its place.
     ///
     /// Nothing is changed. A store that cannot be opened is an ailment, not an error; `report` is told how many
     /// conversations were checked, and how many there are.
-    pub fn diagnose(&self, user: u32, now: Time, report: &mut dyn FnMut(u64, u64)) -> Diagnosis {
+    pub fn diagnose(&self, from: &Viewpoint, report: &mut dyn FnMut(u64, u64)) -> Diagnosis {
         let Self::Sqlite(path) = self else { return Diagnosis::default() };
         let found = SqliteStore::examine(path);
-        let mut diagnosis = diagnose_place(&found, user, now);
+        let mut diagnosis = diagnose_place(&found, from);
         // An older one would be migrated by opening it, which is for its user to begin.
         if diagnosis.schema == Some(found.newest_schema) {
             match SqliteStore::open(path) {
-                Ok(store) => diagnose_contents(&store, now, &mut diagnosis, report),
+                Ok(store) => diagnose_contents(&store, from.now, &mut diagnosis, report),
                 Err(error) => diagnosis.ailments.push(crate::ops::unusable(&error)),
             }
         }
@@ -269,8 +268,9 @@ mod tests {
         let (_directory, url, _) = place();
         say(&archive(&url), "before");
         let user = rustix::process::geteuid().as_raw();
+        let from = Viewpoint { user, now: crate::model::Time::now(), own_directory: None };
 
-        let diagnosis = url.diagnose(user, Time::now(), &mut |_, _| ());
+        let diagnosis = url.diagnose(&from, &mut |_, _| ());
 
         assert_eq!(diagnosis.ailments, []);
         assert_eq!(diagnosis.contents.map(|contents| contents.messages), Some(1));

@@ -6,7 +6,7 @@ mod verify;
 
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
-pub use diagnose::{Ailment, Diagnosis, Severity};
+pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{survey, verify_conversation};

@@ -12,10 +12,9 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Belonging {
     pub(crate) path: PathBuf,
+    pub(crate) is_directory: bool,
     /// The permission bits.
     pub(crate) mode: u32,
-    /// The bits it should have at most.
-    pub(crate) wanted: u32,
     /// The owner's number.
     pub(crate) owner: u32,
 }
@@ -24,13 +23,28 @@ impl Belonging {
     /// Looks at a path without following a link; none when nothing is there.
     pub(crate) fn look(path: &Path) -> Option<Self> {
         let metadata = path.symlink_metadata().ok()?;
-        let wanted = if metadata.is_dir() { 0o700 } else { 0o600 };
-        Some(Self { path: path.to_owned(), mode: metadata.mode() & 0o7777, wanted, owner: metadata.uid() })
+        Some(Self {
+            path: path.to_owned(),
+            is_directory: metadata.is_dir(),
+            mode: metadata.mode() & 0o7777,
+            owner: metadata.uid(),
+        })
     }
 
-    /// True when someone other than the owner may read or change it.
-    pub(crate) const fn is_open_to_others(&self) -> bool {
-        self.mode & 0o077 != 0
+    /// The permissions it should have, if others may do more with it than they should.
+    ///
+    /// Nobody else may read a store, nor change the directory it lies in: they could put another file in its place.
+    /// Whether others may look into a directory matters only in the program's own.
+    pub(crate) fn tighter(&self, own_directory: Option<&Path>) -> Option<u32> {
+        const STICKY: u32 = 0o1000;
+        let wanted = match (self.is_directory, own_directory == Some(&self.path)) {
+            (false, _) => self.mode & 0o600,
+            (true, true) => self.mode & 0o700,
+            // In a directory such as /tmp everyone can remove their own files only.
+            (true, false) if self.mode & STICKY != 0 => self.mode,
+            (true, false) => self.mode & !0o022,
+        };
+        (wanted != self.mode).then_some(wanted)
     }
 }
 
@@ -90,9 +104,6 @@ pub(crate) const fn network(magic: u32) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     #[test]
@@ -110,17 +121,23 @@ mod tests {
         assert_eq!(ext4_xfs_btrfs_tmpfs_overlay_zfs.map(network), [None; 6]);
     }
 
+    fn tighter(is_directory: bool, mode: u32, own: Option<&str>) -> Option<u32> {
+        Belonging { path: "/data".into(), is_directory, mode, owner: 0 }.tighter(own.map(Path::new))
+    }
+
     #[test]
-    fn a_file_that_others_may_read_is_seen() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("store");
-        fs::write(&path, "").unwrap();
+    fn a_file_is_for_its_owner_only() {
+        let wanted = [0o600, 0o400, 0o644, 0o666].map(|mode| tighter(false, mode, None));
 
-        let seen = [0o600, 0o640, 0o602].map(|mode| {
-            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-            Belonging::look(&path).unwrap().is_open_to_others()
-        });
+        assert_eq!(wanted, [None, None, Some(0o600), Some(0o600)]);
+    }
 
-        assert_eq!(seen, [false, true, true]);
+    #[test]
+    fn a_directory_may_be_read_unless_it_is_our_own_but_not_changed() {
+        let elsewhere = [0o755, 0o777, 0o1777].map(|mode| tighter(true, mode, Some("/other")));
+        let own = [0o700, 0o755].map(|mode| tighter(true, mode, Some("/data")));
+
+        assert_eq!(elsewhere, [None, Some(0o755), None]);
+        assert_eq!(own, [None, Some(0o700)]);
     }
 }

@@ -154,7 +154,8 @@ impl fmt::Display for Ailment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OpenToOthers { path, mode, .. } => {
-                write!(f, "others may read `{}` (mode {mode:o})", path.display())
+                let verb = if mode & 0o022 == 0 { "read" } else { "change" };
+                write!(f, "others may {verb} `{}` (mode {mode:o})", path.display())
             }
             Self::WrongOwner { path, owner, expected } => {
                 write!(f, "`{}` belongs to user {owner}, and you are user {expected}", path.display())

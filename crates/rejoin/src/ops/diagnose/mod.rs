@@ -2,6 +2,8 @@
 
 mod ailment;
 
+use std::path::PathBuf;
+
 pub use ailment::{Ailment, Severity};
 
 use crate::error::{Error, ErrorKind};
@@ -25,6 +27,17 @@ const WRITTEN: Time = Time::from_micros(1_735_689_600_000_000);
 
 /// Searching this many messages one by one is felt.
 const UNINDEXED: u64 = 1_000;
+
+/// Who asks, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Viewpoint {
+    /// The number of the user whose store it should be.
+    pub user: u32,
+    /// What the clock says.
+    pub now: Time,
+    /// The program's own directory, which nobody else should look into.
+    pub own_directory: Option<PathBuf>,
+}
 
 /// What was found out about a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,13 +65,13 @@ pub struct Diagnosis {
 }
 
 /// Judges what was found at the place of a store, before anything in it is read.
-pub(crate) fn diagnose_place(found: &Examination, user: u32, now: Time) -> Diagnosis {
+pub(crate) fn diagnose_place(found: &Examination, from: &Viewpoint) -> Diagnosis {
     let mut ailments = Vec::new();
-    if now < WRITTEN {
-        ailments.push(Ailment::ClockWrong { now });
+    if from.now < WRITTEN {
+        ailments.push(Ailment::ClockWrong { now: from.now });
     }
     for belonging in &found.belongings {
-        ailments.extend(judge_belonging(belonging, user));
+        ailments.extend(judge_belonging(belonging, from));
     }
     if let Some(name) = found.magic.and_then(place::network) {
         let path = found.belongings.first().map(|directory| directory.path.clone()).unwrap_or_default();
@@ -94,13 +107,15 @@ fn is_log(belonging: &Belonging) -> bool {
     belonging.path.to_string_lossy().ends_with("-wal")
 }
 
-fn judge_belonging(belonging: &Belonging, user: u32) -> Vec<Ailment> {
-    let Belonging { path, mode, wanted, owner } = belonging.clone();
+fn judge_belonging(belonging: &Belonging, from: &Viewpoint) -> Vec<Ailment> {
+    let Belonging { path, mode, owner, is_directory } = belonging.clone();
     let mut ailments = Vec::new();
-    if owner != user {
-        ailments.push(Ailment::WrongOwner { path: path.clone(), owner, expected: user });
+    // Directories of the system belong to others; what lies in them is what must not.
+    let is_ours = !is_directory || from.own_directory.as_ref() == Some(&path);
+    if owner != from.user && is_ours {
+        ailments.push(Ailment::WrongOwner { path: path.clone(), owner, expected: from.user });
     }
-    if belonging.is_open_to_others() {
+    if let Some(wanted) = belonging.tighter(from.own_directory.as_deref()) {
         ailments.push(Ailment::OpenToOthers { path, mode, wanted });
     }
     ailments
@@ -194,9 +209,17 @@ mod tests {
     use super::*;
     use crate::store::Opened;
 
+    fn own(path: &str) -> Belonging {
+        Belonging { path: path.into(), is_directory: false, mode: 0o600, owner: 7 }
+    }
+
+    fn at(now: Time) -> Viewpoint {
+        Viewpoint { user: 7, now, own_directory: Some("/data".into()) }
+    }
+
     fn sound() -> Examination {
-        let directory = Belonging { path: "/data".into(), mode: 0o700, wanted: 0o700, owner: 7 };
-        let file = Belonging { path: "/data/rejoin.db".into(), mode: 0o600, wanted: 0o600, owner: 7 };
+        let directory = Belonging { path: "/data".into(), is_directory: true, mode: 0o700, owner: 7 };
+        let file = own("/data/rejoin.db");
         Examination {
             belongings: vec![directory, file],
             is_present: true,
@@ -213,7 +236,7 @@ mod tests {
     }
 
     fn ailments(found: &Examination) -> Vec<Ailment> {
-        diagnose_place(found, 7, WRITTEN).ailments
+        diagnose_place(found, &at(WRITTEN)).ailments
     }
 
     #[test]
@@ -255,7 +278,7 @@ mod tests {
     fn a_clock_from_before_this_program_was_written_is_wrong() {
         let now = Time::from_micros(0);
 
-        let diagnosis = diagnose_place(&sound(), 7, now);
+        let diagnosis = diagnose_place(&sound(), &at(now));
 
         assert_eq!(diagnosis.ailments, [Ailment::ClockWrong { now }]);
         assert_eq!(diagnosis.ailments[0].to_string(), "the clock says 1970-01-01 00:00Z, long past");
@@ -263,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_log_without_its_store_is_told() {
-        let log = Belonging { path: "/data/rejoin.db-wal".into(), mode: 0o600, wanted: 0o600, owner: 7 };
+        let log = own("/data/rejoin.db-wal");
         let absent = Err(Error::not_found("there is no store"));
 
         let found =

@@ -1,9 +1,9 @@
 //! Looking at a database before it is used, without changing it: for finding out why it cannot be used.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use rusqlite::TransactionBehavior;
 
@@ -57,10 +57,13 @@ impl SqliteStore {
     /// Looks at the database at `path`. Nothing is created, migrated or repaired.
     pub(crate) fn examine(path: &Path) -> Examination {
         let directory = durable::directory_of(path);
+        // Before the first use the directory is missing too, and lies where its nearest ancestor does.
+        let existing = directory.ancestors().find(|above| above.exists()).unwrap_or(directory);
         let files = ["", "-wal", "-shm"].map(|suffix| durable::beside(path, suffix));
         let length = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
         let mut holders = holders(path);
-        let is_present = path.symlink_metadata().is_ok();
+        // A file in a directory that may not be entered is there, for all that is known.
+        let is_present = !path.symlink_metadata().is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound);
         let opened = if is_present { look_inside(path) } else { Err(absent(path)) };
         if is_locked(&opened) {
             // A lock that stays was there before and after.
@@ -75,8 +78,8 @@ impl SqliteStore {
                 .filter_map(Belonging::look)
                 .collect(),
             is_present,
-            magic: place::magic(directory),
-            free_bytes: place::free_bytes(directory).ok(),
+            magic: place::magic(existing),
+            free_bytes: place::free_bytes(existing).ok(),
             bytes: length(&files[0]),
             log_bytes: length(&files[1]),
             leftovers: leftovers(path),
@@ -93,8 +96,8 @@ fn look_inside(path: &Path) -> Result<Opened> {
     let schema = migrate::identify(&connection, path)?;
     // Taking the lock and giving it back writes nothing.
     connection.transaction_with_behavior(TransactionBehavior::Immediate).during("wait for other writers")?;
-    // An older schema may lack what is asked for.
-    let unindexed = if schema == migrate::CURRENT { index::waiting(&connection)? } else { 0 };
+    // An older schema may lack what is asked for, and a damaged page is told by the check of all pages.
+    let unindexed = if schema == migrate::CURRENT { index::waiting(&connection).unwrap_or(0) } else { 0 };
     Ok(Opened { schema, unindexed })
 }
 

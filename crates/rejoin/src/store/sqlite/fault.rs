@@ -1,6 +1,7 @@
 //! SQLite's errors, told as the library's.
 
-use std::io;
+use std::error::Error as StdError;
+use std::{fmt, io};
 
 use rusqlite::{ErrorCode, ffi};
 
@@ -20,10 +21,33 @@ impl<T> During<T> for rusqlite::Result<T> {
             if is_full(&cause) {
                 error.because(io::Error::new(io::ErrorKind::StorageFull, "the disk is full"))
             } else {
-                error.because(cause)
+                error.because(Told(cause))
             }
         })
     }
+}
+
+/// SQLite's own words. Its error gives the same words again as its cause, with a number before them.
+struct Told(rusqlite::Error);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl StdError for Told {}
+
+/// True when the file system failed in a way that leaves unknown what is on disk.
+pub(super) fn is_unknown(error: &Error) -> bool {
+    let told = error.source().and_then(|source| source.downcast_ref::<Told>());
+    told.and_then(|told| told.0.sqlite_error_code()) == Some(ErrorCode::SystemIoFailure)
 }
 
 fn is_full(error: &rusqlite::Error) -> bool {

@@ -36,7 +36,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sqlite::backup::Damage;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::open::{Use, open, open_sealed};
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put, Read, Row,
@@ -213,12 +213,6 @@ impl SqliteStore {
         }
         outcome
     }
-}
-
-/// True when the file system failed in a way that leaves unknown what is on disk.
-fn is_unknown(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
-    source.and_then(rusqlite::Error::sqlite_error_code) == Some(rusqlite::ErrorCode::SystemIoFailure)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
