@@ -32,11 +32,16 @@ macro_rules! commands {
 }
 
 commands! {
+    backup => Backup,
     completions => Completions,
     config => Config,
+    doctor => Doctor,
     man => Man,
     new => New,
+    restore => Restore,
+    stats => Stats,
     trust => Trust,
+    verify => Verify,
 }
 
 impl Command {
@@ -44,7 +49,10 @@ impl Command {
     pub(crate) fn needs_no_configuration(&self) -> bool {
         match self {
             Command::Config(args) => args.repairs(),
-            command => matches!(command, Command::Completions(_) | Command::Man(_) | Command::Trust(_)),
+            command => matches!(
+                command,
+                Command::Completions(_) | Command::Doctor(_) | Command::Man(_) | Command::Trust(_)
+            ),
         }
     }
 }

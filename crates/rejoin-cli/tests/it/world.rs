@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -23,6 +24,7 @@ pub(crate) struct Invocation<'a> {
     variables: Vec<(String, String)>,
     directory: PathBuf,
     input: String,
+    user: Option<u32>,
 }
 
 /// What a run left behind. The world's own directory reads `[world]`, so that whole values can be compared.
@@ -77,6 +79,7 @@ impl World {
             variables: Vec::new(),
             directory: self.path("project"),
             input: String::new(),
+            user: None,
         }
     }
 }
@@ -98,8 +101,18 @@ impl Invocation<'_> {
         self
     }
 
+    /// Runs as another user, which only root may ask for.
+    pub(crate) fn by_user(mut self, user: u32) -> Self {
+        self.user = Some(user);
+        self
+    }
+
     pub(crate) fn run(self) -> Outcome {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_rejoin"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rejoin"));
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        let mut child = command
             .args(&self.arguments)
             .current_dir(&self.directory)
             .env_clear()
