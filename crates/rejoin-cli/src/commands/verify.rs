@@ -8,7 +8,8 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
 use crate::ui::paint::Meaning;
-use crate::ui::size;
+use crate::ui::progress::Unit;
+use crate::ui::{fit, size};
 use crate::ui::table::{Column, Table};
 
 /// Check that everything is as it was written
@@ -40,10 +41,16 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let findings = match args.conversation {
         None => check_everything(&archive, context)?,
-        Some(name) => check_one(&archive, archive.resolve_conversation(&name)?)?,
+        Some(name) => check_one(&archive, find(&archive, &name)?)?,
     };
     findings.show(context)?;
     findings.judge()
+}
+
+fn find(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
+    archive
+        .resolve_conversation(name)
+        .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))
 }
 
 fn check_one(archive: &Archive, id: ConversationId) -> Result<Findings, Failure> {
@@ -53,7 +60,7 @@ fn check_one(archive: &Archive, id: ConversationId) -> Result<Findings, Failure>
 }
 
 fn check_everything(archive: &Archive, context: &Context) -> Result<Findings, Failure> {
-    let whole = context.progress("Checking the structure", crate::ui::progress::Unit::Items, None);
+    let whole = context.progress("Checking the structure", Unit::Items, None);
     let mut findings = Findings { faults: archive.check()?, ..Findings::default() };
     let survey = archive.survey()?;
     drop(whole);
@@ -101,7 +108,10 @@ impl Findings {
         context.show(|answer| {
             write!(answer, "{}", table.draw(context.columns(), context.paint()))?;
             let verdict = if self.faults.is_empty() { "\nAll of it is as it was written." } else { "" };
-            writeln!(answer, "Checked {}.{verdict}", checked.join(", "))?;
+            let told = format!("Checked {}.{verdict}", checked.join(", "));
+            for line in fit::wrap(&told, context.columns().unwrap_or(usize::MAX)) {
+                writeln!(answer, "{line}")?;
+            }
             Ok(())
         })
     }

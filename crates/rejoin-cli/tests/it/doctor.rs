@@ -6,6 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process;
 
+use rejoin::{Conversation, Message, Time};
 use rusqlite::Connection;
 use serde_json::Value as Json;
 
@@ -170,12 +171,66 @@ fn what_a_dead_restore_left_behind_is_told_apart_from_a_lock() {
 
     let file = "[world]/home/.local/share/rejoin/rejoin.db.99999999.restoring";
     let expected = expect(
-        "log",
+        "copies",
         "warning",
         &format!("an interrupted restore left `{file}` behind"),
         &format!("run `rm {file}`; the store does not need it"),
     );
     assert!(log > 0);
+    assert_eq!((ailing(&outcome), outcome.code), (vec![expected], 0));
+}
+
+#[test]
+fn a_store_that_a_restore_replaced_is_named_until_it_is_removed() {
+    let world = World::new();
+    world.talk("Lisbon", &["Where to eat?"]);
+    world.rejoin(["backup", "monday.db"]).run();
+    world.rejoin(["restore", "monday.db", "--yes"]).run();
+
+    let outcome = doctor(&world).run();
+
+    let [name, state, message, remedy] = ailing(&outcome).remove(0);
+    assert_eq!([name.as_str(), &state], ["copies", "warning"]);
+    assert!(message.starts_with("the store that was replaced is still kept in `[world]/home/"), "{message}");
+    assert!(remedy.ends_with("` once you are sure of the new one"), "{remedy}");
+    assert_eq!(outcome.code, 0);
+}
+
+#[test]
+fn an_index_that_is_far_behind_is_named_and_filled() {
+    let world = World::new();
+    let mut talk = world.archive().start(Conversation::titled("Lisbon")).unwrap();
+    talk.append_linear((0..1_001).map(|number| Message::user(format!("question {number}"))).collect())
+        .unwrap();
+    drop(talk);
+    world.sql(
+        "UPDATE conversation SET indexed = 0; DELETE FROM document;
+         INSERT INTO words (words) VALUES ('delete-all')",
+    );
+
+    let before = doctor(&world).run();
+    let mending = world.rejoin(["doctor", "--fix", "--json"]).run();
+    let after = doctor(&world).run();
+
+    let message = "1001 messages are not in the search index";
+    let expected = vec![expect("search index", "warning", message, "run `rejoin doctor --fix`")];
+    assert_eq!([ailing(&before), ailing(&mending), ailing(&after)], [expected, Ailing::new(), Ailing::new()]);
+}
+
+#[test]
+fn conversations_past_their_expiry_are_counted() {
+    let world = World::new();
+    let id = world.talk("Lisbon", &["Where to eat?"]);
+    world.archive().update(id, |conversation| conversation.expires_at = Some(Time::from_micros(1))).unwrap();
+
+    let outcome = doctor(&world).run();
+
+    let expected = expect(
+        "attention",
+        "warning",
+        "1 conversation past expiry",
+        "run `rejoin expire --dry-run` to see what will go, or `rejoin keep ID` to keep one",
+    );
     assert_eq!((ailing(&outcome), outcome.code), (vec![expected], 0));
 }
 

@@ -121,6 +121,9 @@ impl StoreUrl {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
     use crate::archive::Archive;
     use crate::model::{Conversation, ConversationId, Message};
@@ -188,6 +191,33 @@ mod tests {
 
         assert_eq!((seen, titles(&url)), (1, vec!["later".to_owned(), "before".to_owned()]));
         assert_eq!(titles(&StoreUrl::Sqlite(restored.kept.unwrap())), ["after", "before"]);
+    }
+
+    #[test]
+    fn nothing_that_is_acknowledged_during_a_restore_is_lost() {
+        let (_directory, url, copy) = place();
+        say(&archive(&url), "before");
+        url.backup(&copy, &mut |_, _, _| ()).unwrap();
+        let (writer, restored) = (url.clone(), AtomicBool::new(false));
+
+        let (acknowledged, kept) = std::thread::scope(|scope| {
+            let writing = scope.spawn(|| {
+                let archive = archive(&writer);
+                let mut acknowledged = BTreeSet::new();
+                while !restored.load(Ordering::Relaxed) || acknowledged.len() < 20 {
+                    acknowledged.insert(archive.start(Conversation::titled("meanwhile")).unwrap().id());
+                }
+                acknowledged
+            });
+            let outcome = url.restore(&copy, Duration::from_secs(10), &mut |_, _, _| ());
+            restored.store(true, Ordering::Relaxed);
+            (writing.join().unwrap(), outcome.unwrap().kept.unwrap())
+        });
+
+        let stored = |url: &StoreUrl| archive(url).survey().unwrap().conversations;
+        let found: BTreeSet<ConversationId> =
+            stored(&url).into_iter().chain(stored(&StoreUrl::Sqlite(kept))).collect();
+        assert_eq!(acknowledged.difference(&found).count(), 0);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     if let Ok(path) = context.surroundings.user_config_file() {
         findings.extend(check_permissions(&path));
     }
+    findings.extend(loaded.iter().filter_map(check_persistence));
     findings.extend(loaded.iter().flat_map(check_trust));
     findings
 }
@@ -48,6 +49,14 @@ fn check_permissions(path: &Path) -> Option<Finding> {
         remedy: remedy(&ailment, path),
         ailment: Some(ailment),
     })
+}
+
+fn check_persistence(config: &Config) -> Option<Finding> {
+    let finding = || {
+        let remedy = "run `rejoin config set persistence.enabled true` to turn it on";
+        Finding::warning("configuration", "keeping conversations is turned off", remedy)
+    };
+    (!config.persistence_enabled()).then(finding)
 }
 
 fn check_trust(config: &Config) -> Vec<Finding> {

@@ -18,8 +18,8 @@ pub(super) struct Finding {
     pub(super) ailment: Option<Ailment>,
 }
 
-/// How a check came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a check came out, the worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     Ok,
     Warning,

@@ -13,31 +13,32 @@ const GAP: usize = 2;
 /// The least room for a message beside its name.
 const NARROWEST: usize = 36;
 
+/// Draws what is wrong first, so that a pager shows it at once.
 pub(super) fn draw(findings: &[Finding], screen: Option<usize>, paint: Paint) -> String {
-    let name = findings.iter().map(|finding| fit::width(finding.name)).max().unwrap_or(0);
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.state));
+    let name = sorted.iter().map(|finding| fit::width(finding.name)).max().unwrap_or(0);
+    sorted.into_iter().map(|finding| draw_one(finding, name, screen.unwrap_or(usize::MAX), paint)).collect()
+}
+
+fn draw_one(finding: &Finding, name: usize, screen: usize, paint: Paint) -> String {
+    let state = paint.apply(meaning(finding.state), &fit::pad_right(finding.state.name(), STATE));
+    let start = format!("{state}{}{}", " ".repeat(GAP), fit::pad_right(finding.name, name));
     let beside = STATE + GAP + name + GAP;
-    let screen = screen.unwrap_or(usize::MAX);
-    let is_narrow = screen < beside + NARROWEST;
-    let indentation = if is_narrow { GAP } else { beside };
-    let mut drawn = String::new();
-    for finding in findings {
-        let state = paint.apply(meaning(finding.state), &fit::pad_right(finding.state.name(), STATE));
-        let start = format!("{state}{}{}", " ".repeat(GAP), fit::pad_right(finding.name, name));
-        let room = screen.saturating_sub(indentation).max(1);
-        let mut lines = fit::wrap(&clean::line(&finding.message), room);
-        if let Some(remedy) = &finding.remedy {
-            lines.extend(fit::wrap(&format!("-> {}", clean::line(remedy)), room));
-        }
-        let mut lines = lines.into_iter();
-        if is_narrow {
-            drawn += &format!("{}\n", start.trim_end());
-        } else {
-            let first = lines.next().unwrap_or_default();
-            drawn += &format!("{}\n", format!("{start}{}{first}", " ".repeat(GAP)).trim_end());
-        }
-        for line in lines {
-            drawn += &format!("{}{line}\n", " ".repeat(indentation));
-        }
+    let message = clean::line(&finding.message);
+    let is_short = finding.remedy.is_none() && beside + fit::width(&message) <= screen;
+    let is_beside = is_short || screen >= beside + NARROWEST;
+    let indentation = if is_beside { beside } else { GAP };
+    let room = screen.saturating_sub(indentation).max(1);
+    let mut lines = fit::wrap(&message, room);
+    if let Some(remedy) = &finding.remedy {
+        lines.extend(fit::wrap(&format!("-> {}", clean::line(remedy)), room));
+    }
+    let mut lines = lines.into_iter();
+    let first = if is_beside { lines.next().unwrap_or_default() } else { String::new() };
+    let mut drawn = format!("{start}{}{first}", " ".repeat(GAP)).trim_end().to_owned() + "\n";
+    for line in lines {
+        drawn += &format!("{}{line}\n", " ".repeat(indentation));
     }
     drawn
 }
@@ -62,26 +63,25 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_screen_aligns_the_messages() {
+    fn what_is_wrong_comes_first_and_messages_are_aligned() {
         let expected = "\
-ok       git          2.39.5
 problem  permissions  others may read `/data/rejoin.db` (mode
                       644)
                       -> run `chmod 600 /data/rejoin.db`
+ok       git          2.39.5
 ";
 
         assert_eq!(draw(&findings(), Some(62), Paint::Plain), expected);
     }
 
     #[test]
-    fn a_narrow_screen_puts_the_message_below() {
+    fn a_narrow_screen_puts_a_long_message_below() {
         let expected = "\
-ok       git
-  2.39.5
 problem  permissions
   others may read `/data/rejoin.db`
   (mode 644)
   -> run `chmod 600 /data/rejoin.db`
+ok       git          2.39.5
 ";
 
         assert_eq!(draw(&findings(), Some(40), Paint::Plain), expected);

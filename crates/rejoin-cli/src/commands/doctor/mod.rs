@@ -2,6 +2,7 @@
 //!
 //! The library finds out what ails a store; here are the checks of the machine around it, the words and the remedies.
 
+mod attention;
 mod configuration;
 mod finding;
 mod layout;
@@ -63,7 +64,11 @@ fn check_store(context: &Context) -> Vec<Finding> {
     };
     let diagnosis = url.diagnose(&from, &mut |done, all| gauge.report(rejoin::Stage::Checking, done, all));
     drop(gauge);
-    store::findings(&url, &diagnosis, from.now)
+    let mut findings = store::findings(&url, &diagnosis, from.now);
+    if diagnosis.contents.is_some() {
+        findings.extend(attention::check(context, from.now));
+    }
+    findings
 }
 
 fn show(findings: &[Finding], context: &Context) -> Result<(), Failure> {

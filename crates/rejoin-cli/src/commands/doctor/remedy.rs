@@ -28,6 +28,7 @@ pub(super) fn remedy(ailment: &Ailment, store: &Path) -> Option<String> {
             format!("wait for it to end, or find it with `fuser {}`", quoted(store))
         }
         Ailment::Leftover { path } => format!("run `rm {}`; the store does not need it", quoted(path)),
+        Ailment::KeptCopy { path } => format!("run `rm {}` once you are sure of the new one", quoted(path)),
         Ailment::LogWithoutStore { .. } => {
             "keep the log: put the store back beside it, or a backup with `rejoin restore PATH`".to_owned()
         }

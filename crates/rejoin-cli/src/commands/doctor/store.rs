@@ -13,7 +13,7 @@ use crate::ui::size;
 const SHOWN: usize = 10;
 
 /// The checks of a store, in the order shown.
-const CHECKS: [&str; 12] = [
+const CHECKS: [&str; 13] = [
     "store",
     "schema",
     "permissions",
@@ -22,6 +22,7 @@ const CHECKS: [&str; 12] = [
     "space",
     "lock",
     "log",
+    "copies",
     "structure",
     "messages",
     "search index",
@@ -67,7 +68,8 @@ fn check_of(ailment: &Ailment) -> &'static str {
         Ailment::NetworkFileSystem { .. } => "file system",
         Ailment::LittleSpace { .. } => "space",
         Ailment::Held { .. } => "lock",
-        Ailment::LongLog { .. } | Ailment::Leftover { .. } | Ailment::LogWithoutStore { .. } => "log",
+        Ailment::LongLog { .. } | Ailment::LogWithoutStore { .. } => "log",
+        Ailment::Leftover { .. } | Ailment::KeptCopy { .. } => "copies",
         Ailment::NewerSchema { .. } | Ailment::OlderSchema { .. } => "schema",
         Ailment::Damaged { .. } => "structure",
         Ailment::BrokenChain { .. } => "messages",
@@ -98,8 +100,9 @@ fn in_order(check: &str, path: &Path, diagnosis: &Diagnosis, now: Time) -> Optio
         "lock" if diagnosis.users.is_empty() => "free".to_owned(),
         "lock" => {
             let users: Vec<String> = diagnosis.users.iter().map(u32::to_string).collect();
-            format!("in use by process {}, as it may be", users.join(", "))
+            format!("open in process {}, which is fine", users.join(", "))
         }
+        "copies" => "none beside the store".to_owned(),
         "log" => size::bytes(diagnosis.log_bytes),
         "structure" => diagnosis.contents.map(|_| "sound".to_owned())?,
         "messages" => told(&diagnosis.contents?) + ", as written",

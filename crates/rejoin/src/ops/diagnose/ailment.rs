@@ -62,6 +62,11 @@ pub enum Ailment {
         /// The file.
         path: PathBuf,
     },
+    /// A store that was replaced is still kept beside it, with everything that has been deleted since.
+    KeptCopy {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is a log without the database it belongs to.
     LogWithoutStore {
         /// The log.
@@ -141,6 +146,7 @@ impl Ailment {
             Self::LittleSpace { free } if *free < NO_SPACE => Severity::Problem,
             Self::LittleSpace { .. }
             | Self::Leftover { .. }
+            | Self::KeptCopy { .. }
             | Self::LongLog { .. }
             | Self::OlderSchema { .. }
             | Self::ClockBehindStore { .. }
@@ -173,6 +179,9 @@ impl fmt::Display for Ailment {
             Self::Held { process: None } => f.write_str("another process keeps the store locked"),
             Self::Leftover { path } => {
                 write!(f, "an interrupted restore left `{}` behind", path.display())
+            }
+            Self::KeptCopy { path } => {
+                write!(f, "the store that was replaced is still kept in `{}`", path.display())
             }
             Self::LogWithoutStore { path } => {
                 write!(f, "the log `{}` is there, and its store is not", path.display())

@@ -81,6 +81,7 @@ pub(crate) fn diagnose_place(found: &Examination, from: &Viewpoint) -> Diagnosis
         found.free_bytes.filter(|free| *free < LITTLE_SPACE).map(|free| Ailment::LittleSpace { free }),
     );
     ailments.extend(found.leftovers.iter().map(|path| Ailment::Leftover { path: path.clone() }));
+    ailments.extend(found.kept.iter().map(|path| Ailment::KeptCopy { path: path.clone() }));
     if found.log_bytes > LONG_LOG {
         ailments.push(Ailment::LongLog { bytes: found.log_bytes });
     }
@@ -228,6 +229,7 @@ mod tests {
             bytes: 1,
             log_bytes: 0,
             leftovers: Vec::new(),
+            kept: Vec::new(),
             holders: Default::default(),
             opened: Ok(Opened { schema: 2, unindexed: 0 }),
             engine: "SQLite".to_owned(),

@@ -14,7 +14,7 @@ use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::holder::{Holders, holders};
 use crate::store::sqlite::open::{Use, open};
-use crate::store::sqlite::{index, migrate};
+use crate::store::sqlite::{index, migrate, restore};
 
 /// Long enough for any append to end, so that only a lock that stays is told.
 const WAIT: Duration = Duration::from_secs(1);
@@ -36,6 +36,8 @@ pub(crate) struct Examination {
     pub(crate) log_bytes: u64,
     /// What an interrupted restore left behind.
     pub(crate) leftovers: Vec<PathBuf>,
+    /// Whole stores that were kept when a restore or a migration replaced them.
+    pub(crate) kept: Vec<PathBuf>,
     /// Who uses it.
     pub(crate) holders: Holders,
     /// The schema's version and how many messages the search index lacks, or why that cannot be told.
@@ -61,6 +63,7 @@ impl SqliteStore {
         let existing = directory.ancestors().find(|above| above.exists()).unwrap_or(directory);
         let files = ["", "-wal", "-shm"].map(|suffix| durable::beside(path, suffix));
         let length = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+        let (leftovers, kept) = copies_beside(path);
         let mut holders = holders(path);
         // A file in a directory that may not be entered is there, for all that is known.
         let is_present = !path.symlink_metadata().is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound);
@@ -82,7 +85,8 @@ impl SqliteStore {
             free_bytes: place::free_bytes(existing).ok(),
             bytes: length(&files[0]),
             log_bytes: length(&files[1]),
-            leftovers: leftovers(path),
+            leftovers,
+            kept,
             holders,
             opened,
             engine: format!("SQLite {}", rusqlite::version()),
@@ -109,21 +113,24 @@ fn is_locked(opened: &Result<Opened>) -> bool {
     opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::Locked)
 }
 
-/// Files of restores whose process has ended: `rejoin.db.812.restoring`.
-fn leftovers(path: &Path) -> Vec<PathBuf> {
-    let Some(name) = path.file_name().and_then(OsStr::to_str) else { return Vec::new() };
-    let Ok(entries) = fs::read_dir(durable::directory_of(path)) else { return Vec::new() };
-    let is_leftover = |found: &Path| {
-        let found = found.file_name().and_then(OsStr::to_str);
-        let process = found
-            .and_then(|found| found.strip_prefix(name))
-            .and_then(|rest| rest.strip_suffix(super::restore::SUFFIX));
-        process.is_some_and(|process| !is_running(process.trim_start_matches('.')))
-    };
-    let mut found: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| is_leftover(path)).collect();
-    found.sort();
-    found
+/// Files of restores whose process has ended (`rejoin.db.812.restoring`), and stores that were kept.
+fn copies_beside(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut leftovers, mut kept) = (Vec::new(), Vec::new());
+    let Some(name) = path.file_name().and_then(OsStr::to_str) else { return (leftovers, kept) };
+    for entry in fs::read_dir(durable::directory_of(path)).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let Some(rest) = found.to_str().and_then(|found| found.strip_prefix(name)) else { continue };
+        if rest.starts_with(restore::KEPT) || rest.starts_with(migrate::KEPT) {
+            kept.push(entry.path());
+        } else if let Some(process) = rest.strip_suffix(restore::SUFFIX)
+            && !is_running(process.trim_start_matches('.'))
+        {
+            leftovers.push(entry.path());
+        }
+    }
+    leftovers.sort();
+    kept.sort();
+    (leftovers, kept)
 }
 
 fn is_running(process: &str) -> bool {

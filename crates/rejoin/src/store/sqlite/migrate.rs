@@ -18,6 +18,9 @@ pub(super) const MIGRATIONS: [&str; 2] =
 const OBJECTS: [&str; 8] =
     ["conversation", "message", "branch", "blob", "change", "document", "words", "search"];
 
+/// Begins the end of the name under which an older database is kept; the new version follows.
+pub(super) const KEPT: &str = ".before-";
+
 /// The version this library writes.
 pub(super) const CURRENT: i32 = MIGRATIONS.len() as i32;
 
@@ -29,7 +32,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
     let mut version = identify(connection, path)?;
     let mut copy = None;
     if version != 0 && version < CURRENT {
-        let to = durable::beside(path, &format!(".before-{CURRENT}"));
+        let to = durable::beside(path, &format!("{KEPT}{CURRENT}"));
         if !to.exists() {
             backup::copy(connection, &to, Damage::Refused, &mut |_, _| ())?;
         }

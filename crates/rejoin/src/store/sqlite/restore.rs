@@ -23,6 +23,9 @@ use crate::store::sqlite::{SqliteStore, migrate};
 /// Ends the name of a copy that is being prepared.
 pub(super) const SUFFIX: &str = ".restoring";
 
+/// Begins the end of the name under which a replaced database is kept; its time follows.
+pub(super) const KEPT: &str = ".replaced-";
+
 /// A copy that is being prepared beside the database. It goes away whatever happens.
 struct Fresh(PathBuf);
 
@@ -62,10 +65,10 @@ pub(super) fn restore(
 /// A name that nothing has yet; two restores within a second each keep what they replace.
 fn name_to_keep(path: &Path) -> PathBuf {
     let seconds = Time::now().as_micros() / 1_000_000;
-    let mut name = durable::beside(path, &format!(".replaced-{seconds}"));
+    let mut name = durable::beside(path, &format!("{KEPT}{seconds}"));
     let mut number = 2;
     while name.symlink_metadata().is_ok() {
-        name = durable::beside(path, &format!(".replaced-{seconds}-{number}"));
+        name = durable::beside(path, &format!("{KEPT}{seconds}-{number}"));
         number += 1;
     }
     name
