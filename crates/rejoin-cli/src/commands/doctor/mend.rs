@@ -10,9 +10,10 @@ use rejoin::store::Task;
 use crate::commands::doctor::finding::{Finding, State};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::progress::Unit;
 
 /// How long the index is filled between two looks at how much is left.
-const SLICE: Duration = Duration::from_secs(1);
+const SLICE: Duration = Duration::from_millis(200);
 
 /// Whether there is something to do about it that cannot lose anything.
 pub(super) fn can_mend(finding: &Finding) -> bool {
@@ -30,11 +31,11 @@ pub(super) fn mend(finding: &mut Finding, context: &Context) {
                 .map(|()| format!("mended: nobody else can use `{}`", path.display()))
                 .map_err(|error| Failure::io(format!("change `{}`", path.display()), error))
         }
-        Some(Ailment::IndexBehind { .. }) => {
-            work(Task::Index, context).map(|()| "mended: complete".to_owned())
+        Some(Ailment::IndexBehind { messages }) => {
+            work(Task::Index, "Filling the search index", *messages, context).map(|()| "mended: complete".to_owned())
         }
         Some(Ailment::LongLog { .. }) => {
-            work(Task::Checkpoint, context).map(|()| "mended: folded into the store".to_owned())
+            work(Task::Checkpoint, "Folding the log", 1, context).map(|()| "mended: folded into the store".to_owned())
         }
         _ => return,
     };
@@ -46,11 +47,13 @@ pub(super) fn mend(finding: &mut Finding, context: &Context) {
     }
 }
 
-fn work(task: Task, context: &Context) -> Result<(), Failure> {
+fn work(task: Task, doing: &str, all: u64, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
-    let mut before = u64::MAX;
+    let progress = context.progress(doing, Unit::Items, Some(all));
+    let mut before = all.saturating_add(1);
     loop {
         let left = archive.maintain(task, SLICE)?;
+        progress.advance(before.saturating_sub(left));
         // What does not become less is held up by another process.
         if left == 0 || left >= before {
             return Ok(());
