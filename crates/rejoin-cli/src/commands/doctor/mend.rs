@@ -9,7 +9,7 @@ use rejoin::store::Task;
 
 use crate::commands::doctor::finding::{Finding, State};
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::ui::progress::Unit;
 
 /// How long the index is filled between two looks at how much is left.
@@ -54,9 +54,11 @@ fn work(task: Task, doing: &str, all: u64, context: &Context) -> Result<(), Fail
     loop {
         let left = archive.maintain(task, SLICE)?;
         progress.advance(before.saturating_sub(left));
-        // What does not become less is held up by another process.
-        if left == 0 || left >= before {
+        if left == 0 {
             return Ok(());
+        }
+        if left >= before {
+            return Err(Failure::new(Kind::Locked, "another program keeps this from being done"));
         }
         before = left;
     }
