@@ -3,6 +3,7 @@
 mod json_lines;
 mod message;
 mod raw_file;
+mod rejoin;
 mod sqlite_bare;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::path::Path;
 use crate::failure::Result;
 use crate::worker::{Serve, Worker};
 
+use self::rejoin::Rejoin;
 use json_lines::JsonLines;
 use raw_file::RawFile;
 use sqlite_bare::SqliteBare;
@@ -17,9 +19,10 @@ use sqlite_bare::SqliteBare;
 pub(crate) const RAW_FILE: &str = "raw-file";
 pub(crate) const JSON_LINES: &str = "json-lines";
 pub(crate) const SQLITE_BARE: &str = "sqlite-bare";
+pub(crate) const REJOIN: &str = "rejoin";
 
 /// The stores that take part in every run.
-pub(crate) const BUILT_IN: &[&str] = &[SQLITE_BARE];
+pub(crate) const BUILT_IN: &[&str] = &[REJOIN, SQLITE_BARE];
 
 /// A store of conversations that can be measured.
 ///
@@ -91,6 +94,7 @@ pub(crate) fn open(name: &str, place: &Path) -> Result<Box<dyn Serve>> {
     match name {
         RAW_FILE => Ok(Box::new(RawFile::open(place)?)),
         JSON_LINES => Ok(Box::new(JsonLines::new())),
+        REJOIN => Ok(Box::new(Worker::new(Rejoin::open(place)?))),
         SQLITE_BARE => Ok(Box::new(Worker::new(SqliteBare::open(place)?))),
         unknown => Err(format!("there is no contestant `{unknown}`").into()),
     }
@@ -99,6 +103,7 @@ pub(crate) fn open(name: &str, place: &Path) -> Result<Box<dyn Serve>> {
 /// Lists the newest conversations once, as a one-shot command would.
 pub(crate) fn list_once(name: &str, place: &Path, limit: usize) -> Result<Vec<Listed>> {
     match name {
+        REJOIN => Rejoin::open(place)?.list(limit),
         SQLITE_BARE => SqliteBare::open(place)?.list(limit),
         unknown => Err(format!("`{unknown}` has no list").into()),
     }

@@ -8,7 +8,9 @@ use serde_json::json;
 use crate::config::Config;
 use crate::error::{Failure, Kind};
 use crate::surroundings::Surroundings;
+use crate::ui;
 use crate::ui::ask::{self, Confirmation, Keyboard};
+use crate::ui::clean;
 use crate::ui::page;
 use crate::ui::paint::{ColorChoice, ColorSigns, Paint};
 use crate::ui::progress::{Progress, Unit, Visibility};
@@ -118,7 +120,7 @@ impl Context {
     /// Answers a program: one value, one line.
     pub(crate) fn answer_json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let mut answer = self.answer();
-        serde_json::to_writer(&mut answer, value).map_err(io::Error::from)?;
+        ui::json::write(&mut answer, value)?;
         writeln!(answer)?;
         answer.flush()?;
         Ok(())
@@ -127,8 +129,18 @@ impl Context {
     /// Tells a person something beside the answer, in a full sentence. A program is not told.
     pub(crate) fn note(&self, sentence: &str) {
         if self.manner.notes == Notes::Shown && !self.is_json() {
-            let _ = writeln!(io::stderr(), "{sentence}");
+            // A note may name what is stored, such as a title or a path.
+            let _ = writeln!(io::stderr(), "{}", clean::block(sentence));
         }
+    }
+
+    /// Shows what is about to happen, then asks. Who gave consent beforehand is told afterwards only.
+    pub(crate) fn confirm_shown(&self, what: &str, question: &str, consent: Consent) -> Result<(), Failure> {
+        // A program that reads JSON would stumble over a list for people.
+        if consent == Consent::Ask && (!self.is_json() || self.surroundings.terminal.stderr) {
+            let _ = write!(io::stderr(), "{what}");
+        }
+        self.confirm(question, consent)
     }
 
     /// Asks before something that cannot be undone.
@@ -165,8 +177,8 @@ impl Manner {
         }
         let text = match (self.format, hint) {
             (Format::Json, hint) => json!({"warning": {"message": message, "hint": hint}}).to_string(),
-            (Format::Text, Some(hint)) => format!("warning: {message}\nhint: {hint}"),
-            (Format::Text, None) => format!("warning: {message}"),
+            (Format::Text, Some(hint)) => clean::block(&format!("warning: {message}\nhint: {hint}")),
+            (Format::Text, None) => clean::block(&format!("warning: {message}")),
         };
         let _ = writeln!(io::stderr(), "{text}");
     }

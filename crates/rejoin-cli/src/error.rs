@@ -11,6 +11,7 @@ use rejoin::ErrorKind;
 use serde_json::json;
 
 use crate::context::Format;
+use crate::ui::clean;
 
 /// What went wrong: a kind to act on, what was attempted, why it failed and what to do next.
 #[derive(Debug)]
@@ -69,6 +70,13 @@ impl Failure {
         self
     }
 
+    /// Wraps this in the larger thing that was attempted; kind and hint stay.
+    pub(crate) fn during(self, attempt: impl Into<String>) -> Self {
+        let Self { kind, message, source, hint } = self;
+        let cause = Reason { message, source };
+        Self { kind, message: attempt.into(), source: Some(Box::new(cause)), hint }
+    }
+
     /// Adds what to do next, as a sentence fragment that names the command to run.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -81,14 +89,24 @@ impl Failure {
         self
     }
 
+    /// True when something that was named does not exist.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.kind == Kind::NotFound
+    }
+
+    /// The same kind of failure, told in other words and without a next step.
+    pub(crate) fn retold(&self, attempt: impl Into<String>) -> Self {
+        Self::new(self.kind, attempt)
+    }
+
+    /// What to do next, if anything is known to help.
+    pub(crate) fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// What went wrong, in one line.
     pub(crate) fn summary(&self) -> String {
         self.lines().collect::<Vec<_>>().join(": ")
-    }
-
-    /// What to do next, if that is known.
-    pub(crate) fn next_step(&self) -> Option<&str> {
-        self.hint.as_deref()
     }
 
     /// The name of its kind, safe for a log.
@@ -102,7 +120,8 @@ impl Failure {
             return;
         }
         let text = match format {
-            Format::Text => self.to_string(),
+            // Causes quote what was read or stored, and that must not reach the terminal as it is.
+            Format::Text => clean::block(&self.to_string()),
             Format::Json => self.to_json().to_string(),
         };
         // Nobody is left to tell when stderr itself is closed.
@@ -176,6 +195,25 @@ fn next_step(error: &rejoin::Error) -> Option<&'static str> {
         (ErrorKind::Locked, _) => Some("try again; `rejoin doctor` names the program that is writing"),
         (ErrorKind::Corrupt, _) => Some("run `rejoin verify` to see what is still readable"),
         _ => None,
+    }
+}
+
+/// A failure that became the cause of another.
+#[derive(Debug)]
+struct Reason {
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl Error for Reason {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(|source| source.as_ref() as _)
     }
 }
 

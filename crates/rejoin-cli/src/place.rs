@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 
 /// Where a project may keep an id of its own, so that it can move.
-const IDENTITY: &str = ".rejoin/project";
+pub(crate) const IDENTITY: &str = ".rejoin/project";
 
 /// What the store remembers about the first use.
 const FIRST_USE: &str = "notice.first-use";
@@ -63,12 +63,7 @@ impl Context {
 
     /// What identifies the project: the id it carries, or its path.
     pub(crate) fn project_key(&self) -> Result<String, Failure> {
-        let path = self.config.project();
-        let identity = path.join(IDENTITY);
-        match fs::read_to_string(&identity) {
-            Ok(id) => check_identity(id.trim(), &identity),
-            Err(_) => Ok(path.to_string_lossy().into_owned()),
-        }
+        key_of(self.config.project())
     }
 
     /// The project of this run. One that is new to the archive is remembered, and a guess that it moved is told.
@@ -80,8 +75,7 @@ impl Context {
         {
             return Ok(project.clone());
         }
-        let project =
-            Project { key, path: path.to_string_lossy().into_owned(), first_commit: first_commit(path) };
+        let project = project_at(path)?;
         let moved = known.iter().find(|old| {
             old.first_commit.is_some()
                 && old.first_commit == project.first_commit
@@ -115,8 +109,40 @@ impl Context {
     }
 
     fn active_name(&self) -> Result<String, Failure> {
-        Ok(format!("active:{}", self.project_key()?))
+        Ok(active_name(&self.project_key()?))
     }
+}
+
+/// A directory as a project.
+pub(crate) fn project_at(directory: &Path) -> Result<Project, Failure> {
+    Ok(Project {
+        key: key_of(directory)?,
+        path: directory.to_string_lossy().into_owned(),
+        first_commit: first_commit(directory),
+    })
+}
+
+/// Hands a project's active conversation on to the key its conversations go by from now on.
+pub(crate) fn carry_active(archive: &Archive, from: &str, to: &str) -> Result<(), Failure> {
+    let (from, to) = (active_name(from), active_name(to));
+    let Some(active) = archive.recall(&from)? else { return Ok(()) };
+    if archive.recall(&to)?.is_none() {
+        archive.remember(&to, Some(&active))?;
+    }
+    Ok(archive.remember(&from, None)?)
+}
+
+/// What identifies the project in a directory: the id it carries, or its path.
+fn key_of(directory: &Path) -> Result<String, Failure> {
+    let identity = directory.join(IDENTITY);
+    match fs::read_to_string(&identity) {
+        Ok(id) => check_identity(id.trim(), &identity),
+        Err(_) => Ok(directory.to_string_lossy().into_owned()),
+    }
+}
+
+fn active_name(key: &str) -> String {
+    format!("active:{key}")
 }
 
 /// A cloned repository brings this file along, so it must not be able to name just anything.

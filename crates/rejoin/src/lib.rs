@@ -23,7 +23,9 @@ mod error;
 mod model;
 mod ops;
 pub mod store;
+pub mod testing;
 
+pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Archive, Deleted, DeletedMessages, Event, EventKind, Events, Handle, Limits, List, Listed, Named,
     Project, Report, Restored, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Tally,

@@ -13,7 +13,7 @@ pub(crate) mod origin;
 pub(crate) mod project;
 pub(crate) mod resolve;
 pub(crate) mod shape;
-mod size;
+pub(crate) mod size;
 pub(crate) mod trust;
 pub(crate) mod value;
 mod variables;

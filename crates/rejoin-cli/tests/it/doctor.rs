@@ -163,17 +163,17 @@ fn a_running_process_that_holds_the_lock_is_named() {
 fn what_a_dead_restore_left_behind_is_told_apart_from_a_lock() {
     let world = World::new();
     world.talk("Lisbon", &["Where to eat?"]);
-    world.write("home/.local/share/rejoin/rejoin.db.99999999.restoring", "half a copy");
+    world.write("home/.local/share/rejoin/rejoin.db.part-99999999-x3kq9z", "half a copy");
     // A log without a process is no lock either: it is how a store rests.
     let log = fs::metadata(world.path("home/.local/share/rejoin/rejoin.db-wal")).unwrap().len();
 
     let outcome = doctor(&world).run();
 
-    let file = "[world]/home/.local/share/rejoin/rejoin.db.99999999.restoring";
+    let file = "[world]/home/.local/share/rejoin/rejoin.db.part-99999999-x3kq9z";
     let expected = expect(
         "copies",
         "warning",
-        &format!("an interrupted restore left `{file}` behind"),
+        &format!("an interrupted copy left `{file}` behind"),
         &format!("run `rm {file}`; the store does not need it"),
     );
     assert!(log > 0);

@@ -5,7 +5,7 @@ use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rejoin::{Archive, Conversation, ConversationId, Message, Settings, StoreUrl, Usage};
+use rejoin::{Conversation, ConversationId, Message, Settings, Usage};
 use rusqlite::Connection;
 
 use crate::world::World;
@@ -17,16 +17,6 @@ pub(crate) const NOBODY: u32 = 65_534;
 const PAGE: usize = 16_384;
 
 impl World {
-    /// The file of the default store.
-    pub(crate) fn store(&self) -> PathBuf {
-        self.path("home/.local/share/rejoin/rejoin.db")
-    }
-
-    /// The default store, opened as any program would.
-    pub(crate) fn archive(&self) -> Archive {
-        Archive::with_store(StoreUrl::Sqlite(self.store()).open().unwrap())
-    }
-
     /// Puts a conversation into the default store: a message for each text, with two tokens in and three out.
     pub(crate) fn talk(&self, title: &str, texts: &[&str]) -> ConversationId {
         let project = self.path("project").to_str().unwrap().to_owned();

@@ -5,7 +5,10 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
+use rejoin::{Archive, ConversationId};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A home and a project for one test. Both go away with it.
@@ -23,7 +26,7 @@ pub(crate) struct Invocation<'a> {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     directory: PathBuf,
-    input: String,
+    input: Vec<u8>,
     user: Option<u32>,
 }
 
@@ -71,6 +74,48 @@ impl World {
         self.write("project/.rejoin/config.toml", text);
     }
 
+    /// The program itself, for a test that holds its pipes open. It runs in the project.
+    pub(crate) fn program(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rejoin"));
+        command
+            .args(arguments)
+            .current_dir(self.path("project"))
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("PATH", "/usr/bin:/bin")
+            .env("TZ", "UTC")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// The file of the default store.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path("home/.local/share/rejoin/rejoin.db")
+    }
+
+    /// The store of this world, opened without the program.
+    pub(crate) fn archive(&self) -> Archive {
+        Archive::open(&format!("sqlite:{}", self.store().display())).unwrap()
+    }
+
+    /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.
+    pub(crate) fn started(&self, title: &str) -> String {
+        let outcome = self.rejoin(["new", "--json", "--title", title]).run();
+        let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        answer["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Appends lines of JSON to a conversation and returns the id of every message.
+    pub(crate) fn append(&self, conversation: &str, lines: &str) -> Vec<String> {
+        let outcome = self.rejoin(["append", conversation, "--jsonl", "-"]).input(lines).run();
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+        let receipts = outcome.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let ids = receipts.flat_map(|receipt| receipt["messages"].as_array().unwrap().clone());
+        ids.map(|id| id.as_str().unwrap().to_owned()).collect()
+    }
+
     /// Prepares a run in the project.
     pub(crate) fn rejoin<const N: usize>(&self, arguments: [&str; N]) -> Invocation<'_> {
         Invocation {
@@ -78,7 +123,7 @@ impl World {
             arguments: arguments.map(str::to_owned).to_vec(),
             variables: Vec::new(),
             directory: self.path("project"),
-            input: String::new(),
+            input: Vec::new(),
             user: None,
         }
     }
@@ -95,9 +140,8 @@ impl Invocation<'_> {
         self
     }
 
-    #[expect(dead_code, reason = "for commands that read messages from a pipe")]
-    pub(crate) fn input(mut self, text: &str) -> Self {
-        self.input = text.to_owned();
+    pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
         self
     }
 
@@ -108,25 +152,18 @@ impl Invocation<'_> {
     }
 
     pub(crate) fn run(self) -> Outcome {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rejoin"));
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        let mut program = self.world.program(&arguments);
         if let Some(user) = self.user {
-            command.uid(user).gid(user);
+            program.uid(user).gid(user);
         }
-        let mut child = command
-            .args(&self.arguments)
-            .current_dir(&self.directory)
-            .env_clear()
-            .env("HOME", self.world.path("home"))
-            .env("PATH", "/usr/bin:/bin")
-            .envs(self.variables)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // A program that does not read its input closes the pipe, which is no failure of the test.
-        let _ = child.stdin.take().unwrap().write_all(self.input.as_bytes());
+        let mut child = program.current_dir(&self.directory).envs(self.variables).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        // Both pipes may fill, so one is written while the other is read. A program that does not read its input
+        // closes the pipe, which is no failure of the test.
+        let writer = thread::spawn(move || drop(pipe.write_all(&self.input)));
         let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
         let root = self.world.root.to_str().unwrap();
         let told = |bytes| String::from_utf8(bytes).unwrap().replace(root, "[world]");
         Outcome {
@@ -137,7 +174,26 @@ impl Invocation<'_> {
     }
 }
 
+/// The six characters that stand for a conversation.
+pub(crate) fn short(id: &str) -> String {
+    id.parse::<ConversationId>().unwrap().short().to_string()
+}
+
 impl Outcome {
+    /// The answer, read as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+
+    /// The outcome with each of these texts, such as an id, replaced by a name for it.
+    pub(crate) fn naming(mut self, names: &[(&str, &str)]) -> Self {
+        for (text, name) in names {
+            self.stdout = self.stdout.replace(text, name);
+            self.stderr = self.stderr.replace(text, name);
+        }
+        self
+    }
+
     /// A success that said this on stdout and nothing on stderr.
     pub(crate) fn answer(stdout: &str) -> Self {
         Self { stdout: stdout.to_owned(), stderr: String::new(), code: 0 }

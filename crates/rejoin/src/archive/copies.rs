@@ -33,20 +33,24 @@ pub struct Restored {
 impl StoreUrl {
     /// Copies the store to a new file while it is in use, opens the copy and checks every digest in it.
     ///
-    /// A file that exists is a conflict. A copy that does not pass is removed.
+    /// The copy gets its name when it has passed. A file that exists is a conflict.
     pub fn backup(&self, to: &Path, report: &mut Report<'_>) -> Result<Contents> {
         let path = self.file("copied to a file")?;
         if !path.exists() {
             return Err(Error::not_found(format!("there is no store at `{}`", path.display())));
         }
-        SqliteStore::open(path)?.backup(to, &mut |done, all| report(Stage::Copying, done, all))?;
-        let proved = SqliteStore::open_sealed(to)
-            .and_then(|copy| prove(&copy, &mut |done, all| report(Stage::Checking, done, all)));
-        proved.map_err(|error| {
-            // A copy that cannot be relied on is worse than none.
-            let _ = std::fs::remove_file(to);
-            error.during(format!("check the copy `{}`", to.display()))
-        })
+        let (mut contents, report) = (Contents::default(), RefCell::new(report));
+        // Copying and checking take turns, so they can share the listener.
+        let tell = |stage, done, all| report.borrow_mut()(stage, done, all);
+        SqliteStore::open(path)?.backup(
+            to,
+            &mut |copy| {
+                contents = prove(copy, &mut |done, all| tell(Stage::Checking, done, all))?;
+                Ok(())
+            },
+            &mut |done, all| tell(Stage::Copying, done, all),
+        )?;
+        Ok(contents)
     }
 
     /// Puts a copy that [`StoreUrl::backup`] made in the place of this store.
@@ -58,9 +62,7 @@ impl StoreUrl {
         if from.canonicalize().is_ok_and(|from| path.canonicalize().is_ok_and(|own| own == from)) {
             return Err(Error::invalid(format!("`{}` is the store itself", from.display())));
         }
-        let mut contents = Contents::default();
-        // Copying and checking take turns, so they can share the listener.
-        let report = RefCell::new(report);
+        let (mut contents, report) = (Contents::default(), RefCell::new(report));
         let tell = |stage, done, all| report.borrow_mut()(stage, done, all);
         let kept = SqliteStore::restore(
             from,
@@ -186,7 +188,7 @@ mod tests {
         say(&open, "after");
 
         let restored = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap();
-        let seen = open.list(&Default::default()).unwrap().total;
+        let seen = open.count(&Default::default()).unwrap();
         say(&open, "later");
 
         assert_eq!((seen, titles(&url)), (1, vec!["later".to_owned(), "before".to_owned()]));
@@ -261,6 +263,38 @@ mod tests {
     }
 
     #[test]
+    fn a_store_that_a_newer_program_wrote_is_kept_and_replaced() {
+        let (_directory, url, copy) = place();
+        say(&archive(&url), "before");
+        url.backup(&copy, &mut |_, _, _| ()).unwrap();
+        let version = |path: &Path| {
+            let file = rusqlite::Connection::open(path).unwrap();
+            file.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0)).unwrap()
+        };
+        let newer = rusqlite::Connection::open(url.path().unwrap()).unwrap();
+        newer.pragma_update(None, "user_version", 99).unwrap();
+
+        let kept = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap().kept.unwrap();
+
+        assert_eq!((version(&kept), titles(&url)), (99, vec!["before".to_owned()]));
+    }
+
+    #[test]
+    fn another_programs_database_is_not_replaced() {
+        let (_directory, url, copy) = place();
+        say(&archive(&url), "before");
+        url.backup(&copy, &mut |_, _, _| ()).unwrap();
+        let foreign = copy.with_file_name("foreign.db");
+        let other = rusqlite::Connection::open(&foreign).unwrap();
+        other.execute_batch("CREATE TABLE shopping (what TEXT)").unwrap();
+        let bytes = std::fs::read(&foreign).unwrap();
+
+        let error = StoreUrl::Sqlite(foreign.clone()).restore(&copy, WAIT, &mut |_, _, _| ()).unwrap_err();
+
+        assert_eq!((error.kind(), std::fs::read(&foreign).unwrap()), (ErrorKind::Invalid, bytes));
+    }
+
+    #[test]
     fn a_damaged_copy_is_refused_and_the_store_stays() {
         let (_directory, url, copy) = place();
         say(&archive(&url), "before");
@@ -273,8 +307,7 @@ mod tests {
         let error = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap_err();
 
         let beside = std::fs::read_dir(copy.parent().unwrap()).unwrap();
-        let left =
-            beside.filter(|entry| entry.as_ref().unwrap().path().to_string_lossy().contains("restoring"));
+        let left = beside.filter(|entry| entry.as_ref().unwrap().path().to_string_lossy().contains(".part-"));
         assert_eq!((error.kind(), titles(&url)), (ErrorKind::Corrupt, vec!["before".to_owned()]));
         assert_eq!(left.count(), 0);
     }

@@ -25,7 +25,7 @@ pub use handle::Handle;
 pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
-pub use query::{List, Listed, Search, SearchHit, Searched, Stats, Tally};
+pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use url::StoreUrl;
 
 use crate::clock::{Nature, SystemNature};

@@ -1,6 +1,7 @@
 //! Listing, searching and counting.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::archive::{Archive, decode};
 use crate::error::Result;
@@ -29,6 +30,21 @@ pub struct List {
     pub limit: usize,
 }
 
+impl List {
+    fn query(&self, now: Time, limit: usize) -> Result<ListQuery<'_>> {
+        Ok(ListQuery {
+            project: self.project.as_deref(),
+            status: self.status,
+            kind: self.kind.as_deref(),
+            only: None,
+            unexpired_at: (!self.includes_expired).then_some(now),
+            after: self.cursor.as_deref().map(Cursor::from_text).transpose()?,
+            limit,
+            counts_total: false,
+        })
+    }
+}
+
 /// A page of conversations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
@@ -36,8 +52,6 @@ pub struct Listed {
     pub items: Vec<StoredConversation>,
     /// Where the next page begins; none on the last.
     pub next_cursor: Option<String>,
-    /// How many there are on all pages.
-    pub total: u64,
 }
 
 /// What to search for.
@@ -70,21 +84,38 @@ pub struct Searched {
     pub next_cursor: Option<String>,
 }
 
-/// A message that was found.
+/// A message that was found. What it says is read when it is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchHit {
     /// Its conversation.
     pub conversation: ConversationId,
     /// Its id.
     pub message: MessageId,
-    /// Who said it.
-    pub role: Role,
-    /// When.
+    /// When it was said.
     pub created_at: Time,
-    /// The text around the first match, on one line.
-    pub snippet: String,
-    /// Where the matching words stand in the snippet, in bytes.
+    body: String,
+    words: Arc<WordQuery>,
+}
+
+/// A piece of a message around what was found in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snippet {
+    /// The piece, on one line.
+    pub text: String,
+    /// Where the matching words stand in it, in bytes.
     pub matches: Vec<(usize, usize)>,
+}
+
+impl SearchHit {
+    /// The message itself.
+    pub fn read(&self) -> Result<Message> {
+        Message::from_body(&self.body)
+    }
+
+    /// The text around the first match.
+    pub fn snippet(&self) -> Result<Snippet> {
+        Ok(snippet(&self.read()?, &self.words))
+    }
 }
 
 /// What a store holds.
@@ -118,22 +149,17 @@ pub struct Tally {
 impl Archive {
     /// Lists conversations, newest activity first.
     pub fn list(&self, list: &List) -> Result<Listed> {
-        let query = ListQuery {
-            project: list.project.as_deref(),
-            status: list.status,
-            kind: list.kind.as_deref(),
-            only: None,
-            unexpired_at: (!list.includes_expired).then(|| self.now()),
-            after: list.cursor.as_deref().map(Cursor::from_text).transpose()?,
-            limit: or_twenty(list.limit),
-            counts_total: true,
-        };
-        let page = self.store().list(&query)?;
+        let page = self.store().list(&list.query(self.now(), or_twenty(list.limit))?)?;
         Ok(Listed {
             items: page.items.into_iter().map(decode).collect::<Result<_>>()?,
             next_cursor: page.next.as_ref().map(Cursor::to_text),
-            total: page.total.unwrap_or_default(),
         })
+    }
+
+    /// Counts the conversations on all pages of a list.
+    pub fn count(&self, list: &List) -> Result<u64> {
+        let query = ListQuery { after: None, counts_total: true, ..list.query(self.now(), 0)? };
+        Ok(self.store().list(&query)?.total.unwrap_or_default())
     }
 
     /// Calls `visit` with every conversation that `list` admits, newest activity first, page by page.
@@ -155,7 +181,7 @@ impl Archive {
 
     /// Searches messages. Everything that was acknowledged before the call is found, also from another process.
     pub fn search(&self, search: &Search) -> Result<Searched> {
-        let words = WordQuery::parse(&search.text);
+        let words = Arc::new(WordQuery::parse(&search.text));
         let limit = or_twenty(search.limit);
         let mut after = search.cursor.as_deref().map(Cursor::from_text).transpose()?;
         let mut items = Vec::new();
@@ -172,32 +198,28 @@ impl Archive {
             };
             let page = self.store().search(&query)?;
             for hit in page.items {
-                let message = Message::from_body(&hit.body)?;
-                if search.role.is_some_and(|role| role != message.role) {
+                if let Some(role) = search.role
+                    && Message::from_body(&hit.body)?.role != role
+                {
                     continue;
                 }
                 if items.len() == limit {
                     return Ok(Searched { items, next_cursor: after.as_ref().map(Cursor::to_text) });
                 }
-                let (snippet, matches) = snippet(&message, &words);
-                let (conversation, created_at) = (hit.conversation, hit.time);
                 after = Some(hit.cursor());
                 items.push(SearchHit {
-                    conversation,
+                    conversation: hit.conversation,
                     message: hit.message,
-                    role: message.role,
-                    created_at,
-                    snippet,
-                    matches,
+                    created_at: hit.time,
+                    body: hit.body,
+                    words: Arc::clone(&words),
                 });
             }
             match page.next {
                 Some(next) if items.len() < limit => after = Some(next),
                 next => {
-                    return Ok(Searched {
-                        items,
-                        next_cursor: next.and(after).as_ref().map(Cursor::to_text),
-                    });
+                    let next_cursor = next.and(after).as_ref().map(Cursor::to_text);
+                    return Ok(Searched { items, next_cursor });
                 }
             }
         }
@@ -268,7 +290,7 @@ const fn or_twenty(limit: usize) -> usize {
 }
 
 /// The block that holds the most of what was looked for, cut around its first match.
-fn snippet(message: &Message, words: &WordQuery) -> (String, Vec<(usize, usize)>) {
+fn snippet(message: &Message, words: &WordQuery) -> Snippet {
     let texts: Vec<_> = message.blocks.iter().filter_map(|block| block.words()).collect();
     let count = |text: &str| {
         let mut count = 0;
@@ -280,18 +302,18 @@ fn snippet(message: &Message, words: &WordQuery) -> (String, Vec<(usize, usize)>
     let found = matches(&line, words);
     let start = found.first().map_or(0, |(start, _)| floor(&line, start.saturating_sub(SNIPPET / 4)));
     let end = floor(&line, start + SNIPPET);
-    let mut snippet = String::new();
+    let mut text = String::new();
     if start > 0 {
-        snippet.push_str("...");
+        text.push_str("...");
     }
-    let shift = snippet.len();
-    snippet.push_str(&line[start..end]);
+    let shift = text.len();
+    text.push_str(&line[start..end]);
     if end < line.len() {
-        snippet.push_str("...");
+        text.push_str("...");
     }
     let inside = found.into_iter().filter(|(from, to)| *from >= start && *to <= end);
-    let shifted = inside.map(|(from, to)| (from - start + shift, to - start + shift)).collect();
-    (snippet, shifted)
+    let matches = inside.map(|(from, to)| (from - start + shift, to - start + shift)).collect();
+    Snippet { text, matches }
 }
 
 /// The nearest character boundary at or below a byte position.

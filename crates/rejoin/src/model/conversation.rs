@@ -181,13 +181,16 @@ pub struct Conversation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Where it stands.
+    #[serde(skip_serializing_if = "is_default")]
     pub status: Status,
     /// What holds it.
+    #[serde(skip_serializing_if = "is_default")]
     pub hold: Hold,
     /// When it expires, if not by the general policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
     /// What it is talked with.
+    #[serde(skip_serializing_if = "is_default")]
     pub settings: Settings,
     /// Where it stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,6 +202,7 @@ pub struct Conversation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
     /// How private it is.
+    #[serde(skip_serializing_if = "is_default")]
     pub privacy: Privacy,
     /// Where it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,6 +213,11 @@ pub struct Conversation {
     /// The caller's own fields.
     #[serde(skip_serializing_if = "Fields::is_empty")]
     pub extra: Fields,
+}
+
+/// A header is parsed for every row of a list, so it holds only what differs from the default.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for Conversation {

@@ -24,7 +24,7 @@ impl Time {
 
     /// The time `micros` microseconds after the epoch, held within the years -9999 to 9999.
     pub const fn from_micros(micros: i64) -> Self {
-        const LATEST: i64 = 253_402_207_200_999_999;
+        const LATEST: i64 = 253_402_207_200_000_000;
         const EARLIEST: i64 = -377_705_023_201_000_000;
         Self(if micros > LATEST {
             LATEST
@@ -176,7 +176,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_time_reads_back_as_it_was_written(micros in -377_705_023_201_000_000i64..253_402_207_200_999_999) {
+        fn a_time_reads_back_as_it_was_written(micros in -377_705_023_201_000_000i64..=253_402_207_200_000_000) {
             let time = Time::from_micros(micros);
             prop_assert_eq!(time.to_string().parse::<Time>().unwrap(), time);
         }
@@ -186,6 +186,13 @@ mod tests {
             let text = Time::from_micros(micros).to_string();
             prop_assert_eq!(parse_own_form(text.as_bytes()), Some(micros));
         }
+    }
+
+    #[test]
+    fn the_first_and_last_times_read_back_too() {
+        let ends = [i64::MIN, i64::MAX].map(Time::from_micros);
+
+        assert_eq!(ends.map(|time| time.to_string().parse::<Time>().unwrap()), ends);
     }
 
     #[test]

@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::tip::{previews, searchable};
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Children, Entry, Facets, Found, Hit, ListQuery, Note, Order,
-    Outcome, Page, Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stale, Stamp,
-    Store, Target, Task, Turn, Version, Visit, VisitBlob, What,
+    Anchor, Appended, Capabilities, Change, Changed, Children, Entry, Facets, Found, Hit, ListQuery, Note,
+    Order, Outcome, Page, Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stale,
+    Stamp, Store, Target, Task, Turn, Version, Visit, VisitBlob, What,
 };
 
 /// Keeps conversations in memory. A clone is another handle on the same memory.
@@ -148,30 +148,12 @@ impl Kept {
 
     /// Adds the entries to this copy; the caller keeps the copy only when all went well.
     fn grow(&mut self, turn: &Turn<'_>) -> Result<bool> {
+        let parents = self.parents(turn)?;
         let (start, mut forked) = (self.next, false);
-        let head = self.head.map(|seq| self.id_of(seq));
-        if turn.stale == Stale::Refuse
-            && turn.entries.first().is_some_and(|entry| entry.parent.map(|parent| parent.id) != head)
-        {
-            return Err(Error::conflict("the conversation has moved on since its head was read"));
-        }
-        for entry in turn.entries {
+        for (entry, parent) in turn.entries.iter().zip(parents) {
             if self.seq_of(entry.id).is_some() {
                 return Err(Error::conflict(format!("message id `{}` is taken", entry.id)));
             }
-            let parent = match entry.parent {
-                None => None,
-                Some(anchor) => {
-                    let seq = self.seq_of(anchor.id).ok_or_else(|| no_message(anchor.id))?;
-                    if self.messages[&seq].link != anchor.link {
-                        return Err(Error::conflict(format!(
-                            "message `{}` was rewritten meanwhile",
-                            anchor.id
-                        )));
-                    }
-                    Some(seq)
-                }
-            };
             let forks = self.has_child(parent);
             forked |= forks;
             let held = Held {
@@ -196,6 +178,35 @@ impl Kept {
         }
         self.active = self.active.max(turn.active);
         Ok(forked)
+    }
+
+    /// The sequence of each entry's parent; those of the turn itself get theirs in order.
+    fn parents(&self, turn: &Turn<'_>) -> Result<Vec<Option<u32>>> {
+        let mut parents = Vec::with_capacity(turn.entries.len());
+        for (place, entry) in turn.entries.iter().enumerate() {
+            let parent =
+                entry.parent.map(|anchor| self.parent(anchor, &turn.entries[..place])).transpose()?;
+            if place == 0 && turn.stale == Stale::Refuse && parent != self.head {
+                return Err(Error::conflict("the conversation has moved on since its head was read"));
+            }
+            parents.push(parent);
+        }
+        Ok(parents)
+    }
+
+    fn parent(&self, anchor: Anchor, earlier: &[Entry<'_>]) -> Result<u32> {
+        let within = earlier.iter().zip(self.next..).find(|(entry, _)| entry.id == anchor.id);
+        let (seq, link) = match within {
+            Some((entry, seq)) => (seq, entry.link),
+            None => {
+                let seq = self.seq_of(anchor.id).ok_or_else(|| no_message(anchor.id))?;
+                (seq, self.messages[&seq].link)
+            }
+        };
+        if link != anchor.link {
+            return Err(Error::conflict(format!("message `{}` was rewritten meanwhile", anchor.id)));
+        }
+        Ok(seq)
     }
 
     /// Removes messages from this copy.
@@ -288,9 +299,10 @@ impl Read for MemoryStore {
 
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         let state = self.state();
+        let digits = text.replace('-', "").to_lowercase();
         let conversations = state.conversations.iter().filter(|(id, kept)| {
             let bare = id.to_string().replace('-', "");
-            bare.starts_with(&text.replace('-', "").to_lowercase())
+            (!digits.is_empty() && bare.starts_with(&digits))
                 || id.short().as_str().starts_with(text)
                 || kept.facets.slug == text
         });

@@ -39,48 +39,60 @@ pub type Visit<'a> = dyn FnMut(Seen<'_>) -> Result<()> + 'a;
 pub type VisitBlob<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
 
 /// The reading side of a store.
+///
+/// The first paragraph of a method says what it is for; every sentence after it is a rule.
 pub trait Read: Send + Sync {
-    /// What this store can do. It is constant while the store is open.
+    /// Tells what this store can do.
+    ///
+    /// The answer is the same while the store is open.
     fn capabilities(&self) -> Capabilities;
 
     /// Visits messages of one conversation.
     ///
-    /// A path runs from the root to its target and never includes the target's children. A path without a target
-    /// ends at the head, and is empty when there is none. All messages come in order of arrival, or newest first,
-    /// with an offset and a limit. Messages asked for by id come in the order asked, twice if asked twice. A missing
-    /// id is not found, and nothing is visited. An unknown conversation is not found. Bodies come back byte for byte.
-    /// One read sees one moment: what is appended meanwhile is not visited.
+    /// A path runs from the root to its target. It never includes the target's children. Without a target it ends at
+    /// the head. Without a head it is empty. All messages come in order of arrival. They come newest first when that is
+    /// asked for. An offset passes over as many, and a limit ends the answer. Messages asked for by id come in the
+    /// order asked. One that is asked for twice comes twice. A missing id is not found, and nothing is visited.
+    /// Reading an unknown conversation is not found. Bodies come back byte for byte. One read sees one moment: what
+    /// is appended meanwhile is not visited. An error of the visitor ends the read and is its answer.
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()>;
 
     /// Lists conversations.
     ///
-    /// The newest activity comes first, ties by id. A cursor continues after the last row of a page, and never skips
-    /// or repeats a row that did not change. Filters are by project, by status, by kind and by id, and all must hold.
-    /// Conversations past their expiry are left out unless asked for. A total counts all rows that match, on whatever page.
+    /// A row tells everything that is known. The newest activity comes first. Of equal activity the greater id comes
+    /// first. A cursor continues after the last row of a page. It never skips or repeats a row that did not change. A
+    /// list can be filtered by project. It can be filtered by status. It can be filtered by kind. It can be filtered
+    /// by id. All filters must hold. When a time is given, conversations that expired by then are left out. A total
+    /// counts all rows that match, on whatever page.
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>>;
 
     /// Finds conversations and messages by what a person may type.
     ///
-    /// A conversation is found by the beginning of its id, by the beginning of its short id, and by its whole slug.
-    /// A message is found by the beginning of its id. At most `limit` are returned, conversations first.
+    /// A conversation is found by the beginning of its id, in either case, with or without hyphens. It is found by
+    /// the beginning of its short id. It is found by its whole slug. A message is found by the beginning of its id. At
+    /// most `limit` are found. Conversations are found before messages.
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>>;
 
     /// Searches the words of messages.
     ///
-    /// Every word must be in the message, the last may be a beginning. The newest message comes first, ties by
-    /// conversation and sequence. Everything that was appended before the call is found. Removed messages are not
-    /// found. A cursor continues where a page ended. Filters are by conversation, by project and by time.
+    /// Every word must be in the message. The last may be the beginning of one. Case and accents do not matter. The
+    /// newest message comes first. Of one time, the greater conversation comes first, then the greater sequence.
+    /// Everything that was appended before the call is found. Removed messages are not found. A search cursor
+    /// continues where a page ended. A search can be limited to a conversation. It can be limited to a project. It can
+    /// be limited to a time and later. Another order finds the same messages.
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>>;
 
-    /// Tells what changed after a stamp, oldest first, waiting up to `wait` for a first change.
+    /// Tells what changed after a stamp, waiting up to `wait` for a first change.
     ///
-    /// Every change is told, possibly more than once, never skipped. A removal is told with its reason. Without a
-    /// change the answer is empty after the wait. A stamp taken before the store was reopened stays good.
+    /// Changes are told oldest first. Every change is told, possibly more than once, never skipped. A removal is told
+    /// with its reason. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
+    /// before the store was reopened stays good.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 
-    /// Visits the blobs of a space and owner whose names begin with `prefix`, in order of name.
+    /// Visits the blobs of a space and owner whose names begin with `prefix`.
     ///
-    /// Blobs of another space or owner are not visited.
+    /// Blobs come in order of name. Only names that begin with the prefix are visited. Blobs of another space are not
+    /// visited. Blobs of another owner are not visited.
     fn get(
         &self,
         space: Space,
@@ -94,40 +106,52 @@ pub trait Read: Send + Sync {
 pub trait Store: Read {
     /// Adds the messages of one turn and returns once they would survive a crash.
     ///
-    /// All of them are stored or none. A turn that opens a conversation creates it, even without messages; opening
-    /// one that exists is a conflict. Appending to an unknown conversation is not found. Each entry names its parent:
-    /// a message of this conversation, or an earlier entry of the turn; any other is not found. A parent whose link is
-    /// not the one named is a conflict. The head becomes the last entry. If a parent already has a child, the
-    /// answer says forked; a second root is a fork too. With [`Stale::Refuse`] a parent that is not the head is a
-    /// conflict. An id that the conversation already has is a conflict; the same ids with the same links again give
-    /// the first answer as replayed and change nothing. Sequences start at one and have no gaps. Counts, bytes, tip
-    /// and last activity follow, and last activity never goes back. Blobs of the turn are stored with it or not at all.
+    /// What was appended is there when the store is opened again. All messages of a turn are stored or none. A turn
+    /// that opens a conversation creates it. It may do so without messages. Opening a conversation that exists is a
+    /// conflict. A turn that opens nothing and brings no messages is invalid. Appending to an unknown conversation is
+    /// not found. A parent may be any message of the conversation. A parent may be an earlier entry of the turn. Any
+    /// other parent is not found. A parent whose link is not the one named is a conflict. The head becomes the last
+    /// entry. If a parent already has a child, the answer says forked. A second root is a fork too. With
+    /// [`Stale::Refuse`], a first parent that is not the head is a conflict. An id that the conversation already has
+    /// is a conflict. So is an id that stands twice in one turn. Another conversation may have the same ids. The same
+    /// ids with the same links again give the first answer as replayed. A replay changes nothing. Sequences start at
+    /// one and have no gaps. Messages of one turn share the sequence of its first. Counts and bytes follow. The first
+    /// preview is kept, the last one is replaced unless it is empty. Last activity follows and never goes back. Blobs
+    /// of a turn are stored with it or not at all.
     fn append(&self, turn: &Turn<'_>) -> Result<Appended>;
 
-    /// Changes what is known about a conversation and returns its new version.
+    /// Changes what is known about a conversation.
     ///
-    /// A version other than the expected one is a conflict, and nothing changes. An append does not change the
-    /// version. A head or a branch must name a message of the conversation. A note replaces the label and pin of a
-    /// message, and leaves its body and link alone. An unknown conversation or message is not found.
+    /// The answer is the new version, which the next change has to name. A version other than the expected one is a
+    /// conflict, and nothing changes. An append does not change the version. A header is replaced together with its
+    /// facets. A head can be moved to any message, and the next root needs none. A head that names no message of the
+    /// conversation is not found. A branch is added, or replaced where it stands. A branch whose head is no message of
+    /// the conversation is not found. A branch that is taken away leaves its messages, and may be gone already. A note
+    /// replaces the label and pin of a message, and leaves its body and link alone. A note on an unknown message is
+    /// not found. Changing an unknown conversation is not found.
     fn amend(&self, id: ConversationId, expected: Version, change: &Change<'_>) -> Result<Version>;
 
-    /// Removes conversations or messages, with one outcome per target in the order given.
+    /// Removes conversations or messages.
     ///
-    /// A removed conversation takes its messages, branches and blobs along. A missing conversation is an outcome, not
-    /// an error. Messages of one target go together or not at all. A missing message is a success. A message with
-    /// children that are not also removed is refused unless the whole subtree is asked for. A head that goes falls
-    /// back to its nearest remaining ancestor; a branch without one goes too. Sequences of removed messages are not
-    /// used again. What is removed is gone from lists, search and lookups at once.
+    /// There is one outcome per target, in the order given. A removed conversation takes its messages, branches and
+    /// blobs along. A missing conversation is an outcome, not an error. Messages of one target go together or not at
+    /// all. A missing message is a success. A message with children that stay is refused. It goes when its children
+    /// are also named. It goes with its whole subtree when that is asked for. A head that goes falls back to its
+    /// nearest remaining ancestor. So does the head of a branch. A branch without one goes too. Sequences of removed
+    /// messages are not used again. Counts and bytes are of what is left. What is removed is gone from lists and
+    /// previews at once. It is gone from lookups at once.
     fn remove(&self, targets: &[Target<'_>], reason: &str) -> Result<Vec<Outcome>>;
 
-    /// Stores, replaces or erases named blobs, all or none.
+    /// Stores, replaces or erases named blobs.
     ///
-    /// A blob without bytes is erased; erasing what is not there succeeds. A blob owned by an unknown conversation is
-    /// not found. With [`Safety::Synced`] it survives a crash on return.
+    /// Blobs are stored all or none. A blob of the same name is replaced. A blob without bytes is erased. Erasing what
+    /// is not there succeeds. A blob owned by an unknown conversation is not found. With [`Safety::Synced`] a blob
+    /// survives a crash, with [`Safety::Unsynced`] the end of the process.
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()>;
 
     /// Does a piece of background work for about `budget` and says whether any is left.
     ///
-    /// Nothing a reader can see changes. Repeating it until it is done always ends.
+    /// Nothing a reader can see changes. Repeating it until nothing is left ends, whatever the budget. A sound store
+    /// has no faults.
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress>;
 }

@@ -57,7 +57,7 @@ pub enum Ailment {
         /// Which, where the system tells.
         process: Option<u32>,
     },
-    /// A restore that was interrupted left its copy behind.
+    /// A copy that was interrupted left its file behind.
     Leftover {
         /// The file.
         path: PathBuf,
@@ -178,7 +178,7 @@ impl fmt::Display for Ailment {
             }
             Self::Held { process: None } => f.write_str("another process keeps the store locked"),
             Self::Leftover { path } => {
-                write!(f, "an interrupted restore left `{}` behind", path.display())
+                write!(f, "an interrupted copy left `{}` behind", path.display())
             }
             Self::KeptCopy { path } => {
                 write!(f, "the store that was replaced is still kept in `{}`", path.display())

@@ -2,11 +2,11 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::model::{Digest, MessageId};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::{blob, change, no_message, unknown};
-use crate::store::{Appended, Entry, Stale, Turn};
+use crate::store::{Appended, Stale, Turn};
 
 const ATTEMPT: &str = "append a turn";
 
@@ -26,6 +26,7 @@ struct Conversation {
 /// A message that an entry hangs on.
 #[derive(Clone, Copy)]
 struct Parent {
+    id: MessageId,
     seq: i64,
     depth: i64,
     children: i64,
@@ -46,19 +47,11 @@ pub(super) fn append(transaction: &Transaction<'_>, turn: &Turn<'_>) -> Result<A
         (Some(conversation), None) => conversation,
         (None, Some(_)) => create(transaction, turn)?,
         (None, None) => return Err(unknown(turn.conversation)),
-        (Some(conversation), Some(_)) => {
-            return replay(transaction, conversation.n, turn.entries)?.ok_or_else(|| {
-                Error::conflict(format!("conversation `{}` exists already", turn.conversation))
-            });
+        (Some(_), Some(_)) => {
+            return Err(Error::conflict(format!("conversation `{}` exists already", turn.conversation)));
         }
     };
-    let written = write(transaction, &mut conversation, turn);
-    let appended = match written {
-        Err(error) if error.kind() == ErrorKind::Conflict => {
-            return replay(transaction, conversation.n, turn.entries)?.ok_or(error);
-        }
-        other => other?,
-    };
+    let appended = write(transaction, &mut conversation, turn)?;
     blob::put(transaction, turn.blobs)?;
     change::stored(transaction, turn.active, turn.conversation, conversation.messages)?;
     Ok(appended)
@@ -178,9 +171,12 @@ fn place(
             let earlier = &mut places[within];
             earlier.children += 1;
             let digest = *turn.entries[within].link.as_bytes();
-            (Parent { seq: earlier.seq, depth: earlier.depth, children: 0, digest }, earlier.children > 1)
+            (
+                Parent { id: anchor.id, seq: earlier.seq, depth: earlier.depth, children: 0, digest },
+                earlier.children > 1,
+            )
         } else {
-            let place = match touched.iter().position(|known| known.digest == *anchor.link.as_bytes()) {
+            let place = match touched.iter().position(|known| known.id == anchor.id) {
                 Some(place) => place,
                 None => {
                     touched.push(parent(transaction, conversation.n, anchor.id)?);
@@ -216,7 +212,13 @@ fn parent(transaction: &Transaction<'_>, n: i64, id: MessageId) -> Result<Parent
         )
         .during(ATTEMPT)?
         .query_row(params![n, id.as_str()], |row| {
-            Ok(Parent { seq: row.get(0)?, depth: row.get(1)?, children: row.get(2)?, digest: row.get(3)? })
+            Ok(Parent {
+                id,
+                seq: row.get(0)?,
+                depth: row.get(1)?,
+                children: row.get(2)?,
+                digest: row.get(3)?,
+            })
         })
         .optional()
         .during(ATTEMPT)?
@@ -265,15 +267,18 @@ fn insert(
     Ok(())
 }
 
-/// The answer to an append that already happened, if these entries are exactly that append.
-fn replay(transaction: &Transaction<'_>, n: i64, entries: &[Entry<'_>]) -> Result<Option<Appended>> {
+/// The answer to an append that already happened, if this turn is exactly that append.
+///
+/// It is asked for after a turn was refused and rolled back, so that it never meets the turn's own rows.
+pub(super) fn replay(transaction: &Transaction<'_>, turn: &Turn<'_>) -> Result<Option<Appended>> {
+    let Some(Conversation { n, .. }) = find(transaction, turn)? else { return Ok(None) };
     let mut statement = transaction
         .prepare_cached(
             "SELECT key & 0xffffffff, flags, digest FROM message WHERE key >> 32 = ?1 AND id = ?2",
         )
         .during(ATTEMPT)?;
     let mut answer = None;
-    for entry in entries {
+    for entry in turn.entries {
         let stored = statement
             .query_row(params![n, entry.id.as_str()], |row| {
                 Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get(2)?))

@@ -1,18 +1,39 @@
 //! A consistent copy of a database while it is in use.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
+use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable;
+use crate::store::durable::{self, Existing};
+use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::open_copy;
 
 /// How many pages are copied between two reports: 4 MiB.
 const PAGES_PER_STEP: i32 = 256;
+
+/// Copies a store to a new file. The copy gets its name when it has passed every check.
+pub(super) fn backup(
+    store: &SqliteStore,
+    to: &Path,
+    accept: &mut dyn FnMut(&SqliteStore) -> Result<()>,
+    report: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
+    // What cannot be written is refused before the long work, not after it.
+    if to.symlink_metadata().is_ok() {
+        return Err(exists(to));
+    }
+    let draft = store.reading(|connection| draft(connection, to, Damage::Refused, report))?;
+    SqliteStore::open_sealed(draft.path())
+        .and_then(|copy| accept(&copy))
+        .map_err(|error| error.during(format!("check the copy `{}`", to.display())))?;
+    draft.publish(Existing::Keep)
+}
 
 /// Whether a copy of damaged pages is still a good copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,53 +44,74 @@ pub(super) enum Damage {
     Kept,
 }
 
-/// Copies a database to a new file and checks the copy. `report` is told bytes done and bytes in all.
-pub(super) fn copy(
-    from: &Connection,
-    to: &Path,
-    damage: Damage,
-    report: &mut dyn FnMut(u64, u64),
-) -> Result<()> {
-    let attempt = format!("copy the database to `{}`", to.display());
-    durable::create_private(to).map_err(|cause| {
-        let kind = match cause.kind() {
-            std::io::ErrorKind::AlreadyExists => ErrorKind::Conflict,
-            _ => ErrorKind::Unavailable,
-        };
-        Error::new(kind, attempt.as_str()).because(cause)
-    })?;
-    copy_into(from, to, &attempt, damage, report).inspect_err(|_| remove(to))
+/// A copy that has no name yet, so that half a copy is never taken for a whole one. Until it is published it is gone
+/// when it is dropped.
+pub(super) struct Draft<'t> {
+    file: NamedTempFile,
+    _companions: Companions,
+    to: &'t Path,
 }
 
-/// Removes a file and what SQLite may have put beside it: half a copy must not be taken for a whole one.
-pub(super) fn remove(path: &Path) {
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        let _ = std::fs::remove_file(durable::beside(path, suffix));
+impl Draft<'_> {
+    /// Where it is until it is published.
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub(super) fn publish(self, existing: Existing) -> Result<()> {
+        durable::publish(self.file, self.to, existing).map_err(|cause| match cause.kind() {
+            io::ErrorKind::AlreadyExists => exists(self.to),
+            _ => unavailable(self.to, cause),
+        })
     }
 }
 
-fn copy_into(
+/// What SQLite may have put beside a draft. It goes when the draft goes, under whatever name.
+struct Companions(PathBuf);
+
+impl Drop for Companions {
+    fn drop(&mut self) {
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let _ = std::fs::remove_file(durable::beside(&self.0, suffix));
+        }
+    }
+}
+
+/// Copies a database to a draft of `to`. `report` is told bytes done and bytes in all.
+pub(super) fn draft<'t>(
     from: &Connection,
-    to: &Path,
-    attempt: &str,
+    to: &'t Path,
     damage: Damage,
     report: &mut dyn FnMut(u64, u64),
-) -> Result<()> {
-    let mut target = open_copy(to)?;
+) -> Result<Draft<'t>> {
+    let file = durable::draft(to).map_err(|cause| unavailable(to, cause))?;
+    let companions = Companions(file.path().to_owned());
+    let attempt = attempt(to);
+    let mut target = open_copy(file.path())?;
     // One read transaction for the whole copy: other writers go on, and the copy is of one moment.
-    from.execute_batch("BEGIN").during(attempt)?;
-    let copied = copy_all(from, &mut target, attempt, report);
-    from.execute_batch("COMMIT").during(attempt)?;
+    from.execute_batch("BEGIN").during(&attempt)?;
+    let copied = copy_pages(from, &mut target, &attempt, report);
+    from.execute_batch("COMMIT").during(&attempt)?;
     copied?;
     if damage == Damage::Refused {
-        check(&target, to, attempt)?;
+        check(&target, to, &attempt)?;
         // A copy without a log is one file, which can be read where nothing can be written.
-        target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).during(attempt)?;
+        target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).during(&attempt)?;
     }
-    target.close().map_err(|(_, cause)| cause).during(attempt)?;
-    let synced =
-        std::fs::File::open(to).and_then(|file| file.sync_all()).and_then(|()| durable::sync_parent(to));
-    synced.map_err(|cause| Error::new(ErrorKind::Unavailable, attempt).because(cause))
+    target.close().map_err(|(_, cause)| cause).during(&attempt)?;
+    Ok(Draft { file, _companions: companions, to })
+}
+
+fn attempt(to: &Path) -> String {
+    format!("copy the database to `{}`", to.display())
+}
+
+fn exists(to: &Path) -> Error {
+    Error::conflict(format!("`{}` exists already", to.display()))
+}
+
+fn unavailable(to: &Path, cause: io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, attempt(to)).because(cause)
 }
 
 fn check(target: &Connection, to: &Path, attempt: &str) -> Result<()> {
@@ -81,7 +123,7 @@ fn check(target: &Connection, to: &Path, attempt: &str) -> Result<()> {
     Err(Error::corrupt(format!("the copy `{}` does not pass its check: {verdict}", to.display())))
 }
 
-fn copy_all(
+fn copy_pages(
     from: &Connection,
     target: &mut Connection,
     attempt: &str,

@@ -49,11 +49,11 @@ fn tell(connection: &Connection, at: Time, id: ConversationId, what: i64, detail
 
 impl SqliteStore {
     pub(super) fn wait_for_changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        let until = Instant::now() + wait;
+        let until = Instant::now().checked_add(wait);
         loop {
             let rung = *lock(&self.bell.0);
             let changes = self.reading(|connection| since(connection, after))?;
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
             if !changes.is_empty() || left.is_zero() {
                 return Ok(changes);
             }

@@ -6,6 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::open::Use;
 use crate::store::{Fault, Progress};
 
 const ATTEMPT: &str = "check the database";
@@ -49,19 +50,20 @@ const RULES: [(&str, &str); 7] = [
 
 impl SqliteStore {
     pub(super) fn check(&self) -> Result<Progress> {
-        self.reading(|connection| {
-            let mut faults = damaged_pages(connection);
-            for (what, sql) in RULES {
-                match broken(connection, what, sql) {
-                    Ok(found) => faults.extend(found),
-                    // A damaged page fails every question that leads over it, and was named already.
-                    Err(error) if error.kind() == ErrorKind::Corrupt && !faults.is_empty() => {}
-                    Err(error) if error.kind() == ErrorKind::Corrupt => faults.push(damage(&error)),
-                    Err(error) => return Err(error),
-                }
+        // A connection that has looked at the full-text index before checks what it remembers of it, and takes another
+        // connection's deletions for damage. A fresh one remembers nothing.
+        let connection = self.open_another(Use::Synced)?;
+        let mut faults = damaged_pages(&connection);
+        for (what, sql) in RULES {
+            match broken(&connection, what, sql) {
+                Ok(found) => faults.extend(found),
+                // A damaged page fails every question that leads over it, and was named already.
+                Err(error) if error.kind() == ErrorKind::Corrupt && !faults.is_empty() => {}
+                Err(error) if error.kind() == ErrorKind::Corrupt => faults.push(damage(&error)),
+                Err(error) => return Err(error),
             }
-            Ok(Progress { done: 1, left: 0, faults })
-        })
+        }
+        Ok(Progress { done: 1, left: 0, faults })
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Examination {
     pub(crate) bytes: u64,
     /// The log beside it.
     pub(crate) log_bytes: u64,
-    /// What an interrupted restore left behind.
+    /// What interrupted copies left behind.
     pub(crate) leftovers: Vec<PathBuf>,
     /// Whole stores that were kept when a restore or a migration replaced them.
     pub(crate) kept: Vec<PathBuf>,
@@ -113,19 +113,20 @@ fn is_locked(opened: &Result<Opened>) -> bool {
     opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::Locked)
 }
 
-/// Files of restores whose process has ended (`rejoin.db.812.restoring`), and stores that were kept.
+/// Drafts of copies whose process has ended, and stores that were kept.
 fn copies_beside(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut leftovers, mut kept) = (Vec::new(), Vec::new());
     let Some(name) = path.file_name().and_then(OsStr::to_str) else { return (leftovers, kept) };
     for entry in fs::read_dir(durable::directory_of(path)).into_iter().flatten().flatten() {
         let found = entry.file_name();
         let Some(rest) = found.to_str().and_then(|found| found.strip_prefix(name)) else { continue };
-        if rest.starts_with(restore::KEPT) || rest.starts_with(migrate::KEPT) {
-            kept.push(entry.path());
-        } else if let Some(process) = rest.strip_suffix(restore::SUFFIX)
-            && !is_running(process.trim_start_matches('.'))
-        {
-            leftovers.push(entry.path());
+        match durable::drafter(rest) {
+            Some(process) if is_running(process) => {}
+            Some(_) => leftovers.push(entry.path()),
+            None if rest.starts_with(restore::KEPT) || rest.starts_with(migrate::KEPT) => {
+                kept.push(entry.path());
+            }
+            None => {}
         }
     }
     leftovers.sort();

@@ -10,13 +10,10 @@ use crate::store::Progress;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::Use;
-use crate::store::sqlite::search::{TIE_BITS, Tail, tails};
+use crate::store::sqlite::search::{TIES, Tail, first_number, tails};
 use crate::store::tip::searchable;
 
 const ATTEMPT: &str = "fill the search index";
-
-/// The latest time that fits above the tie-break: the year 2112.
-const LATEST: i64 = (1 << (63 - TIE_BITS)) - 1;
 
 /// How much text one transaction takes before other writers get a turn.
 const SLICE: usize = 1 << 20;
@@ -24,12 +21,12 @@ const SLICE: usize = 1 << 20;
 impl SqliteStore {
     /// Indexes what is not indexed yet, a slice at a time, until the budget is spent.
     pub(super) fn fill_index(&self, budget: Duration) -> Result<Progress> {
-        let until = Instant::now() + budget;
+        let until = Instant::now().checked_add(budget);
         let mut done = 0;
         loop {
             let sliced = self.writing(ATTEMPT, Use::Unsynced, slice)?;
             done += sliced;
-            if sliced == 0 || Instant::now() >= until {
+            if sliced == 0 || until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
         }
@@ -43,7 +40,7 @@ impl SqliteStore {
 pub(super) fn waiting(connection: &Connection) -> Result<u64> {
     let left: i64 = connection
         .query_row(
-            "SELECT coalesce(sum(next - 1 - indexed), 0) FROM conversation WHERE indexed + 1 < next",
+            "SELECT coalesce(sum(next - 1 - indexed), 0) FROM conversation WHERE next > indexed + 1",
             [],
             |row| row.get(0),
         )
@@ -115,21 +112,20 @@ fn fold(text: &str, words: &mut String) {
     });
 }
 
-/// The next free document number of a time. More than 2,047 messages in one microsecond spill into the next.
+/// The next free document number of a time. What does not fit into its microsecond goes into the next with room.
 fn number(transaction: &Transaction<'_>, time: Time) -> Result<i64> {
-    let first = time.as_micros().clamp(0, LATEST) << TIE_BITS;
-    let taken: Option<i64> = transaction
-        .prepare_cached("SELECT max(number) FROM document WHERE number BETWEEN ?1 AND ?1 + 2047")
-        .during(ATTEMPT)?
-        .query_row([first], |row| row.get(0))
+    let mut newest = transaction
+        .prepare_cached("SELECT max(number) FROM document WHERE number BETWEEN ?1 AND ?1 + ?2")
         .during(ATTEMPT)?;
-    let mut number = taken.map_or(first, |taken| taken + 1);
-    let mut is_taken =
-        transaction.prepare_cached("SELECT 1 FROM document WHERE number = ?1").during(ATTEMPT)?;
-    while is_taken.exists([number]).during(ATTEMPT)? {
-        number += 1;
+    let mut first = first_number(time);
+    loop {
+        let taken: Option<i64> = newest.query_row([first, TIES], |row| row.get(0)).during(ATTEMPT)?;
+        match taken {
+            Some(taken) if taken == first + TIES => first += TIES + 1,
+            Some(taken) => return Ok(taken + 1),
+            None => return Ok(first),
+        }
     }
-    Ok(number)
 }
 
 /// Takes a message out of the index, token by token, so that none stays in the file.

@@ -5,29 +5,29 @@ use rusqlite::{Connection, Row as SqlRow, params, params_from_iter};
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, Status, Time};
-use crate::store::sqlite::append::key;
 use crate::store::sqlite::fault::During;
 use crate::store::{Facets, ListQuery, Page, Row};
 
 const ATTEMPT: &str = "list conversations";
 
 const COLUMNS: &str =
-    "n, id, version, project, kind, slug, status, hold, expires, header, head, created, active,
-    messages, bytes, first, last, branches";
+    "c.n, c.id, c.version, c.project, c.kind, c.slug, c.status, c.hold, c.expires, c.header, m.id,
+    m.digest, c.created, c.active, c.messages, c.bytes, c.first, c.last, c.branches, c.head";
 
 pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Page<Row>> {
     let mut filter = Filter::of(query);
     let total = query.counts_total.then(|| count(connection, &filter)).transpose()?;
     if let Some(after) = query.after {
         filter.add(
-            "(active, id) < (?, ?)",
+            "(c.active, c.id) < (?, ?)",
             [Value::Integer(after.time.as_micros()), Value::Blob(after.conversation.as_bytes().to_vec())],
         );
     }
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX - 1) + 1;
     filter.values.push(Value::Integer(limit));
     let sql = format!(
-        "SELECT {COLUMNS} FROM conversation {} ORDER BY active DESC, id DESC LIMIT ?",
+        "SELECT {COLUMNS} FROM conversation c LEFT JOIN message m ON m.key = (c.n << 32) + c.head
+         {} ORDER BY c.active DESC, c.id DESC LIMIT ?",
         filter.clause()
     );
     let mut statement = connection.prepare_cached(&sql).during(ATTEMPT)?;
@@ -46,7 +46,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
 }
 
 fn count(connection: &Connection, filter: &Filter) -> Result<u64> {
-    let sql = format!("SELECT count(*) FROM conversation {}", filter.clause());
+    let sql = format!("SELECT count(*) FROM conversation c {}", filter.clause());
     let count: i64 = connection
         .prepare_cached(&sql)
         .during(ATTEMPT)?
@@ -66,21 +66,23 @@ impl Filter {
     fn of(query: &ListQuery<'_>) -> Self {
         let mut filter = Self::default();
         if let Some(project) = query.project {
-            filter.add("project = ?", [Value::Text(project.to_owned())]);
+            filter.add("c.project = ?", [Value::Text(project.to_owned())]);
         }
         if let Some(status) = query.status {
-            filter.add("status = ?", [Value::Integer(status as i64)]);
+            filter.add("c.status = ?", [Value::Integer(status as i64)]);
         }
         if let Some(kind) = query.kind {
-            filter.add("kind = ?", [Value::Text(kind.to_owned())]);
+            filter.add("c.kind = ?", [Value::Text(kind.to_owned())]);
         }
         if let Some(now) = query.unexpired_at {
-            filter.add("(expires IS NULL OR expires > ?)", [Value::Integer(now.as_micros())]);
+            filter.add("(c.expires IS NULL OR c.expires > ?)", [Value::Integer(now.as_micros())]);
         }
-        if let Some(only) = query.only {
-            let places = vec!["?"; only.len()].join(", ");
-            filter
-                .add(&format!("id IN ({places})"), only.iter().map(|id| Value::Blob(id.as_bytes().to_vec())));
+        if let Some([one]) = query.only {
+            filter.add("c.id = ?", [Value::Blob(one.as_bytes().to_vec())]);
+        } else if let Some(only) = query.only {
+            // One value however many ids there are: a statement may have 32,766 of them.
+            let ids = serde_json::to_string(only).expect("ids are strings");
+            filter.add("c.id IN (SELECT unhex(value, '-') FROM json_each(?))", [Value::Text(ids)]);
         }
         filter
     }
@@ -113,30 +115,31 @@ fn read_row(connection: &Connection, row: &SqlRow<'_>) -> Result<Row> {
         hold: Hold::ALL.into_iter().find(|own| *own as i64 == hold).ok_or_else(|| wrong("hold"))?,
         expires: row.get::<_, Option<i64>>(8).during(ATTEMPT)?.map(Time::from_micros),
     };
-    let head: Option<i64> = row.get(10).during(ATTEMPT)?;
     Ok(Row {
         id,
         version: number(2)?.unsigned_abs(),
         facets,
         header: row.get(9).during(ATTEMPT)?,
-        head: head.map(|seq| read_head(connection, n, seq)).transpose()?,
-        branches: if number(17)? == 0 { Vec::new() } else { read_branches(connection, n)? },
-        created: Time::from_micros(number(11)?),
-        active: Time::from_micros(number(12)?),
-        messages: number(13)?.unsigned_abs(),
-        bytes: number(14)?.unsigned_abs(),
-        first: row.get(15).during(ATTEMPT)?,
-        last: row.get(16).during(ATTEMPT)?,
+        head: read_head(row, id)?,
+        branches: if number(18)? == 0 { Vec::new() } else { read_branches(connection, n)? },
+        created: Time::from_micros(number(12)?),
+        active: Time::from_micros(number(13)?),
+        messages: number(14)?.unsigned_abs(),
+        bytes: number(15)?.unsigned_abs(),
+        first: row.get(16).during(ATTEMPT)?,
+        last: row.get(17).during(ATTEMPT)?,
     })
 }
 
-fn read_head(connection: &Connection, n: i64, seq: i64) -> Result<Head> {
-    let (id, digest): (String, [u8; 32]) = connection
-        .prepare_cached("SELECT id, digest FROM message WHERE key = ?1")
-        .during(ATTEMPT)?
-        .query_row([key(n, seq)], |row| Ok((row.get(0)?, row.get(1)?)))
-        .during("read the head of a conversation")?;
-    Ok(Head { id: id.parse()?, digest: Digest::from_bytes(digest) })
+fn read_head(row: &SqlRow<'_>, id: ConversationId) -> Result<Option<Head>> {
+    let message = row.get_ref(10).during(ATTEMPT)?.as_str_or_null().ok().flatten();
+    match (row.get::<_, Option<i64>>(19).during(ATTEMPT)?, message) {
+        (None, _) => Ok(None),
+        (Some(_), None) => Err(Error::corrupt(format!("the head of conversation `{id}` is missing"))),
+        (Some(_), Some(message)) => {
+            Ok(Some(Head { id: message.parse()?, digest: Digest::from_bytes(row.get(11).during(ATTEMPT)?) }))
+        }
+    }
 }
 
 pub(super) fn read_branches(connection: &Connection, n: i64) -> Result<Vec<Branch>> {

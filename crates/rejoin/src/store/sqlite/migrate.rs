@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable;
+use crate::store::durable::{self, Existing};
 use crate::store::sqlite::backup::{self, Damage};
+use crate::store::sqlite::checkpoint;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::APPLICATION_ID;
 
@@ -33,10 +34,12 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
     let mut copy = None;
     if version != 0 && version < CURRENT {
         let to = durable::beside(path, &format!("{KEPT}{CURRENT}"));
-        if !to.exists() {
-            backup::copy(connection, &to, Damage::Refused, &mut |_, _| ())?;
+        let draft = backup::draft(connection, &to, Damage::Refused, &mut |_, _| ())?;
+        // Another process may have migrated the file already; then it also made the copy, and this one is of no use.
+        if identify(connection, path)? == version {
+            draft.publish(Existing::Replace)?;
+            copy = Some(to);
         }
-        copy = Some(to);
     }
     if version < CURRENT {
         let attempt = format!("bring the database `{}` from version {version} to {CURRENT}", path.display());
@@ -50,6 +53,9 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
         transaction.pragma_update(None, "application_id", APPLICATION_ID).during(&attempt)?;
         transaction.pragma_update(None, "user_version", CURRENT).during(&attempt)?;
         transaction.commit().during(&attempt)?;
+        if version == 0 {
+            checkpoint::lengthen(connection, path)?;
+        }
         tracing::info!(from = version, to = CURRENT, "schema migrated");
     }
     refuse_strangers(connection, path)?;

@@ -25,7 +25,7 @@ mod search;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 pub(crate) use examine::Examination;
@@ -35,7 +35,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::sqlite::backup::Damage;
+use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::open::{Use, open, open_sealed};
 use crate::store::{
@@ -52,7 +52,9 @@ pub struct SqliteStore {
     access: Access,
     /// Connections at rest; a reader takes one and puts it back.
     readers: Mutex<Vec<Connection>>,
-    writer: Mutex<Writer>,
+    writer: Arc<Mutex<Writer>>,
+    /// Folds the log; started when the log first gets long.
+    folder: Mutex<Option<Folder>>,
     /// Rung after a commit of this process, so that `changes` need not wait for its next look.
     bell: (Mutex<u64>, Condvar),
     /// The copy that a migration made on opening, if it did.
@@ -111,7 +113,8 @@ impl SqliteStore {
             path,
             access,
             readers: Mutex::new(vec![connection]),
-            writer: Mutex::default(),
+            writer: Arc::default(),
+            folder: Mutex::default(),
             bell: Default::default(),
             migrated_from: None,
         }
@@ -122,11 +125,17 @@ impl SqliteStore {
         self.migrated_from.as_deref()
     }
 
-    /// Copies the database to a new file while it is in use, and checks the structure of the copy.
+    /// Copies the database to a new file while it is in use, if `accept` has nothing against the content of the copy.
     ///
-    /// `report` is told how many bytes are done, and how many there are. A file that exists is a conflict.
-    pub fn backup(&self, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        self.reading(|connection| backup::copy(connection, to, Damage::Refused, report))
+    /// The copy gets its name when it has passed. `report` is told how many bytes are done, and how many there are. A
+    /// file that exists is a conflict.
+    pub fn backup(
+        &self,
+        to: &Path,
+        accept: &mut dyn FnMut(&Self) -> Result<()>,
+        report: &mut dyn FnMut(u64, u64),
+    ) -> Result<()> {
+        backup::backup(self, to, accept, report)
     }
 
     /// Puts the copy at `from` in the place of the database at `to`, if `accept` has nothing against its content.
@@ -240,7 +249,7 @@ impl Drop for SqliteStore {
         if lock(&self.writer).wrote {
             // Nothing is lost when this fails: the tail is searched message by message.
             let _ = self.maintain(Task::Index, Duration::from_millis(50));
-            let _ = self.fold_log_if_long();
+            self.fold_log_if_long();
         }
     }
 }
@@ -284,9 +293,17 @@ impl Read for SqliteStore {
 impl Store for SqliteStore {
     fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
         turn.check()?;
-        let appended =
-            self.writing("append a turn", Use::Synced, |transaction| append::append(transaction, turn))?;
-        self.fold_log_if_long()?;
+        let attempt = "append a turn";
+        let written = self.writing(attempt, Use::Synced, |transaction| append::append(transaction, turn));
+        let appended = match written {
+            // What stood in the way may be the turn itself, stored by an earlier call.
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
+                let replayed = self.snapshot(attempt, |transaction| append::replay(transaction, turn))?;
+                return replayed.ok_or(error);
+            }
+            other => other?,
+        };
+        self.fold_log_if_long();
         Ok(appended)
     }
 

@@ -1,9 +1,9 @@
 //! Opening a database: the one place where SQLite is opened, so that every connection is hardened alike.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::migrate::identify;
 use crate::store::{durable, place};
 
 /// `RJON`: says whose file it is.
@@ -24,6 +25,9 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// Measured against 4 KiB: a load is a fifth faster, an append no slower.
 const PAGE_SIZE: i32 = 16_384;
+
+/// The smallest page.
+const SHORTEST: u64 = 512;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
@@ -38,6 +42,23 @@ pub(super) enum Use {
 
 /// Opens the database at `path`, creating the file and its directory when they are missing.
 pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection> {
+    open_recognized(path, wait, usage, |connection| identify(connection, path).map(drop))
+}
+
+/// Opens a database to replace all of its content, which a newer Rejoin may have written.
+pub(super) fn open_to_replace(path: &Path, wait: Duration) -> Result<Connection> {
+    open_recognized(path, wait, Use::Synced, |connection| match identify(connection, path) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        known => known.map(drop),
+    })
+}
+
+fn open_recognized(
+    path: &Path,
+    wait: Duration,
+    usage: Use,
+    recognize: impl Fn(&Connection) -> Result<()>,
+) -> Result<Connection> {
     prepare_file(path)?;
     place::refuse_network(path)?;
     let attempt = || format!("open the database `{}`", path.display());
@@ -47,8 +68,13 @@ pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection
     // SQLite refuses any link on the way with NOFOLLOW; links to directories are the user's own business.
     let resolved = resolve(path)?;
     let mut connection = Connection::open_with_flags(&resolved, flags).during(&attempt())?;
-    harden(&mut connection, wait).map_err(|error| explain(error, path).during(attempt()))?;
-    use_log(&connection, wait, usage).map_err(|error| explain(error, path).during(attempt()))?;
+    let explained = |error: Error| match error.kind() {
+        // Whose file it is says why it was not opened.
+        ErrorKind::Invalid | ErrorKind::Unsupported => error,
+        _ => explain(error, path).during(attempt()),
+    };
+    harden(&mut connection, wait).map_err(explained)?;
+    use_log(&connection, wait, usage, &recognize).map_err(explained)?;
     // SQLite finds the log by name. A file that was put aside meanwhile must not be used with the log of the other
     // file that has its name by now.
     if identity(path) != before {
@@ -121,15 +147,9 @@ fn prepare_file(path: &Path) -> Result<()> {
     let existing = match path.symlink_metadata() {
         Ok(existing) => existing,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            return match created {
-                // The name must be durable before the first commit is acknowledged.
-                Ok(_) => {
-                    durable::sync_parent(path).map_err(|cause| unusable("sync the directory of", path, cause))
-                }
-                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                Err(cause) => Err(unusable("create the database", path, cause)),
-            };
+            // The name must be durable before the first commit is acknowledged.
+            return durable::create_private(path)
+                .map_err(|cause| unusable("create the database", path, cause));
         }
         Err(cause) => return Err(unusable("look at", path, cause)),
     };
@@ -140,11 +160,13 @@ fn prepare_file(path: &Path) -> Result<()> {
 }
 
 /// Refuses a file that is no database. An empty one is a database that was never written to.
-fn refuse_stranger(path: &Path) -> Result<()> {
+pub(super) fn refuse_stranger(path: &Path) -> Result<()> {
     let mut start = [0; 16];
     let mut file = File::open(path).map_err(|cause| unusable("open the database", path, cause))?;
     let read = file.read(&mut start).map_err(|cause| unusable("read the database", path, cause))?;
-    if read != 0 && start[..read] != MAGIC[..read] {
+    let length = file.metadata().map_err(|cause| unusable("look at", path, cause))?.len();
+    // SQLite takes a file that is too short for a header for an empty one, and would write over what is left of it.
+    if (1..SHORTEST).contains(&length) || start[..read] != MAGIC[..read] {
         return Err(Error::invalid(format!("`{}` is not a Rejoin database", path.display())));
     }
     Ok(())
@@ -177,6 +199,8 @@ fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
         (DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true),
         (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
         (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
+        // Plans do not depend on the values that are bound, so a cached statement is never prepared again.
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
         // A one-shot command must not pay for folding the log; see checkpoint.rs.
         (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
     ];
@@ -188,7 +212,12 @@ fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
     Ok(())
 }
 
-fn use_log(connection: &Connection, wait: Duration, usage: Use) -> Result<()> {
+fn use_log(
+    connection: &Connection,
+    wait: Duration,
+    usage: Use,
+    recognize: &dyn Fn(&Connection) -> Result<()>,
+) -> Result<()> {
     let attempt = "set up the connection";
     let synchronous = match usage {
         Use::Synced => "FULL",
@@ -207,13 +236,21 @@ fn use_log(connection: &Connection, wait: Duration, usage: Use) -> Result<()> {
     // Switching a new file to a log does not use the busy handler, so that first starts at the same moment collide.
     let began = Instant::now();
     loop {
-        let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-        match mode.during("switch the database to a write-ahead log") {
+        // Whose file it is must be known before it is switched: the mode is written into it.
+        let mode = recognize(connection).and_then(|()| {
+            connection
+                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
+                .during("switch the database to a write-ahead log")
+        });
+        match mode {
             Ok(mode) if mode == "wal" => break,
             Ok(_) => {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
-                    "this file system cannot hold a write-ahead log",
+                    format!(
+                        "the file system of `{}` cannot hold a write-ahead log",
+                        connection.path().unwrap_or_default()
+                    ),
                 ));
             }
             Err(error) if error.kind() == ErrorKind::Locked && began.elapsed() < wait => {

@@ -14,26 +14,14 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
-use crate::store::durable;
-use crate::store::sqlite::backup::{self, Damage};
+use crate::store::durable::{self, Existing};
+use crate::store::sqlite::backup::{self, Damage, Draft};
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::{Use, open, open_sealed};
+use crate::store::sqlite::open::{Use, open, open_sealed, open_to_replace, refuse_stranger};
 use crate::store::sqlite::{SqliteStore, migrate};
-
-/// Ends the name of a copy that is being prepared.
-pub(super) const SUFFIX: &str = ".restoring";
 
 /// Begins the end of the name under which a replaced database is kept; its time follows.
 pub(super) const KEPT: &str = ".replaced-";
-
-/// A copy that is being prepared beside the database. It goes away whatever happens.
-struct Fresh(PathBuf);
-
-impl Drop for Fresh {
-    fn drop(&mut self) {
-        backup::remove(&self.0);
-    }
-}
 
 pub(super) fn restore(
     from: &Path,
@@ -56,7 +44,7 @@ pub(super) fn restore(
         Some(target) => replace_inside(target, &fresh, to, wait, was_there.then_some(kept.as_path()))?,
         None => {
             set_aside(to, &kept)?;
-            rename(&fresh.0, to)?;
+            fresh.publish(Existing::Keep)?;
         }
     }
     Ok(was_there.then_some(kept))
@@ -76,28 +64,24 @@ fn name_to_keep(path: &Path) -> PathBuf {
 
 /// Opens what is to be replaced; none when it is too damaged for that. Another program's database is refused.
 fn open_existing(to: &Path, wait: Duration) -> Result<Option<Connection>> {
-    let is_beyond_use = |error: &Error| matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Invalid);
-    let connection = match open(to, wait, Use::Synced) {
-        Ok(connection) => connection,
-        Err(error) if is_beyond_use(&error) && to.is_file() => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    match migrate::identify(&connection, to) {
-        Ok(_) => Ok(Some(connection)),
-        // A newer schema is kept and replaced like any other.
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Some(connection)),
+    let is_regular = to.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    if is_regular && refuse_stranger(to).is_err_and(|error| error.kind() == ErrorKind::Invalid) {
+        return Ok(None);
+    }
+    match open_to_replace(to, wait) {
+        Ok(connection) => Ok(Some(connection)),
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// Makes the new file complete, current and checked under another name before anything else is touched.
-fn prepare(
+fn prepare<'t>(
     from: &Path,
-    to: &Path,
+    to: &'t Path,
     accept: &mut dyn FnMut(&SqliteStore) -> Result<()>,
     report: &mut dyn FnMut(u64, u64),
-) -> Result<Fresh> {
+) -> Result<Draft<'t>> {
     let copy = open_sealed(from)?;
     if migrate::identify(&copy, from)? == 0 {
         return Err(Error::invalid(format!("`{}` holds nothing", from.display())));
@@ -106,17 +90,18 @@ fn prepare(
         Error::new(ErrorKind::Unavailable, format!("create the directory of `{}`", to.display()))
             .because(cause)
     })?;
-    let fresh = Fresh(durable::beside(to, &format!(".{}{SUFFIX}", std::process::id())));
     let damaged = |error: Error| match error.kind() {
         ErrorKind::Corrupt => error.during(format!("the copy `{}` is damaged", from.display())),
         _ => error,
     };
-    backup::copy(&copy, &fresh.0, Damage::Refused, report).map_err(damaged)?;
+    let fresh = backup::draft(&copy, to, Damage::Refused, report).map_err(damaged)?;
     {
-        let store = SqliteStore::open(&fresh.0).map_err(damaged)?;
+        let store = SqliteStore::open(fresh.path()).map_err(damaged)?;
+        // An older backup stays as it is, so nothing else has to be kept of it.
+        let _ = store.migrated_from().map(std::fs::remove_file);
         accept(&store).map_err(damaged)?;
     }
-    let connection = open(&fresh.0, Duration::ZERO, Use::Synced)?;
+    let connection = open(fresh.path(), Duration::ZERO, Use::Synced)?;
     // Without a log it can be read as it stands, and moved as one file.
     connection
         .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
@@ -127,13 +112,13 @@ fn prepare(
 /// Replaces the content of the database in one transaction, with a copy of the old content made inside it.
 fn replace_inside(
     mut target: Connection,
-    fresh: &Fresh,
+    fresh: &Draft<'_>,
     to: &Path,
     wait: Duration,
     kept: Option<&Path>,
 ) -> Result<()> {
     let attempt = format!("replace the content of `{}`", to.display());
-    let source = open_sealed(&fresh.0)?;
+    let source = open_sealed(fresh.path())?;
     let page_size = backup::page_size(&source, &attempt)?;
     let replacing = Backup::new(&source, &mut target).during(&attempt)?;
     // The first step takes the lock for writing and the last one commits. Nobody can append between the moment that
@@ -145,8 +130,8 @@ fn replace_inside(
         _ => {}
     }
     if let Some(kept) = kept {
-        let reader = open(to, wait, Use::Synced)?;
-        backup::copy(&reader, kept, Damage::Kept, &mut |_, _| ())?;
+        let reader = open_to_replace(to, wait)?;
+        backup::draft(&reader, kept, Damage::Kept, &mut |_, _| ())?.publish(Existing::Keep)?;
     }
     let replaced = backup::finish(&replacing, page_size, &attempt, &mut |_, _| ());
     drop(replacing);
@@ -154,7 +139,7 @@ fn replace_inside(
         && let Some(kept) = kept
     {
         // Nothing was replaced, so there is nothing to keep.
-        backup::remove(kept);
+        let _ = std::fs::remove_file(kept);
     }
     replaced?;
     // Readers of the old content may keep this from being complete; the next one goes on with it.
@@ -180,7 +165,7 @@ fn set_aside(path: &Path, kept: &Path) -> Result<()> {
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {
-    std::fs::rename(from, to).and_then(|()| durable::sync_parent(to)).map_err(|cause| {
+    durable::rename(from, to).map_err(|cause| {
         let attempt = format!("move `{}` to `{}`", from.display(), to.display());
         Error::new(ErrorKind::Unavailable, attempt).because(cause)
     })

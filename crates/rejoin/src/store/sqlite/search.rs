@@ -2,19 +2,25 @@
 
 use std::fmt::Write as _;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, params};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time, WordQuery};
 use crate::store::sqlite::append::{key, sequence};
 use crate::store::sqlite::fault::During;
-use crate::store::tip::searchable;
+use crate::store::tip::{searchable, time_of};
 use crate::store::{Hit, Page, SearchOrder, SearchQuery};
 
 const ATTEMPT: &str = "search";
 
 /// Bits of a document number below the time; so many messages may share a microsecond.
-pub(super) const TIE_BITS: u32 = 11;
+const TIE_BITS: u32 = 11;
+
+/// The greatest tie-break.
+pub(super) const TIES: i64 = (1 << TIE_BITS) - 1;
+
+/// The latest time a number can hold, in the year 2112, with an hour left above it for what shares that time.
+const LATEST: i64 = (1 << (63 - TIE_BITS)) - (1 << 32);
 
 pub(super) fn search(connection: &Connection, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
     if query.words.words().is_empty() || query.limit == 0 {
@@ -51,12 +57,11 @@ fn expression(words: &WordQuery) -> String {
     expression
 }
 
-/// Enough of the newest indexed hits to fill a page, whole microseconds at a time so that ties sort the same on
-/// every page.
+/// Enough of the newest indexed hits to fill a page, and all that share the last one's time, so that ties sort the
+/// same on every page.
 fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> {
-    let bound = |time: Time, fill: i64| (time.as_micros().max(0) << TIE_BITS) | fill;
-    let newest = query.after.map_or(i64::MAX, |after| bound(after.time, (1 << TIE_BITS) - 1));
-    let oldest = query.since.map_or(0, |since| bound(since, 0));
+    let newest = query.after.map_or(Ok(i64::MAX), |after| last_number(connection, after.time))?;
+    let oldest = query.since.map_or(0, first_number);
     let mut statement = connection
         .prepare_cached(
             "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC",
@@ -64,25 +69,50 @@ fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> 
         .during(ATTEMPT)?;
     let mut rows = statement.query(params![expression(query.words), oldest, newest]).during(ATTEMPT)?;
     let mut hits: Vec<Hit> = Vec::new();
-    let mut fetch = Fetch::new(connection, query);
-    let mut enough = None;
+    let mut fetch = Fetch::new(connection, query)?;
+    let mut at = i64::MAX;
     while let Some(row) = rows.next().during(ATTEMPT)? {
         let document: i64 = row.get(0).during(ATTEMPT)?;
-        let moment = document >> TIE_BITS;
-        if enough.is_some_and(|last| last != moment) {
-            break;
+        // A number is never below its message's time, so what follows is older than the hits that fill the page.
+        if document >> TIE_BITS < at && hits.len() > query.limit {
+            at = document >> TIE_BITS;
+            hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor().key()));
+            if at < moment(hits[query.limit].time) {
+                break;
+            }
         }
-        if let Some(hit) = fetch
-            .hit(document)?
-            .filter(|hit| query.after.is_none_or(|after| hit.cursor().key() < after.key()))
-        {
-            hits.push(hit);
-        }
-        if hits.len() > query.limit {
-            enough = Some(moment);
-        }
+        hits.extend(
+            fetch
+                .hit(document)?
+                .filter(|hit| query.after.is_none_or(|after| hit.cursor().key() < after.key())),
+        );
     }
     Ok(hits)
+}
+
+/// The time that document numbers hold for a time.
+fn moment(time: Time) -> i64 {
+    time.as_micros().clamp(0, LATEST)
+}
+
+/// The first number that a message of this time can have.
+pub(super) fn first_number(time: Time) -> i64 {
+    moment(time) << TIE_BITS
+}
+
+/// The last number that a message of this time can have: where a microsecond is full, its messages go on in the next.
+fn last_number(connection: &Connection, time: Time) -> Result<i64> {
+    let mut last = first_number(time) | TIES;
+    while is_taken(connection, last)? {
+        last += TIES + 1;
+    }
+    Ok(last)
+}
+
+fn is_taken(connection: &Connection, number: i64) -> Result<bool> {
+    let mut statement =
+        connection.prepare_cached("SELECT 1 FROM document WHERE number = ?1").during(ATTEMPT)?;
+    statement.exists([number]).during(ATTEMPT)
 }
 
 fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result<Vec<Hit>> {
@@ -91,7 +121,7 @@ fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result
         .during(ATTEMPT)?;
     let mut rows = statement.query([expression(query.words)]).during(ATTEMPT)?;
     let mut hits = Vec::new();
-    let mut fetch = Fetch::new(connection, query);
+    let mut fetch = Fetch::new(connection, query)?;
     while hits.len() < room
         && let Some(row) = rows.next().during(ATTEMPT)?
     {
@@ -103,42 +133,37 @@ fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result
 
 /// Turns document numbers into hits that pass the query's filters.
 struct Fetch<'c, 'q> {
-    connection: &'c Connection,
+    statement: CachedStatement<'c>,
     query: &'q SearchQuery<'q>,
 }
 
 impl<'c, 'q> Fetch<'c, 'q> {
-    const fn new(connection: &'c Connection, query: &'q SearchQuery<'q>) -> Self {
-        Self { connection, query }
-    }
-
-    fn hit(&mut self, document: i64) -> Result<Option<Hit>> {
-        // The body is the last column, and is read only when the filters before it hold.
-        let row = self
-            .connection
+    fn new(connection: &'c Connection, query: &'q SearchQuery<'q>) -> Result<Self> {
+        let statement = connection
             .prepare_cached(
                 "SELECT c.id, m.id, m.key & 0xffffffff, m.body FROM document d
                  JOIN conversation c ON c.n = d.key >> 32 JOIN message m ON m.key = d.key
                  WHERE d.number = ?1 AND (?2 IS NULL OR c.project = ?2) AND (?3 IS NULL OR c.id = ?3)",
             )
-            .during(ATTEMPT)?
-            .query_row(
-                params![
-                    document,
-                    self.query.project,
-                    self.query.conversation.as_ref().map(ConversationId::as_bytes)
-                ],
-                |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?)),
-            )
-            .optional()
             .during(ATTEMPT)?;
-        let Some((conversation, message, seq, body)) = row else { return Ok(None) };
+        Ok(Self { statement, query })
+    }
+
+    fn hit(&mut self, document: i64) -> Result<Option<Hit>> {
+        let only = self.query.conversation.as_ref().map(ConversationId::as_bytes);
+        let mut rows = self.statement.query(params![document, self.query.project, only]).during(ATTEMPT)?;
+        let Some(row) = rows.next().during(ATTEMPT)? else { return Ok(None) };
+        let text = |place: usize| {
+            let column = row.get_ref(place).during(ATTEMPT)?.as_str();
+            column.map_err(|cause| Error::corrupt("a column of a message has the wrong type").because(cause))
+        };
+        let body = text(3)?;
         Ok(Some(Hit {
-            conversation: ConversationId::from_bytes(conversation),
-            message: message.parse()?,
-            seq: sequence(seq),
-            time: Time::from_micros(document >> TIE_BITS),
-            body,
+            conversation: ConversationId::from_bytes(row.get(0).during(ATTEMPT)?),
+            message: text(1)?.parse()?,
+            seq: sequence(row.get(2).during(ATTEMPT)?),
+            time: time_of(body),
+            body: body.to_owned(),
         }))
     }
 }
@@ -154,7 +179,10 @@ pub(super) struct Tail {
 
 pub(super) fn tails(connection: &Connection) -> Result<Vec<Tail>> {
     let mut statement = connection
-        .prepare_cached("SELECT n, id, project, indexed, next FROM conversation WHERE indexed + 1 < next")
+        .prepare_cached(
+            "SELECT n, id, project, indexed, next FROM conversation INDEXED BY conversation_to_index
+             WHERE next > indexed + 1",
+        )
         .during(ATTEMPT)?;
     let rows = statement
         .query_map([], |row| {

@@ -29,7 +29,7 @@ CREATE INDEX conversation_by_activity ON conversation (active, id);
 CREATE INDEX conversation_by_project ON conversation (project, active, id);
 CREATE INDEX conversation_by_short ON conversation (short);
 CREATE INDEX conversation_by_slug ON conversation (slug) WHERE slug <> '';
-CREATE INDEX conversation_to_index ON conversation (n) WHERE indexed + 1 < next;
+CREATE INDEX conversation_to_index ON conversation (n) WHERE next > indexed + 1;
 
 -- The key puts a conversation's messages side by side in order of arrival: (n << 32) + sequence.
 -- The body stands last, so that reading the other columns never touches its overflow pages.

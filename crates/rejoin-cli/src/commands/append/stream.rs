@@ -1,0 +1,121 @@
+//! Messages line by line: read one, store it, acknowledge it, and only then read the next.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use crate::commands::append::{Target, line, too_large};
+use crate::config::size;
+use crate::context::Context;
+use crate::error::Failure;
+
+/// How many times larger than what is stored a line may be: escaped as `\u6771`, text takes up to three times
+/// the room.
+const ESCAPED: u64 = 3;
+
+/// Opens a file, or the pipe for `-`.
+pub(super) fn open(source: &str, context: &Context) -> Result<Box<dyn BufRead>, Failure> {
+    if source == "-" {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let path = context.surroundings.working_directory.join(source);
+    let file = File::open(&path).map_err(|error| Failure::io(format!("read `{source}`"), error))?;
+    Ok(Box::new(BufReader::new(file)))
+}
+
+/// Appends every line of the input.
+pub(super) fn append(input: Box<dyn BufRead>, mut target: Target, context: &Context) -> Result<(), Failure> {
+    let mut lines = Lines { input, number: 0, limit: context.config.turn_bytes() };
+    let mut answer = context.answer();
+    while let Some(text) = lines.next()? {
+        let receipt = line::read(&text).map_err(Failure::invalid).and_then(|turn| {
+            let handle = match turn.parent {
+                Some(parent) => target.handle_at(parent, context)?,
+                None => target.handle(context)?,
+            };
+            Ok(handle.append_turn(turn.messages)?)
+        });
+        let receipt = receipt.map_err(|failure| lines.blame(failure))?;
+        // The append has returned, so the messages are on disk: only now is this said, and said at once.
+        serde_json::to_writer(&mut answer, &receipt).map_err(io::Error::from)?;
+        writeln!(answer)?;
+        answer.flush()?;
+    }
+    Ok(())
+}
+
+/// Lines of bounded length. What was read is handed on before more is waited for.
+struct Lines<Input> {
+    input: Input,
+    number: u64,
+    limit: u64,
+}
+
+impl<Input: BufRead> Lines<Input> {
+    /// The next line that is not blank, or none at the end.
+    fn next(&mut self) -> Result<Option<String>, Failure> {
+        let longest = self.limit.saturating_mul(ESCAPED);
+        loop {
+            self.number += 1;
+            let mut bytes = Vec::new();
+            (&mut self.input)
+                .take(longest.saturating_add(1))
+                .read_until(b'\n', &mut bytes)
+                .map_err(|error| Failure::io("read the input", error))?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            if bytes.len() as u64 > longest && bytes.last() != Some(&b'\n') {
+                return Err(self.blame(too_large(format!(
+                    "it is longer than {}, three times `limits.turn_bytes`",
+                    size::write(longest)
+                ))));
+            }
+            let text = String::from_utf8(bytes).map_err(|error| {
+                self.blame(Failure::invalid("it is not valid UTF-8").because(error.utf8_error()))
+            })?;
+            if !text.trim().is_empty() {
+                return Ok(Some(text));
+            }
+        }
+    }
+
+    /// Says which line it was, and what became of those before.
+    fn blame(&self, failure: Failure) -> Failure {
+        let failure = failure.during(format!("append line {} of the input", self.number));
+        if self.number == 1 {
+            return failure;
+        }
+        failure.or_hint("the lines before it are stored; correct this one and send the rest")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(input: &[u8], limit: u64) -> Lines<&[u8]> {
+        Lines { input, number: 0, limit }
+    }
+
+    #[test]
+    fn blank_lines_are_passed_over_and_counted() {
+        let mut lines = lines(b"\r\n\n1\n \n2", 10);
+
+        let read = [lines.next().unwrap(), lines.next().unwrap(), lines.next().unwrap()];
+
+        assert_eq!(read, [Some("1\n".to_owned()), Some("2".to_owned()), None]);
+        assert_eq!(lines.number, 6);
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
+        let longest = lines(b"123\n", 1).next().unwrap();
+        let failure = lines(b"1234\n", 1).next().unwrap_err();
+
+        assert_eq!(longest, Some("123\n".to_owned()));
+        assert_eq!(
+            failure.summary(),
+            "append line 1 of the input: it is longer than 3 B, three times `limits.turn_bytes`"
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! What is said before and after cleaning.
+
+use std::io::Write;
+
+use rejoin::StoredConversation;
+use serde_json::{Value as Json, json};
+
+use super::survey::Survey;
+use super::{Age, Fate};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::removal::LISTED;
+use crate::ui::paint::Meaning;
+use crate::ui::table::{Column, Table};
+use crate::ui::{fit, size, when};
+
+/// What became of every conversation that was old enough.
+#[derive(Debug)]
+pub(super) struct Report<'a> {
+    survey: &'a Survey,
+    age: Age,
+    fates: Vec<(&'a StoredConversation, Fate)>,
+}
+
+/// What will go, and the question to ask about it.
+pub(super) fn question(survey: &Survey, context: &Context) -> (String, String) {
+    let clock = context.clock();
+    let mut shown = String::from("These conversations will be deleted:\n");
+    for stored in survey.old.iter().take(LISTED) {
+        let (short, when) = (stored.id.short(), clock.relative(stored.last_active_at.as_micros()));
+        let line = format!("  {short}  {when}  {}", named::title(stored));
+        shown += &fit::truncate(&line, context.columns().unwrap_or(usize::MAX));
+        shown.push('\n');
+    }
+    if survey.old.len() > LISTED {
+        shown += &format!("  and {} more: add `--dry-run` to see all\n", survey.old.len() - LISTED);
+    }
+    if let Some(passed_by) = passed_by(survey, 0) {
+        shown += &format!("{passed_by}\n");
+    }
+    let count = size::count(survey.old.len() as u64, "conversation", "conversations");
+    let bytes = size::bytes(survey.old.iter().map(|stored| stored.bytes).sum());
+    (shown, format!("Delete {count} ({bytes}) for good?"))
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(survey: &'a Survey, age: Age, fates: Vec<(&'a StoredConversation, Fate)>) -> Self {
+        Self { survey, age, fates }
+    }
+
+    /// Answers where nothing was deleted: a dry run, or nothing to delete.
+    pub(super) fn answer_planned(&self, context: &Context) -> Result<(), Failure> {
+        if context.is_json() {
+            return context.answer_json(&self.to_json());
+        }
+        if self.fates.is_empty() {
+            context.note(&match self.age {
+                Age::Any => "Nothing to clean in this project.".to_owned(),
+                Age::Over(length, _) => {
+                    format!("Nothing to clean: nothing in this project is older than {}.", when::duration(length))
+                }
+            });
+        } else {
+            let bytes = size::bytes(self.fates.iter().map(|(stored, _)| stored.bytes).sum());
+            let count = size::count(self.fates.len() as u64, "conversation", "conversations");
+            context.show(|output| {
+                let rows = self.fates.iter().map(|(stored, _)| *stored);
+                write!(output, "{}", table(rows, context))?;
+                writeln!(output, "{count} would be deleted, {bytes} freed.")?;
+                Ok(())
+            })?;
+        }
+        if let Some(passed_by) = passed_by(self.survey, 0) {
+            context.note(&passed_by);
+        }
+        Ok(())
+    }
+
+    /// Answers what was deleted. One that could not be makes the exit code, after all others were tried.
+    pub(super) fn answer(&self, context: &Context) -> Result<(), Failure> {
+        if context.is_json() {
+            context.answer_json(&self.to_json())?;
+        } else {
+            let deleted = size::count(self.deleted(), "conversation", "conversations");
+            let mut answer = context.answer();
+            writeln!(answer, "{deleted} deleted, {} freed.", size::bytes(self.bytes()))?;
+            answer.flush()?;
+            if let Some(passed_by) = passed_by(self.survey, self.passed_by()) {
+                context.note(&passed_by);
+            }
+            for (stored, failure) in self.failures() {
+                let what = format!("not deleted: {} ({})", stored.id.short(), named::title(stored));
+                context.manner.warn(&format!("{what}: {}", failure.summary()), None);
+            }
+        }
+        let failed = self.failures().count();
+        match self.failures().next() {
+            None => Ok(()),
+            Some((_, failure)) => {
+                let attempt = format!("{failed} of {} could not be deleted", self.fates.len());
+                Err(failure.retold(attempt).or_hint("run `rejoin doctor` to see what is wrong"))
+            }
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        let items: Vec<Json> = self.fates.iter().map(|(stored, fate)| item(stored, fate)).collect();
+        json!({
+            "items": items,
+            "deleted": self.deleted(),
+            "bytes": self.bytes(),
+            "failed": self.failures().count(),
+            "held": self.survey.held,
+            "active": u64::from(self.survey.active_is_old),
+        })
+    }
+
+    fn failures(&self) -> impl Iterator<Item = (&StoredConversation, &Failure)> {
+        self.fates.iter().filter_map(|(stored, fate)| match fate {
+            Fate::Failed(failure) => Some((*stored, failure)),
+            Fate::Planned | Fate::Deleted(_) | Fate::PassedBy => None,
+        })
+    }
+
+    fn deleted(&self) -> u64 {
+        self.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Deleted(_))).count() as u64
+    }
+
+    fn passed_by(&self) -> u64 {
+        self.fates.iter().filter(|(_, fate)| matches!(fate, Fate::PassedBy)).count() as u64
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fates
+            .iter()
+            .map(|(_, fate)| match fate {
+                Fate::Deleted(bytes) => *bytes,
+                Fate::Planned | Fate::PassedBy | Fate::Failed(_) => 0,
+            })
+            .sum()
+    }
+}
+
+fn item(stored: &StoredConversation, fate: &Fate) -> Json {
+    let (outcome, error) = match fate {
+        Fate::Planned => ("planned", None),
+        Fate::Deleted(_) => ("deleted", None),
+        Fate::PassedBy => ("passed by", None),
+        Fate::Failed(failure) => ("failed", Some(failure)),
+    };
+    json!({
+        "id": stored.id,
+        "title": stored.title(),
+        "messages": stored.messages,
+        "bytes": stored.bytes,
+        "last_active_at": stored.last_active_at,
+        "outcome": outcome,
+        "error": error.map(|error| json!({"kind": error.kind(), "message": error.summary()})),
+    })
+}
+
+fn table<'a>(rows: impl Iterator<Item = &'a StoredConversation>, context: &Context) -> String {
+    let clock = context.clock();
+    let mut table = Table::new([
+        Column::text("id").meaning(Meaning::Id),
+        Column::text("title").meaning(Meaning::Title).shrinks_to(12),
+        Column::text("last active").meaning(Meaning::Dim),
+        Column::number("messages"),
+        Column::number("size"),
+    ]);
+    for stored in rows {
+        table.push([
+            stored.id.short().to_string(),
+            named::title(stored),
+            clock.relative(stored.last_active_at.as_micros()),
+            size::number(stored.messages),
+            size::bytes(stored.bytes),
+        ]);
+    }
+    table.draw(context.columns(), context.paint())
+}
+
+/// What stays although it is old enough; none if there is nothing of the kind.
+fn passed_by(survey: &Survey, used_meanwhile: u64) -> Option<String> {
+    let mut told = Vec::new();
+    if survey.held > 0 {
+        told.push(format!("{} held", size::number(survey.held)));
+    }
+    if survey.active_is_old {
+        told.push("the active one".to_owned());
+    }
+    if used_meanwhile > 0 {
+        told.push(format!("{} used meanwhile", size::number(used_meanwhile)));
+    }
+    (!told.is_empty()).then(|| format!("Passed by: {}.", told.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use rejoin::{Archive, Conversation};
+
+    use super::*;
+    use crate::error::Kind;
+
+    /// Half a failure is hard to bring about from outside, so what is told of one is checked here.
+    #[test]
+    fn partial_success_is_told_in_full() {
+        let archive = Archive::open("memory:").unwrap();
+        let [good, bad] = ["Lisbon", "Rome"].map(|title| {
+            let id = archive.start(Conversation::titled(title)).unwrap().id();
+            archive.conversation(id).unwrap()
+        });
+        let survey = Survey { old: Vec::new(), held: 2, active: None, active_is_old: true };
+        let failure = Failure::new(Kind::Locked, "another program is writing");
+        let fates = vec![(&good, Fate::Deleted(340)), (&bad, Fate::Failed(failure)), (&bad, Fate::PassedBy)];
+
+        let report = Report::new(&survey, Age::Any, fates);
+
+        let told = |stored: &StoredConversation, outcome: &str, error: Json| {
+            json!({
+                "id": stored.id, "title": stored.title(), "messages": 0, "bytes": 0,
+                "last_active_at": stored.last_active_at, "outcome": outcome, "error": error,
+            })
+        };
+        let error = json!({"kind": "locked", "message": "another program is writing"});
+        let items =
+            [told(&good, "deleted", Json::Null), told(&bad, "failed", error), told(&bad, "passed by", Json::Null)];
+        let expected =
+            json!({"items": items, "deleted": 1, "bytes": 340, "failed": 1, "held": 2, "active": 1});
+        assert_eq!(report.to_json(), expected);
+        assert_eq!(
+            passed_by(&survey, report.passed_by()).as_deref(),
+            Some("Passed by: 2 held, the active one, 1 used meanwhile.")
+        );
+    }
+}

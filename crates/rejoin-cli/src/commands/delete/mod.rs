@@ -1,0 +1,77 @@
+//! `rejoin delete`: conversations and messages, at the user's wish.
+
+mod plan;
+mod report;
+
+use rejoin::store::Children;
+use rejoin::{Archive, SHORT_LENGTH};
+
+use crate::context::{Consent, Context};
+use crate::error::Failure;
+use crate::removal::{self, REASON, Standing};
+use plan::{Part, Plan, Removal};
+
+/// Delete conversations or messages for good
+///
+/// Messages of one conversation are deleted together or not at all; conversations one by one, so that one
+/// that fails does not stop the others. A message that is already gone counts as deleted.
+#[derive(Debug, clap::Args)]
+#[command(visible_alias = "rm", after_help = "\
+Examples:
+  rejoin delete 7Kd93x                   Show what will go, and ask
+  rejoin delete x7Gh2a --cascade --yes   A message with everything after it
+  rejoin delete 7Kd93x/x7Gh2a trip-to-rome")]
+pub(crate) struct Args {
+    /// What to delete: ids or names, never numbers from a list
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+
+    /// Also delete everything that follows the messages
+    #[arg(long)]
+    cascade: bool,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    if let Some(number) = args.ids.iter().find(|id| is_list_number(id)) {
+        return Err(Failure::usage(format!("`{number}` could be a number from a list"))
+            .because("lists change, so deleting needs an id")
+            .hint("run `rejoin list` to see the ids"));
+    }
+    let children = if args.cascade { Children::Remove } else { Children::Refuse };
+    let archive = context.archive_to_read()?;
+    let mut plan = Plan::make(&archive, &args.ids, children)?;
+    if !plan.removals.is_empty() {
+        let (shown, question) = report::question(&plan, &Standing::here(&archive, context)?);
+        context.confirm_shown(&shown, &question, Consent::from(args.yes))?;
+    }
+    let mut done = Vec::new();
+    for mut removal in std::mem::take(&mut plan.removals) {
+        let outcome = carry_out(&archive, &mut removal, children);
+        plan.settle(removal.stored.id, &outcome);
+        done.extend(outcome.is_ok().then_some(removal));
+    }
+    report::answer(&plan, &done, context)?;
+    report::verdict(plan, context)
+}
+
+/// Digits alone, fewer than an id has.
+fn is_list_number(id: &str) -> bool {
+    let id = id.trim();
+    !id.is_empty() && id.len() < SHORT_LENGTH && id.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Deletes, and corrects the counts by what was really there.
+fn carry_out(archive: &Archive, removal: &mut Removal, children: Children) -> Result<(), Failure> {
+    match &removal.part {
+        Part::Whole => removal.bytes = removal::delete_conversation(archive, removal.stored.id)?,
+        Part::Messages(ids) => {
+            let deleted = archive.delete_messages(removal.stored.id, ids, children, REASON)?;
+            (removal.messages, removal.bytes) = (deleted.messages, deleted.bytes);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! What is to be deleted, found out before anything is.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rejoin::store::{Children, Order, Selection};
+use rejoin::{
+    Archive, ConversationId, ErrorKind, EventKind, MessageId, Named, SHORT_LENGTH, StoredConversation,
+};
+
+use crate::error::{Failure, Kind};
+use crate::named;
+use crate::ui::size;
+
+/// What each name stands for, and what is to be done.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) items: Vec<Item>,
+    pub(super) removals: Vec<Removal>,
+}
+
+/// One name that was given.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) named: Option<Named>,
+    /// What goes because of this name and no other.
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+    pub(super) fate: Fate,
+}
+
+/// What becomes of a name.
+#[derive(Debug)]
+pub(super) enum Fate {
+    Waiting,
+    Deleted,
+    /// A message that is not there.
+    Missing,
+    Failed(Failure),
+}
+
+/// What goes in one piece.
+#[derive(Debug)]
+pub(super) struct Removal {
+    pub(super) stored: StoredConversation,
+    pub(super) part: Part,
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+}
+
+#[derive(Debug)]
+pub(super) enum Part {
+    Whole,
+    Messages(Vec<MessageId>),
+}
+
+impl Plan {
+    /// Finds what the names stand for. A name that stands for nothing does not spoil the others.
+    pub(super) fn make(archive: &Archive, names: &[String], children: Children) -> Result<Self, Failure> {
+        let mut plan = Self { items: Vec::new(), removals: Vec::new() };
+        for name in names {
+            let (named, fate) = match archive.resolve(name) {
+                Ok(named) => (Some(named), Fate::Waiting),
+                Err(error) if error.kind() == ErrorKind::NotFound && is_message(archive, name)? => {
+                    (None, Fate::Missing)
+                }
+                Err(error) => (None, Fate::Failed(named::explain(archive, name, error))),
+            };
+            let is_repeated = named.is_some() && plan.items.iter().any(|item| item.named == named);
+            if !is_repeated {
+                plan.items.push(Item { name: name.clone(), named, messages: 0, bytes: 0, fate });
+            }
+        }
+        let mut conversations: Vec<ConversationId> = Vec::new();
+        for id in plan.items.iter().filter_map(|item| item.named).map(Named::conversation) {
+            if !conversations.contains(&id) {
+                conversations.push(id);
+            }
+        }
+        for id in conversations {
+            if let Err(failure) = plan.add_removal(archive, id, children) {
+                plan.settle(id, &Err(failure));
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Says what became of every name in a conversation.
+    pub(super) fn settle(&mut self, id: ConversationId, outcome: &Result<(), Failure>) {
+        for item in self.items.iter_mut().filter(|item| item.is_of(id)) {
+            item.fate = match outcome {
+                Ok(()) => Fate::Deleted,
+                Err(failure) => Fate::Failed(again(failure)),
+            };
+        }
+    }
+
+    fn add_removal(
+        &mut self,
+        archive: &Archive,
+        id: ConversationId,
+        children: Children,
+    ) -> Result<(), Failure> {
+        let stored = archive.conversation(id)?;
+        let whole = self.items.iter_mut().find(|item| item.named == Some(Named::Conversation(id)));
+        if let Some(item) = whole {
+            let (messages, bytes) = (stored.messages, stored.bytes);
+            (item.messages, item.bytes) = (messages, bytes);
+            self.removals.push(Removal { stored, part: Part::Whole, messages, bytes });
+            return Ok(());
+        }
+        let places: BTreeMap<MessageId, usize> = self
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(_, item)| item.is_of(id))
+            .filter_map(|(place, item)| Some((item.named?.message()?, place)))
+            .collect();
+        let going = going(archive, id, &places)?;
+        let orphaning = going.iter().find_map(|(message, seen)| {
+            seen.parent.filter(|parent| places.contains_key(parent) && !places.contains_key(message))
+        });
+        if let Some(parent) = orphaning.filter(|_| children == Children::Refuse) {
+            self.refuse(id, parent, going.len() - places.len());
+            return Ok(());
+        }
+        for seen in going.values() {
+            let item = &mut self.items[seen.because_of];
+            item.messages += 1;
+            item.bytes += seen.bytes;
+        }
+        let (messages, bytes) = (going.len() as u64, going.values().map(|seen| seen.bytes).sum());
+        let part = Part::Messages(places.into_keys().collect());
+        self.removals.push(Removal { stored, part, messages, bytes });
+        Ok(())
+    }
+
+    /// All messages of the conversation stay because of the one that has children.
+    fn refuse(&mut self, id: ConversationId, parent: MessageId, below: usize) {
+        let below = size::count(below as u64, "message that follows", "messages that follow");
+        for item in self.items.iter_mut().filter(|item| item.is_of(id)) {
+            let is_parent = item.named == Some(Named::Message(id, parent));
+            let why = if is_parent {
+                format!("message `{parent}` has children")
+            } else {
+                format!("it goes together with `{parent}`, which has children")
+            };
+            item.fate = Fate::Failed(
+                Failure::new(Kind::Conflict, why).hint(format!("add `--cascade` to delete also the {below}")),
+            );
+        }
+    }
+}
+
+impl Item {
+    fn is_of(&self, id: ConversationId) -> bool {
+        self.named.is_some_and(|named| named.conversation() == id)
+    }
+}
+
+/// The same failure, for another name.
+fn again(failure: &Failure) -> Failure {
+    let retold = failure.retold(failure.summary());
+    match failure.next_step() {
+        Some(hint) => retold.hint(hint),
+        None => retold,
+    }
+}
+
+/// A message that goes.
+struct Going {
+    parent: Option<MessageId>,
+    bytes: u64,
+    /// The item it goes for: its own, or else its parent's.
+    because_of: usize,
+}
+
+/// The messages that were named and everything below them.
+fn going(
+    archive: &Archive,
+    id: ConversationId,
+    places: &BTreeMap<MessageId, usize>,
+) -> Result<BTreeMap<MessageId, Going>, Failure> {
+    let mut going: BTreeMap<MessageId, Going> = BTreeMap::new();
+    let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+    // A message arrives after its parent, so one pass reaches the whole subtree.
+    archive.store().read(id, everything, &mut |seen| {
+        let own = places.get(&seen.id).copied();
+        let parents = seen.parent.and_then(|parent| going.get(&parent)).map(|parent| parent.because_of);
+        if let Some(because_of) = own.or(parents) {
+            let bytes = seen.body.len() as u64;
+            // What stands above a root of the removal stays, so it is nobody's child here.
+            let parent = parents.and(seen.parent);
+            going.insert(seen.id, Going { parent, bytes, because_of });
+        }
+        Ok(())
+    })?;
+    Ok(going)
+}
+
+/// Whether a name that was not found must have been a message's, so that it counts as deleted.
+fn is_message(archive: &Archive, name: &str) -> Result<bool, Failure> {
+    if let Some((conversation, message)) = name.split_once('/') {
+        return Ok(archive.resolve_conversation(conversation).is_ok() && message.parse::<MessageId>().is_ok());
+    }
+    let has_form = name.len() == SHORT_LENGTH && name.parse::<MessageId>().is_ok();
+    Ok(has_form && !was_conversation(archive, name)?)
+}
+
+/// A short id has the form of a message id. Only what was told when it was deleted knows the difference.
+fn was_conversation(archive: &Archive, name: &str) -> Result<bool, Failure> {
+    let mut events = archive.events_after(0);
+    loop {
+        let page = events.next(Duration::ZERO)?;
+        if page.is_empty() {
+            return Ok(false);
+        }
+        let is_it = |event: &rejoin::Event| {
+            matches!(event.kind, EventKind::Deleted { .. }) && event.conversation.short().as_str() == name
+        };
+        if page.iter().any(is_it) {
+            return Ok(true);
+        }
+    }
+}

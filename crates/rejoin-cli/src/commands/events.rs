@@ -1,0 +1,193 @@
+//! `rejoin events`: what happened to conversations, and what happens while one looks.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::thread;
+use std::time::Duration;
+
+use rejoin::{Archive, Event, EventKind, Events};
+use serde_json::{Value as Json, json};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::paint::Meaning;
+use crate::ui::when::Clock;
+use crate::ui::{clean, fit, size};
+
+/// How many of the past are shown unless told otherwise: about a screen.
+const NEWEST: u64 = 20;
+
+/// How long one look at the store lasts; the store itself wakes up earlier.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// How often a store that does not exist yet is looked for.
+const UNTIL_THERE: Duration = Duration::from_millis(200);
+
+/// Columns of the longest name, so that ids stand below each other.
+const NAME: usize = "conversationChanged".len();
+
+/// Show what happened to conversations, from any process
+///
+/// Without options it shows the newest 20. Each line ends with a number: `--after` continues behind it. An
+/// event may be told twice, but none is left out.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin events
+  rejoin events --follow --json          One line for each event, as it happens
+  rejoin events --after 120 --limit 50")]
+pub(crate) struct Args {
+    /// Wait for what happens from now on, until interrupted
+    #[arg(short, long)]
+    follow: bool,
+
+    /// Begin behind the event with this number; 0 is the beginning
+    #[arg(long, value_name = "STAMP")]
+    after: Option<u64>,
+
+    /// How many to show at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    if args.follow {
+        return follow(&args, context);
+    }
+    let archive = context.archive_to_read()?;
+    let mut answer = context.answer();
+    let limit = args.limit.unwrap_or(if args.after.is_some() { u64::MAX } else { NEWEST });
+    let mut teller = Teller::new(&mut answer, limit, context);
+    match args.after {
+        Some(stamp) => {
+            let mut events = archive.events_after(stamp);
+            while teller.tell_all(events.next(Duration::ZERO)?)? == Next::More {}
+        }
+        None => {
+            teller.tell_all(newest(&archive, limit)?.into())?;
+        }
+    }
+    let told = teller.told;
+    answer.flush()?;
+    if told == 0 {
+        context.note("Nothing has happened.");
+    }
+    Ok(())
+}
+
+fn follow(args: &Args, context: &Context) -> Result<(), Failure> {
+    let mut events = subscribe(args.after, context)?;
+    let mut answer = context.answer();
+    let mut teller = Teller::new(&mut answer, args.limit.unwrap_or(u64::MAX), context);
+    loop {
+        let page = events.next(LOOK)?;
+        if !page.is_empty() && teller.tell_all(page)? == Next::Enough {
+            return Ok(());
+        }
+    }
+}
+
+/// Follows the store. One that does not exist is waited for, so that its first event is told as well.
+fn subscribe(after: Option<u64>, context: &Context) -> Result<Events, Failure> {
+    let url = context.store_url()?;
+    let is_missing = || url.path().is_some_and(|path| !path.exists());
+    let begins_empty = is_missing();
+    while is_missing() {
+        thread::sleep(UNTIL_THERE);
+    }
+    let archive = context.archive_to_read()?;
+    Ok(match after {
+        Some(stamp) => archive.events_after(stamp),
+        None if begins_empty => archive.events_after(0),
+        None => archive.subscribe()?,
+    })
+}
+
+/// The last events there are, in order.
+fn newest(archive: &Archive, limit: u64) -> Result<VecDeque<Event>, Failure> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut newest = VecDeque::new();
+    let mut events = archive.events_after(0);
+    loop {
+        let page = events.next(Duration::ZERO)?;
+        if page.is_empty() {
+            return Ok(newest);
+        }
+        newest.extend(page);
+        let surplus = newest.len().saturating_sub(limit);
+        newest.drain(..surplus);
+    }
+}
+
+/// Writes events until there were enough.
+struct Teller<'a, Output: Write> {
+    output: &'a mut Output,
+    limit: u64,
+    told: u64,
+    clock: Clock,
+    context: &'a Context,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    More,
+    Enough,
+}
+
+impl<'a, Output: Write> Teller<'a, Output> {
+    fn new(output: &'a mut Output, limit: u64, context: &'a Context) -> Self {
+        Self { output, limit, told: 0, clock: context.clock(), context }
+    }
+
+    /// Each line is flushed: whoever follows waits for it.
+    fn tell_all(&mut self, events: Vec<Event>) -> Result<Next, Failure> {
+        if events.is_empty() {
+            return Ok(Next::Enough);
+        }
+        for event in &events {
+            if self.told == self.limit {
+                return Ok(Next::Enough);
+            }
+            let line = if self.context.is_json() { to_json(event).to_string() } else { self.line(event) };
+            writeln!(self.output, "{line}")?;
+            self.output.flush()?;
+            self.told += 1;
+        }
+        Ok(if self.told < self.limit { Next::More } else { Next::Enough })
+    }
+
+    fn line(&self, event: &Event) -> String {
+        let paint = self.context.paint();
+        let meaning = match event.kind.reason() {
+            Some(_) => Meaning::Warning,
+            None => Meaning::Plain,
+        };
+        let mut parts = vec![
+            paint.apply(Meaning::Dim, &self.clock.minute(event.at.as_micros())),
+            paint.apply(meaning, &fit::pad_right(event.kind.name(), NAME)),
+            paint.apply(Meaning::Id, event.conversation.short().as_str()),
+        ];
+        if let EventKind::Stored { messages } = event.kind {
+            parts.push(size::count(messages, "message", "messages"));
+        }
+        parts.extend(event.kind.reason().map(clean::line));
+        parts.push(paint.apply(Meaning::Dim, &format!("#{}", event.stamp)));
+        parts.join("  ")
+    }
+}
+
+fn to_json(event: &Event) -> Json {
+    let mut told = json!({
+        "stamp": event.stamp,
+        "event": event.kind.name(),
+        "at": event.at,
+        "conversation": event.conversation,
+    });
+    if let EventKind::Stored { messages } = event.kind {
+        told["messages"] = messages.into();
+    }
+    if let Some(reason) = event.kind.reason() {
+        told["reason"] = reason.into();
+    }
+    told
+}

@@ -1,0 +1,65 @@
+//! `rejoin fork`: a named branch at a message. Nothing is copied and the head stays where it is.
+
+use std::io::Write;
+
+use rejoin::{StoredConversation, StoredMessage};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::ui::fit;
+
+/// Columns of a title that was made up: enough to recognise what it was made from.
+const MADE_TITLE: usize = 60;
+
+/// Start a named branch at a message
+///
+/// The branch is part of the same conversation and shares everything up to the message.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin fork x7Gh2a --title \"On a budget\"
+  rejoin fork x7Gh2a                       Name it after the conversation")]
+pub(crate) struct Args {
+    /// The message to branch off at
+    message: String,
+
+    /// The branch's title
+    #[arg(long)]
+    title: Option<String>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let (stored, message) = named::message(&archive, &args.message)?;
+    let title = match &args.title {
+        Some(title) => title.trim().to_owned(),
+        None => made_title(&stored, &message),
+    };
+    let branch = archive.fork(stored.id, message.id, &title)?;
+    if context.is_json() {
+        return context.answer_json(&json!({"conversation": stored.id, "branch": branch}));
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "{}", branch.id)?;
+    answer.flush()?;
+    context.note(&format!(
+        "Branched off as \"{}\". Continue there: rejoin --continue {}",
+        fit::snippet(&title, MADE_TITLE),
+        message.id
+    ));
+    Ok(())
+}
+
+/// The conversation's title with a number; a conversation without one lends the message's first words.
+fn made_title(stored: &StoredConversation, message: &StoredMessage) -> String {
+    let said = message.message.text();
+    match &stored.conversation.title {
+        Some(title) if !title.trim().is_empty() => {
+            format!("{} (fork {})", fit::snippet(title, MADE_TITLE), stored.branches.len() + 1)
+        }
+        _ if said.trim().is_empty() => format!("Fork at {}", message.id),
+        _ => fit::snippet(&said, MADE_TITLE),
+    }
+}

@@ -1,0 +1,54 @@
+//! `rejoin label`: a word beside a message, to find it again in the tree.
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::ui::clean;
+
+/// Label a message, or take its label away
+///
+/// The label stands beside the message in the tree. What was said does not change.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin label x7Gh2a good idea
+  rejoin label x7Gh2a --remove")]
+pub(crate) struct Args {
+    /// The message
+    message: String,
+
+    /// The label
+    #[arg(required_unless_present = "remove", conflicts_with = "remove")]
+    text: Vec<String>,
+
+    /// Take the label away
+    #[arg(long)]
+    remove: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let (stored, message) = named::message(&archive, &args.message)?;
+    let text = args.text.join(" ");
+    let label = (!args.remove).then_some(text.trim());
+    let was = message.message.label.as_deref();
+    if was != label {
+        archive.label(stored.id, message.id, label)?;
+    }
+    if context.is_json() {
+        let answer = json!({"conversation": stored.id, "message": message.id, "label": label, "was": was});
+        return context.answer_json(&answer);
+    }
+    let done = match (label, was) {
+        (Some(label), Some(was)) if label != was => {
+            format!("Labelled \"{}\" instead of \"{}\"", clean::line(label), clean::line(was))
+        }
+        (Some(label), _) => format!("Labelled \"{}\"", clean::line(label)),
+        (None, Some(was)) => format!("Took away the label \"{}\"", clean::line(was)),
+        (None, None) => "There was no label".to_owned(),
+    };
+    context.note(&format!("{done}: {}", message.id));
+    Ok(())
+}

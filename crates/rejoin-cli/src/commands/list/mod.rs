@@ -1,0 +1,153 @@
+//! `rejoin list`: the conversations of a project, page by page.
+
+mod draw;
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use rejoin::{Archive, ConversationId, List, Listed, Status};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::shapes::ConversationShape;
+
+/// List conversations, the most recently active first
+///
+/// The arrow marks the active conversation, which `append` and `chat` add to. The id is the one to type; its
+/// beginning is enough.
+#[derive(Debug, clap::Args)]
+#[command(visible_alias = "ls", after_help = "\
+Examples:
+  rejoin list
+  rejoin list --all-projects --limit 50
+  rejoin list --status paused --json")]
+pub(crate) struct Args {
+    /// Those of every project, not only of this one
+    #[arg(long)]
+    all_projects: bool,
+
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+
+    /// Go on where a page ended
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+
+    /// Only this status: active, paused or completed
+    #[arg(long)]
+    status: Option<Status>,
+
+    /// Only this kind, such as `chat`
+    #[arg(long)]
+    kind: Option<String>,
+
+    /// Also those that have expired
+    #[arg(long)]
+    include_expired: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let query = args.query(context)?;
+    let (listed, total) = (archive.list(&query)?, archive.count(&query)?);
+    let active = context.active_conversation(&archive)?;
+    if context.is_json() {
+        let items: Vec<_> = listed.items.iter().map(|item| ConversationShape::of(item, active)).collect();
+        let next = &listed.next_cursor;
+        return context.answer_json(&json!({"items": items, "next_cursor": next, "total": total}));
+    }
+    if total == 0 {
+        return tell_empty(&args, &archive, context);
+    }
+    show(&Page { listed, total, active }, &args, &archive, context)
+}
+
+impl Args {
+    fn query(&self, context: &Context) -> Result<List, Failure> {
+        let project = if self.all_projects { None } else { Some(context.project_key()?) };
+        Ok(List {
+            project,
+            status: self.status,
+            kind: self.kind.clone(),
+            includes_expired: self.include_expired,
+            cursor: self.cursor.clone(),
+            limit: self.limit.into(),
+        })
+    }
+
+    /// The command that shows the next page of the same list.
+    fn next_page(&self, cursor: &str) -> String {
+        let mut command = "rejoin list".to_owned();
+        if self.all_projects {
+            command.push_str(" --all-projects");
+        }
+        if self.limit != 10 {
+            command.push_str(&format!(" --limit {}", self.limit));
+        }
+        if let Some(status) = self.status {
+            command.push_str(&format!(" --status {}", status.as_str()));
+        }
+        if let Some(kind) = &self.kind {
+            command.push_str(&format!(" --kind '{}'", kind.replace('\'', r"'\''")));
+        }
+        if self.include_expired {
+            command.push_str(" --include-expired");
+        }
+        format!("{command} --cursor {cursor}")
+    }
+}
+
+/// What is shown at once.
+struct Page {
+    listed: Listed,
+    total: u64,
+    active: Option<ConversationId>,
+}
+
+fn show(shown: &Page, args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
+    let Page { listed, total, active } = shown;
+    let paths: HashMap<String, String> = match args.all_projects {
+        true => archive.known_projects()?.into_iter().map(|project| (project.key, project.path)).collect(),
+        false => HashMap::new(),
+    };
+    let clock = context.clock();
+    let look = draw::Look { clock: &clock, paint: context.paint(), screen: context.columns() };
+    context.show(|page| {
+        writeln!(page, "Saved Conversations:")?;
+        for item in &listed.items {
+            let key = item.conversation.project.as_deref().unwrap_or("none");
+            let project = args.all_projects.then(|| paths.get(key).map_or(key, String::as_str));
+            let mark = if *active == Some(item.id) { draw::Mark::Active } else { draw::Mark::None };
+            write!(page, "\n{}", look.entry(item, mark, project))?;
+        }
+        writeln!(page, "\nTotal: {total} conversation(s)")?;
+        if let Some(cursor) = &listed.next_cursor {
+            writeln!(page, "More: {}", args.next_page(cursor))?;
+        }
+        Ok(())
+    })
+}
+
+/// Says that there is nothing, and where something is.
+fn tell_empty(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
+    let everything = List { includes_expired: true, limit: 1, ..List::default() };
+    let all = archive.count(&everything)?;
+    let own = archive.count(&List { project: Some(context.project_key()?), ..everything })?;
+    let mut answer = context.answer();
+    let in_reach = if args.all_projects { all } else { own };
+    if in_reach > 0 {
+        let wide = if args.all_projects { " --all-projects" } else { "" };
+        writeln!(answer, "No saved conversations match.")?;
+        writeln!(answer, "To see all {in_reach}: rejoin list --include-expired{wide}")?;
+    } else {
+        writeln!(answer, "No saved conversations.")?;
+        writeln!(answer, "Create one: rejoin new")?;
+    }
+    answer.flush()?;
+    if all > in_reach {
+        context.note("There are some in other projects: rejoin list --all-projects");
+    }
+    Ok(())
+}

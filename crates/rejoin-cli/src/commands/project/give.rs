@@ -1,0 +1,145 @@
+//! `rejoin project move` and `rejoin project merge`: conversations get another project.
+
+use std::path::Path;
+
+use rejoin::{Archive, Project};
+use serde_json::json;
+
+use super::known::{self, Known, not_known};
+use crate::config::project::directory_of;
+use crate::context::{Consent, Context};
+use crate::error::Failure;
+use crate::place;
+use crate::ui::{clean, quote, size};
+
+/// Tell Rejoin that a project's directory was renamed or moved
+///
+/// The conversations of the old directory belong to the new one afterwards. No file is moved.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin project move ~/src/trip ~/src/lisbon
+  rejoin project move ~/src/trip .")]
+pub(super) struct MoveArgs {
+    /// Where the project was
+    old: String,
+
+    /// Where it is
+    new: String,
+
+    /// Do not ask, even if the new directory is missing or has conversations of its own
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Give all conversations of one project to another
+///
+/// Afterwards nobody can tell which conversation came from which project. No file is touched.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin project merge ~/src/trip-copy ~/src/trip
+  rejoin project merge ../copy . --yes")]
+pub(super) struct MergeArgs {
+    /// The project that gives its conversations away
+    from: String,
+
+    /// The project that gets them
+    into: String,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let all = known::all(&archive)?;
+    let from = known::find(&all, &args.old, context).ok_or_else(|| not_known(&args.old))?;
+    let to = destination(&args.new, &from, context)?;
+    if from.path.as_deref() == Some(&to.path) && from.key == to.key {
+        return Err(Failure::usage(format!("the project is already at `{}`", clean::line(&to.path))));
+    }
+    let consent = Consent::from(args.yes);
+    let path = clean::line(&to.path);
+    if !Path::new(&to.path).is_dir() {
+        context.confirm(&format!("There is no directory {path}. Move the project there?"), consent)?;
+    }
+    let others = all.iter().find(|known| known.key == to.key && known.key != from.key);
+    if let Some(others) = others.filter(|known| known.conversations > 0) {
+        let count = others.count();
+        context.confirm(&format!("{path} has {count} already. Put them together?"), consent)?;
+    }
+    let moved = give(&archive, &from, &to)?;
+    answer(&from, &to, moved, context)?;
+    if others.is_none_or(|known| known.conversations == 0) {
+        let [new, old] = [&to.path, from.path.as_ref().unwrap_or(&from.key)].map(|path| quote::argument(path));
+        context.note(&format!("Undo: rejoin project move {new} {old}"));
+    }
+    Ok(())
+}
+
+pub(super) fn run_merge(args: MergeArgs, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let all = known::all(&archive)?;
+    let from = known::find(&all, &args.from, context).ok_or_else(|| not_known(&args.from))?;
+    let into = known::find(&all, &args.into, context).ok_or_else(|| not_known(&args.into))?;
+    if from.key == into.key {
+        return Err(Failure::usage("both are the same project").hint("run `rejoin project list` to see them"));
+    }
+    let question = format!(
+        "Give the {} of {} to {} ({})? They cannot be told apart afterwards.",
+        from.count(),
+        from.shown(),
+        into.shown(),
+        into.count()
+    );
+    context.confirm(&question, Consent::from(args.yes))?;
+    let path = into.path.clone().unwrap_or_else(|| into.key.clone());
+    let to = Project { key: into.key.clone(), path, first_commit: into.first_commit };
+    let moved = give(&archive, &from, &to)?;
+    answer(&from, &to, moved, context)
+}
+
+/// The project at the new place. A directory inside a project means the project.
+fn destination(typed: &str, from: &Known, context: &Context) -> Result<Project, Failure> {
+    if typed.is_empty() {
+        return Err(Failure::usage("the new directory has no name"));
+    }
+    let path = known::absolute(typed, context);
+    if path.is_dir() {
+        return place::project_at(&directory_of(&path, context.config.project_scope())?);
+    }
+    if path.exists() {
+        return Err(Failure::invalid(format!("`{}` is not a directory", clean::line(typed))));
+    }
+    let path = path.to_string_lossy().into_owned();
+    // The id that a project carries arrives together with its directory.
+    let carries_id = from.path.as_ref() != Some(&from.key);
+    let key = if carries_id { from.key.clone() } else { path.clone() };
+    Ok(Project { key, path, first_commit: from.first_commit.clone() })
+}
+
+/// Gives the conversations away and returns how many. A project that carries its id only gets another path.
+fn give(archive: &Archive, from: &Known, to: &Project) -> Result<u64, Failure> {
+    if from.key == to.key {
+        archive.remember_project(to)?;
+        return Ok(from.conversations);
+    }
+    let moved = archive.move_project(&from.key, to)?;
+    place::carry_active(archive, &from.key, &to.key)?;
+    Ok(moved)
+}
+
+fn answer(from: &Known, to: &Project, moved: u64, context: &Context) -> Result<(), Failure> {
+    if context.is_json() {
+        return context.answer_json(&json!({
+            "from": {"key": from.key, "path": from.path},
+            "to": {"key": to.key, "path": to.path},
+            "conversations": moved,
+        }));
+    }
+    let count = size::count(moved, "conversation", "conversations");
+    context.note(&format!("Gave {count} of {} to {}", from.shown(), clean::line(&to.path)));
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! `rejoin project id`: an id that the project carries along, wherever its directory goes.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use rejoin::{ConversationId, Nature, Project, SystemNature, Time};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::durable;
+use crate::error::{Failure, Kind};
+use crate::place::{self, IDENTITY};
+
+/// Give this project an id, so that its directory can move freely
+///
+/// The id is written to `.rejoin/project`. Conversations go by it instead of the path; directories with the
+/// same id are the same project.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin project id            Write an id, or show the one there is")]
+pub(super) struct Args {}
+
+pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
+    let directory = context.config.project();
+    let before = place::project_at(directory)?;
+    let is_new = before.key == before.path;
+    if is_new {
+        write(directory)?;
+    }
+    let project = place::project_at(directory)?;
+    let moved = take_over(&project, context)?;
+    if context.is_json() {
+        let answer = json!({"id": project.key, "path": project.path, "conversations": moved});
+        return context.answer_json(&answer);
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "{}", project.key)?;
+    answer.flush()?;
+    if is_new {
+        context.note(&format!("The project goes by this id: {}", directory.join(IDENTITY).display()));
+    }
+    Ok(())
+}
+
+/// Writes a fresh id: a UUID, made the way ids of conversations are.
+fn write(directory: &Path) -> Result<(), Failure> {
+    let file = directory.join(IDENTITY);
+    let below = file.parent().unwrap_or(directory);
+    if fs::symlink_metadata(below).is_ok_and(|metadata| metadata.is_symlink()) {
+        return Err(Failure::new(Kind::Denied, format!("write `{}`", file.display()))
+            .because("its directory is a symbolic link")
+            .hint("put a directory in place of the link"));
+    }
+    let mut random = [0; 10];
+    SystemNature.fill(&mut random);
+    let id = ConversationId::new(Time::now(), random);
+    durable::replace(&file, format!("{id}\n").as_bytes())
+        .map_err(|error| Failure::io(format!("write `{}`", file.display()), error))
+}
+
+/// Moves what is still kept under the path. Also when the id is old: a crash may have come between the two.
+fn take_over(project: &Project, context: &Context) -> Result<u64, Failure> {
+    let archive = context.archive_to_read()?;
+    let moved = archive.move_project(&project.path, project)?;
+    place::carry_active(&archive, &project.path, &project.key)?;
+    Ok(moved)
+}

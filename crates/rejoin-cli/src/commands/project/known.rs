@@ -1,0 +1,136 @@
+//! The projects a store knows, and how a person names one.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use rejoin::{Archive, List, Project, Time};
+use serde_json::{Value as Json, json};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::{clean, size};
+
+/// A project with what belongs to it.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    /// Empty for conversations that belong to no project.
+    pub(super) key: String,
+    /// Where it was last; none for a key that nobody remembers the directory of.
+    pub(super) path: Option<String>,
+    pub(super) first_commit: Option<String>,
+    pub(super) conversations: u64,
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+    pub(super) last_active_at: Option<Time>,
+}
+
+impl Known {
+    /// The path, or what there is instead, safe to show.
+    pub(super) fn shown(&self) -> String {
+        match &self.path {
+            Some(path) => clean::line(path),
+            None if self.key.is_empty() => "(no project)".to_owned(),
+            None => clean::line(&self.key),
+        }
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        self.path.as_ref().is_some_and(|path| Path::new(path).is_dir())
+    }
+
+    /// `3 conversations`.
+    pub(super) fn count(&self) -> String {
+        size::count(self.conversations, "conversation", "conversations")
+    }
+
+    pub(super) fn to_json(&self) -> Json {
+        json!({
+            "key": self.key,
+            "path": self.path,
+            "conversations": self.conversations,
+            "messages": self.messages,
+            "bytes": self.bytes,
+            "last_active_at": self.last_active_at,
+            "exists": self.exists(),
+        })
+    }
+}
+
+impl From<Project> for Known {
+    fn from(project: Project) -> Self {
+        Self {
+            key: project.key,
+            path: Some(project.path),
+            first_commit: project.first_commit,
+            conversations: 0,
+            messages: 0,
+            bytes: 0,
+            last_active_at: None,
+        }
+    }
+}
+
+/// Every project: those that are remembered, and those that conversations name. The last active comes first.
+pub(super) fn all(archive: &Archive) -> Result<Vec<Known>, Failure> {
+    let mut known: BTreeMap<String, Known> = BTreeMap::new();
+    for project in archive.known_projects()? {
+        known.insert(project.key.clone(), project.into());
+    }
+    let list = List { includes_expired: true, ..List::default() };
+    archive.each_conversation(&list, &mut |stored| {
+        let key = stored.conversation.project.clone().unwrap_or_default();
+        let entry = known.entry(key.clone()).or_insert_with(|| Known {
+            path: Some(key.clone()).filter(|key| Path::new(key).is_absolute()),
+            ..Known::from(Project { key, path: String::new(), first_commit: None })
+        });
+        entry.conversations += 1;
+        entry.messages += stored.messages;
+        entry.bytes += stored.bytes;
+        entry.last_active_at = entry.last_active_at.max(Some(stored.last_active_at));
+        Ok(())
+    })?;
+    let mut all: Vec<Known> = known.into_values().collect();
+    all.sort_by(|a, b| b.last_active_at.cmp(&a.last_active_at).then_with(|| a.path.cmp(&b.path)));
+    Ok(all)
+}
+
+/// The project with this key or at this path.
+///
+/// A directory inside a project is not taken for it: who mistypes must not move a whole project.
+pub(super) fn find(all: &[Known], typed: &str, context: &Context) -> Option<Known> {
+    if typed.is_empty() {
+        return None;
+    }
+    let path = absolute(typed, context);
+    let by_key = |wanted: &str| all.iter().find(|known| known.key == wanted);
+    let is_there = |known: &&Known| known.path.as_deref().map(Path::new) == Some(&path);
+    let by_path = || by_key(&path.to_string_lossy()).or_else(|| all.iter().find(is_there));
+    by_key(typed).or_else(by_path).cloned()
+}
+
+/// What was typed as an absolute path: resolved where it exists, else by its text alone. `.` is this project.
+pub(super) fn absolute(typed: &str, context: &Context) -> PathBuf {
+    if typed == "." {
+        return context.config.project().to_owned();
+    }
+    let path = context.surroundings.working_directory.join(typed);
+    if let Ok(resolved) = path.canonicalize() {
+        return resolved;
+    }
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(component),
+        }
+    }
+    plain
+}
+
+pub(super) fn not_known(typed: &str) -> Failure {
+    Failure::not_found(format!("no project `{}` is known", clean::line(typed)))
+        .hint("run `rejoin project list` to see them")
+}

@@ -1,0 +1,43 @@
+//! `rejoin project`: which directories conversations belong to, after a rename or a move.
+
+mod give;
+mod id;
+mod known;
+mod list;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::error::Failure;
+
+/// See projects, and mend them after a directory was renamed or moved
+///
+/// A project is a directory, by default the root of its repository. It goes by its path, or by the id in its
+/// `.rejoin/project` if it has one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin project list
+  rejoin project move ~/src/trip ~/src/lisbon
+  rejoin project merge ~/src/trip-copy ~/src/trip")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    List(list::Args),
+    Move(give::MoveArgs),
+    Merge(give::MergeArgs),
+    Id(id::Args),
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    match args.action {
+        Action::List(args) => list::run(args, context),
+        Action::Move(args) => give::run_move(args, context),
+        Action::Merge(args) => give::run_merge(args, context),
+        Action::Id(args) => id::run(args, context),
+    }
+}

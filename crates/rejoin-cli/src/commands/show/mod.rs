@@ -1,0 +1,110 @@
+//! `rejoin show`: what was said, from the first message to a message, a branch or the head.
+
+mod transcript;
+
+use rejoin::{Archive, Branch, MessageId, Named, StoredConversation, slug};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::shapes::{ConversationShape, MessageShape};
+use crate::ui::clean;
+
+use self::transcript::{Length, Transcript};
+
+/// Show what was said in a conversation
+///
+/// A conversation is shown along its current branch, and a message with everything that leads to it. Without ID
+/// it is the active conversation. Long answers of tools are shortened; `--full` shows them whole.
+#[derive(Debug, clap::Args)]
+#[command(visible_aliases = ["print", "view"], after_help = "\
+Examples:
+  rejoin show lisbon
+  rejoin show lisbon --branch \"on a budget\"
+  rejoin show k3f9aB --full
+  rejoin show lisbon --json | jq -r '.messages[].text'")]
+pub(crate) struct Args {
+    /// A conversation or a message, by id or the beginning of one
+    pub(super) id: Option<String>,
+
+    /// Follow this named branch, by its name or id
+    #[arg(long, value_name = "NAME")]
+    pub(super) branch: Option<String>,
+
+    /// Show what tools answered whole
+    #[arg(long)]
+    pub(super) full: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    conversation: ConversationShape<'a>,
+    messages: Vec<MessageShape<'a>>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let named = match &args.id {
+        Some(id) => named::resolve(&archive, id)?,
+        None => Named::Conversation(context.active_conversation(&archive)?.ok_or_else(|| {
+            Failure::not_found("there is no active conversation here")
+                .hint("run `rejoin list` to see the conversations")
+        })?),
+    };
+    let stored = archive.conversation(named.conversation())?;
+    let target = target(&args, named, &stored)?;
+    show(&archive, &stored, target, if args.full { Length::Whole } else { Length::Short }, context)
+}
+
+fn show(
+    archive: &Archive,
+    stored: &StoredConversation,
+    target: Option<MessageId>,
+    length: Length,
+    context: &Context,
+) -> Result<(), Failure> {
+    let path = archive.path(stored.id, target)?;
+    if context.is_json() {
+        let active = context.active_conversation(archive)?;
+        return context.answer_json(&Answer {
+            conversation: ConversationShape::of(stored, active),
+            messages: path.iter().map(MessageShape::from).collect(),
+        });
+    }
+    let clock = context.clock();
+    let transcript = Transcript { clock: &clock, paint: context.paint(), screen: context.columns(), length };
+    context.show(|page| Ok(transcript.write(stored, &path, page)?))
+}
+
+/// The message to end at; none is the conversation's head.
+fn target(args: &Args, named: Named, stored: &StoredConversation) -> Result<Option<MessageId>, Failure> {
+    match &args.branch {
+        None => Ok(named.message()),
+        Some(name) => Ok(Some(branch(stored, name)?.head)),
+    }
+}
+
+/// Finds a branch by its id or by its name, in any spelling that makes the same words.
+fn branch<'a>(stored: &'a StoredConversation, name: &str) -> Result<&'a Branch, Failure> {
+    let by_id = stored.branches.iter().find(|branch| branch.id.as_str() == name);
+    let called = |branch: &&Branch| branch.title == name || (!slug(name).is_empty() && slug(&branch.title) == slug(name));
+    let by_name: Vec<&Branch> = stored.branches.iter().filter(called).collect();
+    match (by_id, by_name.as_slice()) {
+        (Some(branch), _) | (None, &[branch]) => Ok(branch),
+        (None, []) => {
+            let hint = match names(&stored.branches) {
+                names if names.is_empty() => format!("it has no named branches; run `rejoin tree {}`", stored.id.short()),
+                names => format!("its branches are {names}"),
+            };
+            Err(Failure::not_found(format!("there is no branch `{}`", clean::line(name))).hint(hint))
+        }
+        (None, several) => Err(Failure::invalid(format!("several branches are called `{}`", clean::line(name)))
+            .hint(format!("name it by its id: {}", names(several.iter().copied())))),
+    }
+}
+
+fn names<'a>(branches: impl IntoIterator<Item = &'a Branch>) -> String {
+    let named = branches.into_iter().map(|branch| format!("{} ({})", clean::line(&branch.title), branch.id));
+    named.collect::<Vec<_>>().join(", ")
+}

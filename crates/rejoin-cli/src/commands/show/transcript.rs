@@ -1,0 +1,249 @@
+//! Messages as a person reads them: a heading each, and what was said under it.
+//!
+//! Stored text is indented and headings are not, so that no text can pass for a heading.
+
+use std::io::{self, Write};
+
+use rejoin::{Block, Json, Media, StoredConversation, StoredMessage};
+
+use crate::ui::paint::{Meaning, Paint};
+use crate::ui::when::Clock;
+use crate::ui::{clean, fit, size};
+
+/// Spaces before what was said.
+const INDENTATION: usize = 2;
+
+/// What is shown of a tool's answer: enough to recognise it.
+const SHORT_LINES: usize = 8;
+const SHORT_LINE: usize = 300;
+
+/// Columns of a tool's arguments or a snapshot.
+const ARGUMENTS: usize = 120;
+
+/// How much of a tool's answer is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    Short,
+    Whole,
+}
+
+/// How to write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transcript<'a> {
+    pub(super) clock: &'a Clock,
+    pub(super) paint: Paint,
+    /// The width of the terminal, if there is one.
+    pub(super) screen: Option<usize>,
+    pub(super) length: Length,
+}
+
+impl Transcript<'_> {
+    /// Writes what the conversation is, then the messages in order.
+    pub(super) fn write(
+        &self,
+        stored: &StoredConversation,
+        path: &[StoredMessage],
+        output: &mut dyn Write,
+    ) -> io::Result<()> {
+        for line in fit::wrap(&clean::line(stored.title()), self.screen.unwrap_or(usize::MAX)) {
+            writeln!(output, "{}", self.paint.apply(Meaning::Title, &line))?;
+        }
+        let id = self.paint.apply(Meaning::Id, stored.id.short().as_str());
+        let count = size::count(stored.messages, "message", "messages");
+        let count = match path.len() as u64 {
+            shown if shown == stored.messages => count,
+            shown => format!("{} of {count}", size::number(shown)),
+        };
+        let facts = format!("Status: {} | {count}", stored.conversation.status.as_str());
+        writeln!(output, "{id} {}", self.paint.apply(Meaning::Dim, &facts))?;
+        if path.is_empty() {
+            return writeln!(output, "\nNo messages yet. Add one: rejoin append {} \"your message\"", stored.id.short());
+        }
+        path.iter().try_for_each(|message| self.write_message(message, output))
+    }
+
+    fn write_message(&self, stored: &StoredMessage, output: &mut dyn Write) -> io::Result<()> {
+        let message = &stored.message;
+        let role = message.role.as_str();
+        let mut parts = vec![self.paint.apply(Meaning::Id, stored.id.as_str())];
+        if let Some(time) = message.created_at {
+            parts.push(self.paint.apply(Meaning::Dim, &format!("({})", self.clock.minute(time.as_micros()))));
+        }
+        parts.push(self.paint.apply(Meaning::of_role(role), &format!("[{}]", role.to_uppercase())));
+        if let Some(label) = &message.label {
+            parts.push(self.paint.apply(Meaning::Title, &format!("({})", clean::line(label))));
+        }
+        if stored.is_pinned {
+            parts.push(self.paint.apply(Meaning::Dim, "pinned"));
+        }
+        if message.is_error {
+            parts.push(self.paint.apply(Meaning::Error, "failed"));
+        }
+        writeln!(output, "\n{}", parts.join(" "))?;
+        message.blocks.iter().try_for_each(|block| self.write_block(block, output))
+    }
+
+    fn write_block(&self, block: &Block, output: &mut dyn Write) -> io::Result<()> {
+        match block {
+            Block::Text(text) => self.write_text(Meaning::Plain, &text.text, output),
+            Block::Summary(summary) => {
+                self.write_text(Meaning::Plain, &format!("[summary] {}", summary.text), output)
+            }
+            Block::Thinking(thinking) if thinking.text.is_empty() => self.write_tag("thinking, hidden", output),
+            Block::Thinking(thinking) => {
+                self.write_text(Meaning::Dim, &format!("[thinking] {}", thinking.text), output)
+            }
+            Block::ToolCall(call) => {
+                let call = format!("[tool call] {} {}", clean::line(&call.name), self.brief(&call.input));
+                self.write_text(Meaning::Tool, &call, output)
+            }
+            Block::ToolResult(result) => {
+                self.write_tag(if result.is_error { "tool result, failed" } else { "tool result" }, output)?;
+                self.write_answer(&block.words().unwrap_or_default(), output)
+            }
+            Block::Media(media) => self.write_tag(&describe(media), output),
+            Block::Snapshot(snapshot) => {
+                self.write_text(Meaning::Dim, &format!("[snapshot] {}", self.brief(&snapshot.data)), output)
+            }
+            // The library's list of kinds is open-ended.
+            _ => self.write_tag(block.kind(), output),
+        }
+    }
+
+    /// What a tool answered, cut to its beginning unless all of it was asked for.
+    fn write_answer(&self, text: &str, output: &mut dyn Write) -> io::Result<()> {
+        if self.length == Length::Whole {
+            return self.write_text(Meaning::Tool, text, output);
+        }
+        for line in text.lines().take(SHORT_LINES) {
+            match line.char_indices().nth(SHORT_LINE) {
+                None => self.write_text(Meaning::Tool, line, output)?,
+                Some((end, _)) => self.write_text(Meaning::Tool, &format!("{}...", &line[..end]), output)?,
+            }
+        }
+        let more = text.lines().skip(SHORT_LINES).count() as u64;
+        if more > 0 {
+            let more = size::count(more, "more line", "more lines");
+            self.write_text(Meaning::Dim, &format!("... {more}; to see all: --full"), output)?;
+        }
+        Ok(())
+    }
+
+    fn brief(&self, json: &Json) -> String {
+        match self.length {
+            Length::Whole => json.as_str().to_owned(),
+            Length::Short => fit::snippet(json.as_str(), ARGUMENTS),
+        }
+    }
+
+    fn write_tag(&self, tag: &str, output: &mut dyn Write) -> io::Result<()> {
+        let tag = format!("[{}]", clean::line(tag));
+        writeln!(output, "{:INDENTATION$}{}", "", self.paint.apply(Meaning::Dim, &tag))
+    }
+
+    fn write_text(&self, meaning: Meaning, text: &str, output: &mut dyn Write) -> io::Result<()> {
+        let room = self.screen.map_or(usize::MAX, |columns| columns.saturating_sub(INDENTATION));
+        for line in fit::wrap(&clean::block(text), room) {
+            let painted = self.paint.apply(meaning, &line);
+            match painted.is_empty() {
+                true => writeln!(output)?,
+                false => writeln!(output, "{:INDENTATION$}{painted}", "")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Says what a file is, since a terminal cannot show it.
+fn describe(media: &Media) -> String {
+    let mut words = vec![media.kind.as_str().to_owned(), media.mime_type.clone()];
+    if let Some(data) = &media.data {
+        words.push(size::bytes(data.len() as u64 / 4 * 3));
+    }
+    words.extend(media.uri.clone());
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+    use rejoin::{Archive, Conversation, Message, Role};
+
+    use super::*;
+
+    /// A conversation of one message with these blocks, as it is shown.
+    fn shown(blocks: &str, screen: Option<usize>, length: Length) -> String {
+        let blocks: Vec<Block> = serde_json::from_str(blocks).unwrap();
+        let archive = Archive::open("memory:").unwrap();
+        let mut trip = archive.start(Conversation::titled("Lisbon\u{1b}[2J")).unwrap();
+        let time = "2024-01-15T10:30:00Z".parse().unwrap();
+        let receipt = trip.append(Message::new(Role::Assistant, blocks).at(time).labelled("a\u{7}b")).unwrap();
+        let clock = Clock::new(0, TimeZone::UTC);
+        let transcript = Transcript { clock: &clock, paint: Paint::Plain, screen, length };
+        let mut output = Vec::new();
+        transcript.write(&trip.conversation().unwrap(), &trip.path().unwrap(), &mut output).unwrap();
+        let text = String::from_utf8(output).unwrap();
+        text.replace(receipt.head.as_str(), "k3f9aB").replace(trip.id().short().as_str(), "Qx7d2M")
+    }
+
+    const BLOCKS: &str = r#"[
+        {"type":"thinking","text":"They like fish, so the river it is."},
+        {"type":"thinking","text":"","signature":"s"},
+        {"type":"text","text":"In Alfama:\r\n\r\n\t- a tasca\u001b]0;x\u0007 with a view of the river\u202e\u0000"},
+        {"type":"tool_call","id":"c1","name":"map","input":{"zoom": 1.50}},
+        {"type":"tool_result","call_id":"c1","output":"1\n2\n3\n4\n5\n6\n7\n8\n9\n10","is_error":true},
+        {"type":"image","mime_type":"image/png","data":"AAAAAAAA"},
+        {"type":"file","mime_type":"text/plain","uri":"a.txt"},
+        {"type":"snapshot","data":{"commit":"abc"}},
+        {"type":"summary","text":"so far"},
+        {"type":"from_the_future","text":5}]"#;
+
+    #[test]
+    fn every_kind_of_block_is_shown_or_named_on_a_narrow_screen() {
+        let expected = "\
+Lisbon
+Qx7d2M Status: active | 1 message
+
+k3f9aB (2024-01-15 10:30) [ASSISTANT] (a␇b)
+  [thinking] They like fish, so the
+  river it is.
+  [thinking, hidden]
+  In Alfama:
+
+      - a tasca with a view of the
+      river␀
+  [tool call] map {\"zoom\": 1.50}
+  [tool result, failed]
+  1
+  2
+  3
+  4
+  5
+  6
+  7
+  8
+  ... 2 more lines; to see all: --full
+  [image image/png 6 B]
+  [file text/plain a.txt]
+  [snapshot] {\"commit\":\"abc\"}
+  [summary] so far
+  [from_the_future]
+";
+
+        assert_eq!(shown(BLOCKS, Some(40), Length::Short), expected);
+    }
+
+    #[test]
+    fn the_answer_of_a_tool_is_shown_whole_when_asked_for() {
+        let long = "x".repeat(400);
+        let blocks = format!(r#"[{{"type":"tool_result","call_id":"c","output":"{long}\n2\n3\n4\n5\n6\n7\n8\n9"}}]"#);
+
+        let shown = [Length::Short, Length::Whole].map(|length| {
+            let shown = shown(&blocks, None, length);
+            shown.lines().skip(5).map(str::to_owned).collect::<Vec<_>>().join("")
+        });
+
+        let short = format!("  {}...  2  3  4  5  6  7  8  ... 1 more line; to see all: --full", "x".repeat(300));
+        assert_eq!(shown, [short, format!("  {long}  2  3  4  5  6  7  8  9")]);
+    }
+}

@@ -1,0 +1,114 @@
+//! `rejoin tree`: every message of a conversation, and how one follows from another.
+
+mod item;
+mod nested;
+
+use std::io::Write;
+
+use rejoin::{Archive, List, MessageId, StoredConversation};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::ui::clean;
+use crate::ui::paint::Meaning;
+use crate::ui::tree::{self, Drawing, Node, Style};
+
+use self::item::{Extent, Item};
+
+/// Show messages as trees, the most recently active branch last
+///
+/// Each line is a message: its id, time, role, label and beginning. `------` ends a branch. Without ID every
+/// conversation of this project is shown.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin tree
+  rejoin tree lisbon --style compact
+  rejoin append --parent k3f9aB \"Or in Porto?\"     Begin a branch at a message")]
+pub(crate) struct Args {
+    /// A conversation, by id or the beginning of one
+    id: Option<String>,
+
+    /// What to indent
+    #[arg(long, value_enum, default_value = "full")]
+    style: Style,
+
+    /// The conversations of every project
+    #[arg(long, conflicts_with = "id")]
+    all_projects: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let conversations = match &args.id {
+        Some(id) => vec![archive.conversation(named::resolve(&archive, id)?.conversation())?],
+        None => every_conversation(&archive, &args, context)?,
+    };
+    if context.is_json() {
+        return nested::answer(&archive, &conversations, context);
+    }
+    if conversations.iter().all(|stored| stored.messages == 0) {
+        let mut answer = context.answer();
+        writeln!(answer, "No messages found.")?;
+        answer.flush()?;
+        return Ok(());
+    }
+    let clock = context.clock();
+    let drawing =
+        Drawing { style: args.style, clock: &clock, paint: context.paint(), screen: context.columns() };
+    context.show(|page| {
+        let mut is_first = true;
+        for stored in conversations.iter().filter(|stored| stored.messages > 0) {
+            if args.id.is_none() {
+                let gap = if is_first { "" } else { "\n" };
+                let title = drawing.paint.apply(Meaning::Title, &clean::line(stored.title()));
+                let id = drawing.paint.apply(Meaning::Id, stored.id.short().as_str());
+                writeln!(page, "{gap}Conversation {id}: {title}")?;
+            }
+            is_first = false;
+            draw(&archive, stored, &drawing, page)?;
+        }
+        Ok(())
+    })
+}
+
+/// Newest last, as the branches are.
+fn every_conversation(
+    archive: &Archive,
+    args: &Args,
+    context: &Context,
+) -> Result<Vec<StoredConversation>, Failure> {
+    let project = if args.all_projects { None } else { Some(context.project_key()?) };
+    let list = List { project, includes_expired: true, ..List::default() };
+    let mut conversations = Vec::new();
+    archive.each_conversation(&list, &mut |stored| {
+        conversations.push(stored);
+        Ok(())
+    })?;
+    conversations.reverse();
+    Ok(conversations)
+}
+
+fn draw(
+    archive: &Archive,
+    stored: &StoredConversation,
+    drawing: &Drawing<'_>,
+    page: &mut dyn Write,
+) -> Result<(), Failure> {
+    let items = item::read(archive, stored, Extent::Beginning)?;
+    let marks: Vec<Option<String>> = items.iter().map(Item::mark).collect();
+    let nodes: Vec<Node<'_>> = items
+        .iter()
+        .zip(&marks)
+        .map(|(item, mark)| Node {
+            id: item.id.as_str(),
+            parent: item.parent.as_ref().map(MessageId::as_str),
+            time: item.time.as_micros(),
+            role: item.role.as_str(),
+            text: &item.text,
+            label: mark.as_deref(),
+        })
+        .collect();
+    Ok(tree::draw(&nodes, drawing, page)?)
+}

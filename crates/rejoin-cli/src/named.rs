@@ -1,0 +1,107 @@
+//! Finds what a person named: a conversation or a message, and says what to do when it is not there.
+
+use rejoin::store::Found;
+use rejoin::{
+    Archive, ConversationId, Error, ErrorKind, MessageId, Named, StoredConversation, StoredMessage,
+};
+
+use crate::error::Failure;
+use crate::ui::fit;
+
+/// How many candidates for an ambiguous name are shown.
+const CANDIDATES: usize = 5;
+
+/// Columns of a title inside a sentence; the id beside it tells the rest.
+const TITLE: usize = 60;
+
+/// What a name stands for: a conversation or a message.
+pub(crate) fn resolve(archive: &Archive, name: &str) -> Result<Named, Failure> {
+    archive.resolve(name).map_err(|error| explain(archive, name, error))
+}
+
+/// The conversation with this name.
+pub(crate) fn conversation(archive: &Archive, name: &str) -> Result<StoredConversation, Failure> {
+    match resolve(archive, name)? {
+        Named::Conversation(id) => Ok(archive.conversation(id)?),
+        Named::Message(id, message) => {
+            Err(Failure::invalid(format!("`{message}` is a message; a conversation is needed here"))
+                .hint(format!("it is a message of `{}`", id.short())))
+        }
+    }
+}
+
+/// The message with this name, and its conversation.
+pub(crate) fn message(archive: &Archive, name: &str) -> Result<(StoredConversation, StoredMessage), Failure> {
+    match resolve(archive, name)? {
+        Named::Message(id, message) => {
+            let found = archive.messages(id, &[message])?.pop().expect("a missing message is an error");
+            Ok((archive.conversation(id)?, found))
+        }
+        Named::Conversation(id) => {
+            let short = id.short();
+            Err(Failure::invalid(format!("`{short}` is a conversation; a message is needed here"))
+                .hint(format!("run `rejoin tree {short}` to see its messages")))
+        }
+    }
+}
+
+/// The message of this conversation that a name stands for.
+pub(crate) fn message_in(
+    archive: &Archive,
+    conversation: ConversationId,
+    name: &str,
+) -> Result<MessageId, Failure> {
+    // A name that says its conversation itself is taken as it is, and must say this one.
+    let full = if name.contains('/') { name.to_owned() } else { format!("{conversation}/{name}") };
+    let (found, message) = message(archive, &full)?;
+    if found.id != conversation {
+        let (short, id) = (conversation.short(), message.id);
+        return Err(Failure::not_found(format!("conversation `{short}` has no message `{id}`"))
+            .hint(format!("it belongs to conversation {}", found.id.short())));
+    }
+    Ok(message.id)
+}
+
+/// Tells why a name was not understood, and what to type instead.
+pub(crate) fn explain(archive: &Archive, name: &str, error: Error) -> Failure {
+    let kind = error.kind();
+    let failure = Failure::from(error);
+    match (kind, candidates(archive, name)) {
+        (ErrorKind::Invalid, Some(candidates)) => failure.hint(format!("type more of it: {candidates}")),
+        (ErrorKind::NotFound, _) => {
+            failure.or_hint("run `rejoin list` to see conversations, `rejoin tree` for messages")
+        }
+        (ErrorKind::Invalid, None) => {
+            failure.or_hint("run `rejoin list` for ids; the beginning of one is enough")
+        }
+        _ => failure,
+    }
+}
+
+/// The title of a conversation, safe and short enough to stand in a sentence.
+pub(crate) fn title(stored: &StoredConversation) -> String {
+    fit::snippet(stored.title(), TITLE)
+}
+
+/// What a name could stand for, if that is more than one thing.
+fn candidates(archive: &Archive, name: &str) -> Option<String> {
+    let found = archive.store().find(name.trim(), CANDIDATES + 1).ok().filter(|found| found.len() > 1)?;
+    let told: Vec<String> = found.iter().take(CANDIDATES).map(|found| tell(archive, found)).collect();
+    let more = if found.len() > CANDIDATES { ", ..." } else { "" };
+    Some(format!("{}{more}", told.join(", ")))
+}
+
+fn tell(archive: &Archive, found: &Found) -> String {
+    let title = archive.conversation(found.conversation).map(|stored| title(&stored)).unwrap_or_default();
+    // Two conversations may share a short id, in which case only the long one tells them apart.
+    let is_shared = archive
+        .store()
+        .find(found.conversation.short().as_str(), 2)
+        .is_ok_and(|same| same.iter().filter(|same| same.message.is_none()).count() > 1);
+    let conversation =
+        if is_shared { found.conversation.to_string() } else { found.conversation.short().to_string() };
+    match found.message {
+        Some(message) => format!("`{conversation}/{message}` ({title})"),
+        None => format!("`{conversation}` ({title})"),
+    }
+}

@@ -1,0 +1,62 @@
+//! Deleting at the user's wish: how it is recorded, and how what goes is described before and after.
+
+use rejoin::{Archive, ConversationId, Hold, StoredConversation};
+
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+use crate::named;
+use crate::ui::size;
+
+/// Why something was deleted, as the events and the audit tell it.
+pub(crate) const REASON: &str = "user-requested";
+
+/// How many things a question lists before it only counts the rest: a small screen must hold all of it.
+pub(crate) const LISTED: usize = 10;
+
+/// Deletes a conversation and returns the bytes its messages took.
+pub(crate) fn delete_conversation(archive: &Archive, id: ConversationId) -> Result<u64, Failure> {
+    let mut deleted = archive.delete_conversations(&[id], REASON);
+    match deleted.failed.pop() {
+        Some((_, why)) => Err(Failure::new(Kind::Other, why)),
+        None => Ok(deleted.bytes()),
+    }
+}
+
+/// Where the user stands, so that what lies elsewhere or is in use can be pointed out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standing {
+    project: Option<String>,
+    active: Option<ConversationId>,
+}
+
+impl Standing {
+    pub(crate) fn here(archive: &Archive, context: &Context) -> Result<Self, Failure> {
+        let project = Some(context.project_key()?);
+        Ok(Self { project, active: context.active_conversation(archive)? })
+    }
+}
+
+/// A conversation with what a person should know before it goes: `"Lisbon" (12 messages, 3.4 kB, held)`.
+pub(crate) fn describe(stored: &StoredConversation, standing: &Standing) -> String {
+    let mut facts = vec![size::count(stored.messages, "message", "messages"), size::bytes(stored.bytes)];
+    facts.extend(match stored.conversation.hold {
+        Hold::None => None,
+        Hold::Import => Some("held since its import".to_owned()),
+        Hold::User => Some("held".to_owned()),
+    });
+    facts.extend((standing.active == Some(stored.id)).then(|| "active".to_owned()));
+    let is_elsewhere = standing.project.is_some() && standing.project != stored.conversation.project;
+    facts.extend(is_elsewhere.then(|| "not of this project".to_owned()));
+    format!("\"{}\" ({})", named::title(stored), facts.join(", "))
+}
+
+/// `1 conversation`, `3 messages`, or both.
+pub(crate) fn amount(conversations: u64, messages: u64) -> String {
+    let counts = [
+        (conversations, size::count(conversations, "conversation", "conversations")),
+        (messages, size::count(messages, "message", "messages")),
+    ];
+    let told: Vec<String> =
+        counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, told)| told).collect();
+    told.join(" and ")
+}

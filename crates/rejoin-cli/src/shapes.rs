@@ -1,0 +1,103 @@
+//! The JSON that scripts rely on: conversations and messages, the same in every command.
+
+use rejoin::{
+    Block, Branch, ConversationId, Digest, Fields, Hold, MessageId, Role, Status, StoredConversation,
+    StoredMessage, Time, Usage,
+};
+use serde::Serialize;
+
+/// A conversation without its messages.
+#[derive(Debug, Serialize)]
+pub(crate) struct ConversationShape<'a> {
+    id: ConversationId,
+    short: String,
+    title: Option<&'a str>,
+    kind: &'a str,
+    status: Status,
+    provider: Option<&'a str>,
+    model: Option<&'a str>,
+    project: Option<&'a str>,
+    messages: u64,
+    bytes: u64,
+    first: &'a str,
+    last: &'a str,
+    created_at: Time,
+    last_active_at: Time,
+    expires_at: Option<Time>,
+    hold: Hold,
+    /// Whether it is the project's active one.
+    active: bool,
+    head: Option<MessageId>,
+    branches: &'a [Branch],
+}
+
+impl<'a> ConversationShape<'a> {
+    pub(crate) fn of(stored: &'a StoredConversation, active: Option<ConversationId>) -> Self {
+        let header = &stored.conversation;
+        Self {
+            id: stored.id,
+            short: stored.id.short().to_string(),
+            title: header.title.as_deref(),
+            kind: &header.kind,
+            status: header.status,
+            provider: header.settings.provider.as_deref(),
+            model: header.settings.model.as_deref(),
+            project: header.project.as_deref(),
+            messages: stored.messages,
+            bytes: stored.bytes,
+            first: &stored.first,
+            last: &stored.last,
+            created_at: stored.created_at,
+            last_active_at: stored.last_active_at,
+            expires_at: header.expires_at,
+            hold: header.hold,
+            active: active == Some(stored.id),
+            head: stored.head.map(|head| head.id),
+            branches: &stored.branches,
+        }
+    }
+}
+
+/// A message with everything that was said in it.
+#[derive(Debug, Serialize)]
+pub(crate) struct MessageShape<'a> {
+    id: MessageId,
+    parent: Option<MessageId>,
+    role: Role,
+    label: Option<&'a str>,
+    created_at: Option<Time>,
+    text: String,
+    blocks: &'a [Block],
+    seq: u32,
+    digest: Digest,
+    pinned: bool,
+    is_error: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<&'a Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finish: Option<&'a str>,
+    #[serde(skip_serializing_if = "Fields::is_empty")]
+    extra: &'a Fields,
+}
+
+impl<'a> From<&'a StoredMessage> for MessageShape<'a> {
+    fn from(stored: &'a StoredMessage) -> Self {
+        let message = &stored.message;
+        Self {
+            id: stored.id,
+            parent: stored.parent,
+            role: message.role,
+            label: message.label.as_deref(),
+            created_at: message.created_at,
+            text: message.text(),
+            blocks: &message.blocks,
+            seq: stored.seq,
+            digest: stored.digest,
+            pinned: stored.is_pinned,
+            is_error: message.is_error,
+            usage: message.usage.as_ref(),
+            finish: message.finish.as_deref(),
+            extra: &message.extra,
+        }
+    }
+}

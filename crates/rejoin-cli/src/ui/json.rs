@@ -1,0 +1,65 @@
+//! JSON that is safe to print: what a terminal would act on is escaped, and means the same to a reader of JSON.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+
+/// Writes a value on one line, without a line break.
+pub(crate) fn write(output: &mut dyn Write, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
+    let mut serializer = Serializer::with_formatter(output, Inert);
+    value.serialize(&mut serializer).map_err(io::Error::from)
+}
+
+/// The compact form, in which JSON itself escapes all control characters but those from 127 to 159.
+struct Inert;
+
+impl Formatter for Inert {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, output: &mut W, text: &str) -> io::Result<()> {
+        write_inert(output, text)
+    }
+
+    // Stored JSON is passed on as it is; such characters can stand in its strings only.
+    fn write_raw_fragment<W: Write + ?Sized>(&mut self, output: &mut W, text: &str) -> io::Result<()> {
+        write_inert(output, text)
+    }
+}
+
+fn write_inert<W: Write + ?Sized>(output: &mut W, text: &str) -> io::Result<()> {
+    let mut rest = text;
+    while let Some(at) = rest.find(acts) {
+        let (plain, after) = rest.split_at(at);
+        output.write_all(plain.as_bytes())?;
+        let mut characters = after.chars();
+        let found = characters.next().map_or(0, u32::from);
+        write!(output, "\\u{found:04x}")?;
+        rest = characters.as_str();
+    }
+    output.write_all(rest.as_bytes())
+}
+
+/// The second set of control characters, and what ends lines or reorders them.
+fn acts(character: char) -> bool {
+    matches!(character, '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use rejoin::Json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_acts_on_is_escaped_and_reads_back() {
+        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}é\u{1f600}";
+        let raw = Json::parse("{\"k\":\"\u{9b}1m\"}").expect("it is JSON");
+        let mut output = Vec::new();
+
+        write(&mut output, &(text, raw)).expect("memory does not fail");
+
+        let written = String::from_utf8(output).expect("only text is written");
+        assert_eq!(written, r#"["a\u001b[2J\u009b2J\u007f\u202eé😀",{"k":"\u009b1m"}]"#);
+        let read: (String, serde_json::Value) = serde_json::from_str(&written).expect("it is JSON");
+        assert_eq!(read.0, text);
+    }
+}

@@ -1,0 +1,185 @@
+//! `rejoin list`: which conversations there are, page by page.
+
+use std::io::{BufRead, BufReader, Read};
+
+use rejoin::{Conversation, Hold, Time};
+use serde_json::json;
+
+use crate::world::{Outcome, World, short};
+
+const QUESTION: &str = r#"{"role":"user","content":"Where to eat?\n\nWe like fish."}"#;
+const ANSWER: &str = r#"{"role":"assistant","content":"In Alfama.\u001b[2J\u009b2J"}"#;
+
+/// When a conversation was last active, as people and as scripts are told.
+fn moment(world: &World, id: &str) -> (String, String) {
+    let time = world.archive().conversation(id.parse().unwrap()).unwrap().last_active_at.to_string();
+    (time[..16].replace('T', " "), time)
+}
+
+#[test]
+fn without_conversations_the_next_step_is_told() {
+    let world = World::new();
+
+    let outcomes = [world.rejoin(["list"]).run(), world.rejoin(["ls", "--json"]).run()];
+
+    let expected = [
+        "No saved conversations.\nCreate one: rejoin new\n",
+        "{\"items\":[],\"next_cursor\":null,\"total\":0}\n",
+    ];
+    assert_eq!(outcomes, expected.map(Outcome::answer));
+    assert!(!world.path("home/.local").exists(), "reading creates nothing");
+}
+
+#[test]
+fn conversations_are_listed_newest_first_with_the_active_one_marked() {
+    let world = World::new();
+    let porto = world.started("Porto\u{1b}]0;x\u{7} by train");
+    let lisbon = world.started("Lisbon");
+    world.append("lisbon", &format!("{QUESTION}\n{ANSWER}\n"));
+    world.archive().update(porto.parse().unwrap(), |header| header.hold = Hold::User).unwrap();
+
+    let outcome = world.rejoin(["list"]).run();
+
+    let (first, second) = (moment(&world, &lisbon).0, moment(&world, &porto).0);
+    let expected = format!(
+        "Saved Conversations:\n\n\
+         → [lisbon] [chat] Lisbon\n    \
+         Last active: just now | Status: active | Messages: 2 | Size: 248 B\n    \
+         Provider: unknown (unknown) | Updated: {first}\n    \
+         First: Where to eat? We like fish.\n    \
+         Last: In Alfama.\n\n  \
+         [porto] [chat] Porto by train\n    \
+         Last active: just now | Status: active | Messages: 0 | Size: 0 B | Kept\n    \
+         Provider: unknown (unknown) | Updated: {second}\n\n\
+         Total: 2 conversation(s)\n"
+    );
+    let names = [(short(&lisbon), "[lisbon]"), (short(&porto), "[porto]")];
+    let names = names.each_ref().map(|(id, name)| (id.as_str(), *name));
+    assert_eq!(outcome.naming(&names), Outcome::answer(&expected));
+}
+
+#[test]
+fn a_script_reads_every_field() {
+    let world = World::new();
+    let id = world.started("Lisbon");
+    let ids = world.append("lisbon", &format!("{QUESTION}\n{ANSWER}\n"));
+    let archive = world.archive();
+    let branch = archive.fork(id.parse().unwrap(), ids[0].parse().unwrap(), "on a budget").unwrap();
+    let changed = archive
+        .update(id.parse().unwrap(), |header| {
+            header.settings.provider = Some("anthropic".to_owned());
+            header.settings.model = Some("opus".to_owned());
+            header.expires_at = Some(Time::from_micros(4_000_000_000_000_000));
+        })
+        .unwrap();
+
+    let outcome = world.rejoin(["list", "--json"]).run();
+
+    let expected = json!({"items": [{
+        "id": id, "short": short(&id), "title": "Lisbon", "kind": "chat", "status": "active",
+        "provider": "anthropic", "model": "opus", "project": "[world]/project", "messages": 2, "bytes": 248,
+        "first": "Where to eat? We like fish.", "last": "In Alfama.\u{1b}[2J\u{9b}2J",
+        "created_at": changed.created_at, "last_active_at": moment(&world, &id).1,
+        "expires_at": "2096-10-02T07:06:40.000000Z", "hold": "none", "active": true, "head": ids[1],
+        "branches": [{"id": branch.id, "title": "on a budget", "head": ids[0]}],
+    }], "next_cursor": null, "total": 1});
+    assert_eq!(outcome.json(), expected);
+    let is_inert = outcome.stdout.chars().all(|letter| letter == '\n' || !letter.is_control());
+    assert!(is_inert, "{:?}", outcome.stdout);
+}
+
+#[test]
+fn the_next_page_is_the_command_that_was_told() {
+    let world = World::new();
+    let ids = ["A", "B", "C"].map(|title| world.started(title));
+
+    let first = world.rejoin(["list", "--limit", "2", "--kind", "chat"]).run();
+    let command = first.stdout.lines().last().unwrap().strip_prefix("More: rejoin list ").unwrap();
+    let words: Vec<&str> = command.split(' ').collect();
+    let [limit, two, kind, chat, cursor, place] = words.try_into().unwrap();
+    let second = world.rejoin(["list", limit, two, kind, chat.trim_matches('\''), cursor, place]).run();
+
+    let shown = |outcome: &Outcome| ids.each_ref().map(|id| outcome.stdout.contains(&short(id)));
+    assert_eq!([shown(&first), shown(&second)], [[false, true, true], [true, false, false]]);
+    assert!(second.stdout.ends_with("\nTotal: 3 conversation(s)\n"), "{}", second.stdout);
+}
+
+#[test]
+fn only_this_project_is_listed_unless_all_are_asked_for() {
+    let world = World::new();
+    world.write("other/.git/HEAD", "");
+    world.started("Lisbon");
+
+    let here = world.rejoin(["list"]).from("other").run();
+    let everywhere = world.rejoin(["list", "--all-projects"]).from("other").run();
+
+    let expected = Outcome {
+        stdout: "No saved conversations.\nCreate one: rejoin new\n".to_owned(),
+        stderr: "There are some in other projects: rejoin list --all-projects\n".to_owned(),
+        code: 0,
+    };
+    assert_eq!(here, expected);
+    assert!(everywhere.stdout.contains("\n    Project: [world]/project\n"), "{}", everywhere.stdout);
+}
+
+#[test]
+fn filters_leave_out_the_rest() {
+    let world = World::new();
+    let old = world.started("Old");
+    world
+        .archive()
+        .update(old.parse().unwrap(), |header| header.expires_at = Some(Time::from_micros(1)))
+        .unwrap();
+    world.rejoin(["new", "--kind", "review"]).run();
+
+    let totals = [
+        world.rejoin(["list", "--json"]).run(),
+        world.rejoin(["list", "--json", "--include-expired"]).run(),
+        world.rejoin(["list", "--json", "--kind", "review"]).run(),
+        world.rejoin(["list", "--json", "--status", "paused"]).run(),
+    ]
+    .map(|outcome| outcome.json()["total"].clone());
+    let empty = world.rejoin(["list", "--status", "paused"]).run();
+
+    assert_eq!(totals, [json!(1), json!(2), json!(1), json!(0)]);
+    let expected = "No saved conversations match.\nTo see all 2: rejoin list --include-expired\n";
+    assert_eq!(empty, Outcome::answer(expected));
+}
+
+#[test]
+fn wrong_flags_are_refused() {
+    let world = World::new();
+
+    let cursor = world.rejoin(["list", "--cursor", "../x\u{1b}[2J"]).run();
+    let codes = [
+        world.rejoin(["list", "--limit", "0"]).run().code,
+        world.rejoin(["list", "--limit", "-1"]).run().code,
+        world.rejoin(["list", "--limit", "1001"]).run().code,
+        world.rejoin(["list", "--status", "asleep"]).run().code,
+    ];
+
+    let expected = "error: `../x` is not a cursor; use the one from the page before\n";
+    assert_eq!(cursor, Outcome::failure(1, expected));
+    assert_eq!(codes, [2; 4]);
+}
+
+#[test]
+fn a_reader_that_leaves_after_the_first_line_is_no_failure() {
+    let world = World::new();
+    world.started("Lisbon");
+    let archive = world.archive();
+    let title = "x".repeat(900);
+    // More than a pipe holds, so that the program is still writing when the reader leaves.
+    (0..100).for_each(|_| drop(archive.start(Conversation::titled(&title)).unwrap()));
+    let mut child = world.program(&["list", "--limit", "1000", "--all-projects"]).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+
+    output.read_line(&mut line).unwrap();
+    drop(output);
+
+    let mut complaint = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+    assert_eq!(line, "Saved Conversations:\n");
+    assert_eq!((child.wait().unwrap().code(), complaint), (Some(0), String::new()));
+}

@@ -1,0 +1,214 @@
+//! `rejoin project`: conversations find their project again after a move.
+
+use rejoin::{Archive, Conversation, Handle, Time};
+
+use crate::past::{ask, minutes_ago};
+use crate::world::{Outcome, World};
+
+fn started(archive: &Archive, project: &str, title: &str) -> Handle {
+    archive.start(Conversation::titled(title).in_project(project)).unwrap()
+}
+
+/// The project of each conversation, in order.
+fn projects<const N: usize>(world: &World, handles: [&Handle; N]) -> [String; N] {
+    let root = world.path("");
+    handles.map(|handle| {
+        let key = handle.conversation().unwrap().conversation.project.unwrap();
+        key.replace(root.to_str().unwrap().trim_end_matches('/'), "[world]")
+    })
+}
+
+#[test]
+fn projects_are_listed_with_what_they_hold_and_whether_they_exist() {
+    let world = World::new();
+    let archive = world.archive_at(minutes_ago(5));
+    let mut trip = world.conversation_in(&archive, "Lisbon");
+    ask(&mut trip, "Where to eat?", "In Alfama.");
+    started(&world.archive_at(minutes_ago(60)), "/gone\u{1b}[31m", "Rome");
+    world.archive_at(minutes_ago(180)).start(Conversation::titled("Nowhere")).unwrap();
+    let size = trip.conversation().unwrap().bytes;
+    let path = world.path("project");
+    let width = path.to_str().unwrap().len();
+
+    let outcome = world.rejoin(["project", "list"]).run();
+
+    let row = |path: &str, rest: &str| format!("{path:width$}  {rest}\n");
+    let expected = [
+        row("path", "conversations   size  last active    directory"),
+        row(path.to_str().unwrap(), &format!("            1  {size} B  5 minutes ago  this one")),
+        row("/gone", "            1    0 B  1 hour ago     missing"),
+        row("(no project)", "            1    0 B  3 hours ago").trim_end().to_owned() + "\n",
+    ];
+    let stdout = expected.concat().replace(world.path("").to_str().unwrap().trim_end_matches('/'), "[world]");
+    let stderr = "If a missing directory was moved: rejoin project move OLD NEW\n".to_owned();
+    assert_eq!(outcome, Outcome { stdout, stderr, code: 0 });
+}
+
+#[test]
+fn scripts_read_projects_as_json() {
+    let world = World::new();
+    let trip = world.conversation_in(&world.archive_at(Time::from_micros(2_000_000)), "Lisbon");
+    started(&world.archive_at(Time::from_micros(1_000_000)), "0190-id", "Rome");
+
+    let outcomes = [
+        world.rejoin(["project", "list", "--json"]).run(),
+        World::new().rejoin(["project", "list", "--json"]).run(),
+    ];
+
+    let expected = "{\"items\":[\
+         {\"key\":\"[world]/project\",\"path\":\"[world]/project\",\"conversations\":1,\"messages\":0,\"bytes\":0,\
+         \"last_active_at\":\"1970-01-01T00:00:02.000000Z\",\"exists\":true,\"current\":true},\
+         {\"key\":\"0190-id\",\"path\":null,\"conversations\":1,\"messages\":0,\"bytes\":0,\
+         \"last_active_at\":\"1970-01-01T00:00:01.000000Z\",\"exists\":false,\"current\":false}],\"total\":2}\n";
+    assert_eq!(outcomes, [expected, "{\"items\":[],\"total\":0}\n"].map(Outcome::answer));
+    drop(trip);
+}
+
+#[test]
+fn a_move_takes_the_conversations_and_the_active_one_along_and_can_be_undone() {
+    let world = World::new();
+    let trip = world.conversation("Lisbon");
+    let archive = world.archive();
+    let old = world.project_key();
+    archive.remember(&format!("active:{old}"), Some(&trip.id().to_string())).unwrap();
+    world.write("moved/.git/HEAD", "");
+    let new = world.path("moved").to_str().unwrap().to_owned();
+
+    let there = world.rejoin(["project", "move", ".", "../moved"]).run();
+    let at_new = (projects(&world, [&trip]), archive.recall(&format!("active:{new}")).unwrap());
+    let back = world.rejoin(["project", "move", &new, &old]).run();
+
+    let told = |from: &str, to: &str| {
+        let undo = format!("Undo: rejoin project move [world]/{to} [world]/{from}");
+        Outcome::note(&format!("Gave 1 conversation of [world]/{from} to [world]/{to}\n{undo}\n"))
+    };
+    assert_eq!([there, back], [told("project", "moved"), told("moved", "project")]);
+    assert_eq!(at_new, (["[world]/moved".to_owned()], Some(trip.id().to_string())));
+    assert_eq!(projects(&world, [&trip]), ["[world]/project"]);
+}
+
+#[test]
+fn a_move_to_where_nothing_is_or_others_are_needs_consent() {
+    let world = World::new();
+    let archive = world.archive();
+    let trip = world.conversation("Lisbon");
+    world.write("busy/.git/HEAD", "");
+    let busy = started(&archive, world.path("busy").to_str().unwrap(), "Busy");
+    world.write("file", "");
+
+    let outcomes =
+        ["../nowhere/../missing", "../busy"].map(|new| world.rejoin(["project", "move", ".", new]).run());
+    let before = projects(&world, [&trip, &busy]);
+    let file = world.rejoin(["project", "move", ".", "../file", "--yes"]).run();
+    let agreed = world.rejoin(["project", "move", ".", "../busy", "--yes", "--json"]).run();
+    let missing = world.rejoin(["project", "move", "../busy", "../missing", "--yes", "--json"]).run();
+
+    let refused =
+        "error: nobody at a terminal to confirm this\nhint: add `--yes` to go ahead without being asked\n";
+    assert_eq!(outcomes, [refused; 2].map(|error| Outcome::failure(1, error)));
+    assert_eq!(before, ["[world]/project", "[world]/busy"]);
+    assert_eq!(file, Outcome::failure(1, "error: `../file` is not a directory\n"));
+    let told = |from: &str, to: &str, count: u64| {
+        let place = |name: &str| format!("{{\"key\":\"[world]/{name}\",\"path\":\"[world]/{name}\"}}");
+        let (from, to) = (place(from), place(to));
+        Outcome::answer(&format!("{{\"from\":{from},\"to\":{to},\"conversations\":{count}}}\n"))
+    };
+    assert_eq!([agreed, missing], [told("project", "busy", 1), told("busy", "missing", 2)]);
+    assert_eq!(projects(&world, [&trip, &busy]), ["[world]/missing", "[world]/missing"]);
+}
+
+#[test]
+fn projects_are_merged_only_with_consent() {
+    let world = World::new();
+    let archive = world.archive();
+    let trip = world.conversation("Lisbon");
+    let copy = started(&archive, "/copy", "Copy");
+
+    let asked = world.rejoin(["project", "merge", "/copy", "."]).run();
+    let before = projects(&world, [&trip, &copy]);
+    let done = world.rejoin(["project", "merge", "/copy", ".", "--yes"]).run();
+
+    let refused =
+        "error: nobody at a terminal to confirm this\nhint: add `--yes` to go ahead without being asked\n";
+    assert_eq!(
+        (asked, before),
+        (Outcome::failure(1, refused), ["[world]/project".to_owned(), "/copy".to_owned()])
+    );
+    assert_eq!(done, Outcome::note("Gave 1 conversation of /copy to [world]/project\n"));
+    assert_eq!(projects(&world, [&trip, &copy]), ["[world]/project", "[world]/project"]);
+}
+
+#[test]
+fn projects_that_are_not_known_or_the_same_are_refused() {
+    let world = World::new();
+    world.conversation("Lisbon");
+
+    let unknown =
+        ["/nowhere", "../../..", "", "inside"].map(|old| world.rejoin(["project", "move", old, "/x"]).run());
+    let same = [
+        world.rejoin(["project", "merge", ".", "../project"]).run(),
+        world.rejoin(["project", "move", ".", "."]).run(),
+        world.rejoin(["project", "move", ".", ""]).run(),
+    ];
+
+    let hint = "hint: run `rejoin project list` to see them\n";
+    let expected = ["/nowhere", "../../..", "", "inside"]
+        .map(|old| Outcome::failure(1, &format!("error: no project `{old}` is known\n{hint}")));
+    assert_eq!(unknown, expected);
+    let expected = [
+        format!("error: both are the same project\n{hint}"),
+        "error: the project is already at `[world]/project`\n".to_owned(),
+        "error: the new directory has no name\n".to_owned(),
+    ];
+    assert_eq!(same, expected.map(|error| Outcome::failure(2, &error)));
+}
+
+#[test]
+fn a_project_with_an_id_keeps_its_conversations_wherever_it_goes() {
+    let world = World::new();
+    let mut trip = world.conversation("Lisbon");
+    let [_, answer] = ask(&mut trip, "Where to eat?", "In Alfama.");
+
+    let first = world.rejoin(["project", "id"]).run();
+    let again = world.rejoin(["project", "id", "--json"]).run();
+    std::fs::rename(world.path("project"), world.path("elsewhere")).unwrap();
+    let found = world.rejoin(["search", "alfama", "--json"]).from("elsewhere").run();
+
+    let id = world.read("elsewhere/.rejoin/project").trim().to_owned();
+    let stderr = "The project goes by this id: [world]/project/.rejoin/project\n".to_owned();
+    assert_eq!(first, Outcome { stdout: format!("{id}\n"), stderr, code: 0 });
+    let told = format!("{{\"id\":\"{id}\",\"path\":\"[world]/project\",\"conversations\":0}}\n");
+    assert_eq!(again, Outcome::answer(&told));
+    assert_eq!(projects(&world, [&trip]), [id]);
+    assert!(found.stdout.contains(answer.as_str()), "{found:?}");
+}
+
+#[test]
+fn a_project_with_an_id_keeps_it_on_the_way_to_a_directory_that_is_not_there_yet() {
+    let world = World::new();
+    let trip = world.conversation("Lisbon");
+    world.rejoin(["project", "id"]).run();
+    let id = world.read("project/.rejoin/project").trim().to_owned();
+
+    let outcome = world.rejoin(["project", "move", ".", "../later", "--yes", "--json"]).run();
+
+    let expected = format!(
+        "{{\"from\":{{\"key\":\"{id}\",\"path\":\"[world]/project\"}},\
+         \"to\":{{\"key\":\"{id}\",\"path\":\"[world]/later\"}},\"conversations\":1}}\n"
+    );
+    assert_eq!((outcome, projects(&world, [&trip])), (Outcome::answer(&expected), [id]));
+}
+
+#[test]
+fn an_id_is_not_written_through_a_link() {
+    let world = World::new();
+    std::fs::create_dir(world.path("theirs")).unwrap();
+    std::os::unix::fs::symlink(world.path("theirs"), world.path("project/.rejoin")).unwrap();
+
+    let outcome = world.rejoin(["project", "id"]).run();
+
+    let expected = "error: write `[world]/project/.rejoin/project`\n  \
+                    caused by: its directory is a symbolic link\n\
+                    hint: put a directory in place of the link\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
+}

@@ -1,0 +1,143 @@
+//! What a reader can see, as owned values that can be compared whole.
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{ConversationId, Digest, MessageId};
+use crate::store::{ListQuery, Order, Read, Row, Seen, Selection, Space};
+
+/// A message as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its id.
+    pub id: MessageId,
+    /// Its parent.
+    pub parent: Option<MessageId>,
+    /// Its sequence.
+    pub seq: u32,
+    /// The sequence of the first message of its turn.
+    pub turn: u32,
+    /// Its link.
+    pub link: Digest,
+    /// Its label.
+    pub label: Option<String>,
+    /// True when it is pinned.
+    pub is_pinned: bool,
+    /// Its bytes.
+    pub body: String,
+}
+
+impl From<Seen<'_>> for Shown {
+    fn from(seen: Seen<'_>) -> Self {
+        Self {
+            id: seen.id,
+            parent: seen.parent,
+            seq: seen.seq,
+            turn: seen.turn,
+            link: seen.link,
+            label: seen.note.label.map(str::to_owned),
+            is_pinned: seen.note.is_pinned,
+            body: seen.body.to_owned(),
+        }
+    }
+}
+
+/// Everything a store holds, as far as a reader can see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visible {
+    /// Every conversation with its messages in order of arrival, newest activity first.
+    pub conversations: Vec<(Row, Vec<Shown>)>,
+    /// Every blob that belongs to nothing or to one of the conversations.
+    pub blobs: Vec<ShownBlob>,
+}
+
+/// A blob as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownBlob {
+    /// What it is for.
+    pub space: Space,
+    /// The conversation it goes with.
+    pub owner: Option<ConversationId>,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads everything a store holds.
+pub fn visible(store: &dyn Read) -> Result<Visible> {
+    let rows = rows(store)?;
+    let owners = std::iter::once(None).chain(rows.iter().map(|row| Some(row.id)));
+    let mut found = Vec::new();
+    for owner in owners {
+        for space in Space::ALL {
+            let own = blobs(store, space, owner, b"")?;
+            found.extend(own.into_iter().map(|(name, bytes)| ShownBlob { space, owner, name, bytes }));
+        }
+    }
+    let conversations = rows
+        .into_iter()
+        .map(|row| {
+            let messages = messages(store, row.id)?;
+            Ok((row, messages))
+        })
+        .collect::<Result<_>>()?;
+    Ok(Visible { conversations, blobs: found })
+}
+
+/// The error's kind, or the answer: what two stores can be compared by.
+pub(super) fn told<T>(result: Result<T>) -> Result<T, ErrorKind> {
+    result.map_err(|error| error.kind())
+}
+
+pub(super) const EVERYTHING: ListQuery<'static> = ListQuery {
+    project: None,
+    status: None,
+    kind: None,
+    only: None,
+    unexpired_at: None,
+    after: None,
+    limit: usize::MAX,
+    counts_total: false,
+};
+
+pub(super) fn rows(store: &dyn Read) -> Result<Vec<Row>> {
+    Ok(store.list(&EVERYTHING)?.items)
+}
+
+/// The row of one conversation.
+pub(super) fn row(store: &dyn Read, id: ConversationId) -> Result<Option<Row>> {
+    let query = ListQuery { only: Some(&[id]), ..EVERYTHING };
+    Ok(store.list(&query)?.items.pop())
+}
+
+pub(super) fn read(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<Vec<Shown>> {
+    let mut shown = Vec::new();
+    store.read(id, what, &mut |seen| {
+        shown.push(seen.into());
+        Ok(())
+    })?;
+    Ok(shown)
+}
+
+/// All messages in order of arrival.
+pub(super) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<Shown>> {
+    read(store, id, Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX })
+}
+
+/// The ids of what was read, in order, with a space after each.
+pub(super) fn names(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<String> {
+    Ok(read(store, id, what)?.iter().map(|shown| format!("{} ", shown.id)).collect())
+}
+
+pub(super) fn blobs(
+    store: &dyn Read,
+    space: Space,
+    owner: Option<ConversationId>,
+    prefix: &[u8],
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut found = Vec::new();
+    store.get(space, owner, prefix, &mut |name, bytes| {
+        found.push((name.to_vec(), bytes.to_vec()));
+        Ok(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,256 @@
+//! Rules of removing.
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{Branch, ConversationId, MessageId};
+use crate::store::{Change, Children, Outcome, Put, Safety, Selection, Space, Store, Target, Task};
+use crate::testing::append::stored;
+use crate::testing::draft::{Draft, body, conversation, link, message, state};
+use crate::testing::look::{blobs, messages, names, row, rows, told, visible};
+use crate::testing::trial::Trial;
+
+/// a, then b under it, then c and d under b, then e under c.
+fn tree(store: &dyn Store) -> Result<ConversationId> {
+    let id = conversation(1);
+    let turn = Draft::opening(id).say("a", "", "hi").say("b", "a", "hi").say("c", "b", "hi");
+    turn.say("d", "b", "hi").say("e", "c", "hi").append(store)?;
+    Ok(id)
+}
+
+fn remove(store: &dyn Store, ids: &[MessageId], children: Children) -> Result<Vec<Outcome>> {
+    store.remove(&[Target::Messages { conversation: conversation(1), ids, children }], "tidying")
+}
+
+/// So many messages of [`tree`] are gone.
+fn gone(messages: u64) -> Outcome {
+    Outcome::Removed { messages, bytes: messages * body("hi", 0).len() as u64 }
+}
+
+/// Asserts what removing messages of [`tree`] answers, and which are left.
+#[track_caller]
+fn leaves(
+    trial: &mut Trial<'_>,
+    names: &[&str],
+    children: Children,
+    outcome: Outcome,
+    left: &str,
+) -> Result<()> {
+    let id = tree(trial.store())?;
+    let ids: Vec<MessageId> = names.iter().map(|name| message(name)).collect();
+
+    let outcomes = remove(trial.store(), &ids, children)?;
+
+    let read = trial.observe(|store| {
+        Ok(messages(store, id)?.iter().map(|shown| format!("{} ", shown.id)).collect::<String>())
+    })?;
+    assert_eq!((outcomes.as_slice(), read.as_str()), (&[outcome][..], left));
+    Ok(())
+}
+
+/// There is one outcome per target, in the order given.
+pub(super) fn there_is_one_outcome_per_target_in_order(trial: &mut Trial<'_>) -> Result<()> {
+    let id = tree(trial.store())?;
+    Draft::opening(conversation(2)).append(trial.store())?;
+    let (parent, leaf) = ([message("a")], [message("e")]);
+    let of = |ids| Target::Messages { conversation: id, ids, children: Children::Refuse };
+
+    let outcomes = trial.store().remove(
+        &[
+            Target::Conversation(conversation(3)),
+            of(&parent),
+            of(&leaf),
+            Target::Conversation(conversation(2)),
+            Target::Conversation(conversation(2)),
+        ],
+        "tidying",
+    )?;
+
+    let none = Outcome::Removed { messages: 0, bytes: 0 };
+    let expected = [Outcome::NotFound, Outcome::HasChildren(message("a")), gone(1), none, Outcome::NotFound];
+    assert_eq!(outcomes, expected);
+    assert_eq!(trial.store().remove(&[], "nothing")?, []);
+    Ok(())
+}
+
+/// A removed conversation takes its messages, branches and blobs along.
+pub(super) fn a_removed_conversation_takes_everything_along(trial: &mut Trial<'_>) -> Result<()> {
+    Draft::opening(conversation(2)).say("a", "", "stays").append(trial.store())?;
+    trial.store().put(&[state(b"n", Some(b"stays"))], Safety::Synced)?;
+    let before = visible(trial.store())?;
+    let id = tree(trial.store())?;
+    let branch = Branch { id: message("q"), title: "here".to_owned(), head: message("a") };
+    trial.store().amend(id, 1, &Change::Branch(&branch))?;
+    trial.store().put(&[Put { owner: Some(id), ..state(b"n", Some(b"goes")) }], Safety::Synced)?;
+
+    let outcomes = trial.store().remove(&[Target::Conversation(id)], "by request")?;
+
+    let left = trial.observe(|store| visible(store))?;
+    assert_eq!(outcomes, [gone(5)]);
+    assert_eq!(left, before);
+    // One that is started under the same id finds nothing of it.
+    Draft::opening(id).say("a", "", "fresh").append(trial.store())?;
+    let fresh = trial.observe(|store| {
+        let row = row(store, id)?.map(|row| (row.version, row.messages, row.branches.len()));
+        Ok((row, blobs(store, Space::State, Some(id), b"")?.len(), names(store, id, Selection::Path(None))?))
+    })?;
+    assert_eq!(fresh, (Some((1, 1, 0)), 0, "a ".to_owned()));
+    Ok(())
+}
+
+/// A missing conversation is an outcome, not an error.
+pub(super) fn a_missing_conversation_is_an_outcome(trial: &mut Trial<'_>) -> Result<()> {
+    let missing = conversation(1);
+    let ids = [message("a")];
+    let of_it = Target::Messages { conversation: missing, ids: &ids, children: Children::Remove };
+
+    let outcomes = trial.observe(|store| store.remove(&[Target::Conversation(missing), of_it], "tidying"))?;
+
+    assert_eq!(outcomes, [Outcome::NotFound, Outcome::NotFound]);
+    Ok(())
+}
+
+/// Messages of one target go together or not at all.
+pub(super) fn messages_of_one_target_go_together_or_not_at_all(trial: &mut Trial<'_>) -> Result<()> {
+    leaves(trial, &["e", "d", "b"], Children::Refuse, Outcome::HasChildren(message("b")), "a b c d e ")?;
+
+    let outcomes = remove(trial.store(), &["e", "d"].map(message), Children::Refuse)?;
+    assert_eq!(outcomes, [gone(2)]);
+    assert_eq!(trial.observe(|store| Ok(messages(store, conversation(1))?.len()))?, 3);
+    Ok(())
+}
+
+/// A missing message is a success.
+pub(super) fn a_missing_message_is_a_success(trial: &mut Trial<'_>) -> Result<()> {
+    leaves(trial, &["x", "e", "e"], Children::Refuse, gone(1), "a b c d ")?;
+
+    let again = remove(trial.store(), &[message("e")], Children::Refuse)?;
+    assert_eq!(again, [gone(0)]);
+    Ok(())
+}
+
+/// A message with children that stay is refused.
+pub(super) fn a_message_with_children_that_stay_is_refused(trial: &mut Trial<'_>) -> Result<()> {
+    leaves(trial, &["b", "c"], Children::Refuse, Outcome::HasChildren(message("b")), "a b c d e ")
+}
+
+/// It goes when its children are also named.
+pub(super) fn a_message_goes_when_its_children_are_also_named(trial: &mut Trial<'_>) -> Result<()> {
+    leaves(trial, &["d", "b", "e", "c"], Children::Refuse, gone(4), "a ")
+}
+
+/// It goes with its whole subtree when that is asked for.
+pub(super) fn a_whole_subtree_goes_when_asked_for(trial: &mut Trial<'_>) -> Result<()> {
+    leaves(trial, &["c"], Children::Remove, gone(2), "a b d ")?;
+
+    assert_eq!(remove(trial.store(), &[message("a")], Children::Remove)?, [gone(3)]);
+    assert_eq!(trial.observe(|store| messages(store, conversation(1)))?, []);
+    Ok(())
+}
+
+/// A head that goes falls back to its nearest remaining ancestor.
+pub(super) fn a_head_that_goes_falls_back(trial: &mut Trial<'_>) -> Result<()> {
+    let id = tree(trial.store())?;
+
+    let mut heads = Vec::new();
+    for name in ["d", "c", "a"] {
+        remove(trial.store(), &[message(name)], Children::Remove)?;
+        heads.push(trial.observe(|store| {
+            Ok(row(store, id)?.and_then(|row| row.head).map(|head| (head.id, head.digest)))
+        })?);
+    }
+
+    let head = |name: &str| Some((message(name), link(name)));
+    assert_eq!(heads, [head("e"), head("b"), None]);
+    // What follows hangs on what is left, and is no branch.
+    assert_eq!(Draft::to(id).linear().say("f", "", "again").append(trial.store())?, stored(6));
+    Ok(())
+}
+
+/// Removes messages of [`tree`] and returns what is left of two branches, one at a, one at e.
+fn branches_after(trial: &mut Trial<'_>, name: &str) -> Result<Vec<Branch>> {
+    let id = tree(trial.store())?;
+    for (version, name, head) in [(1, "q", "a"), (2, "r", "e")] {
+        let branch = Branch { id: message(name), title: name.to_owned(), head: message(head) };
+        trial.store().amend(id, version, &Change::Branch(&branch))?;
+    }
+    remove(trial.store(), &[message(name)], Children::Remove)?;
+    trial.observe(|store| Ok(row(store, id)?.map(|row| row.branches).unwrap_or_default()))
+}
+
+/// So does the head of a branch.
+pub(super) fn a_branch_that_goes_falls_back(trial: &mut Trial<'_>) -> Result<()> {
+    let branches = branches_after(trial, "c")?;
+
+    let branch = |name: &str, head| Branch { id: message(name), title: name.to_owned(), head: message(head) };
+    assert_eq!(branches, [branch("q", "a"), branch("r", "b")]);
+    Ok(())
+}
+
+/// A branch without one goes too.
+pub(super) fn a_branch_without_an_ancestor_goes_too(trial: &mut Trial<'_>) -> Result<()> {
+    assert_eq!(branches_after(trial, "a")?, []);
+    Ok(())
+}
+
+/// Sequences of removed messages are not used again.
+pub(super) fn sequences_of_removed_messages_are_not_used_again(trial: &mut Trial<'_>) -> Result<()> {
+    leaves(trial, &["d", "e"], Children::Refuse, gone(2), "a b c ")?;
+    let id = conversation(1);
+    let after = Draft::to(id).say("e", "c", "the id is free again").append(trial.store())?;
+    remove(trial.store(), &[message("a")], Children::Remove)?;
+    let emptied = Draft::to(id).say("a", "", "all over").append(trial.store())?;
+
+    let seqs =
+        trial.observe(|store| Ok(messages(store, id)?.iter().map(|shown| shown.seq).collect::<Vec<_>>()))?;
+
+    assert_eq!((after, emptied, seqs), (stored(6), stored(7), vec![7]));
+    Ok(())
+}
+
+/// Counts and bytes are of what is left.
+pub(super) fn counts_and_bytes_are_of_what_is_left(trial: &mut Trial<'_>) -> Result<()> {
+    leaves(trial, &["c"], Children::Remove, gone(2), "a b d ")?;
+
+    let counted =
+        trial.observe(|store| Ok(row(store, conversation(1))?.map(|row| (row.messages, row.bytes))))?;
+
+    assert_eq!(counted, Some((3, 3 * body("hi", 0).len() as u64)));
+    Ok(())
+}
+
+/// What is removed is gone from lists and previews at once.
+pub(super) fn what_is_removed_is_gone_from_lists_and_previews(trial: &mut Trial<'_>) -> Result<()> {
+    let id = conversation(1);
+    let turn = Draft::opening(id).say("a", "", "my secret").say("b", "", "harmless");
+    turn.tip("my secret", "my secret").append(trial.store())?;
+    Draft::opening(conversation(2)).append(trial.store())?;
+
+    remove(trial.store(), &[message("a")], Children::Refuse)?;
+    trial.store().remove(&[Target::Conversation(conversation(2))], "tidying")?;
+
+    let listed = trial.observe(|store| rows(store))?;
+    let shows = |text: &str| text.contains("secret");
+    let shown: Vec<_> = listed.iter().map(|row| (row.id, shows(&row.first), shows(&row.last))).collect();
+    assert_eq!(shown, [(id, false, false)]);
+    Ok(())
+}
+
+/// It is gone from lookups at once.
+pub(super) fn what_is_removed_is_gone_from_lookups(trial: &mut Trial<'_>) -> Result<()> {
+    let (one, two) = (conversation(1), conversation(2));
+    Draft::opening(one).say("Zebra1", "", "hi").append(trial.store())?;
+    trial.store().maintain(Task::Index, std::time::Duration::ZERO)?;
+    Draft::to(one).say("Zebra2", "", "hi").append(trial.store())?;
+    Draft::opening(two).say("Zebra3", "", "hi").append(trial.store())?;
+
+    remove(trial.store(), &["Zebra1", "Zebra2"].map(message), Children::Refuse)?;
+    trial.store().remove(&[Target::Conversation(two)], "tidying")?;
+
+    let found = trial.observe(|store| Ok((store.find("Zebra", 9)?, store.find(&two.to_string(), 9)?)))?;
+    assert_eq!(found, (vec![], vec![]));
+    let read = trial.observe(|store| {
+        let ids = [message("Zebra1")];
+        Ok([told(names(store, one, Selection::Ids(&ids))), told(names(store, two, Selection::Path(None)))])
+    })?;
+    assert_eq!(read, [Err(ErrorKind::NotFound), Err(ErrorKind::NotFound)]);
+    Ok(())
+}

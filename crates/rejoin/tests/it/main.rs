@@ -1,0 +1,7 @@
+//! The library's tests, one line per subject.
+#![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
+
+mod broken;
+mod hostile;
+mod model;
+mod stores;

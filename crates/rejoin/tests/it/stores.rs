@@ -1,0 +1,98 @@
+//! The conformance suite for every store, and the check that it covers the whole contract.
+
+use std::sync::Arc;
+
+use rejoin::store::{MemoryStore, SqliteStore, Store};
+use rejoin::testing::Place;
+
+/// Memory that several handles share.
+struct Memory(MemoryStore);
+
+impl Place for Memory {
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(self.0.clone())
+    }
+}
+
+/// A file in a directory of its own.
+struct File(tempfile::TempDir);
+
+impl File {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+}
+
+impl Place for File {
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(SqliteStore::open(self.0.path().join("store.db")).unwrap())
+    }
+}
+
+rejoin::conformance!(memory, Memory(MemoryStore::new()));
+rejoin::conformance!(sqlite, File::new());
+
+/// The lines of a documentation comment, joined.
+fn joined(lines: &[&str]) -> String {
+    lines.iter().map(|line| line.trim_start_matches("///").trim()).collect::<Vec<_>>().join(" ")
+}
+
+/// Every documentation comment of a source, as its lines, with the line after it.
+fn comments(source: &str) -> Vec<(Vec<&str>, &str)> {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let runs = lines.chunk_by(|a, b| a.starts_with("///") == b.starts_with("///"));
+    let runs: Vec<&[&str]> = runs.collect();
+    runs.windows(2)
+        .filter(|pair| pair[0][0].starts_with("///"))
+        .map(|pair| (pair[0].to_vec(), pair[1][0]))
+        .collect()
+}
+
+/// The sentences after the first paragraph of every method of the contract.
+fn sentences() -> Vec<String> {
+    let contract = include_str!("../../src/store/mod.rs");
+    let methods = comments(contract).into_iter().filter(|(_, item)| item.starts_with("fn "));
+    methods
+        .flat_map(|(lines, _)| {
+            let rules: Vec<&str> = lines.into_iter().skip_while(|line| *line != "///").skip(1).collect();
+            let text = joined(&rules);
+            text.split(". ").map(|rule| rule.trim_end_matches('.').to_owned()).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The documentation of every rule of the suite.
+fn rules() -> Vec<String> {
+    let sources = [
+        include_str!("../../src/testing/read.rs"),
+        include_str!("../../src/testing/list.rs"),
+        include_str!("../../src/testing/find.rs"),
+        include_str!("../../src/testing/search.rs"),
+        include_str!("../../src/testing/changes.rs"),
+        include_str!("../../src/testing/blobs.rs"),
+        include_str!("../../src/testing/append.rs"),
+        include_str!("../../src/testing/append_tree.rs"),
+        include_str!("../../src/testing/amend.rs"),
+        include_str!("../../src/testing/remove.rs"),
+        include_str!("../../src/testing/maintain.rs"),
+    ];
+    let is_rule = |item: &str| {
+        let name = item.strip_prefix("pub(super) fn ").and_then(|item| item.split('(').next());
+        name.is_some_and(|name| rejoin::testing::RULES.iter().any(|rule| rule.name == name))
+    };
+    let comments = sources.iter().flat_map(|source| comments(source));
+    comments
+        .filter(|(_, item)| is_rule(item))
+        .map(|(lines, _)| joined(&lines).trim_end_matches('.').to_owned())
+        .collect()
+}
+
+#[test]
+fn every_sentence_of_the_contract_is_a_rule() {
+    let (mut sentences, mut rules) = (sentences(), rules());
+    sentences.sort();
+    rules.sort();
+
+    assert_eq!(rules, sentences);
+    assert_eq!(rules.len(), rejoin::testing::RULES.len());
+}
