@@ -8,6 +8,7 @@ mod config;
 mod context;
 mod durable;
 mod error;
+mod gauge;
 mod logging;
 mod named;
 mod place;

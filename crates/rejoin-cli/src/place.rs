@@ -54,7 +54,7 @@ impl Context {
             turn_bytes: self.config.turn_bytes(),
             conversation_bytes: self.config.conversation_bytes(),
         };
-        let store = url.open().map_err(|error| {
+        let store = url.open_waiting(self.config.wait()).map_err(|error| {
             Failure::from(error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
         })?;

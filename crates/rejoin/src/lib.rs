@@ -28,7 +28,7 @@ pub mod testing;
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Archive, Deleted, DeletedMessages, Event, EventKind, Events, Handle, Limits, List, Listed, Named,
-    Project, Search, SearchHit, Searched, Stats, StoreUrl, Tally,
+    Project, Report, Restored, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
@@ -39,4 +39,4 @@ pub use model::{
     Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION, WordQuery, each_word, preview, slug,
     words,
 };
-pub use ops::Verdict;
+pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint};

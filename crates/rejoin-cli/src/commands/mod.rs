@@ -33,11 +33,13 @@ macro_rules! commands {
 
 commands! {
     append => Append,
+    backup => Backup,
     clean => Clean,
     completions => Completions,
     config => Config,
     conversation => Conversation,
     delete => Delete,
+    doctor => Doctor,
     events => Events,
     fork => Fork,
     keep => Keep,
@@ -47,11 +49,14 @@ commands! {
     new => New,
     project => Project,
     rename => Rename,
+    restore => Restore,
     rewind => Rewind,
     search => Search,
     show => Show,
+    stats => Stats,
     tree => Tree,
     trust => Trust,
+    verify => Verify,
 }
 
 impl Command {
@@ -59,7 +64,10 @@ impl Command {
     pub(crate) fn needs_no_configuration(&self) -> bool {
         match self {
             Command::Config(args) => args.repairs(),
-            command => matches!(command, Command::Completions(_) | Command::Man(_) | Command::Trust(_)),
+            command => matches!(
+                command,
+                Command::Completions(_) | Command::Doctor(_) | Command::Man(_) | Command::Trust(_)
+            ),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tracing::level_filters::LevelFilter;
 
@@ -77,6 +78,11 @@ impl Config {
 
     pub(crate) fn attachment_chunk_bytes(&self) -> u64 {
         self.number("limits.attachment_chunk_bytes")
+    }
+
+    /// How long to wait while another program writes.
+    pub(crate) fn wait(&self) -> Duration {
+        Duration::from_secs(self.number("limits.wait_seconds"))
     }
 
     pub(crate) fn auto_pause_minutes(&self) -> u64 {
@@ -206,6 +212,7 @@ mod tests {
             config.turn_bytes(),
             config.conversation_bytes(),
             config.attachment_chunk_bytes(),
+            config.wait().as_secs(),
             config.auto_pause_minutes(),
             config.compact_user_tokens(),
             config.vault_quarantine_days(),
@@ -234,7 +241,7 @@ mod tests {
         let unset = (config.provider(), config.compact_model());
 
         assert_eq!(texts, ["sqlite:/home/ada/.local/share/rejoin/rejoin.db", "127.0.0.1:7171"]);
-        assert_eq!(numbers, [5, 100, 7, 10_000_000, 1 << 30, 1 << 20, 5, 20_000, 7]);
+        assert_eq!(numbers, [5, 100, 7, 10_000_000, 1 << 30, 1 << 20, 10, 5, 20_000, 7]);
         assert_eq!(switches, [true, true, false, false]);
         assert_eq!(lists, [&[] as &[String]; 5]);
         let expected = (

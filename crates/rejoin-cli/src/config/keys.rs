@@ -48,6 +48,7 @@ pub(crate) const KEYS: &[Key] = &[
     open("limits.turn_bytes", Shape::Bytes { least: KIB, most: GIB }, Some("10 MB"), "the largest turn"),
     open("limits.conversation_bytes", Shape::Bytes { least: MIB, most: TIB }, Some("1 GiB"), "the largest conversation"),
     open("limits.attachment_chunk_bytes", Shape::Bytes { least: 4 * KIB, most: 64 * MIB }, Some("1 MiB"), "the size of the pieces an attachment is stored in"),
+    open("limits.wait_seconds", Shape::Integer { least: 0, most: 600 }, Some("10"), "seconds to wait while another program writes"),
     open("session.auto_pause_minutes", Shape::Integer { least: 1, most: 1440 }, Some("5"), "minutes without activity until a conversation pauses"),
     open("compact.threshold", Shape::Fraction { least: 0.1, most: 1.0 }, Some("0.8"), "the part of the context window that starts compaction"),
     open("compact.user_tokens", Shape::Integer { least: 0, most: 10_000_000 }, Some("20000"), "tokens of user messages that compaction keeps"),

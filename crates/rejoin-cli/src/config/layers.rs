@@ -60,9 +60,10 @@ impl Config {
         Ok(config)
     }
 
-    /// The defaults alone, for commands that repair a configuration or do not need one.
+    /// The defaults and the flags, for commands that repair a configuration or do not need one.
     pub(crate) fn built_in(surroundings: &Surroundings, overrides: &Overrides) -> Result<Self, Failure> {
-        let settings = defaults(surroundings)?;
+        let mut settings = defaults(surroundings)?;
+        put_on_top(&mut settings, surroundings, None, flags(overrides)?);
         let project = project_directory(surroundings, overrides, &settings)?;
         let project_file = project.join(project::FILE);
         Ok(Self { settings, project, project_file, ignored: Vec::new(), unknown_variables: Vec::new() })

@@ -19,6 +19,7 @@ fn each_layer_is_stronger_than_the_one_before_and_is_named() {
 limits.attachment_chunk_bytes  2 MiB  REJOIN_LIMITS_ATTACHMENT_CHUNK_BYTES
 limits.conversation_bytes      3 GiB  [world]/project/.rejoin/config.toml:2
 limits.turn_bytes              2 MB   [world]/home/.config/rejoin/config.toml:2
+limits.wait_seconds            10     default
 ";
     assert_eq!(outcome, Outcome::answer(expected));
 }
@@ -57,6 +58,7 @@ git.commit_sessions false default
 limits.attachment_chunk_bytes 1 MiB default
 limits.conversation_bytes 1 GiB default
 limits.turn_bytes 10 MB default
+limits.wait_seconds 10 default
 log off default
 persistence.enabled true default
 persistence.on_error warn default

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
 mod append;
+mod backup;
 mod clean;
 mod config;
 mod conversation;
 mod delete;
+mod doctor;
 mod events;
 mod fork;
 mod frame;
@@ -14,11 +16,15 @@ mod keep;
 mod label;
 mod list;
 mod past;
+mod planting;
 mod project;
 mod rename;
 mod rewind;
 mod search;
 mod show;
+mod stats;
 mod tree;
+mod trouble;
 mod trust;
+mod verify;
 mod world;

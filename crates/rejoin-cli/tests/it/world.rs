@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -26,6 +27,7 @@ pub(crate) struct Invocation<'a> {
     variables: Vec<(String, String)>,
     directory: PathBuf,
     input: Vec<u8>,
+    user: Option<u32>,
 }
 
 /// What a run left behind. The world's own directory reads `[world]`, so that whole values can be compared.
@@ -88,11 +90,14 @@ impl World {
         command
     }
 
-    /// The store of this world, read without the program.
+    /// The file of the default store.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path("home/.local/share/rejoin/rejoin.db")
+    }
+
+    /// The store of this world, opened without the program.
     pub(crate) fn archive(&self) -> Archive {
-        let path = self.path("home/.local/share/rejoin/rejoin.db");
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        Archive::open(&format!("sqlite:{}", path.display())).unwrap()
+        Archive::open(&format!("sqlite:{}", self.store().display())).unwrap()
     }
 
     /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.
@@ -119,6 +124,7 @@ impl World {
             variables: Vec::new(),
             directory: self.path("project"),
             input: Vec::new(),
+            user: None,
         }
     }
 }
@@ -139,9 +145,18 @@ impl Invocation<'_> {
         self
     }
 
+    /// Runs as another user, which only root may ask for.
+    pub(crate) fn by_user(mut self, user: u32) -> Self {
+        self.user = Some(user);
+        self
+    }
+
     pub(crate) fn run(self) -> Outcome {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         let mut program = self.world.program(&arguments);
+        if let Some(user) = self.user {
+            program.uid(user).gid(user);
+        }
         let mut child = program.current_dir(&self.directory).envs(self.variables).spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
         // Both pipes may fill, so one is written while the other is read. A program that does not read its input

@@ -3,6 +3,7 @@
 //! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
 //! keeps the bytes.
 
+mod copies;
 mod delete;
 mod events;
 mod handle;
@@ -14,10 +15,10 @@ mod state;
 mod url;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
 pub use handle::Handle;
@@ -33,7 +34,7 @@ use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, StoredConversation, StoredMessage, Time,
     slug,
 };
-use crate::ops::{Verdict, verify};
+use crate::ops::{Survey, Verdict, survey, verify_conversation};
 use crate::store::{
     Change, Facets, Fault, ListQuery, Note, Opening, Order, Row, Seen, Selection, Stale, Store, Task, Tip,
     Turn,
@@ -257,18 +258,15 @@ impl Archive {
     }
 
     /// Checks the messages of a conversation against their digests, and its counts against its messages.
+    ///
+    /// A conversation that is there and cannot be read is a verdict, not an error.
     pub fn verify(&self, id: ConversationId) -> Result<Verdict> {
-        let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
-        let row = self.store.list(&query)?.items.pop();
-        let row = row.ok_or_else(|| Error::not_found(format!("there is no conversation `{id}`")))?;
-        verify(self.store.as_ref(), &row)
+        verify_conversation(self.store.as_ref(), id)
     }
 
-    /// Copies the store that a URL names to a new file while it is in use, and checks the copy.
-    ///
-    /// `report` is told how much is done, and how much there is.
-    pub fn backup(url: &str, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        StoreUrl::parse(url)?.backup(to, report)
+    /// Finds every conversation, also in a damaged store, as far as it can be read.
+    pub fn survey(&self) -> Result<Survey> {
+        survey(self.store.as_ref())
     }
 }
 

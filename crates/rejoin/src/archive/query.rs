@@ -260,11 +260,14 @@ impl Archive {
             Ok(())
         })?;
         let settings = &stored.conversation.settings;
-        let provider = settings.provider.as_deref().unwrap_or("unknown");
-        let model = settings.model.as_deref().unwrap_or("unknown");
+        let model = match (settings.provider.as_deref(), settings.model.as_deref()) {
+            (Some(provider), Some(model)) => format!("{provider} ({model})"),
+            (Some(one), None) | (None, Some(one)) => one.to_owned(),
+            (None, None) => "unknown".to_owned(),
+        };
         stats.all.add(own);
         stats.by_project.entry(stored.conversation.project.clone().unwrap_or_default()).or_default().add(own);
-        stats.by_model.entry(format!("{provider} ({model})")).or_default().add(own);
+        stats.by_model.entry(model).or_default().add(own);
         for (day, tally) in days {
             stats.by_day.entry(day).or_default().add(tally);
         }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{MemoryStore, SqliteStore, Store};
+use crate::store::{MemoryStore, SqliteStore, Store, WAIT};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +39,13 @@ impl StoreUrl {
 
     /// Opens the store, creating it when it is missing.
     pub fn open(&self) -> Result<Arc<dyn Store>> {
+        self.open_waiting(WAIT)
+    }
+
+    /// Opens the store, and waits up to `wait` for other processes before it answers [`ErrorKind::Locked`].
+    pub fn open_waiting(&self, wait: Duration) -> Result<Arc<dyn Store>> {
         Ok(match self {
-            Self::Sqlite(path) => Arc::new(SqliteStore::open(path)?),
+            Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, wait)?),
             Self::Memory => Arc::new(MemoryStore::new()),
         })
     }
@@ -49,30 +55,6 @@ impl StoreUrl {
         match self {
             Self::Sqlite(path) => Some(path),
             Self::Memory => None,
-        }
-    }
-
-    /// Copies the store to a new file while it is in use, and checks the copy.
-    pub fn backup(&self, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        match self {
-            Self::Sqlite(path) => {
-                if !path.exists() {
-                    return Err(Error::not_found(format!("there is no store at `{}`", path.display())));
-                }
-                SqliteStore::open(path)?.backup(to, report)
-            }
-            Self::Memory => {
-                Err(Error::new(ErrorKind::Unsupported, "a store in memory cannot be copied to a file"))
-            }
-        }
-    }
-
-    /// Puts a copy that [`StoreUrl::backup`] made in the place of this store; the store that was there is kept under
-    /// the returned name.
-    pub fn restore(&self, from: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<Option<PathBuf>> {
-        match self {
-            Self::Sqlite(path) => SqliteStore::restore(from, path, report),
-            Self::Memory => Err(Error::new(ErrorKind::Unsupported, "a store in memory cannot be restored")),
         }
     }
 }

@@ -1,10 +1,25 @@
 //! Checking that what is stored is what was written: every body readable, every digest right, every parent there.
+//!
+//! Damage ends nothing: what is still readable is checked, and what is not is said.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
-use crate::error::Result;
-use crate::model::{Digest, Message, MessageId};
-use crate::store::{Order, Read, Row, Selection};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, Digest, Message, MessageId};
+use crate::store::{Cursor, ListQuery, Order, Read, Row, Selection, What};
+
+/// How many conversations are listed at a time.
+const PAGE: usize = 500;
+
+/// The conversations of a store, as far as they can be found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Their ids, the newest activity first.
+    pub conversations: Vec<ConversationId>,
+    /// Why the list is not complete, or had to be pieced together; none in a sound store.
+    pub faults: Vec<String>,
+}
 
 /// What was found out about one conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,11 +32,85 @@ pub struct Verdict {
     pub faults: Vec<String>,
 }
 
+/// Finds every conversation: in the list, and where damage cuts that short, in the log of changes too.
+pub(crate) fn survey(store: &dyn Read) -> Result<Survey> {
+    let mut survey = Survey::default();
+    let mut after = None;
+    loop {
+        match next_page(store, after) {
+            Ok((ids, next)) => {
+                survey.conversations.extend(ids);
+                let Some(next) = next else { return Ok(survey) };
+                after = Some(next);
+            }
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                survey.faults.push(format!("the list of conversations cannot be read: {}", told(&error)));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let known: BTreeSet<_> = survey.conversations.iter().copied().collect();
+    match changed(store) {
+        Ok(changed) => survey.conversations.extend(changed.difference(&known)),
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            survey.faults.push(format!("the log of changes cannot be read: {}", told(&error)));
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(survey)
+}
+
+fn next_page(store: &dyn Read, after: Option<Cursor>) -> Result<(Vec<ConversationId>, Option<Cursor>)> {
+    let page = store.list(&ListQuery { after, limit: PAGE, ..ListQuery::default() })?;
+    Ok((page.items.iter().map(|row| row.id).collect(), page.next))
+}
+
+/// Every conversation that was ever stored and not deleted.
+fn changed(store: &dyn Read) -> Result<BTreeSet<ConversationId>> {
+    let (mut found, mut stamp) = (BTreeSet::new(), 0);
+    loop {
+        let changes = store.changes(stamp, Duration::ZERO)?;
+        let Some(last) = changes.last() else { return Ok(found) };
+        stamp = last.stamp;
+        for change in &changes {
+            match change.what {
+                What::Stored { .. } | What::Changed | What::Trimmed { .. } => {
+                    found.insert(change.conversation)
+                }
+                What::Deleted { .. } => found.remove(&change.conversation),
+            };
+        }
+    }
+}
+
+/// Checks a conversation by its id. One that is there and cannot be read is a verdict, not an error.
+pub(crate) fn verify_conversation(store: &dyn Read, id: ConversationId) -> Result<Verdict> {
+    let listed = store.list(&ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() });
+    match listed.map(|mut page| page.items.pop()) {
+        Ok(Some(row)) => verify(store, &row),
+        Ok(None) => Err(Error::not_found(format!("there is no conversation `{id}`"))),
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            Ok(Verdict { faults: vec![format!("it cannot be read: {}", told(&error))], ..Verdict::default() })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The innermost cause, which is what a person can act on.
+fn told(error: &Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}
+
 /// Checks every message of a conversation, on every branch.
 ///
 /// A digest covers the message and all its ancestors, so a message that was changed, swapped, moved or lost its
 /// parent is found. A branch that was cut off at its end is not; counts and the head are compared for that.
-pub(crate) fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
+fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
     let mut verdict = Verdict::default();
     let mut links: HashMap<MessageId, Digest> = HashMap::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
@@ -38,18 +127,39 @@ pub(crate) fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
             }
         }
         if let Err(error) = Message::from_body(seen.body) {
-            verdict.faults.push(format!("message {} cannot be read: {error:?}", seen.id));
+            verdict.faults.push(format!("message {} cannot be read: {}", seen.id, told(&error)));
         }
         // What follows is judged by what is stored, so that one bad message is named once.
         links.insert(seen.id, seen.link);
         Ok(())
     });
-    if let Err(error) = read {
-        verdict.faults.push(format!("reading stopped: {error:?}"));
-        return Ok(verdict);
+    match read {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            let (read, all) = (verdict.messages, row.messages);
+            let newer = readable_from_the_end(store, row.id);
+            verdict.faults.push(format!(
+                "{read} of its {all} messages can be read from the first on, {newer} from the last back: {}",
+                told(&error)
+            ));
+            return Ok(verdict);
+        }
+        Err(error) => return Err(error),
     }
     check_counts(row, &links, &mut verdict);
     Ok(verdict)
+}
+
+/// How many messages stand behind the damage.
+fn readable_from_the_end(store: &dyn Read, id: ConversationId) -> u64 {
+    let mut count = 0;
+    let backwards = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
+    // It ends in the same error from the other side.
+    let _ = store.read(id, backwards, &mut |_| {
+        count += 1;
+        Ok(())
+    });
+    count
 }
 
 fn check_counts(row: &Row, links: &HashMap<MessageId, Digest>, verdict: &mut Verdict) {

@@ -1,14 +1,18 @@
 //! Files that survive a power cut: the one place that writes, syncs and renames files directly.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use tempfile::NamedTempFile;
 
-fn directory_of(path: &Path) -> &Path {
+/// Stands in the name of a draft, before the number of the process that fills it.
+const DRAFT: &str = ".part-";
+
+/// The directory that a file lies in.
+pub(crate) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -20,6 +24,11 @@ pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
 /// True when this process may create files in a directory.
 pub(crate) fn is_writable(directory: &Path) -> bool {
     accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Creates the directory that a file is to lie in, and those above it, for the owner only.
+pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory_of(path))
 }
 
 /// Creates a file of one's own, 0600, and makes its name durable. One that exists is left as it is.
@@ -35,11 +44,17 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
 /// when it is dropped.
 pub(crate) fn draft(path: &Path) -> io::Result<NamedTempFile> {
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
-    prefix.push(".part-");
+    prefix.push(format!("{DRAFT}{}-", std::process::id()));
     tempfile::Builder::new()
         .prefix(&prefix)
         .permissions(Permissions::from_mode(0o600))
         .tempfile_in(directory_of(path))
+}
+
+/// The number of the process that fills a draft, by the draft's name: `rejoin.db.part-812-x3kq9z`.
+pub(crate) fn drafter(name: &str) -> Option<&str> {
+    let (_, rest) = name.rsplit_once(DRAFT)?;
+    rest.split('-').next()
 }
 
 /// Whether a file that exists may be replaced.

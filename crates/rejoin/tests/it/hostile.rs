@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rejoin::store::{Safety, SqliteStore, Store, Task};
 use rejoin::testing::{Visible, visible};
-use rejoin::{Archive, Conversation, ErrorKind, List, Message, Result, Search};
+use rejoin::{Archive, Conversation, ErrorKind, List, Message, Result, Search, StoreUrl};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -357,11 +357,8 @@ fn files_are_the_owners_alone_whatever_the_umask() {
     let store = SqliteStore::open(&path).unwrap();
     let archive = Archive::with_store(Arc::new(store));
     archive.start(Conversation::default()).unwrap();
-    let copied = Archive::backup(
-        &format!("sqlite:{}", path.display()),
-        &directory.path().join("a/copy.db"),
-        &mut |_, _| (),
-    );
+    let copied =
+        StoreUrl::Sqlite(path.clone()).backup(&directory.path().join("a/copy.db"), &mut |_, _, _| ());
     rustix::process::umask(umask);
     copied.unwrap();
 

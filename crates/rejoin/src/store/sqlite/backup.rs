@@ -1,6 +1,7 @@
 //! A consistent copy of a database while it is in use.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -9,38 +10,82 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable::{self, Existing};
+use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::open_copy;
 
 /// How many pages are copied between two reports: 4 MiB.
 const PAGES_PER_STEP: i32 = 256;
 
-/// Copies a database to a new file and checks the copy. `report` is told pages done and pages in all.
-pub(super) fn copy(from: &Connection, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
-    if to.exists() {
-        return Err(Error::invalid(format!("`{}` exists already", to.display())));
+/// Copies a store to a new file. The copy gets its name when it has passed every check.
+pub(super) fn backup(
+    store: &SqliteStore,
+    to: &Path,
+    accept: &mut dyn FnMut(&SqliteStore) -> Result<()>,
+    report: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
+    // What cannot be written is refused before the long work, not after it.
+    if to.symlink_metadata().is_ok() {
+        return Err(exists(to));
     }
-    draft(from, to, report)?.publish(Existing::Keep)
+    let draft = store.reading(|connection| draft(connection, to, Damage::Refused, report))?;
+    SqliteStore::open_sealed(draft.path())
+        .and_then(|copy| accept(&copy))
+        .map_err(|error| error.during(format!("check the copy `{}`", to.display())))?;
+    draft.publish(Existing::Keep)
 }
 
-/// A checked copy that has no name yet, so that half a copy is never taken for a whole one.
+/// Whether a copy of damaged pages is still a good copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Damage {
+    /// The copy must pass the check.
+    Refused,
+    /// What is kept for safety is kept as it is.
+    Kept,
+}
+
+/// A copy that has no name yet, so that half a copy is never taken for a whole one. Until it is published it is gone
+/// when it is dropped.
 pub(super) struct Draft<'t> {
     file: NamedTempFile,
+    _companions: Companions,
     to: &'t Path,
 }
 
 impl Draft<'_> {
+    /// Where it is until it is published.
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     pub(super) fn publish(self, existing: Existing) -> Result<()> {
-        durable::publish(self.file, self.to, existing).map_err(|cause| unavailable(self.to, cause))
+        durable::publish(self.file, self.to, existing).map_err(|cause| match cause.kind() {
+            io::ErrorKind::AlreadyExists => exists(self.to),
+            _ => unavailable(self.to, cause),
+        })
     }
 }
 
+/// What SQLite may have put beside a draft. It goes when the draft goes, under whatever name.
+struct Companions(PathBuf);
+
+impl Drop for Companions {
+    fn drop(&mut self) {
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let _ = std::fs::remove_file(durable::beside(&self.0, suffix));
+        }
+    }
+}
+
+/// Copies a database to a draft of `to`. `report` is told bytes done and bytes in all.
 pub(super) fn draft<'t>(
     from: &Connection,
     to: &'t Path,
+    damage: Damage,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<Draft<'t>> {
     let file = durable::draft(to).map_err(|cause| unavailable(to, cause))?;
+    let companions = Companions(file.path().to_owned());
     let attempt = attempt(to);
     let mut target = open_copy(file.path())?;
     // One read transaction for the whole copy: other writers go on, and the copy is of one moment.
@@ -48,24 +93,34 @@ pub(super) fn draft<'t>(
     let copied = copy_pages(from, &mut target, &attempt, report);
     from.execute_batch("COMMIT").during(&attempt)?;
     copied?;
-    let verdict: String =
-        target.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).during(&attempt)?;
-    if verdict != "ok" {
-        return Err(Error::corrupt(format!(
-            "the copy `{}` does not pass its check: {verdict}",
-            to.display()
-        )));
+    if damage == Damage::Refused {
+        check(&target, to, &attempt)?;
+        // A copy without a log is one file, which can be read where nothing can be written.
+        target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).during(&attempt)?;
     }
     target.close().map_err(|(_, cause)| cause).during(&attempt)?;
-    Ok(Draft { file, to })
+    Ok(Draft { file, _companions: companions, to })
 }
 
 fn attempt(to: &Path) -> String {
     format!("copy the database to `{}`", to.display())
 }
 
-fn unavailable(to: &Path, cause: std::io::Error) -> Error {
+fn exists(to: &Path) -> Error {
+    Error::conflict(format!("`{}` exists already", to.display()))
+}
+
+fn unavailable(to: &Path, cause: io::Error) -> Error {
     Error::new(ErrorKind::Unavailable, attempt(to)).because(cause)
+}
+
+fn check(target: &Connection, to: &Path, attempt: &str) -> Result<()> {
+    let verdict: String =
+        target.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).during(attempt)?;
+    if verdict == "ok" {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("the copy `{}` does not pass its check: {verdict}", to.display())))
 }
 
 fn copy_pages(
@@ -74,13 +129,29 @@ fn copy_pages(
     attempt: &str,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<()> {
+    // The read transaction begins with the first question.
     from.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).during(attempt)?;
-    let backup = Backup::new(from, target).during(attempt)?;
+    let size = page_size(from, attempt)?;
+    finish(&Backup::new(from, target).during(attempt)?, size, attempt, report)
+}
+
+pub(super) fn page_size(connection: &Connection, attempt: &str) -> Result<u64> {
+    let size: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0)).during(attempt)?;
+    Ok(size.unsigned_abs())
+}
+
+/// Copies the pages that are left.
+pub(super) fn finish(
+    backup: &Backup<'_, '_>,
+    page_size: u64,
+    attempt: &str,
+    report: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
     loop {
         let step = backup.step(PAGES_PER_STEP).during(attempt)?;
         let progress = backup.progress();
-        let all = u64::try_from(progress.pagecount).unwrap_or(0);
-        report(all - u64::try_from(progress.remaining).unwrap_or(0), all);
+        let bytes = |pages| u64::try_from(pages).unwrap_or(0) * page_size;
+        report(bytes(progress.pagecount - progress.remaining), bytes(progress.pagecount));
         match step {
             StepResult::Done => return Ok(()),
             StepResult::More => {}

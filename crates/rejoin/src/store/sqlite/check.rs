@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
@@ -53,28 +53,51 @@ impl SqliteStore {
         // A connection that has looked at the full-text index before checks what it remembers of it, and takes another
         // connection's deletions for damage. A fresh one remembers nothing.
         let connection = self.open_another(Use::Synced)?;
-        let mut faults = damaged_pages(&connection)?;
-        // A damaged file can fail any other question, and its first answer is the one to act on.
-        if faults.is_empty() {
-            for (what, sql) in RULES {
-                faults.extend(broken(&connection, what, sql)?);
+        let mut faults = damaged_pages(&connection);
+        for (what, sql) in RULES {
+            match broken(&connection, what, sql) {
+                Ok(found) => faults.extend(found),
+                // A damaged page fails every question that leads over it, and was named already.
+                Err(error) if error.kind() == ErrorKind::Corrupt && !faults.is_empty() => {}
+                Err(error) if error.kind() == ErrorKind::Corrupt => faults.push(damage(&error)),
+                Err(error) => return Err(error),
             }
         }
         Ok(Progress { done: 1, left: 0, faults })
     }
 }
 
-fn damaged_pages(connection: &Connection) -> Result<Vec<Fault>> {
-    let mut statement = connection.prepare("PRAGMA integrity_check(20)").during(ATTEMPT)?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0)).during(ATTEMPT)?;
+/// Every damaged page that SQLite names; a file too damaged to be checked is one fault.
+fn damaged_pages(connection: &Connection) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for line in lines {
-        let line = line.during(ATTEMPT)?;
-        if line != "ok" {
-            faults.push(Fault { conversation: None, what: format!("damaged page: {line}") });
+    let checked = (|| {
+        let mut statement = connection.prepare("PRAGMA integrity_check(20)").during(ATTEMPT)?;
+        let mut lines = statement.query([]).during(ATTEMPT)?;
+        while let Some(row) = lines.next().during(ATTEMPT)? {
+            let line: String = row.get(0).during(ATTEMPT)?;
+            if line != "ok" {
+                faults.push(Fault {
+                    conversation: None,
+                    what: format!("damaged page: {}", in_one_line(&line)),
+                });
+            }
         }
+        Ok(())
+    })();
+    if let Err(error) = checked {
+        faults.push(damage(&error));
     }
-    Ok(faults)
+    faults
+}
+
+/// SQLite begins its list with a line of stars that names the database.
+fn in_one_line(told: &str) -> String {
+    told.lines().filter(|line| !line.starts_with("***")).collect::<Vec<_>>().join("; ")
+}
+
+fn damage(error: &Error) -> Fault {
+    let cause = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    Fault { conversation: None, what: format!("damaged page: {cause}") }
 }
 
 fn broken(connection: &Connection, what: &str, sql: &str) -> Result<Vec<Fault>> {

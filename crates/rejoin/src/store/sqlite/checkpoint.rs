@@ -15,15 +15,18 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, DEFAULT_NAME};
 
 use crate::error::{ErrorKind, Result};
-use crate::store::Progress;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::{Use, open};
-use crate::store::sqlite::{SqliteStore, Writer, lock};
+use crate::store::sqlite::{Access, SqliteStore, Writer, lock};
+use crate::store::{Progress, place};
 
 const ATTEMPT: &str = "fold the log into the database";
 
 /// The log is folded when it has this many pages: 4 MiB, some forty turns.
 const LONG: i32 = 256;
+
+/// A disk with less room than this, 16 logs, keeps it for conversations.
+const ROOM: u64 = 64 << 20;
 
 /// The thread that folds the log. Dropping it waits until it is done.
 pub(super) struct Folder {
@@ -74,10 +77,10 @@ impl SqliteStore {
         if self.log_length() < LONG {
             return;
         }
+        // A sealed copy has no log.
+        let Access::Shared(wait) = self.access else { return };
         let mut folder = lock(&self.folder);
-        folder
-            .get_or_insert_with(|| Folder::start(self.path.clone(), self.wait, Arc::clone(&self.writer)))
-            .ring();
+        folder.get_or_insert_with(|| Folder::start(self.path.clone(), wait, Arc::clone(&self.writer))).ring();
     }
 
     /// How many pages of the log are not folded yet.
@@ -132,8 +135,11 @@ impl SqliteStore {
 }
 
 /// Gives a new log its length: commits that change one page over and over, without syncs, then a fold.
-pub(super) fn lengthen(connection: &Connection) -> Result<()> {
+pub(super) fn lengthen(connection: &Connection, path: &Path) -> Result<()> {
     let attempt = "give the log its length";
+    if place::free_bytes(path).is_ok_and(|free| free < ROOM) {
+        return Ok(());
+    }
     connection.execute_batch("PRAGMA synchronous = OFF").during(attempt)?;
     // The row is written before anything is indexed, so its value means nothing yet.
     let mut statement =

@@ -36,7 +36,8 @@ impl SqliteStore {
     }
 }
 
-fn waiting(connection: &Connection) -> Result<u64> {
+/// How many messages the index does not cover yet.
+pub(super) fn waiting(connection: &Connection) -> Result<u64> {
     let left: i64 = connection
         .query_row(
             "SELECT coalesce(sum(next - 1 - indexed), 0) FROM conversation WHERE next > indexed + 1",

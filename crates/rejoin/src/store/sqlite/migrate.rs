@@ -6,9 +6,10 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable::{self, Existing};
+use crate::store::sqlite::backup::{self, Damage};
+use crate::store::sqlite::checkpoint;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::APPLICATION_ID;
-use crate::store::sqlite::{backup, checkpoint};
 
 /// A released migration never changes; a new one is added at the end.
 pub(super) const MIGRATIONS: [&str; 2] =
@@ -17,6 +18,9 @@ pub(super) const MIGRATIONS: [&str; 2] =
 /// Every object the schema has. What else a file contains was not put there by Rejoin, and could act on its own.
 const OBJECTS: [&str; 8] =
     ["conversation", "message", "branch", "blob", "change", "document", "words", "search"];
+
+/// Begins the end of the name under which an older database is kept; the new version follows.
+pub(super) const KEPT: &str = ".before-";
 
 /// The version this library writes.
 pub(super) const CURRENT: i32 = MIGRATIONS.len() as i32;
@@ -29,8 +33,8 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
     let mut version = identify(connection, path)?;
     let mut copy = None;
     if version != 0 && version < CURRENT {
-        let to = durable::beside(path, &format!(".before-{CURRENT}"));
-        let draft = backup::draft(connection, &to, &mut |_, _| ())?;
+        let to = durable::beside(path, &format!("{KEPT}{CURRENT}"));
+        let draft = backup::draft(connection, &to, Damage::Refused, &mut |_, _| ())?;
         // Another process may have migrated the file already; then it also made the copy, and this one is of no use.
         if identify(connection, path)? == version {
             draft.publish(Existing::Replace)?;
@@ -50,7 +54,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
         transaction.pragma_update(None, "user_version", CURRENT).during(&attempt)?;
         transaction.commit().during(&attempt)?;
         if version == 0 {
-            checkpoint::lengthen(connection)?;
+            checkpoint::lengthen(connection, path)?;
         }
         tracing::info!(from = version, to = CURRENT, "schema migrated");
     }

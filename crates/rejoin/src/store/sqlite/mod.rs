@@ -10,8 +10,10 @@ mod blob;
 mod change;
 mod check;
 mod checkpoint;
+mod examine;
 mod fault;
 mod find;
+mod holder;
 mod index;
 mod list;
 mod migrate;
@@ -26,25 +28,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+pub(crate) use examine::Examination;
+#[cfg(test)]
+pub(crate) use examine::Opened;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sqlite::checkpoint::Folder;
-use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::{Use, open};
+use crate::store::sqlite::fault::{During, is_unknown};
+use crate::store::sqlite::open::{Use, open, open_sealed};
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put, Read, Row,
     Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit, VisitBlob,
 };
 
 /// How long a writer waits for another process by default.
-const WAIT: Duration = Duration::from_secs(10);
+pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
 /// Keeps conversations in a SQLite database.
 pub struct SqliteStore {
     path: PathBuf,
-    wait: Duration,
+    access: Access,
     /// Connections at rest; a reader takes one and puts it back.
     readers: Mutex<Vec<Connection>>,
     writer: Arc<Mutex<Writer>>,
@@ -54,6 +59,15 @@ pub struct SqliteStore {
     bell: (Mutex<u64>, Condvar),
     /// The copy that a migration made on opening, if it did.
     migrated_from: Option<PathBuf>,
+}
+
+/// How the file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// To read and write, waiting this long for other processes.
+    Shared(Duration),
+    /// To read a copy that nobody uses; it is not changed.
+    Sealed,
 }
 
 /// The one connection that writes, made when it is first needed.
@@ -80,15 +94,30 @@ impl SqliteStore {
         })?;
         let mut connection = open(&path, wait, Use::Synced)?;
         let migrated_from = migrate::migrate(&mut connection, &path)?;
-        Ok(Self {
+        let mut store = Self::over(path, Access::Shared(wait), connection);
+        store.migrated_from = migrated_from;
+        Ok(store)
+    }
+
+    /// Opens a copy to read it. It is not changed, and no file is made beside it.
+    pub(crate) fn open_sealed(path: &Path) -> Result<Self> {
+        let connection = open_sealed(path)?;
+        if migrate::identify(&connection, path)? == 0 {
+            return Err(Error::invalid(format!("`{}` holds nothing", path.display())));
+        }
+        Ok(Self::over(path.to_owned(), Access::Sealed, connection))
+    }
+
+    fn over(path: PathBuf, access: Access, connection: Connection) -> Self {
+        Self {
             path,
-            wait,
+            access,
             readers: Mutex::new(vec![connection]),
             writer: Arc::default(),
             folder: Mutex::default(),
             bell: Default::default(),
-            migrated_from,
-        })
+            migrated_from: None,
+        }
     }
 
     /// The copy of the file that was made before it was migrated on opening, if it was older.
@@ -96,15 +125,31 @@ impl SqliteStore {
         self.migrated_from.as_deref()
     }
 
-    /// Copies the database to a new file while it is in use, and checks the copy.
-    pub fn backup(&self, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        self.reading(|connection| backup::copy(connection, to, report))
+    /// Copies the database to a new file while it is in use, if `accept` has nothing against the content of the copy.
+    ///
+    /// The copy gets its name when it has passed. `report` is told how many bytes are done, and how many there are. A
+    /// file that exists is a conflict.
+    pub fn backup(
+        &self,
+        to: &Path,
+        accept: &mut dyn FnMut(&Self) -> Result<()>,
+        report: &mut dyn FnMut(u64, u64),
+    ) -> Result<()> {
+        backup::backup(self, to, accept, report)
     }
 
-    /// Puts the copy at `from` in the place of the database at `to`. The database that was there is kept under the
-    /// returned name.
-    pub fn restore(from: &Path, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<Option<PathBuf>> {
-        restore::restore(from, to, report)
+    /// Puts the copy at `from` in the place of the database at `to`, if `accept` has nothing against its content.
+    ///
+    /// What was there is kept under the returned name. Processes that have the database open see the new content; one
+    /// that keeps it locked for longer than `wait` makes this fail with [`ErrorKind::Locked`].
+    pub fn restore(
+        from: &Path,
+        to: &Path,
+        wait: Duration,
+        accept: &mut dyn FnMut(&Self) -> Result<()>,
+        report: &mut dyn FnMut(u64, u64),
+    ) -> Result<Option<PathBuf>> {
+        restore::restore(from, to, wait, accept, report)
     }
 
     fn open_another(&self, usage: Use) -> Result<Connection> {
@@ -115,7 +160,10 @@ impl SqliteStore {
                 format!("the database `{}` is gone", self.path.display()),
             ));
         }
-        open(&self.path, self.wait, usage)
+        match self.access {
+            Access::Shared(wait) => open(&self.path, wait, usage),
+            Access::Sealed => open_sealed(&self.path),
+        }
     }
 
     /// Runs `work` on a connection of its own, in one read transaction: it sees one moment.
@@ -174,12 +222,6 @@ impl SqliteStore {
         }
         outcome
     }
-}
-
-/// True when the file system failed in a way that leaves unknown what is on disk.
-fn is_unknown(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
-    source.and_then(rusqlite::Error::sqlite_error_code) == Some(rusqlite::ErrorCode::SystemIoFailure)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

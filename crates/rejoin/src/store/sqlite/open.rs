@@ -1,9 +1,10 @@
 //! Opening a database: the one place where SQLite is opened, so that every connection is hardened alike.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -11,9 +12,9 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::migrate::identify;
+use crate::store::{durable, place};
 
 /// `RJON`: says whose file it is.
 pub(super) const APPLICATION_ID: i32 = 0x524A_4F4E;
@@ -41,16 +42,82 @@ pub(super) enum Use {
 
 /// Opens the database at `path`, creating the file and its directory when they are missing.
 pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection> {
+    open_recognized(path, wait, usage, |connection| identify(connection, path).map(drop))
+}
+
+/// Opens a database to replace all of its content, which a newer Rejoin may have written.
+pub(super) fn open_to_replace(path: &Path, wait: Duration) -> Result<Connection> {
+    open_recognized(path, wait, Use::Synced, |connection| match identify(connection, path) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        known => known.map(drop),
+    })
+}
+
+fn open_recognized(
+    path: &Path,
+    wait: Duration,
+    usage: Use,
+    recognize: impl Fn(&Connection) -> Result<()>,
+) -> Result<Connection> {
     prepare_file(path)?;
+    place::refuse_network(path)?;
     let attempt = || format!("open the database `{}`", path.display());
+    let before = identity(path);
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     // SQLite refuses any link on the way with NOFOLLOW; links to directories are the user's own business.
     let resolved = resolve(path)?;
     let mut connection = Connection::open_with_flags(&resolved, flags).during(&attempt())?;
-    harden(&mut connection, wait).map_err(|error| explain(error, path).during(attempt()))?;
-    use_log(&connection, path, wait, usage).map_err(|error| explain(error, path).during(attempt()))?;
+    let explained = |error: Error| match error.kind() {
+        // Whose file it is says why it was not opened.
+        ErrorKind::Invalid | ErrorKind::Unsupported => error,
+        _ => explain(error, path).during(attempt()),
+    };
+    harden(&mut connection, wait).map_err(explained)?;
+    use_log(&connection, wait, usage, &recognize).map_err(explained)?;
+    // SQLite finds the log by name. A file that was put aside meanwhile must not be used with the log of the other
+    // file that has its name by now.
+    if identity(path) != before {
+        return Err(Error::new(ErrorKind::Locked, "another process replaced the file").during(attempt()));
+    }
     Ok(connection)
+}
+
+/// Opens a copy that nobody else uses, to read it. It is not changed, and no file is made beside it.
+pub(super) fn open_sealed(path: &Path) -> Result<Connection> {
+    refuse_stranger(path)?;
+    // A copy made by other means may come with a log, without which its newest messages would be missing.
+    if durable::beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
+        return open(path, Duration::ZERO, Use::Synced);
+    }
+    let attempt = format!("open the copy `{}`", path.display());
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let mut connection =
+        Connection::open_with_flags(format!("{}?immutable=1", as_uri(path)), flags).during(&attempt)?;
+    harden(&mut connection, Duration::ZERO).map_err(|error| error.during(attempt.as_str()))?;
+    connection
+        .execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;")
+        .during(&attempt)?;
+    Ok(connection)
+}
+
+/// The path as a URI, with every byte that could mean something else written as a number.
+fn as_uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri.push_str(&format!("%{other:02x}")),
+        }
+    }
+    uri
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// Opens an empty file that is about to receive a copy of a database, page by page.
@@ -59,10 +126,10 @@ pub(super) fn open_copy(path: &Path) -> Result<Connection> {
     Connection::open_with_flags(path, flags).during(&format!("open the copy `{}`", path.display()))
 }
 
-fn resolve(path: &Path) -> Result<std::path::PathBuf> {
+fn resolve(path: &Path) -> Result<PathBuf> {
     let name =
         path.file_name().ok_or_else(|| Error::invalid(format!("`{}` names no file", path.display())))?;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = durable::directory_of(path);
     let directory =
         directory.canonicalize().map_err(|cause| unusable("resolve the directory", directory, cause))?;
     Ok(directory.join(name))
@@ -75,13 +142,8 @@ fn unusable(attempt: &str, path: &Path, cause: io::Error) -> Error {
 /// Creates what is missing with the right permissions before SQLite can create it with the wrong ones, and refuses
 /// what is no database before SQLite reads it.
 fn prepare_file(path: &Path) -> Result<()> {
-    if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(|cause| unusable("create the directory", directory, cause))?;
-    }
+    durable::create_private_directory(path)
+        .map_err(|cause| unusable("create the directory", durable::directory_of(path), cause))?;
     let existing = match path.symlink_metadata() {
         Ok(existing) => existing,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -94,14 +156,17 @@ fn prepare_file(path: &Path) -> Result<()> {
     if !existing.file_type().is_file() {
         return Err(Error::invalid(format!("`{}` is not a regular file", path.display())));
     }
-    // SQLite takes a file that is too short for a header for an empty one, and would write over what is left of it.
-    if (1..SHORTEST).contains(&existing.len()) {
-        return Err(Error::invalid(format!("`{}` is not a Rejoin database", path.display())));
-    }
+    refuse_stranger(path)
+}
+
+/// Refuses a file that is no database. An empty one is a database that was never written to.
+pub(super) fn refuse_stranger(path: &Path) -> Result<()> {
     let mut start = [0; 16];
     let mut file = File::open(path).map_err(|cause| unusable("open the database", path, cause))?;
     let read = file.read(&mut start).map_err(|cause| unusable("read the database", path, cause))?;
-    if read != 0 && start[..read] != MAGIC[..read] {
+    let length = file.metadata().map_err(|cause| unusable("look at", path, cause))?.len();
+    // SQLite takes a file that is too short for a header for an empty one, and would write over what is left of it.
+    if (1..SHORTEST).contains(&length) || start[..read] != MAGIC[..read] {
         return Err(Error::invalid(format!("`{}` is not a Rejoin database", path.display())));
     }
     Ok(())
@@ -147,7 +212,12 @@ fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
     Ok(())
 }
 
-fn use_log(connection: &Connection, path: &Path, wait: Duration, usage: Use) -> Result<()> {
+fn use_log(
+    connection: &Connection,
+    wait: Duration,
+    usage: Use,
+    recognize: &dyn Fn(&Connection) -> Result<()>,
+) -> Result<()> {
     let attempt = "set up the connection";
     let synchronous = match usage {
         Use::Synced => "FULL",
@@ -167,7 +237,7 @@ fn use_log(connection: &Connection, path: &Path, wait: Duration, usage: Use) -> 
     let began = Instant::now();
     loop {
         // Whose file it is must be known before it is switched: the mode is written into it.
-        let mode = identify(connection, path).and_then(|_| {
+        let mode = recognize(connection).and_then(|()| {
             connection
                 .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
                 .during("switch the database to a write-ahead log")
@@ -177,7 +247,10 @@ fn use_log(connection: &Connection, path: &Path, wait: Duration, usage: Use) -> 
             Ok(_) => {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
-                    "this file system cannot hold a write-ahead log",
+                    format!(
+                        "the file system of `{}` cannot hold a write-ahead log",
+                        connection.path().unwrap_or_default()
+                    ),
                 ));
             }
             Err(error) if error.kind() == ErrorKind::Locked && began.elapsed() < wait => {
@@ -191,7 +264,7 @@ fn use_log(connection: &Connection, path: &Path, wait: Duration, usage: Use) -> 
 
 /// SQLite says "unable to open" for a directory that cannot be written to; the user needs to know which.
 fn explain(error: Error, path: &Path) -> Error {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = durable::directory_of(path);
     if error.kind() == ErrorKind::Unavailable && !durable::is_writable(directory) {
         return error.during(format!("the directory `{}` cannot be written to", directory.display()));
     }

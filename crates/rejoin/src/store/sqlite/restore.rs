@@ -1,47 +1,167 @@
 //! Putting a copy in the place of a database, without losing the one that was there.
+//!
+//! A database that can be opened is replaced inside its file, in one transaction: processes that have it open go on
+//! with the new content. Only a file that is no usable database any more is moved away, and only when nobody uses it.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, DEFAULT_NAME};
+use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
 use crate::store::durable::{self, Existing};
-use crate::store::sqlite::{SqliteStore, backup};
-use crate::store::{Read as _, Store as _, Task};
+use crate::store::sqlite::backup::{self, Damage, Draft};
+use crate::store::sqlite::fault::During;
+use crate::store::sqlite::open::{Use, open, open_sealed, open_to_replace, refuse_stranger};
+use crate::store::sqlite::{SqliteStore, migrate};
 
-pub(super) fn restore(from: &Path, to: &Path, report: &mut dyn FnMut(u64, u64)) -> Result<Option<PathBuf>> {
+/// Begins the end of the name under which a replaced database is kept; its time follows.
+pub(super) const KEPT: &str = ".replaced-";
+
+pub(super) fn restore(
+    from: &Path,
+    to: &Path,
+    wait: Duration,
+    accept: &mut dyn FnMut(&SqliteStore) -> Result<()>,
+    report: &mut dyn FnMut(u64, u64),
+) -> Result<Option<PathBuf>> {
     if !from.is_file() {
         return Err(Error::not_found(format!("there is no copy at `{}`", from.display())));
     }
-    let copy = SqliteStore::open(from)?;
-    let faults = copy.maintain(Task::Check, Duration::MAX)?.faults;
-    if let Some(fault) = faults.first() {
-        return Err(Error::corrupt(format!("the copy `{}` is damaged: {}", from.display(), fault.what)));
+    let was_there = to.metadata().is_ok_and(|metadata| metadata.len() > 0);
+    if was_there {
+        // What cannot be replaced is refused before the long work, not after it.
+        open_existing(to, wait)?;
     }
-    debug_assert!(copy.capabilities().is_durable);
-    // The new file is complete and checked under another name before the old one moves.
-    let fresh = copy.reading(|connection| backup::draft(connection, to, report))?;
-    let kept = to.exists().then(|| set_aside(to)).transpose()?;
-    fresh.publish(Existing::Keep)?;
-    Ok(kept)
+    let fresh = prepare(from, to, accept, report)?;
+    let kept = name_to_keep(to);
+    match open_existing(to, wait)? {
+        Some(target) => replace_inside(target, &fresh, to, wait, was_there.then_some(kept.as_path()))?,
+        None => {
+            set_aside(to, &kept)?;
+            fresh.publish(Existing::Keep)?;
+        }
+    }
+    Ok(was_there.then_some(kept))
 }
 
-/// Closes the log of the old database and moves it away; a program that still holds it keeps its own file.
-fn set_aside(path: &Path) -> Result<PathBuf> {
-    // A database too damaged to open is set aside as it is.
-    if let Ok(store) = SqliteStore::open(path) {
-        store.maintain(Task::Checkpoint, Duration::MAX)?;
-    }
+/// A name that nothing has yet; two restores within a second each keep what they replace.
+fn name_to_keep(path: &Path) -> PathBuf {
     let seconds = Time::now().as_micros() / 1_000_000;
-    let kept = durable::beside(path, &format!(".replaced-{seconds}"));
+    let mut name = durable::beside(path, &format!("{KEPT}{seconds}"));
+    let mut number = 2;
+    while name.symlink_metadata().is_ok() {
+        name = durable::beside(path, &format!("{KEPT}{seconds}-{number}"));
+        number += 1;
+    }
+    name
+}
+
+/// Opens what is to be replaced; none when it is too damaged for that. Another program's database is refused.
+fn open_existing(to: &Path, wait: Duration) -> Result<Option<Connection>> {
+    let is_regular = to.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    if is_regular && refuse_stranger(to).is_err_and(|error| error.kind() == ErrorKind::Invalid) {
+        return Ok(None);
+    }
+    match open_to_replace(to, wait) {
+        Ok(connection) => Ok(Some(connection)),
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the new file complete, current and checked under another name before anything else is touched.
+fn prepare<'t>(
+    from: &Path,
+    to: &'t Path,
+    accept: &mut dyn FnMut(&SqliteStore) -> Result<()>,
+    report: &mut dyn FnMut(u64, u64),
+) -> Result<Draft<'t>> {
+    let copy = open_sealed(from)?;
+    if migrate::identify(&copy, from)? == 0 {
+        return Err(Error::invalid(format!("`{}` holds nothing", from.display())));
+    }
+    durable::create_private_directory(to).map_err(|cause| {
+        Error::new(ErrorKind::Unavailable, format!("create the directory of `{}`", to.display()))
+            .because(cause)
+    })?;
+    let damaged = |error: Error| match error.kind() {
+        ErrorKind::Corrupt => error.during(format!("the copy `{}` is damaged", from.display())),
+        _ => error,
+    };
+    let fresh = backup::draft(&copy, to, Damage::Refused, report).map_err(damaged)?;
+    {
+        let store = SqliteStore::open(fresh.path()).map_err(damaged)?;
+        // An older backup stays as it is, so nothing else has to be kept of it.
+        let _ = store.migrated_from().map(std::fs::remove_file);
+        accept(&store).map_err(damaged)?;
+    }
+    let connection = open(fresh.path(), Duration::ZERO, Use::Synced)?;
+    // Without a log it can be read as it stands, and moved as one file.
+    connection
+        .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
+        .during("fold the log of the copy")?;
+    Ok(fresh)
+}
+
+/// Replaces the content of the database in one transaction, with a copy of the old content made inside it.
+fn replace_inside(
+    mut target: Connection,
+    fresh: &Draft<'_>,
+    to: &Path,
+    wait: Duration,
+    kept: Option<&Path>,
+) -> Result<()> {
+    let attempt = format!("replace the content of `{}`", to.display());
+    let source = open_sealed(fresh.path())?;
+    let page_size = backup::page_size(&source, &attempt)?;
+    let replacing = Backup::new(&source, &mut target).during(&attempt)?;
+    // The first step takes the lock for writing and the last one commits. Nobody can append between the moment that
+    // is kept and the moment that replaces it.
+    match replacing.step(1).during(&attempt)? {
+        StepResult::Busy | StepResult::Locked => {
+            return Err(Error::new(ErrorKind::Locked, "another process is writing").during(attempt));
+        }
+        _ => {}
+    }
+    if let Some(kept) = kept {
+        let reader = open_to_replace(to, wait)?;
+        backup::draft(&reader, kept, Damage::Kept, &mut |_, _| ())?.publish(Existing::Keep)?;
+    }
+    let replaced = backup::finish(&replacing, page_size, &attempt, &mut |_, _| ());
+    drop(replacing);
+    if replaced.is_err()
+        && let Some(kept) = kept
+    {
+        // Nothing was replaced, so there is nothing to keep.
+        let _ = std::fs::remove_file(kept);
+    }
+    replaced?;
+    // Readers of the old content may keep this from being complete; the next one goes on with it.
+    let _ = target.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::TRUNCATE);
+    Ok(())
+}
+
+/// Moves a file away that cannot be opened, with its log, unless a process has it open.
+fn set_aside(path: &Path, kept: &Path) -> Result<()> {
+    let attempt = format!("move `{}` away", path.display());
+    let unavailable = |cause| Error::new(ErrorKind::Unavailable, attempt.as_str()).because(cause);
+    let file = File::options().read(true).write(true).open(path).map_err(unavailable)?;
+    // Every process that has the database open holds a lock of the same kind.
+    fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| Error::new(ErrorKind::Locked, "another process has it open").during(attempt.as_str()))?;
     for suffix in ["-wal", "-shm"] {
-        let (from, to) = (durable::beside(path, suffix), durable::beside(&kept, suffix));
+        let (from, to) = (durable::beside(path, suffix), durable::beside(kept, suffix));
         if from.exists() {
             rename(&from, &to)?;
         }
     }
-    rename(path, &kept)?;
-    Ok(kept)
+    rename(path, kept)
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {

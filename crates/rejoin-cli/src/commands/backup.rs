@@ -1,0 +1,63 @@
+//! `rejoin backup`: a copy of the store, checked, while it is in use.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use rejoin::{Contents, ErrorKind};
+use serde_json::{Value as Json, json};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::gauge::Gauge;
+use crate::ui::size;
+
+/// Copy the store to a file, while it is in use
+///
+/// The copy is of one moment, readable by you only, and is opened and checked digest by digest before this says that
+/// it is done. A file that exists is not touched.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin backup ~/backups/rejoin-monday.db
+  rejoin restore ~/backups/rejoin-monday.db     Put it back")]
+pub(crate) struct Args {
+    /// The file to make
+    path: PathBuf,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let path = context.surroundings.working_directory.join(&args.path);
+    let mut gauge = Gauge::new(context);
+    let copied = context.store_url()?.backup(&path, &mut |stage, done, all| gauge.report(stage, done, all));
+    drop(gauge);
+    let contents = copied.map_err(|error| match error.kind() {
+        ErrorKind::Conflict => Failure::from(error).or_hint("name a file that does not exist yet"),
+        ErrorKind::NotFound => Failure::from(error).or_hint("there is nothing to copy before the first use"),
+        _ => Failure::from(error).or_hint("run `rejoin doctor` to see what is wrong"),
+    })?;
+    if context.is_json() {
+        let mut answer = to_json(&contents);
+        answer["path"] = json!(path);
+        return context.answer_json(&answer);
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "Copied and checked {}.", told(&contents))?;
+    answer.flush()?;
+    context.note(&format!("To put it back: rejoin restore {}", args.path.display()));
+    Ok(())
+}
+
+/// What a store holds, in words.
+pub(super) fn told(contents: &Contents) -> String {
+    let conversations = size::count(contents.conversations, "conversation", "conversations");
+    let messages = size::count(contents.messages, "message", "messages");
+    format!("{conversations}, {messages}, {}", size::bytes(contents.bytes))
+}
+
+pub(super) fn to_json(contents: &Contents) -> Json {
+    json!({
+        "conversations": contents.conversations,
+        "messages": contents.messages,
+        "bytes": contents.bytes,
+    })
+}

@@ -1,0 +1,40 @@
+//! Conversations that wait for their owner to do something.
+
+use rejoin::{Hold, List, Time};
+
+use crate::commands::doctor::finding::Finding;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::size;
+
+/// Counts what is past its expiry and what was imported and not released; a store in trouble is told elsewhere.
+pub(super) fn check(context: &Context, now: Time) -> Vec<Finding> {
+    let (expired, imported) = count(context, now).unwrap_or_default();
+    let counted = |number| size::count(number, "conversation", "conversations");
+    let mut findings = Vec::new();
+    if expired > 0 {
+        let remedy = "run `rejoin expire --dry-run` to see what will go, or `rejoin keep ID` to keep one";
+        findings.push(Finding::warning("attention", format!("{} past expiry", counted(expired)), remedy));
+    }
+    if imported > 0 {
+        let message = format!("{} imported and held until released", counted(imported));
+        findings.push(Finding::ok("attention", message));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("attention", "no conversation waits for you"));
+    }
+    findings
+}
+
+fn count(context: &Context, now: Time) -> Result<(u64, u64), Failure> {
+    let archive = context.archive_to_read()?;
+    let (mut expired, mut imported) = (0, 0);
+    let list = List { includes_expired: true, ..List::default() };
+    archive.each_conversation(&list, &mut |stored| {
+        let header = &stored.conversation;
+        expired += u64::from(header.expires_at.is_some_and(|expires| expires <= now) && header.hold == Hold::None);
+        imported += u64::from(header.hold == Hold::Import);
+        Ok(())
+    })?;
+    Ok((expired, imported))
+}

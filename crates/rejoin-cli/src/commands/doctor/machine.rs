@@ -1,0 +1,108 @@
+//! The machine around the store: key files, git, the terminal.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::commands::doctor::finding::Finding;
+use crate::commands::doctor::remedy::quoted;
+use crate::config::families::Provider;
+use crate::context::Context;
+
+/// The variable that names the file with the passphrase of a vault.
+const PASSPHRASE: &str = "REJOIN_PASSPHRASE_FILE";
+
+/// Keys that are configured must be there to be read.
+pub(super) fn check_keys(context: &Context) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(path) = context.surroundings.variable(PASSPHRASE) {
+        findings.extend(check_key_file(Path::new(path), PASSPHRASE));
+    }
+    for provider in context.config.providers() {
+        findings.extend(check_provider(&provider, context));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("keys", "none is missing"));
+    }
+    findings
+}
+
+fn check_provider(provider: &Provider, context: &Context) -> Option<Finding> {
+    let name = &provider.name;
+    if let Some(variable) = &provider.api_key_env
+        && context.surroundings.variable(variable).is_none()
+    {
+        let message = format!("the variable `{variable}` with the key of provider `{name}` is not set");
+        return Some(Finding::warning("keys", message, format!("run `export {variable}=KEY`")));
+    }
+    let command = provider.api_key_command.as_deref()?;
+    let key = format!("providers.{name}.api_key_command");
+    files_in(command, context).find_map(|path| check_key_file(&path, &key))
+}
+
+/// The words of a command that are paths: `cat ~/.keys/anthropic` names one.
+fn files_in(command: &str, context: &Context) -> impl Iterator<Item = PathBuf> {
+    command.split_whitespace().filter_map(|word| {
+        let word = word.trim_matches(['"', '\'']);
+        match word.strip_prefix("~/") {
+            Some(below_home) => context.surroundings.home.as_ref().map(|home| home.join(below_home)),
+            None => Some(PathBuf::from(word)).filter(|path| path.is_absolute()),
+        }
+    })
+}
+
+fn check_key_file(path: &Path, named_by: &str) -> Option<Finding> {
+    let shown = path.display();
+    let file = File::open(path).and_then(|mut file| file.read(&mut [0]).and_then(|_| file.metadata()));
+    let metadata = match file {
+        Ok(metadata) => metadata,
+        Err(cause) => {
+            let message = format!("the key file `{shown}` cannot be read: {}", reason(&cause));
+            let remedy = format!("correct `{named_by}`, or run `ls -l {}`", quoted(path));
+            return Some(Finding::problem("keys", message, remedy));
+        }
+    };
+    // A program that prints a key is no secret; a file that holds one is.
+    if metadata.mode() & 0o111 != 0 || metadata.mode() & 0o077 == 0 {
+        return None;
+    }
+    let message = format!("others may read the key file `{shown}` (mode {:o})", metadata.mode() & 0o777);
+    Some(Finding::problem("keys", message, format!("run `chmod 600 {}`", quoted(path))))
+}
+
+/// The system's own words, without the number.
+fn reason(cause: &std::io::Error) -> String {
+    let text = cause.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+pub(super) fn check_tools(context: &Context) -> Vec<Finding> {
+    vec![check_git(), describe_terminal(context)]
+}
+
+fn check_git() -> Finding {
+    let output = Command::new("git").arg("--version").output();
+    match output.ok().filter(|output| output.status.success()) {
+        Some(output) => {
+            let version = String::from_utf8_lossy(&output.stdout);
+            Finding::ok("git", version.trim().trim_start_matches("git version "))
+        }
+        None => Finding::warning(
+            "git",
+            "git was not found; a project that moves is not recognised",
+            "install git, or see that `git --version` works",
+        ),
+    }
+}
+
+fn describe_terminal(context: &Context) -> Finding {
+    let here = &context.surroundings;
+    let Some(screen) = here.terminal.screen else {
+        return Finding::ok("terminal", "none; answers go to a file or a pipe");
+    };
+    let pager = here.variable("PAGER").unwrap_or(OsStr::new("less")).to_string_lossy();
+    Finding::ok("terminal", format!("{} by {}, pager {pager}", screen.columns, screen.rows))
+}

@@ -1,0 +1,110 @@
+//! `rejoin doctor`: what is wrong, and what to do about it.
+//!
+//! The library finds out what ails a store; here are the checks of the machine around it, the words and the remedies.
+
+mod attention;
+mod configuration;
+mod finding;
+mod layout;
+mod machine;
+mod mend;
+mod remedy;
+mod store;
+
+use rejoin::{Ailment, Time, Viewpoint};
+use serde_json::json;
+
+use crate::commands::doctor::finding::{Finding, State};
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+use crate::gauge::Gauge;
+use crate::ui::size;
+
+/// Find out what is wrong and what to do about it
+///
+/// Looks at the configuration, the store, the place it lies in and the machine. Nothing is changed, unless `--fix` is
+/// given: then permissions are tightened, the search index is filled and the log is folded. Nothing that could lose
+/// data is ever done here. The exit code is 1 when there is a problem, 0 when there are warnings at most.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin doctor
+  rejoin doctor --fix
+  rejoin doctor --json | jq '.checks[] | select(.state != \"ok\")'")]
+pub(crate) struct Args {
+    /// Mend what can be mended without risk
+    #[arg(long)]
+    fix: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let mut findings = configuration::check(context);
+    findings.extend(machine::check_keys(context));
+    findings.extend(check_store(context));
+    findings.extend(machine::check_tools(context));
+    if args.fix {
+        for finding in &mut findings {
+            mend::mend(finding, context);
+        }
+    }
+    show(&findings, context)?;
+    judge(&findings)
+}
+
+fn check_store(context: &Context) -> Vec<Finding> {
+    let url = match context.store_url() {
+        Ok(url) => url,
+        Err(failure) => return vec![Finding::failed("store", &failure)],
+    };
+    let mut gauge = Gauge::new(context);
+    let from = Viewpoint {
+        user: rustix::process::geteuid().as_raw(),
+        now: Time::from_micros(context.clock().now()),
+        own_directory: context.surroundings.data_directory().ok(),
+    };
+    let diagnosis = url.diagnose(&from, &mut |done, all| gauge.report(rejoin::Stage::Checking, done, all));
+    drop(gauge);
+    let mut findings = store::findings(&url, &diagnosis, from.now);
+    if diagnosis.contents.is_some() {
+        findings.extend(attention::check(context, from.now));
+    }
+    findings
+}
+
+fn show(findings: &[Finding], context: &Context) -> Result<(), Failure> {
+    if context.is_json() {
+        let checks: Vec<_> = findings.iter().map(Finding::to_json).collect();
+        return context.answer_json(&json!({"checks": checks}));
+    }
+    context.show(|answer| {
+        write!(answer, "{}", layout::draw(findings, context.columns(), context.paint()))?;
+        if count(findings, State::Problem) == 0 {
+            let warnings = count(findings, State::Warning);
+            let besides = if warnings == 0 { String::new() } else { format!(", {}", size::count(warnings, "warning", "warnings")) };
+            writeln!(answer, "No problems{besides}.")?;
+        }
+        Ok(())
+    })
+}
+
+fn count(findings: &[Finding], state: State) -> u64 {
+    findings.iter().filter(|finding| finding.state == state).count() as u64
+}
+
+fn judge(findings: &[Finding]) -> Result<(), Failure> {
+    let problems = count(findings, State::Problem);
+    if problems == 0 {
+        return Ok(());
+    }
+    let is_damage = |finding: &Finding| {
+        matches!(finding.ailment, Some(Ailment::Damaged { .. } | Ailment::BrokenChain { .. }))
+    };
+    let kind = if findings.iter().any(is_damage) { Kind::Corrupt } else { Kind::Unavailable };
+    let failure = Failure::new(kind, size::count(problems, "problem", "problems") + " found");
+    let can_mend = findings.iter().any(|finding| finding.state != State::Ok && mend::can_mend(finding));
+    Err(if can_mend {
+        failure.hint("run `rejoin doctor --fix` to mend what can be mended without risk")
+    } else {
+        failure
+    })
+}

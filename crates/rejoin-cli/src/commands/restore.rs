@@ -1,0 +1,85 @@
+//! `rejoin restore`: a backup in the place of the store, with the old one kept.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use rejoin::{Contents, ErrorKind, StoreUrl};
+use serde_json::json;
+
+use crate::commands::backup::{to_json, told};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::gauge::Gauge;
+
+/// Put a backup in the place of the store
+///
+/// The backup is checked digest by digest first. What it replaces is kept under another name, which is printed with
+/// the command that undoes this. Programs that have the store open go on with what was restored.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin restore ~/backups/rejoin-monday.db
+  rejoin --store sqlite:new.db restore monday.db --yes")]
+pub(crate) struct Args {
+    /// The backup
+    path: PathBuf,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let from = context.surroundings.working_directory.join(&args.path);
+    let url = context.store_url()?;
+    let copy = StoreUrl::contents_of_copy(&from).map_err(explain)?;
+    describe(&url, &copy, &args, context)?;
+    if url.path().is_some_and(std::path::Path::exists) {
+        context.confirm("Replace it?", args.yes.into())?;
+    }
+    let mut gauge = Gauge::new(context);
+    let wait = context.config.wait();
+    let restored = url.restore(&from, wait, &mut |stage, done, all| gauge.report(stage, done, all));
+    drop(gauge);
+    let restored = restored.map_err(explain)?;
+    if context.is_json() {
+        let mut answer = to_json(&restored.contents);
+        answer["kept"] = json!(restored.kept);
+        return context.answer_json(&answer);
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "Restored {}.", told(&restored.contents))?;
+    answer.flush()?;
+    if let Some(kept) = restored.kept {
+        context.note(&format!("What was there is kept in {}", kept.display()));
+        context.note(&format!("To undo: rejoin restore {}", kept.display()));
+    }
+    Ok(())
+}
+
+/// Says what will be replaced, and with what.
+fn describe(url: &StoreUrl, copy: &Contents, args: &Args, context: &Context) -> Result<(), Failure> {
+    let clock = context.clock();
+    let in_words = |contents: &Contents| {
+        let newest = contents.newest.map(|newest| clock.relative(newest.as_micros()));
+        newest.map_or_else(|| told(contents), |newest| format!("{}, last used {newest}", told(contents)))
+    };
+    let place = url.path().map(|path| path.display().to_string()).unwrap_or_default();
+    let current = match url.contents() {
+        Ok(None) => return Ok(()),
+        Ok(Some(current)) => in_words(&current),
+        Err(error) if error.kind() == ErrorKind::Locked => return Err(explain(error)),
+        Err(_) => "it cannot be read; it is kept as it is".to_owned(),
+    };
+    context.note(&format!("The store {place}\n  {current}"));
+    context.note(&format!("will be replaced by {}\n  {}", args.path.display(), in_words(copy)));
+    Ok(())
+}
+
+fn explain(error: rejoin::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Corrupt => Failure::from(error).hint("the store was not touched; use another backup"),
+        ErrorKind::Invalid => Failure::from(error).or_hint("name a file that `rejoin backup` made"),
+        _ => Failure::from(error),
+    }
+}

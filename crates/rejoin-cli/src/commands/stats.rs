@@ -1,0 +1,173 @@
+//! `rejoin stats`: how much there is, by project, by model and by day.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use rejoin::{Stats, Tally};
+use serde_json::{Value as Json, json};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::progress::Unit;
+use crate::ui::size;
+use crate::ui::table::{Column, Table};
+use crate::ui::{fit, paint::Meaning};
+
+/// How far back the days go.
+const DAYS: i32 = 30;
+
+/// The widest bar: more would not show more.
+const WIDEST_BAR: usize = 40;
+
+/// Show how much is stored, by project, model and day
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin stats
+  rejoin stats --all-projects
+  rejoin stats --all-projects --json | jq .all.messages")]
+pub(crate) struct Args {
+    /// Count every project, not only this one
+    #[arg(long)]
+    all_projects: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let project = if args.all_projects { None } else { Some(context.project_key()?) };
+    let progress = context.progress("Counting conversations", Unit::Items, None);
+    let mut counted = 0;
+    let stats = archive.stats(project.as_deref(), &mut |done| {
+        progress.advance(done - counted);
+        counted = done;
+    })?;
+    drop(progress);
+    if context.is_json() {
+        return context.answer_json(&to_json(&stats));
+    }
+    if stats.all.conversations == 0 {
+        return tell_that_nothing_is_there(&args, context);
+    }
+    let today = Timestamp::from_microsecond(context.clock().now()).map(today).unwrap_or_default();
+    context.show(|answer| {
+        for line in fit::wrap(&in_words(&stats.all), context.columns().unwrap_or(usize::MAX)) {
+            writeln!(answer, "{line}")?;
+        }
+        if args.all_projects {
+            write!(answer, "\n{}", tallies("project", &stats.by_project, context))?;
+        }
+        write!(answer, "\n{}", tallies("provider (model)", &stats.by_model, context))?;
+        write!(answer, "{}", days(&stats.by_day, today, context))?;
+        Ok(())
+    })
+}
+
+fn tell_that_nothing_is_there(args: &Args, context: &Context) -> Result<(), Failure> {
+    let (place, hint) = if args.all_projects {
+        ("", "Start with: rejoin new")
+    } else {
+        (" in this project", "To count all of them: rejoin stats --all-projects")
+    };
+    let mut answer = context.answer();
+    writeln!(answer, "No conversations{place} yet.")?;
+    answer.flush()?;
+    context.note(hint);
+    Ok(())
+}
+
+/// Days are counted in UTC, as they are stored, so that two machines agree.
+fn today(now: Timestamp) -> Date {
+    now.to_zoned(TimeZone::UTC).date()
+}
+
+fn in_words(tally: &Tally) -> String {
+    let mut words = vec![
+        size::count(tally.conversations, "conversation", "conversations"),
+        size::count(tally.messages, "message", "messages"),
+        size::bytes(tally.bytes),
+    ];
+    if tally.input_tokens + tally.output_tokens > 0 {
+        words.push(format!("{} tokens in", size::number(tally.input_tokens)));
+        words.push(format!("{} out", size::number(tally.output_tokens)));
+    }
+    words.join(", ")
+}
+
+/// One row for each name, the one with the most messages first.
+fn tallies(label: &'static str, by: &BTreeMap<String, Tally>, context: &Context) -> String {
+    let mut table = Table::new([
+        Column::text(label).meaning(Meaning::Title).shrinks_to(16),
+        Column::number("conversations"),
+        Column::number("messages"),
+        Column::number("size"),
+        Column::number("tokens in"),
+        Column::number("out"),
+    ]);
+    let mut rows: Vec<(&String, &Tally)> = by.iter().collect();
+    rows.sort_by_key(|(_, tally)| std::cmp::Reverse(tally.messages));
+    for (name, tally) in rows {
+        table.push([
+            if name.is_empty() { "(no project)".to_owned() } else { name.clone() },
+            size::number(tally.conversations),
+            size::number(tally.messages),
+            size::bytes(tally.bytes),
+            size::number(tally.input_tokens),
+            size::number(tally.output_tokens),
+        ]);
+    }
+    table.draw(context.columns(), context.paint())
+}
+
+/// A bar for each of the last days, from the first one on which anything was said.
+fn days(by: &BTreeMap<String, Tally>, today: Date, context: &Context) -> String {
+    let recent: Vec<(String, u64)> = (0..DAYS)
+        .rev()
+        .filter_map(|back| today.checked_sub(back.days()).ok())
+        .map(|day| day.to_string())
+        .map(|day| (day.clone(), by.get(&day).map_or(0, |tally| tally.messages)))
+        .skip_while(|(_, messages)| *messages == 0)
+        .collect();
+    let Some(most) = recent.iter().map(|(_, messages)| *messages).max() else { return String::new() };
+    let count = size::number(most).len();
+    let room = context.columns().unwrap_or(80).saturating_sub("2024-01-15".len() + 2 + count + 2);
+    let widest = room.clamp(1, WIDEST_BAR) as u64;
+    let paint = context.paint();
+    let mut drawn = format!("\n{}\n", paint.apply(Meaning::Dim, &fit::truncate("messages a day, in UTC", room.max(22))));
+    for (day, messages) in recent {
+        // Any message at all is seen.
+        let length = (messages * widest).div_ceil(most) as usize;
+        let bar = paint.apply(Meaning::Success, &"#".repeat(length));
+        let number = fit::pad_left(&size::number(messages), count);
+        drawn += format!("{day}  {number}  {bar}").trim_end();
+        drawn.push('\n');
+    }
+    drawn
+}
+
+fn to_json(stats: &Stats) -> Json {
+    let by = |name: &str, tallies: &BTreeMap<String, Tally>| -> Vec<Json> {
+        let named = tallies.iter().map(|(key, tally)| {
+            let mut row = tally_json(tally);
+            row[name] = json!(key);
+            row
+        });
+        named.collect()
+    };
+    json!({
+        "all": tally_json(&stats.all),
+        "by_project": by("project", &stats.by_project),
+        "by_model": by("model", &stats.by_model),
+        "by_day": by("day", &stats.by_day),
+    })
+}
+
+fn tally_json(tally: &Tally) -> Json {
+    json!({
+        "conversations": tally.conversations,
+        "messages": tally.messages,
+        "bytes": tally.bytes,
+        "input_tokens": tally.input_tokens,
+        "output_tokens": tally.output_tokens,
+    })
+}

@@ -1,0 +1,143 @@
+//! `rejoin verify`: is everything still as it was written?
+
+use rejoin::store::Fault;
+use rejoin::{Archive, ConversationId, ErrorKind, Stage};
+use serde_json::{Value as Json, json};
+
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+use crate::gauge::Gauge;
+use crate::ui::paint::Meaning;
+use crate::ui::progress::Unit;
+use crate::ui::{fit, size};
+use crate::ui::table::{Column, Table};
+
+/// Check that everything is as it was written
+///
+/// Looks at the structure of the store, and at the digest of every message: each vouches for all that came before
+/// it. What is damaged is named, and the rest is checked all the same. Nothing is changed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin verify
+  rejoin verify a3f9c1         One conversation
+  rejoin verify --json")]
+pub(crate) struct Args {
+    /// Only this conversation
+    #[arg(value_name = "ID")]
+    conversation: Option<String>,
+}
+
+/// What was checked, and what is wrong.
+#[derive(Debug, Default)]
+struct Findings {
+    conversations: u64,
+    messages: u64,
+    bytes: u64,
+    faults: Vec<Fault>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let findings = match args.conversation {
+        None => check_everything(&archive, context)?,
+        Some(name) => check_one(&archive, find(&archive, &name)?)?,
+    };
+    findings.show(context)?;
+    findings.judge()
+}
+
+fn find(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
+    archive
+        .resolve_conversation(name)
+        .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))
+}
+
+fn check_one(archive: &Archive, id: ConversationId) -> Result<Findings, Failure> {
+    let mut findings = Findings::default();
+    findings.add(archive, id)?;
+    Ok(findings)
+}
+
+fn check_everything(archive: &Archive, context: &Context) -> Result<Findings, Failure> {
+    let whole = context.progress("Checking the structure", Unit::Items, None);
+    let mut findings = Findings { faults: archive.check()?, ..Findings::default() };
+    let survey = archive.survey()?;
+    drop(whole);
+    let unlisted = survey.faults.into_iter().map(|what| Fault { conversation: None, what });
+    findings.faults.extend(unlisted);
+    let mut gauge = Gauge::new(context);
+    let all = survey.conversations.len() as u64;
+    for (done, id) in survey.conversations.into_iter().enumerate() {
+        findings.add(archive, id)?;
+        gauge.report(Stage::Checking, done as u64 + 1, all);
+    }
+    Ok(findings)
+}
+
+impl Findings {
+    fn add(&mut self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
+        let verdict = match archive.verify(id) {
+            Ok(verdict) => verdict,
+            // It was deleted while others were checked.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        self.conversations += 1;
+        self.messages += verdict.messages;
+        self.bytes += verdict.bytes;
+        self.faults.extend(verdict.faults.into_iter().map(|what| Fault { conversation: Some(id), what }));
+        Ok(())
+    }
+
+    fn show(&self, context: &Context) -> Result<(), Failure> {
+        if context.is_json() {
+            return context.answer_json(&self.to_json());
+        }
+        let mut table =
+            Table::new([Column::text("conversation").meaning(Meaning::Id), Column::text("what is wrong")]);
+        for fault in &self.faults {
+            let place = fault.conversation.map_or_else(|| "-".to_owned(), |id| id.short().to_string());
+            table.push([place, fault.what.clone()]);
+        }
+        let checked = [
+            size::count(self.conversations, "conversation", "conversations"),
+            size::count(self.messages, "message", "messages"),
+            size::bytes(self.bytes),
+        ];
+        context.show(|answer| {
+            write!(answer, "{}", table.draw(context.columns(), context.paint()))?;
+            let verdict = if self.faults.is_empty() { "\nAll of it is as it was written." } else { "" };
+            let told = format!("Checked {}.{verdict}", checked.join(", "));
+            for line in fit::wrap(&told, context.columns().unwrap_or(usize::MAX)) {
+                writeln!(answer, "{line}")?;
+            }
+            Ok(())
+        })
+    }
+
+    fn to_json(&self) -> Json {
+        let faults: Vec<Json> = self
+            .faults
+            .iter()
+            .map(|fault| {
+                let short = fault.conversation.map(|id| id.short().to_string());
+                json!({"conversation": fault.conversation, "short": short, "what": fault.what})
+            })
+            .collect();
+        json!({
+            "conversations": self.conversations,
+            "messages": self.messages,
+            "bytes": self.bytes,
+            "faults": faults,
+        })
+    }
+
+    fn judge(&self) -> Result<(), Failure> {
+        match self.faults.len() as u64 {
+            0 => Ok(()),
+            faults => Err(Failure::new(Kind::Corrupt, size::count(faults, "fault", "faults") + " found")
+                .hint("put a backup back with `rejoin restore PATH`; what it replaces is kept")),
+        }
+    }
+}
