@@ -75,6 +75,11 @@ pub(crate) fn publish(draft: NamedTempFile, path: &Path, existing: Existing) -> 
     sync_parent(path)
 }
 
+/// Removes a file.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path)
+}
+
 /// Gives a file another name in its directory, durably.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)?;

@@ -72,7 +72,7 @@ struct Companions(PathBuf);
 impl Drop for Companions {
     fn drop(&mut self) {
         for suffix in ["-wal", "-shm", "-journal"] {
-            let _ = std::fs::remove_file(durable::beside(&self.0, suffix));
+            let _ = durable::remove(&durable::beside(&self.0, suffix));
         }
     }
 }

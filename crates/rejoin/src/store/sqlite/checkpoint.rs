@@ -135,19 +135,21 @@ impl SqliteStore {
 }
 
 /// Gives a new log its length: commits that change one page over and over, without syncs, then a fold.
-pub(super) fn lengthen(connection: &Connection, path: &Path) -> Result<()> {
+///
+/// It has a connection of its own, so that the one that keeps messages always syncs. A store works without this.
+pub(super) fn lengthen(path: &Path, wait: Duration) -> Result<()> {
     let attempt = "give the log its length";
     if place::free_bytes(path).is_ok_and(|free| free < ROOM) {
         return Ok(());
     }
-    connection.execute_batch("PRAGMA synchronous = OFF").during(attempt)?;
+    let connection = open(path, wait, Use::Unsynced)?;
     // The row is written before anything is indexed, so its value means nothing yet.
     let mut statement =
         connection.prepare("INSERT OR REPLACE INTO search (one, version) VALUES (1, -?1)").during(attempt)?;
     for number in 0..LONG {
         statement.execute([number]).during(attempt)?;
     }
-    connection.execute_batch("DELETE FROM search; PRAGMA synchronous = FULL").during(attempt)?;
+    connection.execute_batch("DELETE FROM search").during(attempt)?;
     connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(attempt)?;
     Ok(())
 }

@@ -98,7 +98,7 @@ fn prepare<'t>(
     {
         let store = SqliteStore::open(fresh.path()).map_err(damaged)?;
         // An older backup stays as it is, so nothing else has to be kept of it.
-        let _ = store.migrated_from().map(std::fs::remove_file);
+        let _ = store.migrated_from().map(durable::remove);
         accept(&store).map_err(damaged)?;
     }
     let connection = open(fresh.path(), Duration::ZERO, Use::Synced)?;
@@ -139,7 +139,7 @@ fn replace_inside(
         && let Some(kept) = kept
     {
         // Nothing was replaced, so there is nothing to keep.
-        let _ = std::fs::remove_file(kept);
+        let _ = durable::remove(kept);
     }
     replaced?;
     // Readers of the old content may keep this from being complete; the next one goes on with it.

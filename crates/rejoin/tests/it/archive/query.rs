@@ -186,7 +186,7 @@ fn stats_add_up() {
     let of = |names: [&str; 2]| BTreeMap::from([(names[0].to_owned(), second), (names[1].to_owned(), first)]);
     assert_eq!(stats.all, both);
     assert_eq!(stats.by_project, of(["", "/a"]));
-    assert_eq!(stats.by_model, of(["unknown (unknown)", "p (m)"]));
+    assert_eq!(stats.by_model, of(["unknown", "p (m)"]));
     assert_eq!(stats.by_day, of(["2027-01-16", "2027-01-15"]));
     assert_eq!((reported, archive.stats(Some("/a"), &mut |_| ()).unwrap().all), (vec![1, 2], first));
 }

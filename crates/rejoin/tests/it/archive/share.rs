@@ -226,7 +226,7 @@ fn events_of_another_handle_arrive() {
 fn a_copy_made_while_another_writes_is_whole() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("store.db");
-    let url = format!("sqlite:{}", path.display());
+    let url = StoreUrl::Sqlite(path.clone());
     let archive = archive_at(&path);
     let mut handle = archive.start(Conversation::titled("Lisbon")).unwrap();
     handle.append(Message::user("first")).unwrap();
@@ -235,14 +235,14 @@ fn a_copy_made_while_another_writes_is_whole() {
     std::thread::scope(|scope| {
         let writing =
             scope.spawn(|| (0..20).for_each(|_| drop(handle.append(Message::user("more")).unwrap())));
-        Archive::backup(&url, &copy, &mut |_, _| ()).unwrap();
+        url.backup(&copy, &mut |_, _, _| ()).unwrap();
         writing.join().unwrap();
     });
 
     let copied = archive_at(&copy);
     let id = copied.resolve("lisbon").unwrap().conversation();
     assert!(copied.verify(id).unwrap().is_sound());
-    assert_eq!(Archive::backup(&url, &copy, &mut |_, _| ()).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(url.backup(&copy, &mut |_, _, _| ()).unwrap_err().kind(), ErrorKind::Conflict);
 }
 
 #[test]
@@ -253,11 +253,11 @@ fn a_restored_copy_takes_the_place_of_the_store_which_is_kept() {
     let copy = directory.path().join("copy.db");
     let archive = archive_at(&path);
     archive.start(Conversation::titled("first")).unwrap();
-    url.backup(&copy, &mut |_, _| ()).unwrap();
+    url.backup(&copy, &mut |_, _, _| ()).unwrap();
     archive.start(Conversation::titled("second")).unwrap();
     drop(archive);
 
-    let kept = url.restore(&copy, &mut |_, _| ()).unwrap().unwrap();
+    let kept = url.restore(&copy, Duration::from_secs(1), &mut |_, _, _| ()).unwrap().kept.unwrap();
 
     let total = |path| archive_at(path).count(&List::default()).unwrap();
     assert_eq!([total(&path), total(&kept)], [1, 2]);
