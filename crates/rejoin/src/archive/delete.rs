@@ -42,7 +42,7 @@ impl Archive {
         reason: &str,
     ) -> Result<DeletedMessages> {
         let target = Target::Messages { conversation: id, ids: messages, children };
-        match self.store().remove(&[target], reason)?.pop() {
+        match self.store().remove(&[target], reason, self.now())?.pop() {
             Some(Outcome::Removed { messages, bytes }) => Ok(DeletedMessages { messages, bytes }),
             Some(Outcome::HasChildren(message)) => {
                 Err(Error::conflict(format!("cannot delete message `{message}`: it has children")))
@@ -57,7 +57,7 @@ impl Archive {
     pub fn delete_conversations(&self, ids: &[ConversationId], reason: &str) -> Deleted {
         let mut deleted = Deleted::default();
         for id in ids {
-            let outcome = self.store().remove(&[Target::Conversation(*id)], reason);
+            let outcome = self.store().remove(&[Target::Conversation(*id)], reason, self.now());
             match outcome.map(|mut outcomes| outcomes.pop()) {
                 Ok(Some(Outcome::Removed { bytes, .. })) => deleted.gone.push((*id, bytes)),
                 Ok(_) => deleted.failed.push((*id, format!("there is no conversation `{id}`"))),

@@ -218,7 +218,7 @@ impl Handle {
         self.archive.amending(self.id, |store, stored| {
             let Some(own) = stored.branches.iter().find(|own| own.id == branch) else { return Ok(()) };
             let moved = crate::model::Branch { head, ..own.clone() };
-            store.amend(self.id, stored.version, &Change::Branch(&moved)).map(drop)
+            store.amend(self.id, Some(stored.version), &Change::Branch(&moved), self.archive.now()).map(drop)
         })
     }
 }

@@ -185,7 +185,14 @@ impl Archive {
             let mut header = stored.conversation.clone();
             change(&mut header);
             let (facets, bytes) = encode(&header);
-            store.amend(id, stored.version, &Change::Header { facets: &facets, header: &bytes }).map(drop)
+            store
+                .amend(
+                    id,
+                    Some(stored.version),
+                    &Change::Header { facets: &facets, header: &bytes },
+                    self.now(),
+                )
+                .map(drop)
         })?;
         self.conversation(id)
     }
@@ -201,13 +208,14 @@ impl Archive {
         label.map_or(Ok(()), limits::check_title)?;
         self.amending(id, |store, stored| {
             let is_pinned = self.messages(id, &[message])?.first().is_some_and(|message| message.is_pinned);
-            store.amend(id, stored.version, &Change::Note(message, Note { label, is_pinned })).map(drop)
+            let note = Change::Note(message, Note { label, is_pinned });
+            store.amend(id, Some(stored.version), &note, self.now()).map(drop)
         })
     }
 
     /// Moves a conversation's head to one of its messages; nothing is removed.
     pub fn rewind(&self, id: ConversationId, to: MessageId) -> Result<()> {
-        self.amending(id, |store, stored| store.amend(id, stored.version, &Change::Head(Some(to))).map(drop))
+        self.store.amend(id, None, &Change::Head(Some(to)), self.now()).map(drop)
     }
 
     /// Starts a named branch at a message. Nothing is copied.
@@ -219,7 +227,7 @@ impl Archive {
             if stored.branches.iter().any(|old| old.id == branch.id) {
                 return Err(Error::conflict("the branch id is taken"));
             }
-            store.amend(id, stored.version, &Change::Branch(&branch))?;
+            store.amend(id, Some(stored.version), &Change::Branch(&branch), self.now())?;
             made = Some(branch);
             Ok(())
         })?;

@@ -403,10 +403,16 @@ impl Store for MemoryStore {
         Ok(appended)
     }
 
-    fn amend(&self, id: ConversationId, expected: Version, change: &Change<'_>) -> Result<Version> {
+    fn amend(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version> {
         let mut state = self.state();
         let mut kept = state.kept(id)?.clone();
-        if kept.version != expected {
+        if expected.is_some_and(|expected| kept.version != expected) {
             return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
         }
         let seq_of = |kept: &Kept, id: MessageId| kept.seq_of(id).ok_or_else(|| no_message(id));
@@ -432,13 +438,13 @@ impl Store for MemoryStore {
             Change::Unbranch(branch) => kept.branches.retain(|old| old.id != *branch),
         }
         kept.version += 1;
-        let (version, at) = (kept.version, kept.active);
+        let version = kept.version;
         state.conversations.insert(id, kept);
         self.tell(state, at, id, What::Changed);
         Ok(version)
     }
 
-    fn remove(&self, targets: &[Target<'_>], reason: &str) -> Result<Vec<Outcome>> {
+    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
         let reason = || reason.to_owned();
         targets
             .iter()
@@ -449,7 +455,7 @@ impl Store for MemoryStore {
                         let Some(kept) = state.conversations.remove(id) else { return Ok(Outcome::NotFound) };
                         state.blobs.retain(|(_, owner, _), _| *owner != Some(*id));
                         let row = kept.row(*id);
-                        self.tell(state, kept.active, *id, What::Deleted { reason: reason() });
+                        self.tell(state, at, *id, What::Deleted { reason: reason() });
                         Ok(Outcome::Removed { messages: row.messages, bytes: row.bytes })
                     }
                     Target::Messages { conversation, ids, children } => {
@@ -457,7 +463,6 @@ impl Store for MemoryStore {
                             return Ok(Outcome::NotFound);
                         };
                         let outcome = kept.shrink(ids, *children);
-                        let at = kept.active;
                         if matches!(outcome, Outcome::Removed { messages: 1.., .. }) {
                             self.tell(state, at, *conversation, What::Trimmed { reason: reason() });
                         }

@@ -30,7 +30,7 @@ pub use turn::{
 };
 
 use crate::error::Result;
-use crate::model::ConversationId;
+use crate::model::{ConversationId, Time};
 
 /// Called with each message that was read, in order; what it borrows is valid during the call only.
 pub type Visit<'a> = dyn FnMut(Seen<'_>) -> Result<()> + 'a;
@@ -85,7 +85,7 @@ pub trait Read: Send + Sync {
     /// Tells what changed after a stamp, waiting up to `wait` for a first change.
     ///
     /// Changes are told oldest first. Every change is told, possibly more than once, never skipped. A removal is told
-    /// with its reason. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
+    /// with its reason. A change is told with the time it was made at. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
     /// before the store was reopened stays good.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 
@@ -123,13 +123,19 @@ pub trait Store: Read {
     /// Changes what is known about a conversation.
     ///
     /// The answer is the new version, which the next change has to name. A version other than the expected one is a
-    /// conflict, and nothing changes. An append does not change the version. A header is replaced together with its
+    /// conflict, and nothing changes. Without an expected version, any will do. An append does not change the version. A header is replaced together with its
     /// facets. A head can be moved to any message, and the next root needs none. A head that names no message of the
     /// conversation is not found. A branch is added, or replaced where it stands. A branch whose head is no message of
     /// the conversation is not found. A branch that is taken away leaves its messages, and may be gone already. A note
     /// replaces the label and pin of a message, and leaves its body and link alone. A note on an unknown message is
     /// not found. Changing an unknown conversation is not found.
-    fn amend(&self, id: ConversationId, expected: Version, change: &Change<'_>) -> Result<Version>;
+    fn amend(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version>;
 
     /// Removes conversations or messages.
     ///
@@ -140,7 +146,7 @@ pub trait Store: Read {
     /// nearest remaining ancestor. So does the head of a branch. A branch without one goes too. Sequences of removed
     /// messages are not used again. Counts and bytes are of what is left. What is removed is gone from lists and
     /// previews at once. It is gone from lookups at once.
-    fn remove(&self, targets: &[Target<'_>], reason: &str) -> Result<Vec<Outcome>>;
+    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>>;
 
     /// Stores, replaces or erases named blobs.
     ///

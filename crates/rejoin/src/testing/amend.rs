@@ -21,7 +21,7 @@ fn refuses(trial: &mut Trial<'_>, expected: Version, changes: &[Change<'_>], kin
     let before = visible(trial.store())?;
 
     let answers: Vec<_> =
-        changes.iter().map(|change| told(trial.store().amend(id, expected, change))).collect();
+        changes.iter().map(|change| told(trial.store().amend(id, Some(expected), change, at(900)))).collect();
 
     assert_eq!(answers, vec![Err(kind); changes.len()]);
     assert_eq!(trial.observe(|store| visible(store))?, before);
@@ -44,7 +44,7 @@ pub(super) fn a_change_answers_the_next_version(trial: &mut Trial<'_>) -> Result
     let mut answers = vec![1];
     for change in &changes {
         let version = *answers.last().expect("it begins with one");
-        answers.push(trial.store().amend(id, version, change)?);
+        answers.push(trial.store().amend(id, Some(version), change, at(900))?);
     }
 
     let version = trial.observe(|store| Ok(row(store, id)?.map(|row| row.version)))?;
@@ -67,21 +67,33 @@ pub(super) fn another_version_is_a_conflict_and_nothing_changes(trial: &mut Tria
 
     refuses(trial, 2, &changes, ErrorKind::Conflict)?;
 
-    let old = trial.observe(|store| Ok(told(store.amend(conversation(1), 0, &changes[0]))))?;
+    let old = trial.observe(|store| Ok(told(store.amend(conversation(1), Some(0), &changes[0], at(900)))))?;
     assert_eq!(old, Err(ErrorKind::Conflict));
+    Ok(())
+}
+
+/// Without an expected version, any will do.
+pub(super) fn without_an_expected_version_any_will_do(trial: &mut Trial<'_>) -> Result<()> {
+    let id = conversation(1);
+    Draft::opening(id).say("a", "", "hi").append(trial.store())?;
+
+    let first = trial.store().amend(id, None, &Change::Note(message("a"), NOTE), at(900))?;
+    let second = trial.store().amend(id, None, &Change::Head(None), at(900))?;
+
+    assert_eq!([first, second], [2, 3]);
     Ok(())
 }
 
 /// An append does not change the version.
 pub(super) fn an_append_does_not_change_the_version(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    let version = trial.store().amend(id, 1, &Change::Note(message("a"), NOTE))?;
+    let version = trial.store().amend(id, Some(1), &Change::Note(message("a"), NOTE), at(900))?;
     Draft::to(id).say("c", "b", "on").append(trial.store())?;
 
     let kept = trial.observe(|store| Ok(row(store, id)?.map(|row| row.version)))?;
 
     assert_eq!(kept, Some(version));
-    trial.store().amend(id, version, &Change::Note(message("c"), NOTE))?;
+    trial.store().amend(id, Some(version), &Change::Note(message("c"), NOTE), at(900))?;
     Ok(())
 }
 
@@ -97,7 +109,12 @@ pub(super) fn a_header_is_replaced_together_with_its_facets(trial: &mut Trial<'_
         expires: Some(at(9)),
     };
     let before = row(trial.store(), id)?;
-    let version = trial.store().amend(id, 1, &Change::Header { facets: &facets, header: "{\"a\":1}" })?;
+    let version = trial.store().amend(
+        id,
+        Some(1),
+        &Change::Header { facets: &facets, header: "{\"a\":1}" },
+        at(900),
+    )?;
 
     let after = trial.observe(|store| row(store, id))?;
 
@@ -113,7 +130,7 @@ pub(super) fn a_head_can_be_moved(trial: &mut Trial<'_>) -> Result<()> {
 
     let mut seen = Vec::new();
     for (version, head) in [(1, Some("b")), (2, Some("a")), (3, None)] {
-        trial.store().amend(id, version, &Change::Head(head.map(message)))?;
+        trial.store().amend(id, Some(version), &Change::Head(head.map(message)), at(900))?;
         let path = trial.observe(|store| names(store, id, Selection::Path(None)))?;
         seen.push((trial.observe(|store| Ok(row(store, id)?.and_then(|row| row.head)))?, path));
     }
@@ -144,7 +161,7 @@ pub(super) fn a_branch_is_added_or_replaced(trial: &mut Trial<'_>) -> Result<()>
     ];
 
     for (version, branch) in (1..).zip(&changes) {
-        trial.store().amend(id, version, &Change::Branch(branch))?;
+        trial.store().amend(id, Some(version), &Change::Branch(branch), at(900))?;
     }
 
     let branches = trial.observe(|store| Ok(row(store, id)?.map(|row| row.branches)))?;
@@ -165,12 +182,12 @@ pub(super) fn a_branch_whose_head_is_no_message_is_not_found(trial: &mut Trial<'
 pub(super) fn a_branch_can_be_taken_away(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
     let kept = branch("p", "stays", "b");
-    trial.store().amend(id, 1, &Change::Branch(&branch("q", "goes", "a")))?;
-    trial.store().amend(id, 2, &Change::Branch(&kept))?;
+    trial.store().amend(id, Some(1), &Change::Branch(&branch("q", "goes", "a")), at(900))?;
+    trial.store().amend(id, Some(2), &Change::Branch(&kept), at(900))?;
     let before = messages(trial.store(), id)?;
 
-    trial.store().amend(id, 3, &Change::Unbranch(message("q")))?;
-    trial.store().amend(id, 4, &Change::Unbranch(message("q")))?;
+    trial.store().amend(id, Some(3), &Change::Unbranch(message("q")), at(900))?;
+    trial.store().amend(id, Some(4), &Change::Unbranch(message("q")), at(900))?;
 
     let after = trial.observe(|store| Ok((row(store, id)?.map(|row| row.branches), messages(store, id)?)))?;
     assert_eq!(after, (Some(vec![kept]), before));
@@ -187,8 +204,8 @@ pub(super) fn a_note_replaces_label_and_pin_only(trial: &mut Trial<'_>) -> Resul
     expected[1].label = Some("later".to_owned());
     expected[1].is_pinned = true;
 
-    trial.store().amend(id, 1, &Change::Note(message("a"), Note::default()))?;
-    trial.store().amend(id, 2, &Change::Note(message("b"), NOTE))?;
+    trial.store().amend(id, Some(1), &Change::Note(message("a"), Note::default()), at(900))?;
+    trial.store().amend(id, Some(2), &Change::Note(message("b"), NOTE), at(900))?;
 
     assert_eq!(trial.observe(|store| messages(store, id))?, expected);
     // What the store remembers about the turn stays too.
@@ -211,7 +228,7 @@ pub(super) fn changing_an_unknown_conversation_is_not_found(trial: &mut Trial<'_
     let branch = branch("q", "here", "a");
 
     let answers = trial.observe(|store| {
-        let of = |change| told(store.amend(conversation(2), 1, &change));
+        let of = |change| told(store.amend(conversation(2), Some(1), &change, at(900)));
         Ok([
             of(Change::Header { facets: &facets, header: "{}" }),
             of(Change::Head(None)),

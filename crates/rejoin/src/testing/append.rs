@@ -215,7 +215,7 @@ pub(super) fn a_replay_changes_nothing(trial: &mut Trial<'_>) -> Result<()> {
     // Nothing is left that would make the next message a branch.
     let ids = [message("c")];
     let target = Target::Messages { conversation: id, ids: &ids, children: Children::Refuse };
-    trial.store().remove(&[target], "to begin again")?;
+    trial.store().remove(&[target], "to begin again", at(900))?;
     assert_eq!(Draft::to(id).say("d", "b", "once more").append(trial.store())?, stored(4));
     Ok(())
 }

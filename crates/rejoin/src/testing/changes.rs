@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::model::ConversationId;
+use crate::model::{ConversationId, Time};
 use crate::store::{Change, Children, Note, Read, Stamp, Target, What};
-use crate::testing::draft::{Draft, conversation, message};
+use crate::testing::draft::{Draft, at, conversation, message};
 use crate::testing::trial::Trial;
 
 /// Longer than any machine takes to tell a change that has happened.
@@ -44,11 +44,11 @@ pub(super) fn every_change_is_told(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
     Draft::opening(one).append(trial.store())?;
     Draft::to(one).say("a", "", "hi").say("b", "a", "ho").append(trial.store())?;
-    trial.store().amend(one, 1, &Change::Note(message("a"), Note::default()))?;
+    trial.store().amend(one, Some(1), &Change::Note(message("a"), Note::default()), at(900))?;
     Draft::opening(two).say("c", "", "hi").append(trial.second().as_ref())?;
     let ids = [message("b")];
     let leaf = Target::Messages { conversation: one, ids: &ids, children: Children::Refuse };
-    trial.store().remove(&[leaf, Target::Conversation(two)], "tidying")?;
+    trial.store().remove(&[leaf, Target::Conversation(two)], "tidying", at(900))?;
 
     let (changes, _) = trial.observe(|store| told(store, 0))?;
 
@@ -78,14 +78,32 @@ pub(super) fn a_removal_is_told_with_its_reason(trial: &mut Trial<'_>) -> Result
     let (_, before) = told(trial.store(), 0)?;
     let ids = [message("a")];
     let messages = Target::Messages { conversation: id, ids: &ids, children: Children::Refuse };
-    trial.store().remove(&[messages], "by request")?;
-    trial.store().remove(&[Target::Conversation(id)], "too old")?;
+    trial.store().remove(&[messages], "by request", at(900))?;
+    trial.store().remove(&[Target::Conversation(id)], "too old", at(900))?;
 
     let (changes, _) = trial.observe(|store| told(store, before))?;
 
     let trimmed = What::Trimmed { reason: "by request".to_owned() };
     let deleted = What::Deleted { reason: "too old".to_owned() };
     assert_eq!(changes, [(id, trimmed), (id, deleted)]);
+    Ok(())
+}
+
+/// A change is told with the time it was made at.
+pub(super) fn a_change_is_told_with_its_time(trial: &mut Trial<'_>) -> Result<()> {
+    let id = conversation(1);
+    Draft::opening(id).say("a", "", "hi").append(trial.store())?;
+    let (_, before) = told(trial.store(), 0)?;
+    trial.store().amend(id, None, &Change::Head(None), at(901))?;
+    let messages = Target::Messages { conversation: id, ids: &[message("a")], children: Children::Refuse };
+    trial.store().remove(&[messages], "by request", at(902))?;
+    trial.store().remove(&[Target::Conversation(id)], "by request", at(903))?;
+
+    let times: Vec<Time> = trial.observe(|store| {
+        Ok(store.changes(before, Duration::ZERO)?.into_iter().map(|change| change.at).collect())
+    })?;
+
+    assert_eq!(times, [at(901), at(902), at(903)]);
     Ok(())
 }
 

@@ -56,7 +56,7 @@ pub(super) fn a_row_tells_everything_that_is_known(trial: &mut Trial<'_>) -> Res
     opening.append(trial.store())?;
     let turn = Draft::to(id).active(2).say("a", "", "hi").say("b", "a", "ho").tip("hi", "ho");
     turn.append(trial.store())?;
-    trial.store().amend(id, 1, &Change::Branch(&branch))?;
+    trial.store().amend(id, Some(1), &Change::Branch(&branch), at(900))?;
 
     let listed = trial.observe(|store| rows(store))?;
 

@@ -7,7 +7,7 @@ use crate::model::{Branch, WordQuery};
 use crate::store::{
     Change, Changed, Found, Hit, Progress, Read, Safety, SearchOrder, SearchQuery, Store, Target, Task,
 };
-use crate::testing::draft::{Draft, conversation, message, state};
+use crate::testing::draft::{Draft, at, conversation, message, state};
 use crate::testing::look::{Visible, visible};
 use crate::testing::trial::Trial;
 
@@ -20,7 +20,7 @@ fn some(trial: &Trial<'_>) -> Result<()> {
     Draft::opening(conversation(2)).say("c", "", "word three").append(store)?;
     store.put(&[state(b"name", Some(b"bytes"))], Safety::Unsynced)?;
     let branch = Branch { id: message("q"), title: "here".to_owned(), head: message("a") };
-    store.amend(conversation(1), 1, &Change::Branch(&branch))?;
+    store.amend(conversation(1), Some(1), &Change::Branch(&branch), at(900))?;
     Ok(())
 }
 
@@ -109,7 +109,7 @@ pub(super) fn a_sound_store_has_no_faults(trial: &mut Trial<'_>) -> Result<()> {
     trial.reopen();
     let check = |store: &dyn Store| Ok(store.maintain(Task::Check, Duration::MAX)?.faults);
     let before = check(trial.store())?;
-    trial.store().remove(&[Target::Conversation(conversation(1))], "tidying")?;
+    trial.store().remove(&[Target::Conversation(conversation(1))], "tidying", at(900))?;
 
     let after = trial.observe(check)?;
 

@@ -163,6 +163,7 @@ rules! { $
         changes_are_told_oldest_first,
         every_change_is_told,
         a_removal_is_told_with_its_reason,
+        a_change_is_told_with_its_time,
         without_a_change_the_answer_is_empty_after_the_wait,
         a_change_ends_the_wait,
         a_stamp_from_before_reopening_stays_good,
@@ -212,6 +213,7 @@ rules! { $
     amend {
         a_change_answers_the_next_version,
         another_version_is_a_conflict_and_nothing_changes,
+        without_an_expected_version_any_will_do,
         an_append_does_not_change_the_version,
         a_header_is_replaced_together_with_its_facets,
         a_head_can_be_moved,

@@ -4,7 +4,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, ConversationId, MessageId};
 use crate::store::{Change, Children, Outcome, Put, Safety, Selection, Space, Store, Target, Task};
 use crate::testing::append::stored;
-use crate::testing::draft::{Draft, body, conversation, link, message, state};
+use crate::testing::draft::{Draft, at, body, conversation, link, message, state};
 use crate::testing::look::{blobs, messages, names, row, rows, told, visible};
 use crate::testing::trial::Trial;
 
@@ -17,7 +17,7 @@ fn tree(store: &dyn Store) -> Result<ConversationId> {
 }
 
 fn remove(store: &dyn Store, ids: &[MessageId], children: Children) -> Result<Vec<Outcome>> {
-    store.remove(&[Target::Messages { conversation: conversation(1), ids, children }], "tidying")
+    store.remove(&[Target::Messages { conversation: conversation(1), ids, children }], "tidying", at(900))
 }
 
 /// So many messages of [`tree`] are gone.
@@ -62,12 +62,13 @@ pub(super) fn there_is_one_outcome_per_target_in_order(trial: &mut Trial<'_>) ->
             Target::Conversation(conversation(2)),
         ],
         "tidying",
+        at(900),
     )?;
 
     let none = Outcome::Removed { messages: 0, bytes: 0 };
     let expected = [Outcome::NotFound, Outcome::HasChildren(message("a")), gone(1), none, Outcome::NotFound];
     assert_eq!(outcomes, expected);
-    assert_eq!(trial.store().remove(&[], "nothing")?, []);
+    assert_eq!(trial.store().remove(&[], "nothing", at(900))?, []);
     Ok(())
 }
 
@@ -78,10 +79,10 @@ pub(super) fn a_removed_conversation_takes_everything_along(trial: &mut Trial<'_
     let before = visible(trial.store())?;
     let id = tree(trial.store())?;
     let branch = Branch { id: message("q"), title: "here".to_owned(), head: message("a") };
-    trial.store().amend(id, 1, &Change::Branch(&branch))?;
+    trial.store().amend(id, Some(1), &Change::Branch(&branch), at(900))?;
     trial.store().put(&[Put { owner: Some(id), ..state(b"n", Some(b"goes")) }], Safety::Synced)?;
 
-    let outcomes = trial.store().remove(&[Target::Conversation(id)], "by request")?;
+    let outcomes = trial.store().remove(&[Target::Conversation(id)], "by request", at(900))?;
 
     let left = trial.observe(|store| visible(store))?;
     assert_eq!(outcomes, [gone(5)]);
@@ -102,7 +103,8 @@ pub(super) fn a_missing_conversation_is_an_outcome(trial: &mut Trial<'_>) -> Res
     let ids = [message("a")];
     let of_it = Target::Messages { conversation: missing, ids: &ids, children: Children::Remove };
 
-    let outcomes = trial.observe(|store| store.remove(&[Target::Conversation(missing), of_it], "tidying"))?;
+    let outcomes =
+        trial.observe(|store| store.remove(&[Target::Conversation(missing), of_it], "tidying", at(900)))?;
 
     assert_eq!(outcomes, [Outcome::NotFound, Outcome::NotFound]);
     Ok(())
@@ -170,7 +172,7 @@ fn branches_after(trial: &mut Trial<'_>, name: &str) -> Result<Vec<Branch>> {
     let id = tree(trial.store())?;
     for (version, name, head) in [(1, "q", "a"), (2, "r", "e")] {
         let branch = Branch { id: message(name), title: name.to_owned(), head: message(head) };
-        trial.store().amend(id, version, &Change::Branch(&branch))?;
+        trial.store().amend(id, Some(version), &Change::Branch(&branch), at(900))?;
     }
     remove(trial.store(), &[message(name)], Children::Remove)?;
     trial.observe(|store| Ok(row(store, id)?.map(|row| row.branches).unwrap_or_default()))
@@ -225,7 +227,7 @@ pub(super) fn what_is_removed_is_gone_from_lists_and_previews(trial: &mut Trial<
     Draft::opening(conversation(2)).append(trial.store())?;
 
     remove(trial.store(), &[message("a")], Children::Refuse)?;
-    trial.store().remove(&[Target::Conversation(conversation(2))], "tidying")?;
+    trial.store().remove(&[Target::Conversation(conversation(2))], "tidying", at(900))?;
 
     let listed = trial.observe(|store| rows(store))?;
     let shows = |text: &str| text.contains("secret");
@@ -243,7 +245,7 @@ pub(super) fn what_is_removed_is_gone_from_lookups(trial: &mut Trial<'_>) -> Res
     Draft::opening(two).say("Zebra3", "", "hi").append(trial.store())?;
 
     remove(trial.store(), &["Zebra1", "Zebra2"].map(message), Children::Refuse)?;
-    trial.store().remove(&[Target::Conversation(two)], "tidying")?;
+    trial.store().remove(&[Target::Conversation(two)], "tidying", at(900))?;
 
     let found = trial.observe(|store| Ok((store.find("Zebra", 9)?, store.find(&two.to_string(), 9)?)))?;
     assert_eq!(found, (vec![], vec![]));

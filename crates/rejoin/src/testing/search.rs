@@ -137,7 +137,7 @@ pub(super) fn removed_messages_are_not_found(trial: &mut Trial<'_>) -> Result<()
 
     let ids = ["b", "d"].map(message);
     let messages = Target::Messages { conversation: one, ids: &ids, children: Children::Refuse };
-    trial.store().remove(&[messages, Target::Conversation(two)], "tidying")?;
+    trial.store().remove(&[messages, Target::Conversation(two)], "tidying", at(900))?;
 
     finds(trial, [("word", "e a ")])
 }

@@ -18,6 +18,9 @@ use rejoin::{
 const CONVERSATIONS: u8 = 3;
 const IDS: u8 = 12;
 
+/// When changes and removals happen.
+const AT: Time = Time::from_micros(1_900_000_000_000_000);
+
 const WORDS: [&str; 5] = ["green", "greenish", "Café", "東京", "bicycle"];
 
 /// Times that collide, and times that are hardly possible.
@@ -374,7 +377,7 @@ impl Amendment {
         let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
         let version = store.list(&query).unwrap().items.pop().map_or(1, |row| row.version);
         let expected = version + u64::from(is_stale);
-        let amend = |change: &Change<'_>| told(store.amend(id, expected, change));
+        let amend = |change: &Change<'_>| told(store.amend(id, Some(expected), change, AT));
         match self {
             Self::Header(filter, header) => amend(&Change::Header { facets: &filter.facets(), header }),
             Self::Head(head) => amend(&Change::Head(head.map(message))),
@@ -411,7 +414,7 @@ fn remove(store: &dyn Store, removals: &[Removal]) -> Answer {
             },
         })
         .collect();
-    told(store.remove(&targets, "tidying"))
+    told(store.remove(&targets, "tidying", AT))
 }
 
 fn read(store: &dyn Read, id: ConversationId, selection: &Select) -> Answer {

@@ -15,17 +15,19 @@ const ATTEMPT: &str = "change a conversation";
 pub(super) fn amend(
     transaction: &Transaction<'_>,
     id: ConversationId,
-    expected: Version,
+    expected: Option<Version>,
     change: &Change<'_>,
+    at: Time,
 ) -> Result<Version> {
-    let (n, version, active): (i64, i64, i64) = transaction
-        .prepare_cached("SELECT n, version, active FROM conversation WHERE id = ?1")
+    let (n, version): (i64, i64) = transaction
+        .prepare_cached("SELECT n, version FROM conversation WHERE id = ?1")
         .during(ATTEMPT)?
-        .query_row([id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()
         .during(ATTEMPT)?
         .ok_or_else(|| unknown(id))?;
-    if version.unsigned_abs() != expected {
+    let version = version.unsigned_abs();
+    if expected.is_some_and(|expected| version != expected) {
         return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
     }
     match change {
@@ -48,8 +50,8 @@ pub(super) fn amend(
         run(transaction, recount, params![n])?;
     }
     run(transaction, "UPDATE conversation SET version = version + 1 WHERE n = ?1", params![n])?;
-    change::changed(transaction, Time::from_micros(active), id)?;
-    Ok(expected + 1)
+    change::changed(transaction, at, id)?;
+    Ok(version + 1)
 }
 
 fn run(transaction: &Transaction<'_>, sql: &str, values: impl rusqlite::Params) -> Result<()> {

@@ -34,7 +34,7 @@ pub(crate) use examine::Opened;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::ConversationId;
+use crate::model::{ConversationId, Time};
 use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::open::{Use, open, open_sealed};
@@ -307,17 +307,25 @@ impl Store for SqliteStore {
         Ok(appended)
     }
 
-    fn amend(&self, id: ConversationId, expected: Version, change: &Change<'_>) -> Result<Version> {
+    fn amend(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version> {
         self.writing("change a conversation", Use::Synced, |transaction| {
-            amend::amend(transaction, id, expected, change)
+            amend::amend(transaction, id, expected, change, at)
         })
     }
 
-    fn remove(&self, targets: &[Target<'_>], reason: &str) -> Result<Vec<Outcome>> {
+    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
         let outcomes = targets
             .iter()
             .map(|target| {
-                self.writing("remove", Use::Synced, |transaction| remove::remove(transaction, target, reason))
+                self.writing("remove", Use::Synced, |transaction| {
+                    remove::remove(transaction, target, reason, at)
+                })
             })
             .collect();
         // What was removed still stands in the log until it is folded and cut.

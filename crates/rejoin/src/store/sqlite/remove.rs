@@ -17,17 +17,21 @@ const ATTEMPT: &str = "remove";
 struct Conversation {
     n: i64,
     head: Option<i64>,
-    active: Time,
     messages: i64,
     bytes: i64,
 }
 
-pub(super) fn remove(transaction: &Transaction<'_>, target: &Target<'_>, reason: &str) -> Result<Outcome> {
+pub(super) fn remove(
+    transaction: &Transaction<'_>,
+    target: &Target<'_>,
+    reason: &str,
+    at: Time,
+) -> Result<Outcome> {
     match target {
         Target::Conversation(id) => {
             let Some(conversation) = find(transaction, *id)? else { return Ok(Outcome::NotFound) };
             remove_conversation(transaction, *id, &conversation)?;
-            change::deleted(transaction, conversation.active, *id, reason)?;
+            change::deleted(transaction, at, *id, reason)?;
             Ok(Outcome::Removed {
                 messages: conversation.messages.unsigned_abs(),
                 bytes: conversation.bytes.unsigned_abs(),
@@ -37,7 +41,7 @@ pub(super) fn remove(transaction: &Transaction<'_>, target: &Target<'_>, reason:
             let Some(conversation) = find(transaction, *id)? else { return Ok(Outcome::NotFound) };
             let outcome = remove_messages(transaction, &conversation, ids, *children)?;
             if matches!(outcome, Outcome::Removed { messages: 1.., .. }) {
-                change::trimmed(transaction, conversation.active, *id, reason)?;
+                change::trimmed(transaction, at, *id, reason)?;
             }
             Ok(outcome)
         }
@@ -51,16 +55,10 @@ fn run(transaction: &Transaction<'_>, sql: &str, values: impl rusqlite::Params) 
 
 fn find(transaction: &Transaction<'_>, id: ConversationId) -> Result<Option<Conversation>> {
     transaction
-        .prepare_cached("SELECT n, head, active, messages, bytes FROM conversation WHERE id = ?1")
+        .prepare_cached("SELECT n, head, messages, bytes FROM conversation WHERE id = ?1")
         .during(ATTEMPT)?
         .query_row([id.as_bytes()], |row| {
-            Ok(Conversation {
-                n: row.get(0)?,
-                head: row.get(1)?,
-                active: Time::from_micros(row.get(2)?),
-                messages: row.get(3)?,
-                bytes: row.get(4)?,
-            })
+            Ok(Conversation { n: row.get(0)?, head: row.get(1)?, messages: row.get(2)?, bytes: row.get(3)? })
         })
         .optional()
         .during(ATTEMPT)

@@ -174,7 +174,7 @@ fn a_change_of_an_old_version_is_a_conflict_and_an_update_tries_again() {
     let version = one.conversation(id).unwrap().version;
     two.rename(id, "Porto").unwrap();
 
-    let stale = one.store().amend(id, version, &Change::Head(None)).unwrap_err();
+    let stale = one.store().amend(id, Some(version), &Change::Head(None), one.now()).unwrap_err();
     let updated = std::thread::scope(|scope| {
         let renames = scope
             .spawn(|| (0..5).for_each(|number| drop(two.rename(id, &format!("Porto {number}")).unwrap())));

@@ -162,7 +162,12 @@ pub(super) const FAULTS: &[Fault] = &[
             let appended = store.inner.append(turn)?;
             let (first, row) = (turn.entries.first(), row(store, turn.conversation));
             if let (Some(first), Some(row)) = (first, row) {
-                store.inner.amend(turn.conversation, row.version, &Change::Head(Some(first.id)))?;
+                store.inner.amend(
+                    turn.conversation,
+                    Some(row.version),
+                    &Change::Head(Some(first.id)),
+                    turn.active,
+                )?;
             }
             Ok(appended)
         }),
@@ -243,7 +248,12 @@ pub(super) const FAULTS: &[Fault] = &[
         Hook::Append(|store, turn| {
             let appended = store.inner.append(turn)?;
             if let Some(row) = row(store, turn.conversation).filter(|_| turn.opening.is_none()) {
-                store.inner.amend(row.id, row.version, &Change::Head(row.head.map(|head| head.id)))?;
+                store.inner.amend(
+                    row.id,
+                    Some(row.version),
+                    &Change::Head(row.head.map(|head| head.id)),
+                    turn.active,
+                )?;
             }
             Ok(appended)
         }),

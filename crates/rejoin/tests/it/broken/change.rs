@@ -4,7 +4,7 @@ use rejoin::store::{
     Change, Children, Facets, Fault as Damage, ListQuery, Note, Outcome, Progress, Put, Read, Row, Safety,
     Selection, Space, Store, Target, Version,
 };
-use rejoin::{ConversationId, Error, ErrorKind, MessageId, Result};
+use rejoin::{ConversationId, Error, ErrorKind, MessageId, Result, Time};
 
 use super::{Broken, Fault, Hook};
 
@@ -14,9 +14,9 @@ fn row(store: &Broken, id: ConversationId) -> Option<Row> {
 }
 
 /// Answers as if what is not found were changed.
-fn forgiving(answer: Result<Version>, expected: Version) -> Result<Version> {
+fn forgiving(answer: Result<Version>, expected: Option<Version>) -> Result<Version> {
     match answer {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(expected + 1),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(expected.unwrap_or(0) + 1),
         other => other,
     }
 }
@@ -26,10 +26,11 @@ fn altered(
     store: &Broken,
     targets: &[Target<'_>],
     reason: &str,
+    at: Time,
     mut alter: impl for<'a> FnMut(Target<'a>) -> Target<'a>,
 ) -> Result<Vec<Outcome>> {
     let targets: Vec<_> = targets.iter().map(|target| alter(*target)).collect();
-    store.inner.remove(&targets, reason)
+    store.inner.remove(&targets, reason, at)
 }
 
 fn with_children(target: Target<'_>, children: Children) -> Target<'_> {
@@ -66,17 +67,18 @@ fn and_then(
     store: &Broken,
     targets: &[Target<'_>],
     reason: &str,
+    at: Time,
     change: impl Fn(&Row, &Row) -> Option<Change<'static>>,
 ) -> Result<Vec<Outcome>> {
     let Some(Target::Messages { conversation, .. }) = targets.first() else {
-        return store.inner.remove(targets, reason);
+        return store.inner.remove(targets, reason, at);
     };
     let before = row(store, *conversation);
-    let outcomes = store.inner.remove(targets, reason)?;
+    let outcomes = store.inner.remove(targets, reason, at)?;
     if let (Some(before), Some(after)) = (before, row(store, *conversation))
         && let Some(change) = change(&before, &after)
     {
-        store.inner.amend(*conversation, after.version, &change)?;
+        store.inner.amend(*conversation, Some(after.version), &change, at)?;
     }
     Ok(outcomes)
 }
@@ -84,77 +86,92 @@ fn and_then(
 pub(super) const FAULTS: &[Fault] = &[
     (
         "a_change_answers_the_next_version",
-        Hook::Amend(|store, id, expected, change| store.inner.amend(id, expected, change).map(|_| expected)),
+        Hook::Amend(|store, id, expected, change, at| {
+            store.inner.amend(id, expected, change, at).map(|_| expected.unwrap_or(0))
+        }),
     ),
     (
         "another_version_is_a_conflict_and_nothing_changes",
-        Hook::Amend(|store, id, expected, change| {
-            let version = row(store, id).map_or(expected, |row| row.version);
-            store.inner.amend(id, version, change)
+        Hook::Amend(|store, id, _, change, at| {
+            let version = row(store, id).map(|row| row.version);
+            store.inner.amend(id, version, change, at)
+        }),
+    ),
+    (
+        "without_an_expected_version_any_will_do",
+        Hook::Amend(|store, id, expected, change, at| {
+            store.inner.amend(id, expected.or(Some(1)), change, at)
+        }),
+    ),
+    (
+        "a_change_is_told_with_its_time",
+        Hook::Amend(|store, id, expected, change, _| {
+            let active = row(store, id).map_or_else(Time::default, |row| row.active);
+            store.inner.amend(id, expected, change, active)
         }),
     ),
     (
         "a_header_is_replaced_together_with_its_facets",
-        Hook::Amend(|store, id, expected, change| match change {
+        Hook::Amend(|store, id, expected, change, at| match change {
             Change::Header { header, .. } => {
                 let facets = Facets::default();
-                store.inner.amend(id, expected, &Change::Header { facets: &facets, header })
+                store.inner.amend(id, expected, &Change::Header { facets: &facets, header }, at)
             }
-            other => store.inner.amend(id, expected, other),
+            other => store.inner.amend(id, expected, other, at),
         }),
     ),
     (
         "a_head_can_be_moved",
-        Hook::Amend(|store, id, expected, change| match change {
+        Hook::Amend(|store, id, expected, change, at| match change {
             Change::Head(None) => Err(Error::new(ErrorKind::Invalid, "there must be a head")),
-            other => store.inner.amend(id, expected, other),
+            other => store.inner.amend(id, expected, other, at),
         }),
     ),
     (
         "a_head_that_names_no_message_is_not_found",
-        Hook::Amend(|store, id, expected, change| {
-            forgiving(store.inner.amend(id, expected, change), expected)
+        Hook::Amend(|store, id, expected, change, at| {
+            forgiving(store.inner.amend(id, expected, change, at), expected)
         }),
     ),
     (
         "a_branch_whose_head_is_no_message_is_not_found",
-        Hook::Amend(|store, id, expected, change| {
-            forgiving(store.inner.amend(id, expected, change), expected)
+        Hook::Amend(|store, id, expected, change, at| {
+            forgiving(store.inner.amend(id, expected, change, at), expected)
         }),
     ),
     (
         "a_branch_can_be_taken_away",
-        Hook::Amend(|store, id, expected, change| match change {
-            Change::Unbranch(_) => store.inner.amend(id, expected, &Change::Unbranch("none".parse()?)),
-            other => store.inner.amend(id, expected, other),
+        Hook::Amend(|store, id, expected, change, at| match change {
+            Change::Unbranch(_) => store.inner.amend(id, expected, &Change::Unbranch("none".parse()?), at),
+            other => store.inner.amend(id, expected, other, at),
         }),
     ),
     (
         "a_note_replaces_label_and_pin_only",
-        Hook::Amend(|store, id, expected, change| match change {
+        Hook::Amend(|store, id, expected, change, at| match change {
             Change::Note(message, note) => {
                 let kept = Note { is_pinned: true, ..*note };
-                store.inner.amend(id, expected, &Change::Note(*message, kept))
+                store.inner.amend(id, expected, &Change::Note(*message, kept), at)
             }
-            other => store.inner.amend(id, expected, other),
+            other => store.inner.amend(id, expected, other, at),
         }),
     ),
     (
         "a_note_on_an_unknown_message_is_not_found",
-        Hook::Amend(|store, id, expected, change| {
-            forgiving(store.inner.amend(id, expected, change), expected)
+        Hook::Amend(|store, id, expected, change, at| {
+            forgiving(store.inner.amend(id, expected, change, at), expected)
         }),
     ),
     (
         "changing_an_unknown_conversation_is_not_found",
-        Hook::Amend(|store, id, expected, change| {
-            forgiving(store.inner.amend(id, expected, change), expected)
+        Hook::Amend(|store, id, expected, change, at| {
+            forgiving(store.inner.amend(id, expected, change, at), expected)
         }),
     ),
     (
         "there_is_one_outcome_per_target_in_order",
-        Hook::Remove(|store, targets, reason| {
-            let mut outcomes = store.inner.remove(targets, reason)?;
+        Hook::Remove(|store, targets, reason, at| {
+            let mut outcomes = store.inner.remove(targets, reason, at)?;
             outcomes.dedup();
             outcomes.reverse();
             Ok(outcomes)
@@ -170,8 +187,8 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     (
         "a_missing_conversation_is_an_outcome",
-        Hook::Remove(|store, targets, reason| {
-            let outcomes = store.inner.remove(targets, reason)?;
+        Hook::Remove(|store, targets, reason, at| {
+            let outcomes = store.inner.remove(targets, reason, at)?;
             if outcomes.contains(&Outcome::NotFound) {
                 return Err(Error::new(ErrorKind::NotFound, "there is no such conversation"));
             }
@@ -180,21 +197,21 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     (
         "messages_of_one_target_go_together_or_not_at_all",
-        Hook::Remove(|store, targets, reason| {
+        Hook::Remove(|store, targets, reason, at| {
             let [Target::Messages { conversation, ids, children }] = *targets else {
-                return store.inner.remove(targets, reason);
+                return store.inner.remove(targets, reason, at);
             };
             let each: Vec<_> = ids
                 .iter()
                 .map(|id| Target::Messages { conversation, ids: std::slice::from_ref(id), children })
                 .collect();
-            Ok(vec![store.inner.remove(&each, reason)?.pop().unwrap_or(Outcome::NotFound)])
+            Ok(vec![store.inner.remove(&each, reason, at)?.pop().unwrap_or(Outcome::NotFound)])
         }),
     ),
     (
         "a_missing_message_is_a_success",
-        Hook::Remove(|store, targets, reason| {
-            let mut outcomes = store.inner.remove(targets, reason)?;
+        Hook::Remove(|store, targets, reason, at| {
+            let mut outcomes = store.inner.remove(targets, reason, at)?;
             for outcome in &mut outcomes {
                 if matches!(outcome, Outcome::Removed { messages: 0, .. }) {
                     *outcome = Outcome::NotFound;
@@ -205,41 +222,41 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     (
         "a_message_with_children_that_stay_is_refused",
-        Hook::Remove(|store, targets, reason| {
-            altered(store, targets, reason, |target| with_children(target, Children::Remove))
+        Hook::Remove(|store, targets, reason, at| {
+            altered(store, targets, reason, at, |target| with_children(target, Children::Remove))
         }),
     ),
     (
         "a_message_goes_when_its_children_are_also_named",
-        Hook::Remove(|store, targets, reason| {
+        Hook::Remove(|store, targets, reason, at| {
             let [Target::Messages { conversation, ids, children: Children::Refuse }] = targets else {
-                return store.inner.remove(targets, reason);
+                return store.inner.remove(targets, reason, at);
             };
             let parents = parents(store, *conversation);
             match ids.iter().find(|id| parents.contains(id)) {
                 Some(parent) => Ok(vec![Outcome::HasChildren(*parent)]),
-                None => store.inner.remove(targets, reason),
+                None => store.inner.remove(targets, reason, at),
             }
         }),
     ),
     (
         "a_whole_subtree_goes_when_asked_for",
-        Hook::Remove(|store, targets, reason| {
-            altered(store, targets, reason, |target| with_children(target, Children::Refuse))
+        Hook::Remove(|store, targets, reason, at| {
+            altered(store, targets, reason, at, |target| with_children(target, Children::Refuse))
         }),
     ),
     (
         "a_head_that_goes_falls_back",
-        Hook::Remove(|store, targets, reason| {
-            and_then(store, targets, reason, |before, after| {
+        Hook::Remove(|store, targets, reason, at| {
+            and_then(store, targets, reason, at, |before, after| {
                 (before.head != after.head).then_some(Change::Head(None))
             })
         }),
     ),
     (
         "a_branch_that_goes_falls_back",
-        Hook::Remove(|store, targets, reason| {
-            and_then(store, targets, reason, |before, after| {
+        Hook::Remove(|store, targets, reason, at| {
+            and_then(store, targets, reason, at, |before, after| {
                 let moved = after.branches.iter().find(|branch| !before.branches.contains(branch));
                 moved.map(|branch| Change::Unbranch(branch.id))
             })
@@ -247,9 +264,9 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     (
         "what_is_removed_is_gone_from_lists_and_previews",
-        Hook::Remove(|store, targets, reason| match targets {
+        Hook::Remove(|store, targets, reason, at| match targets {
             [Target::Conversation(_)] => Ok(vec![Outcome::Removed { messages: 0, bytes: 0 }]),
-            _ => store.inner.remove(targets, reason),
+            _ => store.inner.remove(targets, reason, at),
         }),
     ),
     (
@@ -262,9 +279,9 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     (
         "what_is_removed_is_gone_from_lookups",
-        Hook::Remove(|store, targets, reason| match targets {
+        Hook::Remove(|store, targets, reason, at| match targets {
             [Target::Messages { .. }] => Ok(vec![Outcome::Removed { messages: 2, bytes: 2 }]),
-            _ => store.inner.remove(targets, reason),
+            _ => store.inner.remove(targets, reason, at),
         }),
     ),
     (

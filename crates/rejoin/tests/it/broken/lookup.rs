@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     (
         "removed_messages_are_not_found",
-        Hook::Remove(|_, targets, _| Ok(vec![Outcome::Removed { messages: 1, bytes: 1 }; targets.len()])),
+        Hook::Remove(|_, targets, _, _| Ok(vec![Outcome::Removed { messages: 1, bytes: 1 }; targets.len()])),
     ),
     (
         "a_search_cursor_continues_where_a_page_ended",

@@ -18,7 +18,7 @@ use rejoin::store::{
     VisitBlob,
 };
 use rejoin::testing::{Place, RULES};
-use rejoin::{ConversationId, Result};
+use rejoin::{ConversationId, Result, Time};
 
 /// A rule, and a way to break it.
 type Fault = (&'static str, Hook);
@@ -37,8 +37,8 @@ enum Hook {
     Changes(fn(&Broken, Stamp, Duration) -> Result<Vec<Changed>>),
     Get(Get),
     Append(fn(&Broken, &Turn<'_>) -> Result<Appended>),
-    Amend(fn(&Broken, ConversationId, Version, &Change<'_>) -> Result<Version>),
-    Remove(fn(&Broken, &[Target<'_>], &str) -> Result<Vec<Outcome>>),
+    Amend(fn(&Broken, ConversationId, Option<Version>, &Change<'_>, Time) -> Result<Version>),
+    Remove(fn(&Broken, &[Target<'_>], &str, Time) -> Result<Vec<Outcome>>),
     Put(fn(&Broken, &[Put<'_>], Safety) -> Result<()>),
     Maintain(fn(&Broken, Task, Duration) -> Result<Progress>),
 }
@@ -100,14 +100,20 @@ impl Store for Broken {
         hook(self, turn)
     }
 
-    fn amend(&self, id: ConversationId, expected: Version, change: &Change<'_>) -> Result<Version> {
-        let Hook::Amend(hook) = self.hook else { return self.inner.amend(id, expected, change) };
-        hook(self, id, expected, change)
+    fn amend(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version> {
+        let Hook::Amend(hook) = self.hook else { return self.inner.amend(id, expected, change, at) };
+        hook(self, id, expected, change, at)
     }
 
-    fn remove(&self, targets: &[Target<'_>], reason: &str) -> Result<Vec<Outcome>> {
-        let Hook::Remove(hook) = self.hook else { return self.inner.remove(targets, reason) };
-        hook(self, targets, reason)
+    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
+        let Hook::Remove(hook) = self.hook else { return self.inner.remove(targets, reason, at) };
+        hook(self, targets, reason, at)
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
