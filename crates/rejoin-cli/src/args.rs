@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   rejoin append \"Where should we eat in Lisbon?\"
-  my-agent | rejoin append --jsonl -            A message per line, a receipt for each
+  my-agent | rejoin append --jsonl -     A message per line, a receipt for each
   rejoin search lisbon
   rejoin tree";
 
@@ -127,6 +127,18 @@ mod tests {
             .collect();
 
         assert_eq!(breaking, Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_example_fits_a_small_screen() {
+        let wide: Vec<String> = every_command()
+            .iter()
+            .flat_map(|command| command.get_after_help().map(ToString::to_string))
+            .flat_map(|help| help.lines().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|line| line.chars().count() > 79)
+            .collect();
+
+        assert_eq!(wide, Vec::<String>::new());
     }
 
     #[test]
