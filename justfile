@@ -27,4 +27,4 @@ bench *options:
 
 # Write docs/cli.md from the commands' help
 help-pages:
-    REJOIN_WRITE_DOCS=1 cargo test -p rejoin-cli --test it -- documents
+    REJOIN_WRITE_DOCS=1 cargo test -p rejoin-cli --bin rejoin -- documents

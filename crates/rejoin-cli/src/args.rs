@@ -11,7 +11,7 @@ use crate::ui::paint::ColorChoice;
 
 /// Keep, find and continue conversations with AI models
 ///
-/// Without a command, rejoin opens the prompt in this project; with a message it takes one turn and exits.
+/// Any script or agent can keep its history here, with `rejoin append`. This version does not talk to models itself.
 #[derive(Debug, Parser)]
 #[command(name = "rejoin", version, after_help = EXAMPLES)]
 #[command(subcommand_value_name = "COMMAND")]
@@ -28,9 +28,10 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  rejoin \"Where should we eat in Lisbon?\"   Send one message
-  rejoin config list                        Show every setting and its origin
-  rejoin --store sqlite:trip.db config get store";
+  rejoin append \"Where should we eat in Lisbon?\"
+  my-agent | rejoin append --jsonl -     A message per line, a receipt for each
+  rejoin search lisbon
+  rejoin tree";
 
 /// The flags every command takes.
 #[derive(Args, Clone, Debug)]
@@ -40,8 +41,9 @@ pub(crate) struct Everywhere {
     #[arg(long, global = true, value_name = "URL")]
     store: Option<String>,
 
+    // Hidden while there is no such store, because nobody can use it.
     /// Keep conversations as plain files in a directory (`--store jsonl:DIR`)
-    #[arg(long, global = true, value_name = "DIR", conflicts_with = "store")]
+    #[arg(long, global = true, value_name = "DIR", conflicts_with = "store", hide = true)]
     conversation_dir: Option<PathBuf>,
 
     /// Work as if started in this directory
@@ -125,6 +127,18 @@ mod tests {
             .collect();
 
         assert_eq!(breaking, Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_example_fits_a_small_screen() {
+        let wide: Vec<String> = every_command()
+            .iter()
+            .flat_map(|command| command.get_after_help().map(ToString::to_string))
+            .flat_map(|help| help.lines().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|line| line.chars().count() > 79)
+            .collect();
+
+        assert_eq!(wide, Vec::<String>::new());
     }
 
     #[test]

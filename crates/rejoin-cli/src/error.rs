@@ -241,7 +241,25 @@ impl From<io::Error> for Failure {
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
+    /// Every kind.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 13] = [
+        Kind::NotFound,
+        Kind::Conflict,
+        Kind::Locked,
+        Kind::Corrupt,
+        Kind::Invalid,
+        Kind::Unsupported,
+        Kind::Unavailable,
+        Kind::TooLarge,
+        Kind::Denied,
+        Kind::NotConfirmed,
+        Kind::Usage,
+        Kind::BrokenPipe,
+        Kind::Other,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::NotFound => "not found",
             Kind::Conflict => "conflict",
@@ -259,7 +277,7 @@ impl Kind {
         }
     }
 
-    fn exit_status(self) -> u8 {
+    pub(crate) fn exit_status(self) -> u8 {
         match self {
             Kind::BrokenPipe => 0,
             Kind::Usage => 2,

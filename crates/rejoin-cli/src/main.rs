@@ -6,6 +6,8 @@ mod args;
 mod commands;
 mod config;
 mod context;
+#[cfg(test)]
+mod documents;
 mod durable;
 mod error;
 mod gauge;

@@ -31,10 +31,9 @@ impl Context {
         }
         let archive = self.open(&self.store_url()?)?;
         if archive.recall(FIRST_USE)?.is_none() {
-            self.note(&format!(
-                "Conversations are kept in {}. To turn this off: rejoin config set persistence.enabled false",
-                self.config.store().trim_start_matches("sqlite:")
-            ));
+            let place = self.config.store().trim_start_matches("sqlite:");
+            self.note(&format!("Conversations are kept in {place}"));
+            self.note("To turn this off: rejoin config set persistence.enabled false");
             archive.remember(FIRST_USE, Some(&archive.now().to_string()))?;
         }
         Ok(archive)

@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     writeln!(answer, "{}", branch.id)?;
     answer.flush()?;
     context.note(&format!(
-        "Branched off as \"{}\". Continue there: rejoin --continue {}",
+        "Branched off as \"{}\". Add to it: rejoin append --parent {} \"your message\"",
         fit::snippet(&title, MADE_TITLE),
         message.id
     ));

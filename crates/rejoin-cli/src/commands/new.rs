@@ -13,7 +13,7 @@ use crate::error::Failure;
 #[command(after_help = "\
 Examples:
   rejoin new --title \"Trip to Lisbon\"
-  rejoin append \"Where should we eat?\"     Add to the conversation just made")]
+  rejoin append \"Where should we eat?\"     Add to that conversation")]
 pub(crate) struct Args {
     /// Its title
     #[arg(long)]

@@ -11,7 +11,7 @@ use crate::named;
 #[command(after_help = "\
 Examples:
   rejoin rename 7Kd93x Trip to Lisbon
-  rejoin rename trip-to-lisbon \"Lisbon, in May\"    A title in lower case is a name, too")]
+  rejoin rename trip-to-lisbon \"Lisbon, in May\"   A title can name it")]
 pub(crate) struct Args {
     /// The conversation
     id: String,

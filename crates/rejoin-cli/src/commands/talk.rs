@@ -8,13 +8,16 @@ use crate::error::{Failure, Kind};
 use crate::suggest::nearest;
 
 /// What to say.
+///
+/// Hidden while no provider can be spoken to: help must not offer what always fails.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The message to send, in quotes
+    #[arg(hide = true)]
     message: Option<String>,
 
     /// The message to send, even when it looks like a command
-    #[arg(last = true, value_name = "TEXT")]
+    #[arg(last = true, value_name = "TEXT", hide = true)]
     literal: Option<String>,
 }
 
@@ -22,9 +25,11 @@ pub(crate) fn run(args: Args, _context: &Context) -> Result<(), Failure> {
     if let Some(message) = &args.message {
         refuse_mistyped_command(message)?;
     }
-    let _text = args.literal.or(args.message);
-    Err(Failure::new(Kind::Unsupported, "no provider can be spoken to from this build")
-        .hint("run `rejoin --help` to see the commands"))
+    let failure = Failure::new(Kind::Unsupported, "this version does not talk to models");
+    Err(match args.literal.or(args.message) {
+        Some(_) => failure.hint("to keep a message: `rejoin append \"your message\"`"),
+        None => failure.hint("run `rejoin --help` to see what it does"),
+    })
 }
 
 /// A message beside a command has no meaning, so it is not dropped silently.

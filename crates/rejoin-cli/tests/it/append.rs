@@ -36,7 +36,7 @@ fn without_an_active_conversation_one_is_started() {
     let conversation = outcome.stderr.trim().rsplit(' ').next().unwrap().to_owned();
     let expected = Outcome {
         stdout: "[message]\n".to_owned(),
-        stderr: "Conversations are kept in [world]/home/.local/share/rejoin/rejoin.db. \
+        stderr: "Conversations are kept in [world]/home/.local/share/rejoin/rejoin.db\n\
                  To turn this off: rejoin config set persistence.enabled false\n\
                  There was no active conversation here, so one was started: [conversation]\n\
                  Stored in conversation [conversation]\n"

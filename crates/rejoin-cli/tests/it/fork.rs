@@ -15,7 +15,8 @@ fn a_fork_is_a_named_branch_and_the_head_stays() {
 
     let stored = trip.conversation().unwrap();
     let branch = stored.branches[0].id;
-    let stderr = format!("Branched off as \"On a budget\". Continue there: rejoin --continue {question}\n");
+    let next = format!("rejoin append --parent {question} \"your message\"");
+    let stderr = format!("Branched off as \"On a budget\". Add to it: {next}\n");
     assert_eq!(outcome, Outcome { stdout: format!("{branch}\n"), stderr, code: 0 });
     assert_eq!(stored.branches, [Branch { id: branch, title: "On a budget".to_owned(), head: question }]);
     assert_eq!(stored.head.map(|head| head.id), Some(answer));

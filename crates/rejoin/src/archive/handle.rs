@@ -30,6 +30,12 @@ impl Handle {
         Self { archive, id, head, branch: None, bytes }
     }
 
+    /// The same, moving a branch's head along.
+    pub(super) const fn on_branch(mut self, branch: Option<MessageId>) -> Self {
+        self.branch = branch;
+        self
+    }
+
     /// The conversation's id.
     pub const fn id(&self) -> ConversationId {
         self.id
@@ -88,9 +94,7 @@ impl Handle {
     /// Starts a named branch at one of the conversation's messages and returns a handle on it.
     pub fn fork(&self, at: MessageId, title: &str) -> Result<Self> {
         let branch = self.archive.fork(self.id, at, title)?;
-        let mut forked = self.archive.resume_at(self.id, at)?;
-        forked.branch = Some(branch.id);
-        Ok(forked)
+        Ok(self.archive.resume_at(self.id, at)?.on_branch(Some(branch.id)))
     }
 
     /// Moves the head, of the handle and of the conversation, to one of its messages.

@@ -13,7 +13,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { turn_bytes: 10 << 20, conversation_bytes: 1 << 30 }
+        Self { turn_bytes: 10_000_000, conversation_bytes: 1 << 30 }
     }
 }
 

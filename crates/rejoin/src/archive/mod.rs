@@ -123,10 +123,12 @@ impl Archive {
         Ok(Handle::new(self.clone(), id, stored.head, stored.bytes))
     }
 
-    /// Takes up a conversation at one of its messages; what is appended there becomes a branch if the message has a child.
+    /// Takes up a conversation at one of its messages; what is appended there becomes a branch if the message has a
+    /// child. At the head of a named branch, that branch goes on.
     pub fn resume_at(&self, id: ConversationId, message: MessageId) -> Result<Handle> {
-        let head = self.head_at(id, message)?;
-        Ok(Handle::new(self.clone(), id, Some(head), self.conversation(id)?.bytes))
+        let (head, stored) = (self.head_at(id, message)?, self.conversation(id)?);
+        let branch = stored.branches.iter().find(|branch| branch.head == message).map(|branch| branch.id);
+        Ok(Handle::new(self.clone(), id, Some(head), stored.bytes).on_branch(branch))
     }
 
     fn head_at(&self, id: ConversationId, message: MessageId) -> Result<Head> {

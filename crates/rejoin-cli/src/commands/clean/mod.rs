@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME")]
     older_than: Option<String>,
 
-    /// Delete all conversations of this project, whatever their age
+    /// Whatever their age; the active one and those that are held stay
     #[arg(long, conflicts_with = "older_than")]
     all: bool,
 

@@ -14,7 +14,7 @@ use crate::shapes::ConversationShape;
 
 /// List conversations, the most recently active first
 ///
-/// The arrow marks the active conversation, which `append` and `chat` add to. The id is the one to type; its
+/// The arrow marks the active conversation, which `append` adds to. The id is the one to type; its
 /// beginning is enough.
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "ls", after_help = "\

@@ -1,7 +1,7 @@
 //! Reading messages, and the tree they make.
 
 use rejoin::store::Order;
-use rejoin::{Archive, Conversation, ErrorKind, Handle, Message, MessageId, Result};
+use rejoin::{Archive, Branch, Conversation, ErrorKind, Handle, Message, MessageId, Result};
 use tempfile::TempDir;
 
 use super::{archive, archive_at, ids, said, talk};
@@ -102,6 +102,21 @@ fn a_chain_with_a_hole_is_an_error() {
 
         assert_eq!(read.unwrap_err().kind(), ErrorKind::Corrupt, "message {hole} is missing");
     }
+}
+
+#[test]
+fn a_branch_that_is_taken_up_at_its_head_goes_on() {
+    let archive = archive();
+    let mut trip = archive.start(Conversation::titled("Lisbon")).unwrap();
+    let root = trip.append(Message::user("Where to eat?")).unwrap().head;
+    trip.append(Message::assistant("Anywhere.")).unwrap();
+    let branch = archive.fork(trip.id(), root, "on a budget").unwrap();
+
+    let first = archive.resume_at(trip.id(), root).unwrap().append(Message::assistant("A tasca.")).unwrap();
+    let second = archive.resume_at(trip.id(), first.head).unwrap().append(Message::user("Where?")).unwrap();
+
+    let branches = archive.conversation(trip.id()).unwrap().branches;
+    assert_eq!(branches, [Branch { head: second.head, ..branch }]);
 }
 
 #[test]

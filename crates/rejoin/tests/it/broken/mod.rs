@@ -20,6 +20,9 @@ use rejoin::store::{
 use rejoin::testing::{Place, RULES};
 use rejoin::{ConversationId, Result, Time};
 
+/// A way to remove.
+type Removal = fn(&Broken, &[Target<'_>], &str, Time) -> Result<Vec<Outcome>>;
+
 /// A rule, and a way to break it.
 type Fault = (&'static str, Hook);
 
@@ -38,7 +41,7 @@ enum Hook {
     Get(Get),
     Append(fn(&Broken, &Turn<'_>) -> Result<Appended>),
     Amend(fn(&Broken, ConversationId, Option<Version>, &Change<'_>, Time) -> Result<Version>),
-    Remove(fn(&Broken, &[Target<'_>], &str, Time) -> Result<Vec<Outcome>>),
+    Remove(Removal),
     Put(fn(&Broken, &[Put<'_>], Safety) -> Result<()>),
     Maintain(fn(&Broken, Task, Duration) -> Result<Progress>),
 }
