@@ -32,7 +32,7 @@ fn each_event_is_told_with_its_time_and_what_it_was() {
     let world = World::new();
     let mut trip = world.conversation_in(&world.archive_at(minutes_ago(5)), "Lisbon");
     let [_, answer] = ask(&mut trip, "Where to eat?", "In Alfama.");
-    let archive = world.archive();
+    let archive = world.archive_at(minutes_ago(2));
     archive.label(trip.id(), answer, Some("idea")).unwrap();
     let refuse = rejoin::store::Children::Refuse;
     archive.delete_messages(trip.id(), &[answer], refuse, "user\u{1b}[31m-requested").unwrap();
@@ -40,14 +40,15 @@ fn each_event_is_told_with_its_time_and_what_it_was() {
 
     let outcome = world.rejoin(["events"]).variable("TZ", "UTC").run();
 
-    let at = all(&world)[0].at.to_string();
-    let (minute, short) = (at[..16].replace('T', " "), trip.id().short());
+    let minute = |place: usize| all(&world)[place].at.to_string()[..16].replace('T', " ");
+    let (minute, later, short) = (minute(0), minute(2), trip.id().short());
+    assert_ne!(minute, later);
     let expected = format!(
         "{minute}  conversationStored   {short}  0 messages  #1\n\
          {minute}  conversationStored   {short}  2 messages  #2\n\
-         {minute}  conversationChanged  {short}  #3\n\
-         {minute}  messagesDeleted      {short}  user-requested  #4\n\
-         {minute}  conversationDeleted  {short}  retention-expired  #5\n"
+         {later}  conversationChanged  {short}  #3\n\
+         {later}  messagesDeleted      {short}  user-requested  #4\n\
+         {later}  conversationDeleted  {short}  retention-expired  #5\n"
     );
     assert_eq!(outcome, Outcome::answer(&expected));
 }
