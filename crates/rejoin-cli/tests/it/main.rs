@@ -5,7 +5,11 @@
 mod append;
 mod config;
 mod conversation;
+mod dice;
+mod feed;
 mod frame;
+mod kill;
+mod ledger;
 mod list;
 mod show;
 mod tree;
