@@ -59,12 +59,24 @@ impl Drop for Folder {
 
 fn fold(path: &Path, wait: Duration, writer: &Mutex<Writer>) -> Result<()> {
     let connection = open(path, wait, Use::Unsynced)?;
+    // The bell was rung again while the last fold was under way, which left nothing to do.
+    if length(&connection) < LONG {
+        return Ok(());
+    }
     connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
     // The log starts again from its beginning only when all of it is folded. What came in meanwhile is little; it is
     // folded while this process's writer waits.
     let _writing = lock(writer);
     connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
     Ok(())
+}
+
+/// How many pages of the log are not folded yet.
+fn length(connection: &Connection) -> i32 {
+    match connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::NOOP) {
+        Ok((pages, folded)) => pages - folded,
+        Err(_) => 0,
+    }
 }
 
 impl SqliteStore {
@@ -79,16 +91,9 @@ impl SqliteStore {
             .ring();
     }
 
-    /// How many pages of the log are not folded yet.
     fn log_length(&self) -> i32 {
         let writer = lock(&self.writer);
-        let connection = writer.synced.as_ref().or(writer.unsynced.as_ref());
-        let state =
-            connection.map(|connection| connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::NOOP));
-        match state {
-            Some(Ok((pages, folded))) => pages - folded,
-            Some(Err(_)) | None => 0,
-        }
+        writer.synced.as_ref().or(writer.unsynced.as_ref()).map_or(0, length)
     }
 
     /// Folds the whole log and cuts it to nothing, waiting for readers; what was deleted is then in no file.
