@@ -8,6 +8,7 @@ use std::{fmt, fs};
 use crate::dice::Dice;
 use crate::feed::{Ended, Feed};
 use crate::ledger::{Ledger, line};
+use crate::skip::tell;
 use crate::world::World;
 
 /// A store is used for this many kills, then another is begun.
@@ -184,7 +185,7 @@ fn five_hundred_kills_lose_no_acknowledged_message() {
 
     let tally = Tally::reach(500, &mut Dice::thrown());
 
-    eprintln!("{tally}; {:.1?}", began.elapsed());
+    tell(&format!("{tally}; {:.1?}", began.elapsed()));
     assert_eq!(tally.faults, Vec::<String>::new());
     assert!(tally.after_a_receipt * 10 >= tally.kills * 8, "{tally}");
     assert!(tally.while_folding > 0 && tally.after_the_last_turn > 0, "{tally}");
