@@ -11,6 +11,7 @@ mod frame;
 mod kill;
 mod ledger;
 mod list;
+mod log;
 mod receipts;
 mod show;
 mod skip;

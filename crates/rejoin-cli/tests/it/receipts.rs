@@ -20,7 +20,7 @@ const TURNS: usize = 60;
 struct Step {
     /// Whether it wrote to the log.
     writes: bool,
-    /// How many syncs of the log it made, but for those of a fold.
+    /// How many syncs of the log it made.
     syncs: usize,
     /// Whether it synced the log after the last write to it, and answered after that sync had returned.
     syncs_before_answering: bool,
@@ -48,11 +48,9 @@ impl Step {
             calls.iter().filter(|call| call.is_about("-wal") && call.result >= 0).collect();
         let last_write = log.iter().filter(|call| !call.is_sync()).map(|call| call.ended).max();
         let last_sync = log.iter().rfind(|call| call.is_sync());
-        // After a fold the log begins again, and its first bytes are synced on their own: that is part of the fold.
-        let of_folds = log.windows(2).filter(|pair| pair[0].last_number() == Some(0) && pair[1].is_sync());
         Self {
             writes: last_write.is_some(),
-            syncs: log.iter().filter(|call| call.is_sync()).count() - of_folds.count(),
+            syncs: log.iter().filter(|call| call.is_sync()).count(),
             syncs_before_answering: last_sync
                 .is_some_and(|sync| Some(sync.began) > last_write && sync.ended < answer.began),
             folds: calls.iter().any(|call| call.is_about("rejoin.db") && call.name != "read"),

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::wal::CheckpointMode;
-use rusqlite::{Connection, DEFAULT_NAME};
+use rusqlite::{Connection, DEFAULT_NAME, Transaction, TransactionBehavior};
 
 use crate::error::{ErrorKind, Result};
 use crate::store::Progress;
@@ -67,8 +67,22 @@ fn fold(path: &Path, wait: Duration, writer: &Mutex<Writer>) -> Result<()> {
     // The log starts again from its beginning only when all of it is folded. What came in meanwhile is little; it is
     // folded while this process's writer waits.
     let _writing = lock(writer);
-    connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
-    Ok(())
+    let (pages, folded) =
+        connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
+    if pages == folded { begin_again(&connection) } else { Ok(()) }
+}
+
+/// Commits something, so that the log begins again on disk.
+///
+/// What is folded is noted only in memory that processes share. Without a commit the next process would find a long
+/// log, not know that it is folded, and make it longer.
+fn begin_again(connection: &Connection) -> Result<()> {
+    let transaction =
+        Transaction::new_unchecked(connection, TransactionBehavior::Immediate).during(ATTEMPT)?;
+    let version: i32 =
+        transaction.pragma_query_value(None, "user_version", |row| row.get(0)).during(ATTEMPT)?;
+    transaction.pragma_update(None, "user_version", version).during(ATTEMPT)?;
+    transaction.commit().during(ATTEMPT)
 }
 
 /// How many pages of the log are not folded yet.
