@@ -19,3 +19,4 @@ mod strace;
 mod tree;
 mod trust;
 mod world;
+mod writers;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, DEFAULT_NAME, Transaction, TransactionBehavior};
+use rustix::fs::statvfs;
 
 use crate::error::{ErrorKind, Result};
 use crate::store::Progress;
@@ -23,6 +24,12 @@ const ATTEMPT: &str = "fold the log into the database";
 
 /// The log is folded when it has this many pages: 4 MiB, some forty turns.
 const LONG: i32 = 256;
+
+/// With less room than this, 16 MiB, a log of the usual length could take what the main file needs to grow.
+const ROOM: u64 = 16 << 20;
+
+/// With so little room, the log is folded when it has this many pages: 256 KiB, two or three turns.
+const SHORT: i32 = 16;
 
 /// The thread that folds the log. Dropping it waits until it is done.
 pub(super) struct Folder {
@@ -60,7 +67,7 @@ impl Drop for Folder {
 fn fold(path: &Path, wait: Duration, writer: &Mutex<Writer>) -> Result<()> {
     let connection = open(path, wait, Use::Unsynced)?;
     // The bell was rung again while the last fold was under way, which left nothing to do.
-    if length(&connection) < LONG {
+    if !Length::of(&connection).is_due(path) {
         return Ok(());
     }
     connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
@@ -85,18 +92,30 @@ fn begin_again(connection: &Connection) -> Result<()> {
     transaction.commit().during(ATTEMPT)
 }
 
-/// How many pages of the log are not folded yet.
-fn length(connection: &Connection) -> i32 {
-    match connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::NOOP) {
-        Ok((pages, folded)) => pages - folded,
-        Err(_) => 0,
+/// How long the log is, in pages.
+#[derive(Clone, Copy, Default)]
+struct Length {
+    pages: i32,
+    folded: i32,
+}
+
+impl Length {
+    fn of(connection: &Connection) -> Self {
+        let state = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::NOOP);
+        state.map(|(pages, folded)| Self { pages, folded }).unwrap_or_default()
+    }
+
+    fn is_due(self, path: &Path) -> bool {
+        let left = self.pages - self.folded;
+        // A log begins again only when all of it is folded, so where room is scarce nothing may be left.
+        left >= LONG || (left > 0 && self.pages >= SHORT && is_scarce(path))
     }
 }
 
 impl SqliteStore {
     /// Has the log folded if it is long, without waiting for it.
     pub(super) fn fold_log_if_long(&self) {
-        if self.log_length() < LONG {
+        if !self.log_length().is_due(&self.path) {
             return;
         }
         let mut folder = lock(&self.folder);
@@ -105,9 +124,9 @@ impl SqliteStore {
             .ring();
     }
 
-    fn log_length(&self) -> i32 {
+    fn log_length(&self) -> Length {
         let writer = lock(&self.writer);
-        writer.synced.as_ref().or(writer.unsynced.as_ref()).map_or(0, length)
+        writer.synced.as_ref().or(writer.unsynced.as_ref()).map(Length::of).unwrap_or_default()
     }
 
     /// Folds the whole log and cuts it to nothing, waiting for readers; what was deleted is then in no file.
@@ -145,17 +164,34 @@ impl SqliteStore {
     }
 }
 
-/// Gives a new log its length: commits that change one page over and over, without syncs, then a fold.
-pub(super) fn lengthen(connection: &Connection) -> Result<()> {
+/// Gives a new log its length, if it can be had: without it a store works as well, only slower.
+pub(super) fn lengthen(connection: &Connection, path: &Path) -> Result<()> {
     let attempt = "give the log its length";
     connection.execute_batch("PRAGMA synchronous = OFF").during(attempt)?;
-    // The row is written before anything is indexed, so its value means nothing yet.
-    let mut statement =
-        connection.prepare("INSERT OR REPLACE INTO search (one, version) VALUES (1, -?1)").during(attempt)?;
-    for number in 0..LONG {
-        statement.execute([number]).during(attempt)?;
+    let lengthened = if is_scarce(path) { Ok(()) } else { write_over_and_over(connection) };
+    connection.execute_batch("PRAGMA synchronous = FULL").during(attempt)?;
+    // Where room is scarce, or turned out to be, the log gives back what it took.
+    let mode = match lengthened {
+        Ok(()) if !is_scarce(path) => CheckpointMode::PASSIVE,
+        Ok(()) | Err(_) => CheckpointMode::TRUNCATE,
+    };
+    if let Err(error) = connection.wal_checkpoint_v2(DEFAULT_NAME, mode).during(attempt) {
+        tracing::warn!(kind = error.kind().as_str(), "the new log was not folded");
     }
-    connection.execute_batch("DELETE FROM search; PRAGMA synchronous = FULL").during(attempt)?;
-    connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(attempt)?;
     Ok(())
+}
+
+/// Commits that change one page, again and again.
+fn write_over_and_over(connection: &Connection) -> rusqlite::Result<()> {
+    // The row is written before anything is indexed, so its value means nothing yet.
+    let mut statement = connection.prepare("INSERT OR REPLACE INTO search (one, version) VALUES (1, -?1)")?;
+    for number in 0..LONG {
+        statement.execute([number])?;
+    }
+    connection.execute_batch("DELETE FROM search")
+}
+
+/// True when the file system has so little room that the log is kept short.
+fn is_scarce(path: &Path) -> bool {
+    statvfs(path).is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) < ROOM)
 }

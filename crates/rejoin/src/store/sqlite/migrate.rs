@@ -48,7 +48,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
         transaction.pragma_update(None, "user_version", CURRENT).during(&attempt)?;
         transaction.commit().during(&attempt)?;
         if version == 0 {
-            checkpoint::lengthen(connection)?;
+            checkpoint::lengthen(connection, path)?;
         }
         tracing::info!(from = version, to = CURRENT, "schema migrated");
     }
