@@ -163,13 +163,7 @@ impl From<rejoin::Error> for Failure {
             _ => Kind::Other,
         };
         let mut failure = Self { kind, message: error.to_string(), source: None, hint: None };
-        failure.hint = match error.kind() {
-            ErrorKind::Locked => {
-                Some("another program is writing; try again, or run `rejoin doctor`".to_owned())
-            }
-            ErrorKind::Corrupt => Some("run `rejoin doctor` to see what is still readable".to_owned()),
-            _ => None,
-        };
+        failure.hint = next_step(&error).map(str::to_owned);
         if error.source().is_some() {
             failure.source = Some(Box::new(Cause(error)));
         }
@@ -193,6 +187,23 @@ impl fmt::Display for Reason {
 impl Error for Reason {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_ref().map(|source| source.as_ref() as _)
+    }
+}
+
+/// What to do about a failure of the store, wherever it was met.
+fn next_step(error: &rejoin::Error) -> Option<&'static str> {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    let system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind).next();
+    match (error.kind(), system) {
+        (_, Some(io::ErrorKind::StorageFull)) => {
+            Some("free some space and try again; what was stored before is safe")
+        }
+        (_, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) => {
+            Some("run `rejoin doctor` to see whose it is, or name another store with `--store`")
+        }
+        (ErrorKind::Locked, _) => Some("try again; `rejoin doctor` names the program that is writing"),
+        (ErrorKind::Corrupt, _) => Some("run `rejoin verify` to see what is still readable"),
+        _ => None,
     }
 }
 

@@ -8,6 +8,7 @@ mod conversation;
 mod dice;
 mod feed;
 mod frame;
+mod full;
 mod kill;
 mod ledger;
 mod list;

@@ -1,6 +1,9 @@
 //! SQLite's errors, told as the library's.
 
-use rusqlite::ErrorCode;
+use std::error::Error as StdError;
+use std::{fmt, io};
+
+use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Error, ErrorKind};
 
@@ -12,8 +15,46 @@ pub(super) trait During<T> {
 
 impl<T> During<T> for rusqlite::Result<T> {
     fn during(self, attempt: &str) -> Result<T, Error> {
-        self.map_err(|cause| Error::new(kind_of(&cause), attempt).because(cause))
+        self.map_err(|cause| {
+            let error = Error::new(kind_of(&cause), attempt);
+            // A caller that meets a full disk can act on it, so it is told as the system tells it.
+            if is_full(&cause) {
+                error.because(io::Error::new(io::ErrorKind::StorageFull, "the disk is full"))
+            } else {
+                error.because(Told(cause))
+            }
+        })
     }
+}
+
+/// SQLite's own words. Its error gives the same words again as its cause, with a number before them.
+struct Told(rusqlite::Error);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl StdError for Told {}
+
+/// True when the file system failed in a way that leaves unknown what is on disk.
+pub(super) fn is_unknown(error: &Error) -> bool {
+    let told = error.source().and_then(|source| source.downcast_ref::<Told>());
+    told.and_then(|told| told.0.sqlite_error_code()) == Some(ErrorCode::SystemIoFailure)
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|own| {
+        // The shared index of the log grows only where its new bytes can be stored.
+        own.code == ErrorCode::DiskFull || own.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+    })
 }
 
 pub(super) fn kind_of(error: &rusqlite::Error) -> ErrorKind {

@@ -31,7 +31,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sqlite::checkpoint::Folder;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::open::{Use, open};
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put, Read, Row,
@@ -172,14 +172,14 @@ impl SqliteStore {
             *lock(&self.bell.0) += 1;
             self.bell.1.notify_all();
         }
-        outcome
+        outcome.map_err(|error| match error.kind() {
+            // The place is at fault, so it is named.
+            ErrorKind::Unavailable => {
+                error.during(format!("write to the database `{}`", self.path.display()))
+            }
+            _ => error,
+        })
     }
-}
-
-/// True when the file system failed in a way that leaves unknown what is on disk.
-fn is_unknown(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
-    source.and_then(rusqlite::Error::sqlite_error_code) == Some(rusqlite::ErrorCode::SystemIoFailure)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
