@@ -118,7 +118,9 @@ fn a_full_disk_is_told_and_what_was_stored_before_stays() {
     let outcome = world.rejoin(["new", "--store", &store, "--title", "Porto"]).run();
     let after = world.rejoin(["verify", "--store", &store, "--json"]).run();
 
-    let expected = "error: start a conversation\n  caused by: append a turn\n  caused by: the disk is full\n\
+    let expected = "error: start a conversation\n  \
+                    caused by: write to the database `[world]/small/rejoin.db`\n  \
+                    caused by: append a turn\n  caused by: the disk is full\n\
                     hint: free some space and try again; what was stored before is safe\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(after.stdout.starts_with("{\"conversations\":1,"), "{after:?}");

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::limits::Limit;
 use rusqlite::wal::CheckpointMode;
-use rusqlite::{Connection, DEFAULT_NAME};
+use rusqlite::{Connection, DEFAULT_NAME, Transaction, TransactionBehavior};
 
 use crate::error::{ErrorKind, Result};
 use crate::store::sqlite::fault::During;
@@ -25,8 +25,11 @@ const ATTEMPT: &str = "fold the log into the database";
 /// The log is folded when it has this many pages: 4 MiB, some forty turns.
 const LONG: i32 = 256;
 
-/// A disk with less room than this, 16 logs, keeps it for conversations.
-const ROOM: u64 = 64 << 20;
+/// With less room than this, 16 MiB, a log of the usual length could take what the main file needs to grow.
+const ROOM: u64 = 16 << 20;
+
+/// With so little room, the log is folded when it has this many pages: 256 KiB, two or three turns.
+const SHORT: i32 = 16;
 
 /// The thread that folds the log. Dropping it waits until it is done.
 pub(super) struct Folder {
@@ -63,18 +66,56 @@ impl Drop for Folder {
 
 fn fold(path: &Path, wait: Duration, writer: &Mutex<Writer>) -> Result<()> {
     let connection = open(path, wait, Use::Unsynced)?;
+    // The bell was rung again while the last fold was under way, which left nothing to do.
+    if !Length::of(&connection).is_due(path) {
+        return Ok(());
+    }
     connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
     // The log starts again from its beginning only when all of it is folded. What came in meanwhile is little; it is
     // folded while this process's writer waits.
     let _writing = lock(writer);
-    connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
-    Ok(())
+    let (pages, folded) =
+        connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
+    if pages == folded { begin_again(&connection) } else { Ok(()) }
+}
+
+/// Commits something, so that the log begins again on disk.
+///
+/// What is folded is noted only in memory that processes share. Without a commit the next process would find a long
+/// log, not know that it is folded, and make it longer.
+fn begin_again(connection: &Connection) -> Result<()> {
+    let transaction =
+        Transaction::new_unchecked(connection, TransactionBehavior::Immediate).during(ATTEMPT)?;
+    let version: i32 =
+        transaction.pragma_query_value(None, "user_version", |row| row.get(0)).during(ATTEMPT)?;
+    transaction.pragma_update(None, "user_version", version).during(ATTEMPT)?;
+    transaction.commit().during(ATTEMPT)
+}
+
+/// How long the log is, in pages.
+#[derive(Clone, Copy, Default)]
+struct Length {
+    pages: i32,
+    folded: i32,
+}
+
+impl Length {
+    fn of(connection: &Connection) -> Self {
+        let state = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::NOOP);
+        state.map(|(pages, folded)| Self { pages, folded }).unwrap_or_default()
+    }
+
+    fn is_due(self, path: &Path) -> bool {
+        let left = self.pages - self.folded;
+        // A log begins again only when all of it is folded, so where room is scarce nothing may be left.
+        left >= LONG || (left > 0 && self.pages >= SHORT && is_scarce(path))
+    }
 }
 
 impl SqliteStore {
     /// Has the log folded if it is long, without waiting for it.
     pub(super) fn fold_log_if_long(&self) {
-        if self.log_length() < LONG {
+        if !self.log_length().is_due(&self.path) {
             return;
         }
         // A sealed copy has no log.
@@ -83,16 +124,9 @@ impl SqliteStore {
         folder.get_or_insert_with(|| Folder::start(self.path.clone(), wait, Arc::clone(&self.writer))).ring();
     }
 
-    /// How many pages of the log are not folded yet.
-    fn log_length(&self) -> i32 {
+    fn log_length(&self) -> Length {
         let writer = lock(&self.writer);
-        let connection = writer.synced.as_ref().or(writer.unsynced.as_ref());
-        let state =
-            connection.map(|connection| connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::NOOP));
-        match state {
-            Some(Ok((pages, folded))) => pages - folded,
-            Some(Err(_)) | None => 0,
-        }
+        writer.synced.as_ref().or(writer.unsynced.as_ref()).map(Length::of).unwrap_or_default()
     }
 
     /// Folds the whole log and cuts it to nothing, waiting for readers; what was deleted is then in no file.
@@ -134,22 +168,33 @@ impl SqliteStore {
     }
 }
 
-/// Gives a new log its length: commits that change one page over and over, without syncs, then a fold.
+/// Gives a new log its length, if it can be had: without it a store works as well, only slower.
 ///
-/// It has a connection of its own, so that the one that keeps messages always syncs. A store works without this.
+/// It has a connection of its own, so that the one that keeps messages always syncs.
 pub(super) fn lengthen(path: &Path, wait: Duration) -> Result<()> {
     let attempt = "give the log its length";
-    if place::free_bytes(path).is_ok_and(|free| free < ROOM) {
-        return Ok(());
-    }
     let connection = open(path, wait, Use::Unsynced)?;
-    // The row is written before anything is indexed, so its value means nothing yet.
-    let mut statement =
-        connection.prepare("INSERT OR REPLACE INTO search (one, version) VALUES (1, -?1)").during(attempt)?;
-    for number in 0..LONG {
-        statement.execute([number]).during(attempt)?;
-    }
-    connection.execute_batch("DELETE FROM search").during(attempt)?;
-    connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(attempt)?;
+    let lengthened = if is_scarce(path) { Ok(()) } else { write_over_and_over(&connection) };
+    // Where room is scarce, or turned out to be, the log gives back what it took.
+    let mode = match lengthened {
+        Ok(()) if !is_scarce(path) => CheckpointMode::PASSIVE,
+        Ok(()) | Err(_) => CheckpointMode::TRUNCATE,
+    };
+    connection.wal_checkpoint_v2(DEFAULT_NAME, mode).during(attempt)?;
     Ok(())
+}
+
+/// Commits that change one page, again and again.
+fn write_over_and_over(connection: &Connection) -> rusqlite::Result<()> {
+    // The row is written before anything is indexed, so its value means nothing yet.
+    let mut statement = connection.prepare("INSERT OR REPLACE INTO search (one, version) VALUES (1, -?1)")?;
+    for number in 0..LONG {
+        statement.execute([number])?;
+    }
+    connection.execute_batch("DELETE FROM search")
+}
+
+/// True when the file system has so little room that the log is kept short.
+fn is_scarce(path: &Path) -> bool {
+    place::free_bytes(path).is_ok_and(|free| free < ROOM)
 }

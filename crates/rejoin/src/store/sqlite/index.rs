@@ -160,11 +160,12 @@ pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<()> {
 
 /// An index that an older tokenizer filled would miss words, so it starts again.
 fn rebuild_if_stale(transaction: &Transaction<'_>) -> Result<()> {
-    let version: Option<u32> = transaction
+    // A process that was killed while it gave the log its length leaves a version that never was; see checkpoint.rs.
+    let version: Option<i64> = transaction
         .query_row("SELECT version FROM search", [], |row| row.get(0))
         .optional()
         .during(ATTEMPT)?;
-    if version == Some(WORDS_VERSION) {
+    if version == Some(i64::from(WORDS_VERSION)) {
         return Ok(());
     }
     if version.is_some() {

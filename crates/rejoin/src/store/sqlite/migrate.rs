@@ -67,16 +67,17 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
 /// The version of a Rejoin database; 0 for an empty file. Anything else is refused.
 pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i32> {
     let attempt = format!("read the version of `{}`", path.display());
-    let pragma =
-        |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).during(&attempt);
-    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    if application == 0 && version == 0 {
-        let objects: i64 = connection
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .during(&attempt)?;
-        if objects == 0 {
-            return Ok(0);
-        }
+    // One statement, so that another process cannot fill the file between two of the answers.
+    let (application, version, objects): (i32, i32, i64) = connection
+        .query_row(
+            "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+             FROM pragma_application_id, pragma_user_version",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .during(&attempt)?;
+    if (application, version, objects) == (0, 0, 0) {
+        return Ok(0);
     }
     if application != APPLICATION_ID {
         return Err(Error::invalid(format!("`{}` is another program's database", path.display())));

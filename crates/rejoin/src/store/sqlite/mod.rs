@@ -220,7 +220,13 @@ impl SqliteStore {
             *lock(&self.bell.0) += 1;
             self.bell.1.notify_all();
         }
-        outcome
+        outcome.map_err(|error| match error.kind() {
+            // The place is at fault, so it is named.
+            ErrorKind::Unavailable => {
+                error.during(format!("write to the database `{}`", self.path.display()))
+            }
+            _ => error,
+        })
     }
 }
 
