@@ -83,7 +83,7 @@ fn check_told(ended: &Ended) -> Result<(), String> {
         Some(1) => {
             ended.receipts.len() < TURNS
                 && ended.stderr.contains("error: ")
-                && ended.stderr.contains("rejoin.db`")
+                && (ended.stderr.contains("rejoin.db`") || ended.stderr.contains("rejoin`"))
         }
         _ => false,
     };

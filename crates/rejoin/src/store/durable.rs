@@ -26,9 +26,14 @@ pub(crate) fn is_writable(directory: &Path) -> bool {
     accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Creates the directory that a file is to lie in, and those above it, for the owner only.
+/// Creates the directory that a file is to lie in, and those above it, for the owner only, and makes their names
+/// durable.
 pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(directory_of(path))
+    let directory = directory_of(path);
+    let is_missing = |above: &&Path| !above.as_os_str().is_empty() && !above.exists();
+    let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    missing.into_iter().rev().try_for_each(sync_parent)
 }
 
 /// Creates a file of one's own, 0600, and makes its name durable. One that exists is left as it is.
