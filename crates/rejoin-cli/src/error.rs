@@ -94,6 +94,11 @@ impl Failure {
         self.kind == Kind::NotFound
     }
 
+    /// True when what was given is at fault, so that giving it again cannot help.
+    pub(crate) fn is_of_input(&self) -> bool {
+        matches!(self.kind, Kind::Invalid | Kind::TooLarge | Kind::NotFound | Kind::Conflict)
+    }
+
     /// What went wrong, in one line.
     pub(crate) fn summary(&self) -> String {
         self.lines().collect::<Vec<_>>().join(": ")

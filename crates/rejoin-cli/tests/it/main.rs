@@ -6,6 +6,7 @@ mod append;
 mod config;
 mod conversation;
 mod dice;
+mod faults;
 mod feed;
 mod frame;
 mod full;

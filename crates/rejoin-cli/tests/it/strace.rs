@@ -41,6 +41,18 @@ impl Strace {
         Self::around(program, &["-f", "-y", "-xx", "-s", "1000000", "-o", to, "-e", &trace])
     }
 
+    /// The same run, with some of its calls failing, such as `fsync:error=EIO:when=2`; the trace says which.
+    pub(crate) fn inject(self, program: &Command, fault: &str, to: &Path) -> Command {
+        let calls = fault.split(':').next().unwrap();
+        let (trace, inject) = (format!("trace={calls}"), format!("inject={fault}"));
+        Self::around(program, &["-f", "-o", to.to_str().unwrap(), "-e", &trace, "-e", &inject])
+    }
+
+    /// True when a call was made to fail.
+    pub(crate) fn has_injected(trace: &Path) -> bool {
+        fs::read_to_string(trace).unwrap().contains("(INJECTED)")
+    }
+
     fn around(program: &Command, options: &[&str]) -> Command {
         let mut command = Command::new("strace");
         command.args(options).arg("--").arg(program.get_program()).args(program.get_args());

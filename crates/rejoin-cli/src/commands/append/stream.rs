@@ -85,7 +85,12 @@ impl<Input: BufRead> Lines<Input> {
         if self.number == 1 {
             return failure;
         }
-        failure.or_hint("the lines before it are stored; correct this one and send the rest")
+        let next = if failure.is_of_input() {
+            "the lines before it are stored; correct this one and send the rest"
+        } else {
+            "the lines before it are stored; send this one and the rest again"
+        };
+        failure.or_hint(next)
     }
 }
 
