@@ -1,8 +1,8 @@
 //! Opening a database: the one place where SQLite is opened, so that every connection is hardened alike.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -71,13 +71,8 @@ fn unusable(attempt: &str, path: &Path, cause: io::Error) -> Error {
 /// Creates what is missing with the right permissions before SQLite can create it with the wrong ones, and refuses
 /// what is no database before SQLite reads it.
 fn prepare_file(path: &Path) -> Result<()> {
-    if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(|cause| unusable("create the directory", directory, cause))?;
-    }
+    durable::create_private_directory(path)
+        .map_err(|cause| unusable("create the directory", durable::directory_of(path), cause))?;
     let existing = match path.symlink_metadata() {
         Ok(existing) => existing,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
