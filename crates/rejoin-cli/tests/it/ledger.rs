@@ -27,7 +27,7 @@ pub(crate) fn line(turn: usize) -> String {
 }
 
 /// The account of a store that numbered turns go to, one after the other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     /// How many turns the store held when it was last audited.
     pub(crate) turns: usize,

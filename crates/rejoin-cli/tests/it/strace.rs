@@ -113,6 +113,23 @@ impl Call {
         self.path().to_str().is_some_and(|path| path.ends_with(suffix))
     }
 
+    /// The text in quotes: what was read or written, or a path.
+    pub(crate) fn quoted(&self) -> Vec<u8> {
+        unescape(self.arguments.split('"').nth(1).unwrap_or_default())
+    }
+
+    /// What was read or written, as far as it was.
+    pub(crate) fn data(&self) -> Vec<u8> {
+        let mut bytes = self.quoted();
+        bytes.truncate(usize::try_from(self.result).unwrap_or(0));
+        bytes
+    }
+
+    /// True when one of the arguments names a flag.
+    pub(crate) fn has_flag(&self, flag: &str) -> bool {
+        self.arguments.contains(flag)
+    }
+
     /// The last argument, when it is a number: an offset or a length.
     pub(crate) fn last_number(&self) -> Option<u64> {
         self.arguments.rsplit(", ").next()?.parse().ok()

@@ -1,0 +1,206 @@
+//! The power goes at any moment: what was acknowledged before is in every state the disk may be left in.
+//!
+//! A killed process cannot show a missing sync, so these states are built from the writes and syncs of real runs. The
+//! controls leave out syncs, and must find a loss.
+
+use std::collections::HashSet;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rejoin::Archive;
+use rejoin::store::Task;
+use serde_json::json;
+
+use crate::dice::Dice;
+use crate::disk::{CALLS, Disk, Event, State, events};
+use crate::feed::Feed;
+use crate::ledger::{Ledger, line};
+use crate::skip::tell;
+use crate::strace::{Call, Strace};
+use crate::world::World;
+
+const PLACE: &str = "home/.local/share/rejoin";
+
+/// What a run did, and what was there before it.
+#[derive(Debug)]
+struct Recording {
+    world: World,
+    before: Disk,
+    ledger: Ledger,
+    events: Vec<(usize, Event)>,
+}
+
+/// What was found in the states of a recording.
+#[derive(Debug, Default)]
+struct Findings {
+    moments: usize,
+    states: usize,
+    faults: Vec<String>,
+}
+
+impl Recording {
+    /// Records a run that appends these turns.
+    fn of(strace: Strace, world: World, ledger: Ledger, turns: Vec<String>) -> Self {
+        let before = Disk::holding(&world.path(PLACE));
+        let trace = world.path("trace");
+        let program: Command = strace.record(&world.program(&["append", "--jsonl", "-"]), CALLS, &trace);
+        let ended = Feed::start(program, turns.into_iter()).end();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let events = events(&Call::read(&trace), &world.path("home"));
+        Self { world, before, ledger, events }
+    }
+
+    /// A few turns that go to a store which is there, with an empty log.
+    fn of_an_append(strace: Strace, turns: Vec<String>) -> Self {
+        let world = World::new();
+        let begun = Feed::start(world.program(&["append", "--jsonl", "-"]), (0..2).map(line)).end();
+        let mut ledger = Ledger::default();
+        ledger.audit(&world.archive(), &begun.receipts).unwrap();
+        world.archive().maintain(Task::Checkpoint, Duration::MAX).unwrap();
+        Self::of(strace, world, ledger, turns)
+    }
+
+    /// The same run without the events that are not wanted.
+    fn without(mut self, is_unwanted: impl Fn(&Event) -> bool) -> Self {
+        self.events.retain(|(_, event)| !is_unwanted(event));
+        self
+    }
+
+    /// Cuts the power at about this many moments, and opens what is found.
+    fn cut_power(&self, moments: usize) -> Findings {
+        let (mut disk, mut dice) = (self.before.clone(), Dice::seeded(1));
+        let (mut seen, mut findings) = (HashSet::new(), Findings::default());
+        let step = self.events.len().div_ceil(moments);
+        for (number, event) in self.events.iter().enumerate() {
+            disk.apply(event);
+            // The moments around a sync and after a receipt are the ones that matter most.
+            let next = self.events.get(number + 1).map(|(_, next)| next);
+            let is_turning = |event: &Event| matches!(event, Event::Sync { .. } | Event::Tell(_));
+            if number % step != 0 && !is_turning(&event.1) && !next.is_some_and(is_turning) {
+                continue;
+            }
+            findings.moments += 1;
+            for state in disk.states(&mut dice).into_iter().filter(|state| seen.insert(mark(&disk, state))) {
+                findings.states += 1;
+                let fault = self.open(&disk, &state).err();
+                findings.faults.extend(fault.map(|fault| format!("after event {number}: {fault}")));
+            }
+        }
+        findings
+    }
+
+    /// Opens a store as it was found, and compares it with the receipts until then.
+    fn open(&self, disk: &Disk, state: &State) -> Result<(), String> {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, content) in state {
+            fs::write(directory.path().join(path.file_name().unwrap()), content).unwrap();
+        }
+        let url = format!("sqlite:{}", directory.path().join("rejoin.db").display());
+        let archive = Archive::open(&url).map_err(|error| format!("{error:?}"))?;
+        self.ledger.clone().audit(&archive, &disk.receipts)?;
+        let faults = archive.check().map_err(|error| format!("{error:?}"))?;
+        if faults.is_empty() { Ok(()) } else { Err(format!("{faults:?}")) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.world.path(PLACE).join(name)
+    }
+}
+
+fn mark(disk: &Disk, state: &State) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (disk.receipts.len(), state).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn is_sync_of(event: &Event, wanted: &Path) -> bool {
+    matches!(event, Event::Sync { path, .. } if path == wanted)
+}
+
+impl Findings {
+    fn tell(&self, what: &str) {
+        let Self { moments, states, faults } = self;
+        tell(&format!("{what}: {states} states at {moments} moments, {} faults", faults.len()));
+    }
+}
+
+fn three_turns() -> Vec<String> {
+    (2..5).map(line).collect()
+}
+
+#[test]
+fn an_append_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+    let recording = Recording::of_an_append(strace, three_turns());
+
+    let findings = recording.cut_power(80);
+
+    findings.tell("an append");
+    assert_eq!(findings.faults, Vec::<String>::new());
+    assert!(findings.states > 100);
+}
+
+#[test]
+fn a_first_run_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+    let world = World::new();
+    let turns = (0..2).map(line).collect();
+    let recording = Recording::of(strace, world, Ledger::default(), turns);
+
+    let findings = recording.cut_power(40);
+
+    findings.tell("a first run");
+    assert_eq!(findings.faults, Vec::<String>::new());
+}
+
+#[test]
+fn a_fold_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+    let mut recording = Recording::of_an_append(strace, (2..45).map(line).collect());
+    let begins = recording.events.iter().position(
+        |(_, event)| matches!(event, Event::Change(path, _) if *path == recording.path("rejoin.db")),
+    );
+    // What comes well before the fold, or well after, is an append like any other.
+    let rest = recording.events.split_off(begins.expect("the log was folded") - 40);
+    for event in std::mem::replace(&mut recording.events, rest) {
+        recording.before.apply(&event);
+    }
+    recording.events.truncate(300);
+
+    let findings = recording.cut_power(30);
+
+    findings.tell("a fold");
+    assert_eq!(findings.faults, Vec::<String>::new());
+}
+
+#[test]
+fn without_the_syncs_of_the_log_the_same_states_show_a_loss() {
+    let Some(strace) = Strace::find() else { return };
+    let recording = Recording::of_an_append(strace, three_turns());
+    let log = recording.path("rejoin.db-wal");
+
+    let findings = recording.without(|event| is_sync_of(event, &log)).cut_power(80);
+
+    findings.tell("control without syncs of the log");
+    assert!(
+        findings.faults.iter().any(|fault| fault.ends_with("acknowledged turns are lost")),
+        "{findings:?}"
+    );
+}
+
+#[test]
+fn without_the_syncs_of_its_directory_a_first_run_shows_a_loss() {
+    let Some(strace) = Strace::find() else { return };
+    let world = World::new();
+    let turns = vec![json!({"role": "user", "content": "hello"}).to_string()];
+    let recording = Recording::of(strace, world, Ledger::default(), turns);
+    let directory = recording.path("");
+
+    let findings = recording.without(|event| is_sync_of(event, &directory)).cut_power(10);
+
+    findings.tell("control without syncs of the directory");
+    assert!(findings.faults.iter().any(|fault| fault.ends_with("there are no messages")), "{findings:?}");
+}
