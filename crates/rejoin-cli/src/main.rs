@@ -1,7 +1,5 @@
 //! The `rejoin` command: parse, run, exit code.
 
-#![expect(dead_code, reason = "the frame is wider than the commands that stand in it so far")]
-
 mod args;
 mod commands;
 mod config;

@@ -21,15 +21,6 @@ pub(crate) struct Provider {
     pub(crate) max_retries: Option<u64>,
 }
 
-/// `models.<name>`; prices are for a million tokens.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Model {
-    pub(crate) name: String,
-    pub(crate) context_window: Option<u64>,
-    pub(crate) input_price: Option<f64>,
-    pub(crate) output_price: Option<f64>,
-}
-
 /// `mcp.servers.<name>`
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct McpServer {
@@ -42,14 +33,6 @@ pub(crate) struct McpServer {
 impl Config {
     pub(crate) fn providers(&self) -> Vec<Provider> {
         self.families("providers.").iter().filter_map(Family::provider).collect()
-    }
-
-    pub(crate) fn models(&self) -> Vec<Model> {
-        self.families("models.").iter().map(Family::model).collect()
-    }
-
-    pub(crate) fn mcp_servers(&self) -> Vec<McpServer> {
-        self.families("mcp.servers.").iter().filter_map(Family::mcp_server).collect()
     }
 
     /// Refuses families that lack what makes them usable.
@@ -97,15 +80,6 @@ impl Family<'_> {
         })
     }
 
-    fn model(&self) -> Model {
-        Model {
-            name: self.name.to_owned(),
-            context_window: self.number("context_window"),
-            input_price: self.fraction("input_price"),
-            output_price: self.fraction("output_price"),
-        }
-    }
-
     fn mcp_server(&self) -> Option<McpServer> {
         Some(McpServer {
             name: self.name.to_owned(),
@@ -147,13 +121,6 @@ impl Family<'_> {
     fn number(&self, field: &str) -> Option<u64> {
         match self.value(field)? {
             Value::Integer(number) => Some(*number),
-            other => unreachable!("`{field}` was checked when it was read: {other:?}"),
-        }
-    }
-
-    fn fraction(&self, field: &str) -> Option<f64> {
-        match self.value(field)? {
-            Value::Fraction(fraction) => Some(*fraction),
             other => unreachable!("`{field}` was checked when it was read: {other:?}"),
         }
     }

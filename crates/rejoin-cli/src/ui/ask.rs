@@ -50,18 +50,6 @@ pub(crate) fn confirm<Input: BufRead>(
     }
 }
 
-/// Asks a question and returns the line typed, or `None` if there is nobody or the input was closed.
-pub(crate) fn line<Input: BufRead>(
-    question: &str,
-    keyboard: Keyboard<Input>,
-    output: &mut impl Write,
-) -> io::Result<Option<String>> {
-    match keyboard {
-        Keyboard::Present(mut input) => ask(&format!("{} ", clean::block(question)), &mut input, output),
-        Keyboard::Absent => Ok(None),
-    }
-}
-
 /// Prints the prompt and reads a line without the white space around it; `None` at the end of input.
 fn ask(prompt: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<Option<String>> {
     write!(output, "{prompt}")?;
@@ -125,17 +113,7 @@ mod tests {
         let mut output = Vec::new();
 
         let confirmation = confirm("Delete?", Keyboard::<&[u8]>::Absent, &mut output).unwrap();
-        let typed = line("Which?", Keyboard::<&[u8]>::Absent, &mut output).unwrap();
 
-        assert_eq!((confirmation, typed, output), (Confirmation::NotAsked, None, Vec::new()));
-    }
-
-    #[test]
-    fn a_line_is_what_was_typed() {
-        let mut output = Vec::new();
-
-        let typed = line("Which?", Keyboard::Present(" 2 \nrest".as_bytes()), &mut output).unwrap();
-
-        assert_eq!((typed.as_deref(), output.as_slice()), (Some("2"), b"Which? ".as_slice()));
+        assert_eq!((confirmation, output), (Confirmation::NotAsked, Vec::new()));
     }
 }

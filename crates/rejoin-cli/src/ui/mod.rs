@@ -2,8 +2,6 @@
 //!
 //! Everything here takes plain values. Nothing here knows the store, parses flags or decides what to say.
 
-#![expect(dead_code, reason = "the commands that draw with these modules are wired one by one")]
-
 pub(crate) mod ask;
 pub(crate) mod clean;
 mod cluster;

@@ -58,16 +58,6 @@ impl Progress {
         self.bar.inc(amount);
     }
 
-    /// Changes what is said to be going on.
-    pub(crate) fn describe(&self, doing: &str) {
-        self.bar.set_message(clean::line(doing));
-    }
-
-    /// Runs something that prints to the terminal, such as a warning, with the display out of the way.
-    pub(crate) fn suspend<Value>(&self, print: impl FnOnce() -> Value) -> Value {
-        self.bar.suspend(print)
-    }
-
     /// Ends the display and returns how long the work took.
     pub(crate) fn finish(self) -> Duration {
         self.bar.elapsed()

@@ -101,12 +101,6 @@ impl Clock {
     }
 }
 
-/// Returns the moment in ISO 8601, in UTC and with all six decimals, so that text order is time order.
-pub(crate) fn iso(moment: i64) -> String {
-    Timestamp::from_microsecond(moment)
-        .map_or_else(|_| UNKNOWN.to_owned(), |timestamp| format!("{timestamp:.6}"))
-}
-
 /// Returns a length of time in its largest one or two units: `45 s`, `2 min 5 s`, `3 h 20 min`, `4 days`.
 pub(crate) fn duration(length: std::time::Duration) -> String {
     let seconds = length.as_secs();
@@ -185,16 +179,10 @@ mod tests {
     }
 
     #[test]
-    fn iso_form_is_exact_and_sorts_as_text() {
-        assert_eq!(iso(NOW + 7), "2024-01-15T10:30:00.000007Z");
-        assert_eq!(iso(0), "1970-01-01T00:00:00.000000Z");
-    }
-
-    #[test]
     fn a_moment_outside_the_calendar_is_unknown() {
-        let shown = [clock().relative(i64::MIN), clock().minute(i64::MAX), iso(i64::MAX)];
+        let shown = [clock().relative(i64::MIN), clock().minute(i64::MAX)];
 
-        assert_eq!(shown, ["unknown", "unknown", "unknown"]);
+        assert_eq!(shown, ["unknown", "unknown"]);
     }
 
     #[test]

@@ -31,8 +31,8 @@ pub use url::StoreUrl;
 use crate::clock::{Nature, SystemNature};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Branch, Conversation, ConversationId, Head, Message, MessageId, StoredConversation, StoredMessage, Time,
-    slug,
+    Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
+    StoredMessage, Time, slug,
 };
 use crate::ops::{Survey, Verdict, survey, verify_conversation};
 use crate::store::{
@@ -42,6 +42,9 @@ use crate::store::{
 
 /// How often an id that is taken is replaced by another before it is an error.
 const ATTEMPTS: usize = 10;
+
+/// A branch's id is not looked up before it is used, so it is long enough never to be taken.
+const BRANCH_LENGTH: usize = 10;
 
 /// Conversations in one store.
 #[derive(Clone)]
@@ -223,17 +226,9 @@ impl Archive {
     /// Starts a named branch at a message. Nothing is copied.
     pub fn fork(&self, id: ConversationId, at: MessageId, title: &str) -> Result<Branch> {
         limits::check_title(title)?;
-        let mut made = None;
-        self.amending(id, |store, stored| {
-            let branch = Branch { id: self.fresh_id(), title: title.to_owned(), head: at };
-            if stored.branches.iter().any(|old| old.id == branch.id) {
-                return Err(Error::conflict("the branch id is taken"));
-            }
-            store.amend(id, Some(stored.version), &Change::Branch(&branch), self.now())?;
-            made = Some(branch);
-            Ok(())
-        })?;
-        Ok(made.expect("amending succeeded, so the branch was made"))
+        let branch = Branch { id: self.fresh_id_of(BRANCH_LENGTH), title: title.to_owned(), head: at };
+        self.store.amend(id, None, &Change::Branch(&branch), self.now())?;
+        Ok(branch)
     }
 
     /// Reads, changes and tries again a bounded number of times when another writer was faster.
@@ -252,9 +247,13 @@ impl Archive {
     }
 
     fn fresh_id(&self) -> MessageId {
+        self.fresh_id_of(SHORT_LENGTH)
+    }
+
+    fn fresh_id_of(&self, length: usize) -> MessageId {
         let mut random = [0; 8];
         self.nature.fill(&mut random);
-        MessageId::new(random)
+        MessageId::with_length(length, random)
     }
 
     /// Does background work for about `budget`; returns how much is left.
@@ -295,13 +294,12 @@ fn encode(conversation: &Conversation) -> (Facets, String) {
         hold: conversation.hold,
         expires: conversation.expires_at,
     };
-    (facets, serde_json::to_string(conversation).expect("a header is plain data"))
+    (facets, conversation.to_header())
 }
 
 fn decode(row: Row) -> Result<StoredConversation> {
-    let conversation = serde_json::from_str(&row.header).map_err(|cause| {
-        Error::corrupt(format!("read the header of conversation `{}`", row.id)).because(cause)
-    })?;
+    let conversation = Conversation::from_header(&row.header)
+        .map_err(|error| error.during(format!("read conversation `{}`", row.id)))?;
     Ok(StoredConversation {
         id: row.id,
         version: row.version,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, Digest, Fields, MessageId, Time};
+use crate::model::{ConversationId, Digest, Fields, MessageId, Time, quick};
 
 /// How many characters of a message a list shows.
 pub const PREVIEW_LENGTH: usize = 100;
@@ -258,6 +258,19 @@ impl Conversation {
     /// A conversation with a title.
     pub fn titled(title: impl Into<String>) -> Self {
         Self { title: Some(title.into()), ..Self::default() }
+    }
+
+    /// The JSON text that is stored.
+    pub fn to_header(&self) -> String {
+        serde_json::to_string(self).expect("a header is plain data")
+    }
+
+    /// Reads what [`Conversation::to_header`] wrote, in this version or another.
+    pub fn from_header(header: &str) -> Result<Self> {
+        if let Some(conversation) = quick::read_header(header) {
+            return Ok(conversation);
+        }
+        serde_json::from_str(header).map_err(|cause| Error::corrupt("read a stored header").because(cause))
     }
 
     /// Puts it into a project.

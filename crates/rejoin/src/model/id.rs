@@ -109,13 +109,18 @@ impl MessageId {
 
     /// Makes a six-character id from eight random bytes.
     pub fn new(random: [u8; 8]) -> Self {
+        Self::with_length(SHORT_LENGTH, random)
+    }
+
+    /// Makes an id of up to ten characters, which is what eight random bytes can fill.
+    pub(crate) fn with_length(length: usize, random: [u8; 8]) -> Self {
         let mut rest = u64::from_le_bytes(random);
         let mut text = [0; Self::MAX_LENGTH];
-        for place in &mut text[..SHORT_LENGTH] {
+        for place in &mut text[..length] {
             *place = BASE62[(rest % 62) as usize];
             rest /= 62;
         }
-        Self { text, length: SHORT_LENGTH as u8 }
+        Self { text, length: length as u8 }
     }
 
     /// The characters.

@@ -7,7 +7,7 @@
 use memchr::memchr2;
 use serde_json::value::RawValue;
 
-use crate::model::{Block, Fields, Json, Message, Role, Text, Thinking, ToolCall, ToolResult};
+use crate::model::{Block, Conversation, Fields, Json, Message, Role, Text, Thinking, ToolCall, ToolResult};
 
 /// Reads a body, or gives up.
 pub(super) fn read(body: &str) -> Option<Message> {
@@ -22,6 +22,22 @@ pub(super) fn read(body: &str) -> Option<Message> {
     message.created_at = Some(created_at);
     message.blocks = blocks;
     Some(message)
+}
+
+/// Reads a header that holds a project, a title or both, as most do, or gives up.
+pub(super) fn read_header(header: &str) -> Option<Conversation> {
+    let mut reader = Reader { rest: header };
+    let mut conversation = Conversation::new();
+    reader.expect("{")?;
+    if reader.expect("\"project\":").is_some() {
+        conversation.project = Some(reader.string()?);
+        if reader.expect(",\"title\":").is_some() {
+            conversation.title = Some(reader.string()?);
+        }
+    } else if reader.expect("\"title\":").is_some() {
+        conversation.title = Some(reader.string()?);
+    }
+    (reader.rest == "}").then_some(conversation)
 }
 
 /// What is left to read.
@@ -202,6 +218,29 @@ mod tests {
             (text, text).prop_map(|(call, output)| Block::tool_result(call, Json::of(&output).unwrap())),
             text.prop_map(|text| Block::Summary(crate::model::Summary { text, extra: Fields::new() })),
         ]
+    }
+
+    #[test]
+    fn headers_read_as_the_general_reader_reads_them() {
+        let headers = [
+            r#"{"project":"/a \"b\"","title":"Lisbon\n"}"#,
+            r#"{"project":"p"}"#,
+            r#"{"title":""}"#,
+            "{}",
+            r#"{"kind":"review","title":"x"}"#,
+            r#"{"title":"x","status":"paused"}"#,
+            r#"{"project":"p","#,
+            r#"{"project":"p",}"#,
+        ];
+
+        let quick = headers.map(|header| {
+            read_header(header).map_or("gave up", |read| {
+                let general: Conversation = serde_json::from_str(header).unwrap();
+                if read == general { "same" } else { "other" }
+            })
+        });
+
+        assert_eq!(quick, ["same", "same", "same", "same", "gave up", "gave up", "gave up", "gave up"]);
     }
 
     proptest! {

@@ -39,24 +39,25 @@ pub(super) fn amend(
         Change::Note(message, note) => {
             set_note(transaction, key(n, seq_of(transaction, n, *message)?), note)?;
         }
-        Change::Branch(branch) => set_branch(transaction, n, branch)?,
+        Change::Branch(branch) => set_branch(transaction, n, version, branch)?,
         Change::Unbranch(branch) => {
-            run(transaction, "DELETE FROM branch WHERE n = ?1 AND id = ?2", params![n, branch.as_str()])?;
+            let gone =
+                run(transaction, "DELETE FROM branch WHERE n = ?1 AND id = ?2", params![n, branch.as_str()])?;
+            run(
+                transaction,
+                "UPDATE conversation SET branches = branches - ?2 WHERE n = ?1",
+                params![n, gone as i64],
+            )?;
         }
-    }
-    if matches!(change, Change::Branch(_) | Change::Unbranch(_)) {
-        let recount =
-            "UPDATE conversation SET branches = (SELECT count(*) FROM branch WHERE n = ?1) WHERE n = ?1";
-        run(transaction, recount, params![n])?;
     }
     run(transaction, "UPDATE conversation SET version = version + 1 WHERE n = ?1", params![n])?;
     change::changed(transaction, at, id)?;
     Ok(version + 1)
 }
 
-fn run(transaction: &Transaction<'_>, sql: &str, values: impl rusqlite::Params) -> Result<()> {
-    transaction.prepare_cached(sql).during(ATTEMPT)?.execute(values).during(ATTEMPT)?;
-    Ok(())
+/// Returns how many rows changed.
+fn run(transaction: &Transaction<'_>, sql: &str, values: impl rusqlite::Params) -> Result<usize> {
+    transaction.prepare_cached(sql).during(ATTEMPT)?.execute(values).during(ATTEMPT)
 }
 
 fn set_header(transaction: &Transaction<'_>, n: i64, facets: &Facets, header: &str) -> Result<()> {
@@ -74,7 +75,8 @@ fn set_header(transaction: &Transaction<'_>, n: i64, facets: &Facets, header: &s
             facets.expires.map(|time| time.as_micros()),
             header,
         ],
-    )
+    )?;
+    Ok(())
 }
 
 fn set_note(transaction: &Transaction<'_>, key: i64, note: &Note<'_>) -> Result<()> {
@@ -83,16 +85,22 @@ fn set_note(transaction: &Transaction<'_>, key: i64, note: &Note<'_>) -> Result<
         transaction,
         "UPDATE message SET label = ?2, flags = (flags & ~1) | ?3 WHERE key = ?1",
         params![key, note.label, pinned],
-    )
+    )?;
+    Ok(())
 }
 
-fn set_branch(transaction: &Transaction<'_>, n: i64, branch: &Branch) -> Result<()> {
+/// Versions only grow, so a branch's place is the version it was made at.
+fn set_branch(transaction: &Transaction<'_>, n: i64, version: Version, branch: &Branch) -> Result<()> {
     let head = seq_of(transaction, n, branch.head)?;
+    let replace = "UPDATE branch SET title = ?3, head = ?4 WHERE n = ?1 AND id = ?2";
+    if run(transaction, replace, params![n, branch.id.as_str(), branch.title, head])? > 0 {
+        return Ok(());
+    }
     run(
         transaction,
-        "INSERT INTO branch (n, id, position, title, head)
-         VALUES (?1, ?2, (SELECT coalesce(max(position), 0) + 1 FROM branch WHERE n = ?1), ?3, ?4)
-         ON CONFLICT (n, id) DO UPDATE SET title = excluded.title, head = excluded.head",
-        params![n, branch.id.as_str(), branch.title, head],
-    )
+        "INSERT INTO branch (n, id, position, title, head) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![n, branch.id.as_str(), version.cast_signed(), branch.title, head],
+    )?;
+    run(transaction, "UPDATE conversation SET branches = branches + 1 WHERE n = ?1", params![n])?;
+    Ok(())
 }

@@ -22,8 +22,9 @@ use crate::store::{Progress, place};
 
 const ATTEMPT: &str = "fold the log into the database";
 
-/// The log is folded when it has this many pages: 4 MiB, some forty turns.
-const LONG: i32 = 256;
+/// The log is folded when it has this many pages: 6 MiB, some sixty turns, so that the five syncs of a fold come to
+/// less than a tenth of a sync a turn.
+const LONG: i32 = 384;
 
 /// With less room than this, 16 MiB, a log of the usual length could take what the main file needs to grow.
 const ROOM: u64 = 16 << 20;
