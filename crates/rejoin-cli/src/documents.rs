@@ -174,7 +174,9 @@ fn is_read(key: &Key, sources: &[(PathBuf, String)]) -> bool {
         Some((family, _)) => family.replace('.', "_"),
         None => {
             let accessors = program_part(of("config/accessors.rs").unwrap());
-            let before = accessors.split_once(&format!("(\"{}\")", key.name)).unwrap().0;
+            let Some((before, _)) = accessors.split_once(&format!("(\"{}\")", key.name)) else {
+                return false;
+            };
             let own = before.rsplit_once("fn ").unwrap().1;
             own.split_once('(').unwrap().0.to_owned()
         }
