@@ -1,6 +1,7 @@
 //! What every command is given: the checked configuration, the surroundings, and how to answer.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::json;
@@ -90,7 +91,8 @@ impl Context {
 
     /// The time and the zone that people read times in.
     pub(crate) fn clock(&self) -> Clock {
-        Clock::system()
+        let is_named = self.surroundings.variable("TZ").is_some();
+        Clock::system((!is_named).then_some(Path::new("/etc/localtime")))
     }
 
     /// Answers a person, through a pager when the answer is longer than the screen.

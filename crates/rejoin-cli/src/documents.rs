@@ -47,13 +47,14 @@ The variable of a key is its name in capitals with dots as underscores: `limits.
 |---|---|
 ";
 
-const VARIABLES: [(&str, &str); 10] = [
+const VARIABLES: [(&str, &str); 11] = [
     ("HOME", "where the directories below are looked for"),
     ("XDG_CONFIG_HOME", "where `rejoin/config.toml` is, `~/.config` unless set"),
     ("XDG_DATA_HOME", "where `rejoin/rejoin.db` is, `~/.local/share` unless set"),
     ("NO_COLOR", "no colour"),
     ("CLICOLOR_FORCE", "colour wherever the output goes, unless it is `0`"),
     ("TERM", "`dumb` means no colour"),
+    ("TZ", "the time zone that times are shown in, `/etc/localtime` unless set"),
     ("PAGER", "the program that long answers are shown with, `less` unless set; empty or `cat` for none"),
     ("LESS", "options of `less`, `FRXK` unless set"),
     ("VISUAL", "the editor that `rejoin config edit` opens"),

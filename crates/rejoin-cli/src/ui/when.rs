@@ -3,6 +3,9 @@
 //! Moments are microseconds since 1970, as they are stored. The present and the time zone come in as
 //! arguments. A stored moment that no calendar can hold is shown as `unknown`.
 
+use std::fs;
+use std::path::Path;
+
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 
 const SECOND: i64 = 1_000_000;
@@ -28,9 +31,12 @@ impl Clock {
         Self { now, zone }
     }
 
-    /// Reads the computer's clock and its time zone.
-    pub(crate) fn system() -> Self {
-        Self::new(Timestamp::now().as_microsecond(), TimeZone::system())
+    /// Reads the computer's clock, with the zone of this file, or the one that the environment names.
+    ///
+    /// Looking a zone up by its name walks through all zones of the computer, a third of the time of a short command.
+    pub(crate) fn system(local: Option<&Path>) -> Self {
+        let zone = local.and_then(|file| TimeZone::tzif("local", &fs::read(file).ok()?).ok());
+        Self::new(Timestamp::now().as_microsecond(), zone.unwrap_or_else(TimeZone::system))
     }
 
     /// Returns the present moment.

@@ -313,7 +313,7 @@ fn wrong_names_and_flags_are_refused() {
 
     let expected = [
         "error: nothing is called `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
-        "error: nothing is called `..`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
+        "error: nothing is called `../../etc/passwd`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
         "error: `a[2Jb` cannot be the name of anything\nhint: run `rejoin list` for ids; the beginning of one is enough\n",
     ];
     assert_eq!(told, expected);

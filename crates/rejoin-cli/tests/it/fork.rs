@@ -64,7 +64,7 @@ fn a_name_of_nothing_is_not_found_and_no_store_is_made() {
     let hint = "hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     let expected = [
         "nothing is called `nothing`",
-        "nothing is called `..`",
+        "nothing is called `../../etc/passwd`",
         "there is no conversation `01890000-0000-7000-8000-000000000000`",
     ];
     assert_eq!(outcomes, expected.map(|error| Outcome::failure(1, &format!("error: {error}\n{hint}"))));

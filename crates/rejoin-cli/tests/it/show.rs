@@ -134,7 +134,7 @@ fn what_cannot_be_shown_is_told_with_the_next_step() {
     let ids = "hint: run `rejoin list` for ids; the beginning of one is enough\n";
     let expected = [
         format!("error: nothing is called `nosuch`\n{list}"),
-        format!("error: nothing is called `..`\n{list}"),
+        format!("error: nothing is called `../../etc/passwd`\n{list}"),
         format!("error: `a b` cannot be the name of anything\n{ids}"),
         format!("error: an id must not be empty\n{ids}"),
         format!("error: `'; DROP TABLE message; --` cannot be the name of anything\n{ids}"),

@@ -1,7 +1,7 @@
 //! What a person typed, told apart: a conversation or a message.
 
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::Found;
 
@@ -43,7 +43,11 @@ impl Archive {
     pub fn resolve(&self, text: &str) -> Result<Named> {
         let text = text.trim();
         if let Some((conversation, message)) = text.split_once('/') {
-            let conversation = self.resolve_conversation(conversation)?;
+            let conversation =
+                self.resolve_conversation(conversation).map_err(|error| match error.kind() {
+                    ErrorKind::NotFound => Error::not_found(format!("nothing is called `{}`", shown(text))),
+                    _ => error,
+                })?;
             return self.resolve_message_in(conversation, message);
         }
         let found = self.candidates(text)?;
@@ -117,13 +121,18 @@ impl Archive {
 }
 
 fn is_exact(found: &Found, text: &str) -> bool {
-    match found.message {
-        Some(message) => message.as_str() == text,
-        None => {
-            found.conversation.short().as_str() == text
-                || !text.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        }
-    }
+    let Some(message) = found.message else {
+        let short = found.conversation.short();
+        // What begins neither like this was found by its slug, which is always whole.
+        let is_slug = !short.as_str().starts_with(text)
+            && !found
+                .conversation
+                .to_string()
+                .replace('-', "")
+                .starts_with(&text.replace('-', "").to_lowercase());
+        return short.as_str() == text || is_slug;
+    };
+    message.as_str() == text
 }
 
 fn shown(text: &str) -> String {

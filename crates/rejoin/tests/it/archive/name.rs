@@ -1,8 +1,25 @@
 //! Finding what a person typed.
 
-use rejoin::{Archive, Conversation, ErrorKind, Message, Named};
+use std::sync::Arc;
+
+use rejoin::{Archive, Conversation, ErrorKind, Message, Named, Nature, Time};
 
 use super::{archive, talk};
+
+/// Makes every message id `go0000`.
+#[derive(Debug)]
+struct SameId;
+
+impl Nature for SameId {
+    fn now(&self) -> Time {
+        Time::from_micros(1)
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(0);
+        bytes[..2].copy_from_slice(&3142u16.to_le_bytes());
+    }
+}
 
 fn refused(archive: &Archive, text: &str) -> (ErrorKind, String) {
     let error = archive.resolve(text).unwrap_err();
@@ -28,6 +45,17 @@ fn a_conversation_answers_to_all_its_names() {
     let named = names.map(|name| archive.resolve(&name).unwrap());
 
     assert_eq!(named, [Named::Conversation(id); 7]);
+}
+
+#[test]
+fn a_slug_of_one_word_is_whole_even_where_ids_begin_alike() {
+    let archive = archive().with_nature(Arc::new(SameId));
+    let mut handle = archive.start(Conversation::titled("Go")).unwrap();
+    let message = handle.append(Message::user("hi")).unwrap().head;
+
+    let named = archive.resolve("go");
+
+    assert_eq!((message.as_str(), named.unwrap()), ("go0000", Named::Conversation(handle.id())));
 }
 
 #[test]
