@@ -1,8 +1,7 @@
-//! Wraps a store in one of your own: every method is forwarded, and appends are counted on the way.
+//! Wraps a store in one of your own: every method is forwarded, and appends are counted on the way. The trait has no
+//! default bodies, so a wrapper that forgets a method does not compile.
 //!
 //!     cargo run -p rejoin --example own_store
-//!
-//! The trait has no default bodies, so a wrapper that forgets a method does not compile.
 
 #![expect(clippy::wildcard_imports, reason = "a wrapper names almost everything of the contract")]
 
@@ -94,9 +93,7 @@ fn main() -> Result<()> {
     let mut trip = archive.start(Conversation::titled("Lisbon"))?;
     trip.append(Message::user("Where should we eat?"))?;
     trip.append(Message::assistant("A tasca in Alfama."))?;
-
-    let turns = store.turns.load(Ordering::Relaxed);
-    println!("{turns} turns");
-    assert_eq!(turns, 2);
+    assert_eq!(store.turns.load(Ordering::Relaxed), 2);
+    println!("2 turns were stored");
     Ok(())
 }
