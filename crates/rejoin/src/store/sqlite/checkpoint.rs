@@ -114,13 +114,19 @@ impl Length {
 }
 
 impl SqliteStore {
-    /// Has the log folded if it is long, without waiting for it.
+    /// Has the log folded if it is long, without waiting for it, unless the folding cannot keep up.
     pub(super) fn fold_log_if_long(&self) {
-        if !self.log_length().is_due(&self.path) {
+        let length = self.log_length();
+        if !length.is_due(&self.path) {
             return;
         }
         // A sealed copy has no log.
         let Access::Shared(wait) = self.access else { return };
+        if length.pages - length.folded >= 2 * LONG {
+            // The messages are safe in the log; a fold that fails is tried again after the next turn.
+            let _ = fold(&self.path, wait, &self.writer);
+            return;
+        }
         let mut folder = lock(&self.folder);
         folder.get_or_insert_with(|| Folder::start(self.path.clone(), wait, Arc::clone(&self.writer))).ring();
     }
