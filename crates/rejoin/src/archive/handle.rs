@@ -8,7 +8,7 @@ use crate::model::{
     ConversationId, Digest, Head, Message, MessageId, Receipt, Role, StoredConversation, StoredMessage,
     preview,
 };
-use crate::store::{Anchor, Change, Entry, Note, Stale, Tip, Turn};
+use crate::store::{Anchor, Entry, Note, Stale, Tip, Turn};
 
 /// A conversation held open.
 ///
@@ -19,7 +19,7 @@ pub struct Handle {
     archive: Archive,
     id: ConversationId,
     head: Option<Head>,
-    /// The branch whose head moves along, when this handle was made by a fork.
+    /// The named branch that this handle goes on with.
     branch: Option<MessageId>,
     /// The conversation's size when it was last looked at, and what this handle has added since.
     bytes: u64,
@@ -30,7 +30,7 @@ impl Handle {
         Self { archive, id, head, branch: None, bytes }
     }
 
-    /// The same, moving a branch's head along.
+    /// The same, going on with a named branch.
     pub(super) const fn on_branch(mut self, branch: Option<MessageId>) -> Self {
         self.branch = branch;
         self
@@ -72,11 +72,7 @@ impl Handle {
             .enumerate()
             .map(|(place, message)| (place.checked_sub(1), message))
             .collect();
-        let receipt = self.write(messages, stale)?;
-        if let Some(branch) = self.branch {
-            self.advance(branch, receipt.head)?;
-        }
-        Ok(receipt)
+        self.write(messages, stale)
     }
 
     /// Appends messages of which each follows the head, or an earlier one of this call, by position.
@@ -192,6 +188,7 @@ impl Handle {
                 first: drafts.first().map_or("", |draft| &draft.preview),
                 last: last.map_or("", |draft| &draft.preview),
             },
+            branch: self.branch,
             active: self.archive.now(),
             blobs: &[],
         };
@@ -216,14 +213,6 @@ impl Handle {
             None => true,
         };
         Ok(parent_holds && (stale == Stale::Branch || stored.head == self.head))
-    }
-
-    fn advance(&self, branch: MessageId, head: MessageId) -> Result<()> {
-        self.archive.amending(self.id, |store, stored| {
-            let Some(own) = stored.branches.iter().find(|own| own.id == branch) else { return Ok(()) };
-            let moved = crate::model::Branch { head, ..own.clone() };
-            store.amend(self.id, Some(stored.version), &Change::Branch(&moved), self.archive.now()).map(drop)
-        })
     }
 }
 

@@ -114,6 +114,7 @@ impl Archive {
             stale: Stale::Branch,
             entries: &[],
             tip: Tip::default(),
+            branch: None,
             active: now,
             blobs: &[],
         };

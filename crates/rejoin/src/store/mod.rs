@@ -111,7 +111,7 @@ pub trait Store: Read {
     /// conflict. A turn that opens nothing and brings no messages is invalid. Appending to an unknown conversation is
     /// not found. A parent may be any message of the conversation. A parent may be an earlier entry of the turn. Any
     /// other parent is not found. A parent whose link is not the one named is a conflict. The head becomes the last
-    /// entry. If a parent already has a child, the answer says forked. A second root is a fork too. With
+    /// entry. So does the head of the branch that the turn names. A branch that is gone stays gone. If a parent already has a child, the answer says forked. A second root is a fork too. With
     /// `Stale::Refuse`, a first parent that is not the head is a conflict. An id that the conversation already has
     /// is a conflict. So is an id that stands twice in one turn. Another conversation may have the same ids. The same
     /// ids with the same links again give the first answer as replayed. A replay changes nothing. Sequences start at

@@ -136,6 +136,8 @@ pub struct Turn<'a> {
     pub entries: &'a [Entry<'a>],
     /// What a list shows.
     pub tip: Tip<'a>,
+    /// The named branch that the turn goes on with.
+    pub branch: Option<MessageId>,
     /// When.
     pub active: Time,
     /// Blobs that land in the same sync.

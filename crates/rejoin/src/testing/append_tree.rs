@@ -1,10 +1,11 @@
 //! Rules of appending: where a message may hang, and when that is a branch.
 
 use crate::error::{ErrorKind, Result};
-use crate::store::{Appended, Selection};
+use crate::model::Branch;
+use crate::store::{Appended, Change, Selection};
 use crate::testing::append::{refuses, stored, two};
-use crate::testing::draft::{Draft, conversation, message};
-use crate::testing::look::{messages, names};
+use crate::testing::draft::{Draft, at, conversation, message};
+use crate::testing::look::{messages, names, row};
 use crate::testing::trial::Trial;
 
 const fn forked(seq: u32) -> Appended {
@@ -113,4 +114,32 @@ pub(super) fn a_stale_turn_can_be_refused(trial: &mut Trial<'_>) -> Result<()> {
 
     assert_eq!(fresh.append(trial.store())?, forked(4));
     parents(trial, ".aba")
+}
+
+/// So does the head of the branch that the turn names.
+pub(super) fn the_branch_that_a_turn_names_moves_along(trial: &mut Trial<'_>) -> Result<()> {
+    let id = two(trial.store())?;
+    for (name, head) in [("p", "a"), ("q", "a")] {
+        let branch = Branch { id: message(name), title: name.to_owned(), head: message(head) };
+        trial.store().amend(id, None, &Change::Branch(&branch), at(900))?;
+    }
+
+    Draft::to(id).on_branch("q").say("c", "a", "goes on").say("d", "c", "and on").append(trial.store())?;
+
+    let row = trial.observe(|store| row(store, id))?;
+    let seen =
+        row.map(|row| (row.version, row.branches.iter().map(|branch| branch.head).collect::<Vec<_>>()));
+    assert_eq!(seen, Some((3, vec![message("a"), message("d")])));
+    Ok(())
+}
+
+/// A branch that is gone stays gone.
+pub(super) fn a_branch_that_is_gone_stays_gone(trial: &mut Trial<'_>) -> Result<()> {
+    let id = two(trial.store())?;
+
+    Draft::to(id).on_branch("q").say("c", "b", "goes on").append(trial.store())?;
+
+    let branches = trial.observe(|store| Ok(row(store, id)?.map(|row| row.branches)))?;
+    assert_eq!(branches, Some(Vec::new()));
+    Ok(())
 }

@@ -43,6 +43,7 @@ pub(super) struct Draft<'a> {
     stale: Stale,
     lines: Vec<Line>,
     tip: Tip<'a>,
+    branch: Option<MessageId>,
     seconds: i64,
     blobs: Vec<Put<'a>>,
 }
@@ -66,6 +67,7 @@ impl<'a> Draft<'a> {
             stale: Stale::Branch,
             lines: Vec::new(),
             tip,
+            branch: None,
             seconds: 0,
             blobs: Vec::new(),
         }
@@ -96,6 +98,12 @@ impl<'a> Draft<'a> {
 
     pub(super) fn tip(mut self, first: &'a str, last: &'a str) -> Self {
         self.tip = Tip { first, last };
+        self
+    }
+
+    /// Goes on with a branch.
+    pub(super) fn on_branch(mut self, branch: &str) -> Self {
+        self.branch = Some(message(branch));
         self
     }
 
@@ -170,6 +178,7 @@ impl<'a> Draft<'a> {
             stale: self.stale,
             entries: &entries,
             tip: self.tip,
+            branch: self.branch,
             active: at(self.seconds),
             blobs: &self.blobs,
         })

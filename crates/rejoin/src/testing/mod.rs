@@ -193,6 +193,8 @@ rules! { $
         the_head_becomes_the_last_entry,
     }
     append_tree {
+        the_branch_that_a_turn_names_moves_along,
+        a_branch_that_is_gone_stays_gone,
         a_parent_with_a_child_is_a_fork,
         a_second_root_is_a_fork,
         a_stale_turn_can_be_refused,

@@ -359,6 +359,8 @@ impl Append {
             stale: if self.is_linear { Stale::Refuse } else { Stale::Branch },
             entries: &entries,
             tip: Tip { first: &self.tip.0, last: &self.tip.1 },
+            // Some of the few ids are also those of branches.
+            branch: self.lines.first().map(|line| message(line.id)),
             active,
             blobs: &put(&self.blobs),
         }))

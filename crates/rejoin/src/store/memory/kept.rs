@@ -106,6 +106,10 @@ impl Kept {
             self.head = Some(self.next);
             self.next += 1;
         }
+        let branch = self.branches.iter_mut().find(|branch| Some(branch.id) == turn.branch);
+        if let (Some(branch), Some(last)) = (branch, turn.entries.last()) {
+            branch.head = last.id;
+        }
         if self.first.is_empty() {
             self.first = turn.tip.first.to_owned();
         }

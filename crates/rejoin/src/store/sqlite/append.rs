@@ -52,6 +52,13 @@ pub(super) fn append(transaction: &Transaction<'_>, turn: &Turn<'_>) -> Result<A
         }
     };
     let appended = write(transaction, &mut conversation, turn)?;
+    if let (Some(branch), Some(head)) = (turn.branch, conversation.head) {
+        transaction
+            .prepare_cached("UPDATE branch SET head = ?3 WHERE n = ?1 AND id = ?2")
+            .during(ATTEMPT)?
+            .execute(params![conversation.n, branch.as_str(), head])
+            .during(ATTEMPT)?;
+    }
     blob::put(transaction, turn.blobs)?;
     change::stored(transaction, turn.active, turn.conversation, conversation.messages)?;
     Ok(appended)
@@ -166,7 +173,7 @@ fn place(
             places.push(Place { seq, parent: None, depth: 0, children: 0, forks });
             continue;
         };
-        let within = turn.entries[..places.len()].iter().position(|earlier| earlier.id == anchor.id);
+        let within = turn.entries[..places.len()].iter().rposition(|earlier| earlier.id == anchor.id);
         let (parent, forks) = if let Some(within) = within {
             let earlier = &mut places[within];
             earlier.children += 1;

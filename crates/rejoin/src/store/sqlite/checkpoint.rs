@@ -1,6 +1,6 @@
 //! Folding the write-ahead log into the main file, away from the append.
 //!
-//! The log grows with each commit. Folding it costs two syncs, so it is done once for many commits, on a thread of its
+//! The log grows with each commit. Folding it costs five syncs, so it is done once for many commits, on a thread of its
 //! own. The log then keeps its length: a commit that overwrites blocks which the file system has already allocated is
 //! almost twice as fast as one that extends the file. For the same reason a new log is given its length at once.
 

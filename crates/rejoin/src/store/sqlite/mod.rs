@@ -166,7 +166,7 @@ impl SqliteStore {
         }
     }
 
-    /// Runs `work` on a connection of its own, in one read transaction: it sees one moment.
+    /// Runs `work` on a connection of its own. Each statement of it sees one moment; [`Self::snapshot`] makes it one for all.
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let resting = lock(&self.readers).pop();
         let connection = resting.map_or_else(|| self.open_another(Use::Synced), Ok)?;

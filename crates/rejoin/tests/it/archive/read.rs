@@ -1,7 +1,7 @@
 //! Reading messages, and the tree they make.
 
 use rejoin::store::Order;
-use rejoin::{Archive, Branch, Conversation, ErrorKind, Handle, Message, MessageId, Result};
+use rejoin::{Archive, Branch, Conversation, ErrorKind, EventKind, Handle, Message, MessageId, Result};
 use tempfile::TempDir;
 
 use super::{archive, archive_at, ids, said, talk};
@@ -102,6 +102,21 @@ fn a_chain_with_a_hole_is_an_error() {
 
         assert_eq!(read.unwrap_err().kind(), ErrorKind::Corrupt, "message {hole} is missing");
     }
+}
+
+#[test]
+fn a_turn_on_a_branch_is_one_write() {
+    let archive = archive();
+    let mut trip = archive.start(Conversation::titled("Lisbon")).unwrap();
+    let root = trip.append(Message::user("Where to eat?")).unwrap().head;
+    let mut cheap = trip.fork(root, "on a budget").unwrap();
+    let mut events = archive.subscribe().unwrap();
+
+    cheap.append(Message::assistant("A tasca.")).unwrap();
+
+    let told = events.next(std::time::Duration::ZERO).unwrap();
+    let kinds: Vec<_> = told.into_iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::Stored { messages: 2 }]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use rejoin::store::{
     Anchor, Appended, Change, Entry, Facets, ListQuery, Opening, Order, Read, Row, Safety, Selection, Stale,
     Store, Turn,
 };
-use rejoin::{ConversationId, Digest, Error, ErrorKind, MessageId, Result};
+use rejoin::{Branch, ConversationId, Digest, Error, ErrorKind, MessageId, Result};
 
 use super::{Broken, Fault, Hook};
 
@@ -254,6 +254,21 @@ pub(super) const FAULTS: &[Fault] = &[
                     &Change::Head(row.head.map(|head| head.id)),
                     turn.active,
                 )?;
+            }
+            Ok(appended)
+        }),
+    ),
+    (
+        "the_branch_that_a_turn_names_moves_along",
+        Hook::Append(|store, turn| store.inner.append(&Turn { branch: None, ..*turn })),
+    ),
+    (
+        "a_branch_that_is_gone_stays_gone",
+        Hook::Append(|store, turn| {
+            let appended = store.inner.append(turn)?;
+            if let (Some(id), Some(last)) = (turn.branch, turn.entries.last()) {
+                let branch = Branch { id, title: String::new(), head: last.id };
+                store.inner.amend(turn.conversation, None, &Change::Branch(&branch), turn.active)?;
             }
             Ok(appended)
         }),
