@@ -128,9 +128,14 @@ impl Context {
         Ok(())
     }
 
+    /// Whether a person is told things beside the answer.
+    pub(crate) fn shows_notes(&self) -> bool {
+        self.manner.notes == Notes::Shown && !self.is_json()
+    }
+
     /// Tells a person something beside the answer, in a full sentence. A program is not told.
     pub(crate) fn note(&self, sentence: &str) {
-        if self.manner.notes == Notes::Shown && !self.is_json() {
+        if self.shows_notes() {
             // A note may name what is stored, such as a title or a path.
             let _ = writeln!(io::stderr(), "{}", clean::block(sentence));
         }

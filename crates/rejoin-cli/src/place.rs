@@ -30,7 +30,8 @@ impl Context {
                 .hint("run `rejoin config set persistence.enabled true` to turn it on"));
         }
         let archive = self.open(&self.store_url()?)?;
-        if archive.recall(FIRST_USE)?.is_none() {
+        // A script that came first has not been told on anyone's behalf.
+        if self.shows_notes() && archive.recall(FIRST_USE)?.is_none() {
             let place = self.config.store().trim_start_matches("sqlite:");
             self.note(&format!("Conversations are kept in {place}"));
             self.note("To turn this off: rejoin config set persistence.enabled false");

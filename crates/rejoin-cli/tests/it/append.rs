@@ -48,6 +48,21 @@ fn without_an_active_conversation_one_is_started() {
 }
 
 #[test]
+fn a_script_that_comes_first_leaves_the_first_note_to_a_person() {
+    let world = World::new();
+    world.rejoin(["append", "--json", "From a script."]).run();
+
+    let first = world.rejoin(["append", "From a person."]).run().stderr;
+    let second = world.rejoin(["append", "And again."]).run().stderr;
+
+    assert!(
+        first.starts_with("Conversations are kept in [world]/home/.local/share/rejoin/rejoin.db\n"),
+        "{first}"
+    );
+    assert!(second.starts_with("Stored in conversation "), "{second}");
+}
+
+#[test]
 fn without_an_id_the_active_conversation_grows() {
     let world = World::new();
     let porto = world.started("Porto");

@@ -102,9 +102,8 @@ impl World {
 
     /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.
     pub(crate) fn started(&self, title: &str) -> String {
-        let outcome = self.rejoin(["new", "--json", "--title", title]).run();
-        let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
-        answer["id"].as_str().unwrap().to_owned()
+        let short = self.rejoin(["new", "--title", title]).run().stdout;
+        self.archive().resolve(&short).unwrap().conversation().to_string()
     }
 
     /// Appends lines of JSON to a conversation and returns the id of every message.
