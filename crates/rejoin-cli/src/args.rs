@@ -11,7 +11,7 @@ use crate::ui::paint::ColorChoice;
 
 /// Keep, find and continue conversations with AI models
 ///
-/// Any script or agent can keep its history here, with `rejoin append`. This version does not talk to models itself.
+/// Talk to a model, leave, and come back. Any script or agent can keep its history here too, with `rejoin append`.
 #[derive(Debug, Parser)]
 #[command(name = "rejoin", version, after_help = EXAMPLES)]
 #[command(subcommand_value_name = "COMMAND")]
@@ -28,6 +28,8 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  rejoin \"Where should we eat in Lisbon?\"
+  rejoin --resume \"And on a budget?\"
   rejoin append \"Where should we eat in Lisbon?\"
   my-agent | rejoin append --jsonl -     A message per line, a receipt for each
   rejoin search lisbon

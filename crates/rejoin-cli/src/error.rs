@@ -238,6 +238,23 @@ impl Error for Cause {
     }
 }
 
+impl From<rejoin_agent::Error> for Failure {
+    fn from(error: rejoin_agent::Error) -> Self {
+        use rejoin_agent::ErrorKind as Agent;
+        let kind = match error.kind() {
+            Agent::Unauthorized => Kind::Denied,
+            Agent::Invalid => Kind::Invalid,
+            Agent::TooLong => Kind::TooLarge,
+            _ => Kind::Unavailable,
+        };
+        let failure = Self::new(kind, error.to_string());
+        match error.source() {
+            Some(source) => failure.because(source.to_string()),
+            None => failure,
+        }
+    }
+}
+
 /// Serves `writeln!(context.answer(), …)?`; operations on files use [`Failure::io`], which names the file.
 impl From<io::Error> for Failure {
     fn from(source: io::Error) -> Self {

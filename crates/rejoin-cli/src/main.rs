@@ -16,6 +16,7 @@ mod removal;
 mod shapes;
 mod suggest;
 mod surroundings;
+mod talk;
 mod ui;
 
 use std::env;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::Arguments;
-use crate::commands::{Command, talk};
+use crate::commands::{Command, talk as talking};
 use crate::config::Config;
 use crate::context::{Context, Format, Manner};
 use crate::error::Failure;
@@ -62,10 +63,10 @@ fn run(arguments: Arguments, manner: Manner) -> Result<(), Failure> {
     let context = Context { config, surroundings, manner };
     match arguments.command {
         Some(command) => {
-            talk::refuse_beside_command(&arguments.talk)?;
+            talking::refuse_beside_command(&arguments.talk)?;
             command.run(&context)
         }
-        None => talk::run(arguments.talk, &context),
+        None => talking::run(arguments.talk, &context),
     }
 }
 

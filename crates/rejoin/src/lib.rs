@@ -28,7 +28,8 @@ pub mod testing;
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Archive, Deleted, DeletedMessages, Event, EventKind, Events, Handle, Limits, List, Listed, Named,
-    Project, Report, Restored, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Tally,
+    OpenTurn, Project, Recorder, Report, Restored, Saved, Search, SearchHit, Searched, Stage, Stats,
+    StoreUrl, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};

@@ -4,32 +4,47 @@ use clap::CommandFactory;
 
 use crate::args::Arguments;
 use crate::context::Context;
-use crate::error::{Failure, Kind};
+use crate::error::Failure;
 use crate::suggest::nearest;
+use crate::talk::{self, Start};
 
-/// What to say.
-///
-/// Hidden while no provider can be spoken to: help must not offer what always fails.
+/// What to say, and where.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The message to send, in quotes
-    #[arg(hide = true)]
     message: Option<String>,
 
     /// The message to send, even when it looks like a command
     #[arg(last = true, value_name = "TEXT", hide = true)]
     literal: Option<String>,
+
+    /// Continue a conversation; without an id the newest of this project
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    resume: Option<String>,
+
+    /// Nothing is written, no file created
+    #[arg(short = 'G', long, alias = "no-persistence", conflicts_with = "resume")]
+    incognito: bool,
+
+    /// Give a new conversation a title
+    #[arg(long, value_name = "TITLE")]
+    title: Option<String>,
 }
 
-pub(crate) fn run(args: Args, _context: &Context) -> Result<(), Failure> {
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if let Some(message) = &args.message {
         refuse_mistyped_command(message)?;
     }
-    let failure = Failure::new(Kind::Unsupported, "this version does not talk to models");
-    Err(match args.literal.or(args.message) {
-        Some(_) => failure.hint("to keep a message: `rejoin append \"your message\"`"),
-        None => failure.hint("run `rejoin --help` to see what it does"),
-    })
+    let start = match (args.incognito, args.resume) {
+        (true, _) => Start::Incognito,
+        (false, None) => Start::New,
+        (false, Some(id)) if id.is_empty() => Start::Latest,
+        (false, Some(id)) => Start::Conversation(id),
+    };
+    match args.literal.or(args.message) {
+        Some(message) => talk::once(context, &start, args.title, &message),
+        None => Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`")),
+    }
 }
 
 /// A message beside a command has no meaning, so it is not dropped silently.

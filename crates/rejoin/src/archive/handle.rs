@@ -8,7 +8,7 @@ use crate::model::{
     ConversationId, Digest, Head, Message, MessageId, Receipt, Role, StoredConversation, StoredMessage,
     preview,
 };
-use crate::store::{Anchor, Entry, Note, Stale, Tip, Turn};
+use crate::store::{Anchor, Entry, Note, Put, Stale, Tip, Turn};
 
 /// A conversation held open.
 ///
@@ -34,6 +34,11 @@ impl Handle {
     pub(super) const fn on_branch(mut self, branch: Option<MessageId>) -> Self {
         self.branch = branch;
         self
+    }
+
+    /// The archive it is held in.
+    pub const fn archive(&self) -> &Archive {
+        &self.archive
     }
 
     /// The conversation's id.
@@ -110,23 +115,49 @@ impl Handle {
     }
 
     fn write(&mut self, messages: Vec<(Option<usize>, Message)>, stale: Stale) -> Result<Receipt> {
+        let mut prepared = self.prepare(messages)?;
+        self.commit(&mut prepared, stale, &[])
+    }
+
+    /// Makes a turn ready to be stored after the head, with ids that stay the same when it is tried again.
+    pub(super) fn prepare(&self, messages: Vec<(Option<usize>, Message)>) -> Result<Prepared> {
         if messages.is_empty() {
             return Err(Error::invalid("append a turn without messages"));
         }
         let drafts = self.draft(messages)?;
-        for _ in 0..ATTEMPTS {
-            match self.write_once(&drafts, stale) {
+        let ids = self.fresh_ids(&drafts);
+        Ok(Prepared { drafts, ids })
+    }
+
+    /// Stores a turn that was prepared after this head, with blobs that land in the same sync.
+    ///
+    /// After a failure the same turn can be tried again: what was stored all the same is recognised by its ids.
+    pub(super) fn commit(
+        &mut self,
+        prepared: &mut Prepared,
+        stale: Stale,
+        blobs: &[Put<'_>],
+    ) -> Result<Receipt> {
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                prepared.ids = self.fresh_ids(&prepared.drafts);
+            }
+            match self.write_once(prepared, stale, blobs) {
                 // An id that is taken is replaced; a stale head is the caller's to solve.
                 Err(error) if error.kind() == ErrorKind::Conflict && self.still_holds(stale)? => {}
                 Err(error) => return Err(error),
                 Ok(receipt) => {
                     self.head = Some(Head { id: receipt.head, digest: receipt.digest });
-                    self.bytes += drafts.iter().map(|draft| draft.body.len() as u64).sum::<u64>();
+                    self.bytes += prepared.drafts.iter().map(|draft| draft.body.len() as u64).sum::<u64>();
                     return Ok(receipt);
                 }
             }
         }
         Err(Error::conflict("no free message id was found"))
+    }
+
+    fn fresh_ids(&self, drafts: &[Draft]) -> Vec<MessageId> {
+        drafts.iter().map(|_| self.archive.fresh_id()).collect()
     }
 
     fn draft(&self, messages: Vec<(Option<usize>, Message)>) -> Result<Vec<Draft>> {
@@ -162,11 +193,11 @@ impl Handle {
         Ok(drafts)
     }
 
-    fn write_once(&self, drafts: &[Draft], stale: Stale) -> Result<Receipt> {
-        let ids: Vec<MessageId> = drafts.iter().map(|_| self.archive.fresh_id()).collect();
+    fn write_once(&self, prepared: &Prepared, stale: Stale, blobs: &[Put<'_>]) -> Result<Receipt> {
+        let Prepared { drafts, ids } = prepared;
         let entries: Vec<Entry<'_>> = drafts
             .iter()
-            .zip(&ids)
+            .zip(ids)
             .map(|(draft, id)| Entry {
                 id: *id,
                 parent: match draft.parent {
@@ -190,7 +221,7 @@ impl Handle {
             },
             branch: self.branch,
             active: self.archive.now(),
-            blobs: &[],
+            blobs,
         };
         let appended = self.archive.store.append(&turn)?;
         let last = entries.last().expect("a turn without messages was refused");
@@ -216,7 +247,15 @@ impl Handle {
     }
 }
 
+/// A turn that is ready to be stored after the head it was prepared for.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    drafts: Vec<Draft>,
+    ids: Vec<MessageId>,
+}
+
 /// A message that is ready to be stored but for its id.
+#[derive(Debug)]
 struct Draft {
     parent: Option<usize>,
     role: Role,

@@ -11,6 +11,7 @@ mod limits;
 mod name;
 mod project;
 mod query;
+mod record;
 mod state;
 mod url;
 
@@ -26,6 +27,7 @@ pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
+pub use record::{OpenTurn, Recorder, Saved};
 pub use url::StoreUrl;
 
 use crate::clock::{Nature, SystemNature};

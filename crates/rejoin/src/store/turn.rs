@@ -225,17 +225,20 @@ pub enum Space {
     State,
     /// Known projects.
     Project,
+    /// Replies that are still arriving, by the program that receives them.
+    OpenTurn,
 }
 
 impl Space {
     /// Every space.
-    pub const ALL: [Self; 2] = [Self::State, Self::Project];
+    pub const ALL: [Self; 3] = [Self::State, Self::Project, Self::OpenTurn];
 
     /// The number a store writes for it; never reused.
     pub const fn number(self) -> i64 {
         match self {
             Self::State => 1,
             Self::Project => 2,
+            Self::OpenTurn => 3,
         }
     }
 }

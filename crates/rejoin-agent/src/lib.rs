@@ -1,0 +1,16 @@
+//! Talks to models with tools, and keeps every finished message in a Rejoin archive.
+//!
+//! [`Talk`] is one conversation with one provider. It asks, streams what comes back to its listener, runs tools that
+//! were approved, and records as it goes. It does not know which store it has.
+
+mod error;
+mod providers;
+mod recording;
+mod talk;
+mod tools;
+
+pub use error::{Error, ErrorKind, Result};
+pub use providers::{Api, Future, Listener, Offline, Piece, Provider, Reply, Request, Stop, ToolSpec};
+pub use recording::{Recording, SavingState};
+pub use talk::{Ended, Event, Talk};
+pub use tools::{Decision, Output, Plan, Tool, Toolbox};

@@ -1,0 +1,3 @@
+//! The agent, through its public face.
+
+mod talking;
