@@ -4,6 +4,7 @@
 //! to the same API replays it exactly.
 
 mod offline;
+mod wire;
 
 use std::fmt;
 use std::pin::Pin;

@@ -6,7 +6,7 @@ use crate::args::Arguments;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::suggest::nearest;
-use crate::talk::{self, Start};
+use crate::talk::{self, Overrides, Start};
 
 /// What to say, and where.
 #[derive(Debug, clap::Args)]
@@ -41,8 +41,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         (false, Some(id)) if id.is_empty() => Start::Latest,
         (false, Some(id)) => Start::Conversation(id),
     };
+    let overrides = Overrides { title: args.title, ..Overrides::default() };
     match args.literal.or(args.message) {
-        Some(message) => talk::once(context, &start, args.title, &message),
+        Some(message) => talk::once(context, &start, &overrides, &message),
         None => Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`")),
     }
 }

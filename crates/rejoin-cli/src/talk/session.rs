@@ -1,13 +1,12 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
-use std::sync::Arc;
-
 use rejoin::{Archive, Conversation, Handle, List};
-use rejoin_agent::{Offline, Recording, Talk};
+use rejoin_agent::{Recording, Talk};
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::talk::partner::{Partner, partner};
 
 /// Where a talk begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +17,22 @@ pub(crate) enum Start {
     Latest,
     /// In the conversation with this name.
     Conversation(String),
+    /// At the message with this name; a branch begins when it has children.
+    Message(String),
+    /// At the newest assistant or tool message of the project.
+    LatestMessage,
     /// Nowhere: nothing is written.
     Incognito,
+}
+
+/// What this run asks for in place of what is configured or was used before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) provider: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) command: Option<String>,
+    pub(crate) title: Option<String>,
 }
 
 /// A talk made ready.
@@ -29,18 +42,19 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn begin(context: &Context, start: &Start, title: Option<String>) -> Result<Self, Failure> {
+    pub(crate) fn begin(context: &Context, start: &Start, overrides: &Overrides) -> Result<Self, Failure> {
         let archive = match start {
             Start::Incognito => Archive::open("memory:")?,
             _ => context.archive()?,
         };
-        let handle = choose(context, &archive, start, title)?;
+        let handle = choose(context, &archive, start, overrides.title.clone())?;
         let history = handle.path()?.into_iter().map(|seen| seen.message).collect();
         if *start != Start::Incognito {
             context.set_active(&archive, handle.id())?;
         }
         let recording = Recording::start(archive.record(handle, std::process::id().to_string()));
-        Ok(Self { talk: Talk::new(Arc::new(Offline), "none", recording, history) })
+        let Partner { provider, model } = partner(context, overrides)?;
+        Ok(Self { talk: Talk::new(provider, model, recording, history) })
     }
 }
 
@@ -57,7 +71,7 @@ fn choose(
             let list = List { project: Some(project), limit: 1, ..List::default() };
             archive.list(&list)?.items.first().map(|stored| stored.id)
         }
-        Start::New | Start::Incognito => None,
+        Start::Message(_) | Start::LatestMessage | Start::New | Start::Incognito => None,
     };
     match newest {
         Some(id) => Ok(archive.resume(id)?),

@@ -4,19 +4,21 @@
 //! had arrived. A message of the user is on disk before the request leaves. A reply that asks for tools is appended
 //! together with their results, so that history never holds a call without an answer.
 
+mod calls;
+mod draft;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Block, Message, Receipt, Role, ToolCall, ToolResult};
+use rejoin::{Message, Receipt};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Result;
 use crate::providers::{Piece, Provider, Request, Stop};
 use crate::recording::{Recording, Urgency};
+use crate::talk::calls::calls_of;
+use crate::talk::draft::Draft;
 use crate::tools::{Decision, Output, Plan, Toolbox};
-
-/// Why the model stopped, for a reply that was cut off.
-const INTERRUPTED: &str = "interrupted";
 
 /// One conversation with one provider.
 #[derive(Debug)]
@@ -76,16 +78,6 @@ pub struct Ended {
     pub output_tokens: u64,
     /// How long it took.
     pub took: Duration,
-}
-
-/// What has arrived of the reply that is being received.
-#[derive(Debug, Default)]
-struct Draft {
-    finished: Vec<Block>,
-    text: String,
-    thinking: String,
-    /// Results of the tools that the reply asked for.
-    results: Vec<Message>,
 }
 
 impl Talk {
@@ -193,108 +185,4 @@ impl Talk {
         };
         self.provider.reply(request, &mut listen).await
     }
-
-    async fn run_all(&mut self, calls: &[ToolCall], events: &mpsc::UnboundedSender<Event>) -> Vec<Message> {
-        let mut results = Vec::new();
-        for call in calls {
-            let started = Instant::now();
-            let output = self.run(call, events).await;
-            let _ = events.send(Event::ToolEnded {
-                call: call.id.clone(),
-                output: output.clone(),
-                took: started.elapsed(),
-            });
-            results.push(result_of(call, output));
-            self.draft.results.clone_from(&results);
-        }
-        results
-    }
-
-    async fn run(&self, call: &ToolCall, events: &mpsc::UnboundedSender<Event>) -> Output {
-        let Some(tool) = self.toolbox.named(&call.name) else {
-            return Output::failure(format!("there is no tool `{}`", call.name));
-        };
-        let plan = match tool.plan(&call.input) {
-            Ok(plan) => plan,
-            Err(error) => return Output::failure(error.to_string()),
-        };
-        let (answer, answered) = oneshot::channel();
-        if !plan.is_harmless {
-            let _ = events.send(Event::Approve { tool: call.name.clone(), plan: plan.clone(), answer });
-            match answered.await.unwrap_or(Decision::No(None)) {
-                Decision::Once | Decision::Always => {}
-                Decision::No(_) | Decision::Never => return Output::failure("the user did not allow this"),
-            }
-        }
-        let _ = events.send(Event::ToolStarted { call: call.id.clone(), summary: plan.summary });
-        tool.run(&call.input).await
-    }
-}
-
-impl Draft {
-    fn add(&mut self, piece: &Piece) {
-        match piece {
-            Piece::Text(text) => self.text.push_str(text),
-            Piece::Thinking(text) => self.thinking.push_str(text),
-            Piece::Call { .. } => {}
-            Piece::Finished(block) => {
-                self.text.clear();
-                self.thinking.clear();
-                self.finished.push(block.clone());
-            }
-            Piece::Again { .. } => *self = Self::default(),
-        }
-    }
-
-    /// The reply so far. Unfinished thinking is left out: without its signature nobody could send it back.
-    fn to_message(&self) -> Message {
-        let mut blocks = self.finished.clone();
-        if !self.text.is_empty() {
-            blocks.push(Block::text(self.text.clone()));
-        }
-        Message::new(Role::Assistant, blocks)
-    }
-
-    fn into_interrupted(self) -> Vec<Message> {
-        let mut message = self.to_message();
-        if message.blocks.is_empty() {
-            return Vec::new();
-        }
-        message.finish = Some(INTERRUPTED.to_owned());
-        let calls = calls_of(&message);
-        let mut messages = vec![message];
-        for call in &calls {
-            let known = self.results.iter().find(|result| answers(result, &call.id));
-            messages.push(
-                known
-                    .cloned()
-                    .unwrap_or_else(|| result_of(call, Output::failure("interrupted before it finished"))),
-            );
-        }
-        messages
-    }
-}
-
-fn answers(message: &Message, call: &str) -> bool {
-    message.blocks.iter().any(|block| matches!(block, Block::ToolResult(result) if result.call_id == call))
-}
-
-fn calls_of(message: &Message) -> Vec<ToolCall> {
-    let calls = message.blocks.iter().filter_map(|block| match block {
-        Block::ToolCall(call) => Some(call.clone()),
-        _ => None,
-    });
-    calls.collect()
-}
-
-fn result_of(call: &ToolCall, output: Output) -> Message {
-    let block = Block::ToolResult(ToolResult {
-        call_id: call.id.clone(),
-        output: output.output,
-        is_error: output.is_error,
-        ..ToolResult::default()
-    });
-    let mut message = Message::new(Role::Tool, vec![block]);
-    message.is_error = output.is_error;
-    message
 }
