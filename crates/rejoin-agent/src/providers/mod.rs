@@ -3,7 +3,11 @@
 //! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
 //! to the same API replays it exactly.
 
+mod chat;
+mod complaint;
 mod offline;
+mod responses;
+mod sendable;
 mod wire;
 
 use std::fmt;

@@ -1,0 +1,36 @@
+//! OpenAI Responses: items with ids, reasoning that only the provider can read, phases.
+
+mod items;
+mod request;
+mod stream;
+
+#[cfg(test)]
+mod tests;
+
+use crate::providers::wire::{Post, Reader, Wire};
+use crate::providers::{Api, Request};
+
+/// The Responses language.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Responses {
+    /// The name the provider is configured under: what came from it is sent back to it exactly.
+    pub(crate) provider: String,
+    /// How hard the model should think, in the provider's words.
+    pub(crate) effort: Option<String>,
+    /// How its thinking should be summarised, in the provider's words.
+    pub(crate) summary: Option<String>,
+}
+
+impl Wire for Responses {
+    fn api(&self) -> Api {
+        Api::Responses
+    }
+
+    fn post(&self, request: &Request<'_>) -> Post {
+        Post { path: "responses", headers: Vec::new(), body: request::body(self, request) }
+    }
+
+    fn reader(&self, provider: &str, request: &Request<'_>) -> Box<dyn Reader> {
+        Box::new(stream::ResponsesReader::new(provider, request.model))
+    }
+}
