@@ -3,13 +3,18 @@
 //! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
 //! to the same API replays it exactly.
 
+mod http;
+mod key;
 mod offline;
+mod sse;
 mod wire;
 
 use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
+pub use http::{Http, HttpSettings};
+pub use key::{Key, KeyLookup, KeySource};
 pub use offline::Offline;
 use rejoin::{Block, Json, Message};
 
