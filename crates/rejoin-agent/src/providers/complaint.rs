@@ -1,68 +1,49 @@
-//! What the OpenAI languages say when something is wrong, and which kind of error that is.
+//! Errors that come in a stream of the OpenAI languages, and what kind each is.
 
 use std::time::Duration;
 
-use rejoin::Json;
-use serde::Deserialize;
+use rejoin::{Fields, Json};
 
 use crate::error::{Error, ErrorKind};
+use crate::providers::http::Complaint;
 
-/// An error object, as it comes in a stream or as the body of a failed request.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Complaint {
-    message: Option<String>,
-    /// A word, or with some servers the status as a number.
-    code: Option<Json>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
+/// The error for an error object in a stream.
+pub(crate) fn error_in_stream(object: &Json) -> Error {
+    let complaint = Complaint::read(object.as_str());
+    let kind = kind(object, &complaint);
+    let wait = asked_wait(&complaint.message);
+    Error::new(kind, "the provider broke off the reply").because(complaint.to_string()).retry_after(wait)
 }
 
-impl Complaint {
-    /// Reads an error object; one that is only a text is its message.
-    pub(crate) fn read(json: &Json) -> Self {
-        let as_text = || Self { message: json.to::<String>().ok(), ..Self::default() };
-        json.to::<Self>().unwrap_or_else(|_| as_text())
+fn kind(object: &Json, complaint: &Complaint) -> ErrorKind {
+    let general = complaint.kind();
+    if general == ErrorKind::TooLong {
+        return general;
     }
+    // Routers send the status of the server behind them as a number.
+    let code = object.to::<Fields>().ok().and_then(|fields| fields.field("code")?.to::<u16>().ok());
+    code.and_then(kind_of_status).or_else(|| kind_of_word(&complaint.word)).unwrap_or(general)
+}
 
-    /// The error of the kind it is.
-    pub(crate) fn into_error(self) -> Error {
-        let message = self.message.as_deref().unwrap_or("without saying why");
-        Error::new(self.error_kind(), format!("the provider reports an error: {message}"))
-            .retry_after(self.message.as_deref().and_then(asked_wait))
-    }
-
-    fn error_kind(&self) -> ErrorKind {
-        let code = self.code.as_ref().map(|code| code.to::<String>().unwrap_or_else(|_| code.as_str().to_owned()));
-        let words = [code.as_deref(), self.kind.as_deref()];
-        words.into_iter().flatten().find_map(kind_of).unwrap_or(ErrorKind::Overloaded)
+fn kind_of_status(status: u16) -> Option<ErrorKind> {
+    match status {
+        401 | 403 => Some(ErrorKind::Unauthorized),
+        408 | 409 | 500..=599 => Some(ErrorKind::Overloaded),
+        413 => Some(ErrorKind::TooLong),
+        429 => Some(ErrorKind::Limited),
+        400..=499 => Some(ErrorKind::Refused),
+        _ => None,
     }
 }
 
-/// The kind that a code stands for. Codes that nobody documented may pass, so that they are tried again.
-fn kind_of(code: &str) -> Option<ErrorKind> {
-    if let Ok(status) = code.parse::<u16>() {
-        return match status {
-            401 | 403 => Some(ErrorKind::Unauthorized),
-            408 | 425 | 500.. => Some(ErrorKind::Overloaded),
-            413 => Some(ErrorKind::TooLong),
-            429 => Some(ErrorKind::Limited),
-            400..=499 => Some(ErrorKind::Refused),
-            _ => None,
-        };
-    }
-    match code {
-        "invalid_api_key" | "authentication_error" | "permission_error" => Some(ErrorKind::Unauthorized),
-        "rate_limit_exceeded" | "rate_limit_error" | "tokens" | "requests" => Some(ErrorKind::Limited),
-        "context_length_exceeded" | "exceed_context_size_error" => Some(ErrorKind::TooLong),
-        "server_error" | "server_is_overloaded" | "slow_down" | "overloaded_error" | "unavailable_error"
-        | "vector_store_timeout" => Some(ErrorKind::Overloaded),
-        "insufficient_quota" | "usage_not_included" | "model_not_found" | "unsupported_image_media_type" => {
-            Some(ErrorKind::Refused)
-        }
-        code if ["invalid_", "image_", "_policy", "policy_"].iter().any(|word| code.contains(word)) => {
-            Some(ErrorKind::Refused)
-        }
+/// What a word means that only these languages use.
+fn kind_of_word(word: &str) -> Option<ErrorKind> {
+    let is_about_input = ["invalid_", "image_", "_policy"].iter().any(|piece| word.contains(piece));
+    match word {
+        "invalid_api_key" => None,
+        "tokens" | "requests" => Some(ErrorKind::Limited),
+        "model_not_found" | "usage_not_included" | "unsupported_image_media_type" => Some(ErrorKind::Refused),
+        _ if is_about_input => Some(ErrorKind::Refused),
         _ => None,
     }
 }
@@ -89,12 +70,13 @@ mod tests {
 
     #[test]
     fn a_code_decides_what_kind_of_error_it_is() {
-        let kinds = [
+        let cases = [
             (r#"{"code":"rate_limit_exceeded","message":"m"}"#, ErrorKind::Limited),
             (r#"{"code":429,"message":"m"}"#, ErrorKind::Limited),
             (r#"{"code":502}"#, ErrorKind::Overloaded),
             (r#"{"code":"server_is_overloaded"}"#, ErrorKind::Overloaded),
             (r#"{"code":"context_length_exceeded","type":"invalid_request_error"}"#, ErrorKind::TooLong),
+            (r#"{"code":400,"message":"maximum context length is 8192"}"#, ErrorKind::TooLong),
             (r#"{"code":null,"type":"invalid_request_error"}"#, ErrorKind::Refused),
             (r#"{"code":"insufficient_quota"}"#, ErrorKind::Refused),
             (r#"{"code":"image_content_policy_violation"}"#, ErrorKind::Refused),
@@ -102,17 +84,19 @@ mod tests {
             (r#"{"code":"never_heard_of"}"#, ErrorKind::Overloaded),
             (r#""only a text""#, ErrorKind::Overloaded),
             ("[]", ErrorKind::Overloaded),
+            ("null", ErrorKind::Overloaded),
         ];
 
-        let found = kinds.map(|(text, _)| (text, Complaint::read(&Json::parse(text).unwrap()).error_kind()));
+        let found = cases.map(|(text, _)| (text, error_in_stream(&Json::parse(text).unwrap()).kind()));
 
-        assert_eq!(found, kinds);
+        assert_eq!(found, cases);
     }
 
     #[test]
     fn a_wait_in_the_message_is_understood() {
-        let waits = ["Please try again in 1.5s. Visit", "try again in 20ms.", "try again in 6m0s", "later"]
-            .map(asked_wait);
+        let messages =
+            ["Please try again in 1.5s. Visit", "try again in 20ms.", "try again in 6m0s", "later"];
+        let waits = messages.map(asked_wait);
 
         assert_eq!(waits, [Some(Duration::from_millis(1500)), Some(Duration::from_millis(20)), None, None]);
     }

@@ -163,11 +163,8 @@ fn tool_name(name: &str) -> Cow<'_, str> {
     if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_allowed) {
         return Cow::Borrowed(name);
     }
-    let plain: String = name
-        .chars()
-        .map(|letter| if is_allowed(letter) { letter } else { '_' })
-        .take(LONGEST_NAME)
-        .collect();
+    let plain: String =
+        name.chars().map(|letter| if is_allowed(letter) { letter } else { '_' }).take(LONGEST_NAME).collect();
     Cow::Owned(if plain.is_empty() { "tool".to_owned() } else { plain })
 }
 
@@ -177,8 +174,7 @@ fn answer<'a>(steps: &mut [Step<'a>], result: &'a ToolResult) {
         Step::Said { calls, .. } => Some(calls),
         Step::Heard { .. } => None,
     });
-    let waiting =
-        calls.flatten().find(|call| call.answer.is_none() && call.call.id == result.call_id);
+    let waiting = calls.flatten().find(|call| call.answer.is_none() && call.call.id == result.call_id);
     if let Some(call) = waiting {
         call.answer = Some(result);
     }
@@ -195,10 +191,16 @@ fn image(media: &Media) -> Part<'_> {
     let is_image = media.kind == MediaKind::Image;
     match (&media.data, &media.uri) {
         (Some(data), _) if is_image => Part::Image(format!("data:{};base64,{data}", media.mime_type)),
-        (None, Some(uri)) if is_image && ["https:", "http:", "data:"].iter().any(|scheme| uri.starts_with(scheme)) => {
+        (None, Some(uri))
+            if is_image && ["https:", "http:", "data:"].iter().any(|scheme| uri.starts_with(scheme)) =>
+        {
             Part::Image(uri.clone())
         }
-        _ => Part::Text(Cow::Owned(format!("[{} of type `{}`, not sent]", media.kind.as_str(), media.mime_type))),
+        _ => Part::Text(Cow::Owned(format!(
+            "[{} of type `{}`, not sent]",
+            media.kind.as_str(),
+            media.mime_type
+        ))),
     }
 }
 
@@ -240,19 +242,19 @@ mod tests {
 
     #[test]
     fn a_call_without_a_result_is_answered_and_a_result_without_a_call_is_left_out() {
-        let messages =
-            [Message::new(Role::Assistant, vec![call("c", "read")]), result("other", "lost"), Message::user("go on")];
+        let messages = [
+            Message::new(Role::Assistant, vec![call("c", "read")]),
+            result("other", "lost"),
+            Message::user("go on"),
+        ];
 
         assert_eq!(answers(&messages), strings(&[["c", "read", NO_ANSWER]]));
     }
 
     #[test]
     fn a_second_result_of_one_call_is_left_out() {
-        let messages = [
-            Message::new(Role::Assistant, vec![call("c", "read")]),
-            result("c", "one"),
-            result("c", "two"),
-        ];
+        let messages =
+            [Message::new(Role::Assistant, vec![call("c", "read")]), result("c", "one"), result("c", "two")];
 
         assert_eq!(answers(&messages), strings(&[["c", "read", "one"]]));
     }
@@ -260,8 +262,10 @@ mod tests {
     #[test]
     fn names_that_no_provider_accepts_are_replaced() {
         let long = "x".repeat(70);
-        let messages =
-            [Message::new(Role::Assistant, vec![call("", "server.read file"), call(&long, ""), call("ok", &long)])];
+        let messages = [Message::new(
+            Role::Assistant,
+            vec![call("", "server.read file"), call(&long, ""), call("ok", &long)],
+        )];
 
         let short = "x".repeat(64);
         let expected = strings(&[

@@ -8,8 +8,19 @@ mod thoughts;
 #[cfg(test)]
 mod tests;
 
+use crate::error::Result;
+use crate::providers::http::Version;
 use crate::providers::wire::{Post, Reader, Wire};
-use crate::providers::{Api, Request};
+use crate::providers::{Api, Http, HttpSettings, Request, responses};
+
+impl Http {
+    /// A provider that speaks OpenAI Chat Completions.
+    pub fn chat(settings: HttpSettings, quirks: Quirks) -> Result<Self> {
+        let (provider, effort) = (settings.name.clone(), settings.reasoning_effort.clone());
+        let language = Chat { provider, quirks, effort };
+        Self::new(settings, Box::new(language), responses::BASE_URL, Version::Anywhere)
+    }
+}
 
 /// The Chat Completions language.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +29,8 @@ pub(crate) struct Chat {
     pub(crate) provider: String,
     /// Where the server differs.
     pub(crate) quirks: Quirks,
+    /// How hard the model should think, in the provider's words.
+    pub(crate) effort: Option<String>,
 }
 
 /// Where servers that speak Chat Completions differ.

@@ -29,6 +29,8 @@ struct Body<'a> {
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -84,6 +86,7 @@ pub(super) fn body(language: &Chat, request: &Request<'_>) -> String {
         parallel_tool_calls: (has_tools && parallel == ParallelCalls::Asked).then_some(true),
         max_tokens: request.max_tokens.filter(|_| limit == LimitField::MaxTokens),
         max_completion_tokens: request.max_tokens.filter(|_| limit == LimitField::MaxCompletionTokens),
+        reasoning_effort: language.effort.as_deref(),
     };
     serde_json::to_string(&body).expect("a request is plain data")
 }

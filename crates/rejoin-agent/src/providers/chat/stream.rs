@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::chat::calls::Calls;
 use crate::providers::chat::thoughts::{self, Thoughts};
-use crate::providers::complaint::Complaint;
+use crate::providers::complaint::error_in_stream;
 use crate::providers::sendable::string;
 use crate::providers::wire::{Reader, ServerEvent};
 use crate::providers::{Api, Piece, Reply, Stop};
@@ -83,7 +83,7 @@ impl ChatReader {
     fn take_chunk(&mut self, chunk: &Fields, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         for (name, value) in chunk.iter().filter(|(_, value)| value.as_str() != "null") {
             match name {
-                "error" => return Err(Complaint::read(value).into_error()),
+                "error" => return Err(error_in_stream(value)),
                 "id" => self.response_id = value.to().ok(),
                 "model" => self.model = value.to().unwrap_or_else(|_| std::mem::take(&mut self.model)),
                 "usage" => self.usage = Some(value.clone()),
@@ -103,7 +103,7 @@ impl ChatReader {
 
     fn take_choice(&mut self, choice: Choice, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         if let Some(error) = choice.error {
-            return Err(Complaint::read(&error).into_error());
+            return Err(error_in_stream(&error));
         }
         if self.finish.is_some() {
             return Ok(());
@@ -155,7 +155,8 @@ impl ChatReader {
         });
         // Servers that are changing the name send the same text under both.
         let text = texts.into_iter().next();
-        let details: Option<Vec<Fields>> = delta.field(thoughts::DETAILS).and_then(|details| details.to().ok());
+        let details: Option<Vec<Fields>> =
+            delta.field(thoughts::DETAILS).and_then(|details| details.to().ok());
         let details = details.unwrap_or_default();
         if text.is_none() && details.is_empty() {
             return;
@@ -273,7 +274,7 @@ impl Reader for ChatReader {
         match event.name.as_str() {
             "error" if chunk.field("error").is_none() => {
                 let error = Json::of(&chunk).expect("fields are JSON");
-                Err(Complaint::read(&error).into_error())
+                Err(error_in_stream(&error))
             }
             "" | "message" | "error" => self.take_chunk(&chunk, tell),
             _ => Ok(()),

@@ -34,8 +34,11 @@ impl Thoughts {
 
     /// Adds details. Returns the words in them, which stand in for a text that does not come.
     pub(super) fn add_details(&mut self, details: Vec<Fields>) -> String {
-        let words: String =
-            details.iter().flat_map(|detail| ["text", "summary"].map(|name| text(detail, name))).flatten().collect();
+        let words: String = details
+            .iter()
+            .flat_map(|detail| ["text", "summary"].map(|name| text(detail, name)))
+            .flatten()
+            .collect();
         for detail in details {
             match self.details.last_mut().filter(|last| continues(last, &detail)) {
                 Some(last) => join(last, &detail),
@@ -82,7 +85,8 @@ pub(super) fn write_back<'a>(blocks: impl Iterator<Item = &'a Block>, message: &
 /// True when a detail is the next piece of the one before it: same kind, same place, and it has more words.
 fn continues(last: &Fields, next: &Fields) -> bool {
     let is_same = |name| last.field(name) == next.field(name);
-    let is_of_words = PIECES.iter().any(|name| text(next, name).is_some()) || next.field("signature").is_some();
+    let is_of_words =
+        PIECES.iter().any(|name| text(next, name).is_some()) || next.field("signature").is_some();
     is_same("type") && is_same("index") && next.field("index").is_some() && is_of_words
 }
 

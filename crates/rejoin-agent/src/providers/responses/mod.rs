@@ -7,8 +7,25 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use crate::error::Result;
+use crate::providers::http::Version;
 use crate::providers::wire::{Post, Reader, Wire};
-use crate::providers::{Api, Request};
+use crate::providers::{Api, Http, HttpSettings, Request};
+
+/// Where the API is when the settings do not say.
+pub(crate) const BASE_URL: &str = "https://api.openai.com/v1";
+
+impl Http {
+    /// A provider that speaks OpenAI Responses.
+    pub fn responses(settings: HttpSettings) -> Result<Self> {
+        let language = Responses {
+            provider: settings.name.clone(),
+            effort: settings.reasoning_effort.clone(),
+            summary: settings.reasoning_summary.clone(),
+        };
+        Self::new(settings, Box::new(language), BASE_URL, Version::Anywhere)
+    }
+}
 
 /// The Responses language.
 #[derive(Clone, Debug, Default)]

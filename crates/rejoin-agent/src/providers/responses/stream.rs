@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::providers::complaint::Complaint;
+use crate::providers::complaint::error_in_stream;
 use crate::providers::responses::items;
 use crate::providers::sendable::string;
 use crate::providers::wire::{Reader, ServerEvent};
@@ -152,7 +152,8 @@ impl ResponsesReader {
                 detail: Some(detail.clone()),
             }
         });
-        let open: Vec<u64> = self.items.iter().filter(|(_, slot)| slot.is_open()).map(|(index, _)| *index).collect();
+        let open: Vec<u64> =
+            self.items.iter().filter(|(_, slot)| slot.is_open()).map(|(index, _)| *index).collect();
         if finish == COMPLETED && !open.is_empty() {
             return Err(malformed("the reply is said to be complete, but an item of it is not"));
         }
@@ -236,9 +237,9 @@ impl Reader for ResponsesReader {
             }
             "response.failed" => {
                 let error = read::<ResponseEvent>(event)?.response.error.unwrap_or_default();
-                return Err(Complaint::read(&error).into_error());
+                return Err(error_in_stream(&error));
             }
-            "error" => return Err(in_stream(event)?.into_error()),
+            "error" => return Err(error_in_stream(&error_of(event)?)),
             _ => {}
         }
         Ok(())
@@ -289,14 +290,11 @@ fn stop(finish: &str, blocks: &[Block]) -> Stop {
     }
 }
 
-/// The error of an `error` event, which has its fields at the top or below `error`.
-fn in_stream(event: &ServerEvent) -> Result<Complaint> {
+/// The error object of an `error` event: the event itself, or what it has below `error`.
+fn error_of(event: &ServerEvent) -> Result<Json> {
     let fields: Fields = read(event)?;
-    Ok(match fields.field("error") {
-        Some(error) => Complaint::read(error),
-        // The `type` of the event itself says only that it is an error.
-        None => Complaint::read(&Json::of(&fields).expect("fields are JSON")),
-    })
+    let below = fields.field("error").filter(|error| error.as_str() != "null");
+    Ok(below.cloned().unwrap_or_else(|| Json::of(&fields).expect("fields are JSON")))
 }
 
 fn read<T: DeserializeOwned>(event: &ServerEvent) -> Result<T> {
