@@ -10,7 +10,10 @@ mod talk;
 mod tools;
 
 pub use error::{Error, ErrorKind, Result};
-pub use providers::{Api, Future, Listener, Offline, Piece, Provider, Reply, Request, Stop, ToolSpec};
+pub use providers::{
+    Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
+    Piece, Preset, Provider, Quirks, Reply, Request, Stop, ToolSpec, presets,
+};
 pub use recording::{Recording, SavingState, Unsaved};
 pub use talk::{Ended, Event, Talk};
 pub use tools::{Decision, Output, Plan, Tool, Toolbox};

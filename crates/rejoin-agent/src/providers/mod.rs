@@ -3,14 +3,26 @@
 //! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
 //! to the same API replays it exactly.
 
+mod chat;
+mod complaint;
+mod http;
+mod key;
 mod offline;
+mod presets;
+mod responses;
+mod sendable;
+mod sse;
 mod wire;
 
 use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
+pub use chat::{LimitField, ParallelCalls, Quirks};
+pub use http::{Http, HttpSettings};
+pub use key::{Key, KeyLookup, KeySource};
 pub use offline::Offline;
+pub use presets::{Preset, presets};
 use rejoin::{Block, Json, Message};
 
 use crate::error::Result;
