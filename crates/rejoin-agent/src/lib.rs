@@ -12,7 +12,7 @@ mod tools;
 pub use error::{Error, ErrorKind, Result};
 pub use providers::{
     Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, Listener, Offline, Piece, Provider, Reply,
-    Request, Stop, ToolSpec,
+    Request, Stop, ThinkingBudget, ToolSpec,
 };
 pub use recording::{Recording, SavingState};
 pub use talk::{Ended, Event, Talk};

@@ -3,9 +3,12 @@
 //! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
 //! to the same API replays it exactly.
 
+mod anthropic;
 mod http;
 mod key;
 mod offline;
+#[cfg(test)]
+mod replay;
 mod sse;
 mod wire;
 
@@ -13,7 +16,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-pub use http::{Http, HttpSettings};
+pub use http::{Http, HttpSettings, ThinkingBudget};
 pub use key::{Key, KeyLookup, KeySource};
 pub use offline::Offline;
 use rejoin::{Block, Json, Message};
