@@ -37,7 +37,7 @@ pub use model::{
     Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold, Json, Media, MediaKind, Message,
     MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy, PrivacyNotes, Receipt, Role,
     SHORT_LENGTH, Settings, ShortId, Snapshot, Status, StoredConversation, StoredMessage, Summary, Synopsis,
-    Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION, WordQuery, each_word, preview, slug,
-    words,
+    Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION, WordQuery, each_sentence, each_word,
+    is_common_word, preview, slug, word_root, words,
 };
 pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint};

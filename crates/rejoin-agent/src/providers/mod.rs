@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 pub use offline::Offline;
-use rejoin::{Block, Json, Message};
+use rejoin::{Block, Json, Message, MessageId};
 
 use crate::error::Result;
 
@@ -73,6 +73,8 @@ pub struct Request<'a> {
     pub system: &'a str,
     /// The conversation, oldest first, ending with what is to be answered.
     pub messages: &'a [Message],
+    /// The ids of those messages, in the same order; none where one is not stored yet. May be shorter.
+    pub ids: &'a [Option<MessageId>],
     /// The tools it may ask for.
     pub tools: &'a [ToolSpec],
     /// The most tokens to write, if that is limited.

@@ -10,7 +10,7 @@ mod draft;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Message, Receipt};
+use rejoin::{Message, MessageId, Receipt};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Result;
@@ -29,6 +29,8 @@ pub struct Talk {
     toolbox: Toolbox,
     recording: Recording,
     history: Vec<Message>,
+    /// The ids of the history; none where a message waits to be stored. It may be shorter.
+    ids: Vec<Option<MessageId>>,
     draft: Draft,
 }
 
@@ -95,8 +97,16 @@ impl Talk {
             toolbox: Toolbox::default(),
             recording,
             history,
+            ids: Vec::new(),
             draft: Draft::default(),
         }
+    }
+
+    /// Sets the ids of the history's messages, in the same order, so that a provider can name them.
+    #[must_use]
+    pub fn with_ids(mut self, ids: impl IntoIterator<Item = MessageId>) -> Self {
+        self.ids = ids.into_iter().map(Some).collect();
+        self
     }
 
     /// Sets the initial context.
@@ -161,8 +171,11 @@ impl Talk {
     }
 
     async fn keep(&mut self, messages: Vec<Message>, events: &mpsc::UnboundedSender<Event>) -> Result<()> {
+        // History that came without ids keeps its place.
+        self.ids.resize(self.history.len(), None);
         self.history.extend(messages.iter().cloned());
         if let Some(receipt) = self.recording.append(messages).await? {
+            self.ids.extend(receipt.messages.iter().copied().map(Some));
             let _ = events.send(Event::Saved(receipt));
         }
         Ok(())
@@ -174,6 +187,7 @@ impl Talk {
             model: &self.model,
             system: &self.system,
             messages: &self.history,
+            ids: &self.ids,
             tools: &specs,
             max_tokens: None,
         };
