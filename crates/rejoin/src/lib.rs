@@ -40,4 +40,4 @@ pub use model::{
     Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION, WordQuery, each_sentence, each_word,
     is_common_word, preview, slug, word_root, words,
 };
-pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint};
+pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of};

@@ -1,6 +1,7 @@
 //! What programs see of the archive.
 
 mod delete;
+mod describe;
 mod name;
 mod query;
 mod read;
