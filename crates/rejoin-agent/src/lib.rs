@@ -6,11 +6,13 @@
 mod error;
 mod providers;
 mod recording;
+mod summarise;
 mod talk;
 mod tools;
 
 pub use error::{Error, ErrorKind, Result};
 pub use providers::{Api, Future, Listener, Offline, Piece, Provider, Reply, Request, Stop, ToolSpec};
 pub use recording::{Recording, SavingState};
+pub use summarise::Summariser;
 pub use talk::{Ended, Event, Talk};
 pub use tools::{Decision, Output, Plan, Tool, Toolbox};

@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::Result;
 use crate::providers::{Piece, Provider, Request, Stop};
 use crate::recording::{Recording, Urgency};
+use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
 use crate::tools::{Decision, Output, Plan, Toolbox};
@@ -27,6 +28,7 @@ pub struct Talk {
     model: String,
     system: String,
     toolbox: Toolbox,
+    summariser: Option<Summariser>,
     recording: Recording,
     history: Vec<Message>,
     /// The ids of the history; none where a message waits to be stored. It may be shorter.
@@ -95,6 +97,7 @@ impl Talk {
             model: model.into(),
             system: String::new(),
             toolbox: Toolbox::default(),
+            summariser: None,
             recording,
             history,
             ids: Vec::new(),
@@ -121,6 +124,20 @@ impl Talk {
     pub fn with_tools(mut self, toolbox: Toolbox) -> Self {
         self.toolbox = toolbox;
         self
+    }
+
+    /// Sets what keeps the title and the synopsis up to date after each turn.
+    #[must_use]
+    pub fn with_summariser(mut self, summariser: Summariser) -> Self {
+        self.summariser = Some(summariser);
+        self
+    }
+
+    /// Gives a synopsis that is under way so long to arrive, before the talk is left.
+    pub async fn finish(&self, grace: Duration) {
+        if let Some(summariser) = &self.summariser {
+            summariser.finish(grace).await;
+        }
     }
 
     /// The messages so far, oldest first.
@@ -155,6 +172,9 @@ impl Talk {
             self.draft = Draft::default();
             if calls.is_empty() && reply.stop != Stop::Paused {
                 ended.took = started.elapsed();
+                if let Some(summariser) = &self.summariser {
+                    summariser.refresh(&self.history);
+                }
                 return Ok(ended);
             }
         }
