@@ -6,6 +6,7 @@
 mod error;
 mod providers;
 mod recording;
+mod summarise;
 mod talk;
 mod tools;
 
@@ -15,5 +16,6 @@ pub use providers::{
     Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, presets,
 };
 pub use recording::{Recording, SavingState, Unsaved};
+pub use summarise::Summariser;
 pub use talk::{Ended, Event, Talk};
 pub use tools::{Decision, Output, Plan, Tool, Toolbox};

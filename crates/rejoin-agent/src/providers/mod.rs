@@ -26,7 +26,7 @@ pub use http::{Http, HttpSettings, ThinkingBudget};
 pub use key::{Key, KeyLookup, KeySource};
 pub use offline::Offline;
 pub use presets::{Preset, presets};
-use rejoin::{Block, Json, Message};
+use rejoin::{Block, Json, Message, MessageId};
 
 use crate::error::Result;
 
@@ -88,6 +88,8 @@ pub struct Request<'a> {
     pub system: &'a str,
     /// The conversation, oldest first, ending with what is to be answered.
     pub messages: &'a [Message],
+    /// The ids of those messages, in the same order; none where one is not stored yet. May be shorter.
+    pub ids: &'a [Option<MessageId>],
     /// The tools it may ask for.
     pub tools: &'a [ToolSpec],
     /// The most tokens to write, if that is limited.

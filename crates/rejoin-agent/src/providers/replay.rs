@@ -9,7 +9,7 @@ use crate::providers::{Piece, Reply, Request};
 
 /// A request without content, for a reader that needs one.
 pub(crate) const NOTHING: Request<'static> =
-    Request { model: "model-1", system: "", messages: &[], tools: &[], max_tokens: None };
+    Request { model: "model-1", system: "", messages: &[], ids: &[], tools: &[], max_tokens: None };
 
 /// What came of a stream, and the pieces that were told.
 pub(crate) type Outcome = (Result<Reply>, Vec<Piece>);

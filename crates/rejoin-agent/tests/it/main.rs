@@ -1,3 +1,4 @@
 //! The agent, through its public face.
 
+mod summarising;
 mod talking;

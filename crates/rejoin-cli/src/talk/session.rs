@@ -48,13 +48,14 @@ impl Session {
             _ => context.archive()?,
         };
         let handle = choose(context, &archive, start, overrides.title.clone())?;
-        let history = handle.path()?.into_iter().map(|seen| seen.message).collect();
+        let (ids, history): (Vec<_>, Vec<_>) =
+            handle.path()?.into_iter().map(|seen| (seen.id, seen.message)).unzip();
         if *start != Start::Incognito {
             context.set_active(&archive, handle.id())?;
         }
         let recording = Recording::start(archive.record(handle, std::process::id().to_string()));
         let Partner { provider, model } = partner(context, overrides)?;
-        Ok(Self { talk: Talk::new(provider, model, recording, history) })
+        Ok(Self { talk: Talk::new(provider, model, recording, history).with_ids(ids) })
     }
 }
 
