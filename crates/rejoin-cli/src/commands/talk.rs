@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Continue a conversation; without an id the newest of this project
     ///
     /// A value with white space is the message to send, not an id.
-    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["r#continue", "new", "incognito"])]
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["continue", "new", "incognito"])]
     resume: Option<String>,
 
     /// Continue from a message; without an id the newest answer

