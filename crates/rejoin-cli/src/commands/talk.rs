@@ -8,7 +8,9 @@ use crate::args::Arguments;
 use crate::config::choices::StartDefault;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::named;
 use crate::suggest::nearest;
+use crate::talk::choose;
 use crate::talk::leftover::Partial;
 use crate::talk::{self, Overrides, Start};
 
@@ -124,25 +126,39 @@ impl Manner {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    if let Some(message) = &args.message {
+    // Who says where to go on does not mean a command.
+    if let (Some(message), None, None) = (&args.message, &args.resume, &args.r#continue) {
         refuse_mistyped_command(message)?;
     }
     let Plan { start, message, name } = plan(&args, context.config.start_default())?;
+    if let Some((flag, name)) = &name {
+        refuse_unknown(context, &start, flag, name)?;
+    }
     let message = match message {
         Some(message) => Some(message),
         None if context.surroundings.terminal.stdin => None,
         None => Some(piped()?),
     };
     let overrides = args.manner.overrides();
-    let outcome = match &message {
+    match &message {
         Some(message) if !args.interactive => talk::once(context, &start, &overrides, message),
         first => talk::interactive(context, &start, &overrides, first.as_deref()),
+    }
+}
+
+/// Looks a name up before anything is read or asked; it could have been meant as a message.
+fn refuse_unknown(context: &Context, start: &Start, flag: &str, name: &str) -> Result<(), Failure> {
+    if !context.config.persistence_enabled() {
+        return Ok(());
+    }
+    let archive = context.archive_to_read()?;
+    let outcome = match start {
+        Start::Message(_) => named::message(&archive, name).map(drop),
+        _ => choose::conversation(&archive, name).map(drop),
     };
-    outcome.map_err(|failure| match name {
-        Some((flag, name)) if failure.is_not_found() => {
-            failure.and_line(&format!("To send it as a message: rejoin {flag} -- {name}"))
-        }
-        _ => failure,
+    outcome.map_err(|failure| match failure.is_not_found() {
+        true => failure.and_line(&format!("To send it as a message: rejoin {flag} -- {name}")),
+        false => failure,
     })
 }
 
