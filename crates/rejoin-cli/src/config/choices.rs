@@ -7,6 +7,13 @@ pub(crate) enum Scope {
     Directory,
 }
 
+/// `start.default`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartDefault {
+    New,
+    Continue,
+}
+
 /// `providers.<name>.kind`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProviderKind {
@@ -26,6 +33,16 @@ impl Choice for Scope {
         match text {
             "repository" => Some(Scope::Repository),
             "directory" => Some(Scope::Directory),
+            _ => None,
+        }
+    }
+}
+
+impl Choice for StartDefault {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "new" => Some(StartDefault::New),
+            "continue" => Some(StartDefault::Continue),
             _ => None,
         }
     }
@@ -57,9 +74,12 @@ mod tests {
 
     #[test]
     fn every_choice_that_is_read_has_a_value() {
-        let outcomes =
-            [all_named::<Scope>("project.scope"), all_named::<ProviderKind>("providers.<name>.kind")];
+        let outcomes = [
+            all_named::<Scope>("project.scope"),
+            all_named::<StartDefault>("start.default"),
+            all_named::<ProviderKind>("providers.<name>.kind"),
+        ];
 
-        assert_eq!(outcomes, [true; 2]);
+        assert_eq!(outcomes, [true; 3]);
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::{Overrides, Session, Start, runtime};
+use crate::talk::{Overrides, Session, Start, banner, runtime};
 
 /// Sends one message, shows the reply as it arrives, and returns when it is complete.
 pub(crate) fn once(
@@ -25,19 +25,24 @@ pub(crate) fn once(
         let outcome = loop {
             tokio::select! {
                 biased;
-                Some(event) = heard.recv() => show(&event)?,
+                Some(event) = heard.recv() => show(context, &event)?,
                 outcome = &mut turn => break outcome,
             }
         };
         while let Ok(event) = heard.try_recv() {
-            show(&event)?;
+            show(context, &event)?;
         }
         writeln!(context.answer())?;
         outcome.map(drop).map_err(Failure::from)
     })
 }
 
-fn show(event: &Event) -> Result<(), Failure> {
+fn show(context: &Context, event: &Event) -> Result<(), Failure> {
+    if let Event::Saved(receipt) = event
+        && let Some(told) = banner::branched(receipt)
+    {
+        context.note(&told);
+    }
     if let Event::Piece(Piece::Text(text)) = event {
         let mut out = std::io::stdout().lock();
         out.write_all(text.as_bytes())?;

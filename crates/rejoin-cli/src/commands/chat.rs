@@ -1,0 +1,30 @@
+//! `rejoin chat`: one turn in the active conversation.
+
+use crate::commands::talk::Manner;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::{self, Start};
+
+/// Say something in the active conversation
+///
+/// The active conversation is the one that `new`, `resume` or `append` used last. Without one, a new one begins.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin resume lisbon
+  rejoin chat \"And on a budget?\"")]
+pub(crate) struct Args {
+    /// The message to send, in quotes
+    message: String,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let start = match context.active_conversation(&context.archive_to_read()?)? {
+        Some(id) => Start::Conversation(id.to_string()),
+        None => Start::New,
+    };
+    talk::once(context, &start, &args.manner.overrides(), &args.message)
+}
