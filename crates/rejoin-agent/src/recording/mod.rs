@@ -130,7 +130,8 @@ impl Recording {
     /// Tries once more to save what waits and what has arrived of a reply, and ends the thread.
     pub async fn close(self) -> std::result::Result<(), Unsaved> {
         let (answer, answered) = oneshot::channel();
-        let nothing = |_| Unsaved { messages: Vec::new(), interrupted: Vec::new(), reason: gone().to_string() };
+        let nothing =
+            |_| Unsaved { messages: Vec::new(), interrupted: Vec::new(), reason: gone().to_string() };
         self.send(Order::Close(Some(answer))).map_err(|_| nothing(()))?;
         answered.await.map_err(|_| nothing(()))?
     }
