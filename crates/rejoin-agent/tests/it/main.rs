@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/dice.rs"]
 mod dice;
+#[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/disk.rs"]
 mod disk;
 mod feed;
