@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::archive::{ATTEMPTS, Archive, limits};
+use crate::archive::{ATTEMPTS, Archive, StoreUrl, limits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     ConversationId, Digest, Head, Message, MessageId, Receipt, Role, StoredConversation, StoredMessage,
@@ -179,9 +179,14 @@ impl Handle {
         Ok(())
     }
 
-    /// The same place in another opening of the same store.
-    pub(super) fn move_to(&mut self, archive: Archive) {
-        self.archive = archive;
+    /// The same place in another opening of the same store, which is closed before.
+    ///
+    /// What a process knows about a file, SQLite shares among its connections; a new one would know the file as it was.
+    /// Until it can be opened, the handle has an empty store.
+    pub(super) fn reopen(&mut self, open: &mut dyn FnMut() -> Result<Archive>) -> Result<()> {
+        self.archive.store = StoreUrl::Memory.open()?;
+        self.archive = open()?;
+        Ok(())
     }
 
     fn draft(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<Vec<Draft>> {

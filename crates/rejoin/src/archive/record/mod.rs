@@ -200,7 +200,7 @@ impl Recorder {
 
     fn reopen_store(&mut self) -> Result<()> {
         if let Some(reopen) = self.reopen.as_mut().filter(|_| self.is_store_in_doubt) {
-            self.handle.move_to(reopen()?);
+            self.handle.reopen(reopen.as_mut())?;
             self.is_store_in_doubt = false;
         }
         Ok(())
@@ -251,6 +251,7 @@ impl Recorder {
     /// Takes the open turn away: what had arrived is not wanted.
     pub fn discard_open(&mut self) -> Result<()> {
         if self.has_open_turn {
+            self.reopen_store()?;
             self.handle.archive().discard_open_turn(self.handle.id(), self.name)?;
             self.has_open_turn = false;
         }
@@ -304,7 +305,7 @@ impl Recorder {
     fn settle(&mut self) -> Result<()> {
         self.flush()?;
         match self.waiting() {
-            0 => Ok(()),
+            0 => self.reopen_store(),
             messages => {
                 let error =
                     Error::new(ErrorKind::Unavailable, format!("{messages} messages are not saved yet"));
