@@ -1,6 +1,7 @@
 //! Asking over HTTP: what is sent, what is tried again, what is given up, and that a key is never shown.
 
 use std::collections::HashSet;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +57,7 @@ async fn a_limit_is_waited_for_as_long_as_the_provider_asks() {
     let server = Server::start([
         Answer::json(429, limited).header("retry-after-ms", "20"),
         Answer::json(429, limited).header("retry-after", "0.03"),
+        Answer::json(429, limited).header("retry-after", "0"),
         Answer::stream(PLAIN),
     ])
     .await;
@@ -64,10 +66,10 @@ async fn a_limit_is_waited_for_as_long_as_the_provider_asks() {
     let (reply, pieces) = ask(&provider, &hello(), &[]).await;
 
     let why = "the status is 429: rate_limit_error: Slow down.".to_owned();
-    assert_eq!(
-        retries(&pieces),
-        [(why.clone(), 1, Duration::from_millis(20)), (why, 2, Duration::from_millis(30))]
-    );
+    let told = retries(&pieces);
+    let asked = [(why.clone(), 1, Duration::from_millis(20)), (why, 2, Duration::from_millis(30))];
+    assert_eq!(told[..2], asked);
+    assert!(!told[2].2.is_zero());
     reply.unwrap();
 }
 
@@ -286,6 +288,24 @@ async fn a_redirect_is_not_followed() {
 
     assert_eq!((error.kind(), elsewhere.asked().len()), (ErrorKind::Invalid, 0));
     assert!(format!("{error:?}").contains(&target), "{error:?}");
+}
+
+#[test]
+fn what_stays_on_this_machine_passes_no_proxy() {
+    let own = std::env::current_exe().unwrap();
+    let rule = "http::a_request_carries_the_key_and_the_reply_streams";
+
+    let output = Command::new(own)
+        .args(["--exact", rule])
+        .env("http_proxy", "http://127.0.0.1:1")
+        .env("ALL_PROXY", "http://127.0.0.1:1")
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy")
+        .output()
+        .unwrap();
+
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Recorded streams, read in every way they can arrive, and what the next request makes of them.
 
+mod any_history;
 mod reading;
 mod sending;
 

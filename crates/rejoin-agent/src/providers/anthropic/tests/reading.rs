@@ -104,6 +104,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_damaged_stream_never_panics(
+        which in 0..STREAMS.len(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let mut stream = STREAMS[which].0.as_bytes().to_vec();
+        for (place, byte) in damage {
+            *place.get_mut(&mut stream) = byte;
+        }
+
+        let (reply, _) = replay(&wire(), [stream.as_slice()]);
+
+        // Damage within a text cannot be noticed; whatever was read can be sent.
+        if let Ok(reply) = reply {
+            prop_assert!(sent(&[stored(&reply.message)]).ends_with(']'));
+        }
+    }
+}
+
 #[test]
 fn what_a_stream_carried_is_sent_back_to_the_letter_after_it_was_stored() {
     for (stream, lines) in STREAMS {

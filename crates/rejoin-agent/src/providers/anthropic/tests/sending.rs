@@ -1,6 +1,8 @@
 //! Histories of every kind, and the request that is made of them.
 
-use rejoin::{Block, Fields, Media, MediaKind, Message, Role, Snapshot, Summary, Thinking, ToolResult};
+use rejoin::{
+    Block, Fields, Media, MediaKind, Message, Other, Role, Snapshot, Summary, Thinking, ToolResult,
+};
 
 use super::{STREAMS, items, json, read, sent, wire};
 use crate::providers::anthropic::Anthropic;
@@ -299,4 +301,21 @@ fn the_input_of_a_call_is_always_an_object() {
 
     let expected = [r#"{ "a": 1.0 }"#, "{}", r#"{"INVALID_JSON":"{\"a\":"}"#, r#"{"INVALID_JSON":"[1]"}"#];
     assert_eq!(sent, expected);
+}
+
+#[test]
+fn a_tool_on_the_server_may_wait_for_results() {
+    let mut fields = Fields::new();
+    fields.set("id", string("srvtoolu_1"));
+    let running = Block::Other(Other { kind: "server_tool_use".to_owned(), fields });
+    let mut fields = Fields::new();
+    fields.set("tool_use_id", string("srvtoolu_1"));
+    let done = Block::Other(Other { kind: "code_execution_tool_result".to_owned(), fields });
+    let asked = [Message::user("1"), own(vec![running, call("a")]), tool_result("a", "x")];
+    let ended = [&asked[..], &[own(vec![done, Block::text("two")]), Message::user("3")]].concat();
+    let left = [&asked[..], &[Message::user("3")]].concat();
+
+    let kept = [&asked[..], &ended, &left].map(|messages| sent(messages).contains("server_tool_use"));
+
+    assert_eq!(kept, [true, true, false]);
 }
