@@ -29,8 +29,14 @@ use crate::providers::sse::Sse;
 use crate::providers::wire::{Post, Wire};
 use crate::providers::{Api, Future, Listener, Piece, Provider, Reply, Request};
 
+/// The longest reply, as it travels. No model writes a hundredth of it; a server gone wrong could fill the memory.
+const MAX_REPLY: usize = 1024 * 1024 * 1024;
+
 /// How much of an answer that is not a stream is read: an error, or a page that explains one.
 const MAX_COMPLAINT: usize = 64 * 1024;
+
+/// How long such an answer may take; what has arrived by then is shown.
+const COMPLAINT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A provider that is asked over HTTP.
 #[derive(Debug)]
@@ -96,7 +102,7 @@ impl Http {
             let mut chance = [0];
             SystemNature.fill(&mut chance);
             let backoff = wait::backoff(self.settings.first_wait, failed, chance[0]);
-            let wait = failure.error.wait().unwrap_or(backoff);
+            let wait = failure.error.wait().filter(|wait| !wait.is_zero()).unwrap_or(backoff);
             if !failure.is_passing || failed > self.settings.max_retries || wait > wait::LONGEST_WAIT {
                 return Err(failure.error);
             }
@@ -117,7 +123,14 @@ impl Http {
         let mut response = self.send(post, key).await?;
         let mut reader = self.wire.reader(&self.settings.name, request);
         let mut sse = Sse::default();
+        let mut received = 0;
         while let Some(chunk) = self.patient(response.chunk()).await? {
+            received += chunk.len();
+            if received > MAX_REPLY {
+                let error =
+                    Error::new(ErrorKind::Malformed, format!("the reply is longer than {MAX_REPLY} bytes"));
+                return Err(Failed { is_passing: false, ..Failed::new(error) });
+            }
             sse.feed(&chunk);
             while let Some(event) = sse.next_event().map_err(Failed::new)? {
                 reader.take(&event, &mut |piece| listen(piece)).map_err(Failed::new)?;
@@ -179,13 +192,16 @@ impl Http {
         let status = response.status();
         let headers = response.headers().clone();
         let mut body = Vec::new();
-        while let Ok(Some(chunk)) = self.patient(response.chunk()).await {
-            body.extend_from_slice(&chunk);
-            if body.len() > MAX_COMPLAINT {
-                body.truncate(MAX_COMPLAINT);
-                break;
+        let reading = async {
+            while let Ok(Some(chunk)) = response.chunk().await {
+                body.extend_from_slice(&chunk);
+                if body.len() > MAX_COMPLAINT {
+                    body.truncate(MAX_COMPLAINT);
+                    break;
+                }
             }
-        }
+        };
+        let _ = timeout(COMPLAINT_LIMIT, reading).await;
         let complaint = Complaint::read(&String::from_utf8_lossy(&body));
         if status.is_success() {
             let why = format!("the answer is not a stream of events: {complaint}");
