@@ -9,10 +9,14 @@ mod http;
 mod key;
 mod offline;
 mod presets;
+#[cfg(test)]
+mod replay;
 mod responses;
 mod sendable;
 mod sse;
 mod wire;
+#[cfg(test)]
+mod written;
 
 use std::fmt;
 use std::pin::Pin;

@@ -115,12 +115,17 @@ pub(crate) fn said(block: &Block) -> Option<&str> {
 /// The JSON of a call's arguments, and the exact text when the JSON alone would not give it back.
 pub(crate) fn read_arguments(text: &str) -> (Json, Option<Json>) {
     let exact = || Some(string(text));
-    match Json::parse(text) {
+    match Json::parse(one_line(text)) {
         Ok(input) if input.as_str() == text => (input, None),
         Ok(input) => (input, exact()),
         Err(_) if text.trim().is_empty() => (Json::parse("{}").expect("an empty object is JSON"), exact()),
         Err(_) => (string(text), exact()),
     }
+}
+
+/// JSON on one line, as stored messages are. A line can end only between values: strings have their own signs for it.
+pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
+    if json.contains(['\n', '\r']) { Cow::Owned(json.replace(['\n', '\r'], " ")) } else { Cow::Borrowed(json) }
 }
 
 /// A string as JSON.
