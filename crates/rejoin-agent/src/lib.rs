@@ -12,7 +12,7 @@ mod tools;
 pub use error::{Error, ErrorKind, Result};
 pub use providers::{
     Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
-    Piece, Preset, Provider, Quirks, Reply, Request, Stop, ToolSpec, presets,
+    Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, presets,
 };
 pub use recording::{Recording, SavingState};
 pub use talk::{Ended, Event, Talk};

@@ -3,6 +3,7 @@
 //! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
 //! to the same API replays it exactly.
 
+mod anthropic;
 mod chat;
 mod complaint;
 mod http;
@@ -23,7 +24,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 pub use chat::{LimitField, ParallelCalls, Quirks};
-pub use http::{Http, HttpSettings};
+pub use http::{Http, HttpSettings, ThinkingBudget};
 pub use key::{Key, KeyLookup, KeySource};
 pub use offline::Offline;
 pub use presets::{Preset, presets};

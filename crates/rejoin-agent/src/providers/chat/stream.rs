@@ -271,7 +271,8 @@ impl Reader for ChatReader {
             self.close_all(tell);
             return Ok(());
         }
-        let chunk: Fields = serde_json::from_str(&one_line(data)).map_err(|cause| unreadable().because(cause))?;
+        let chunk: Fields =
+            serde_json::from_str(&one_line(data)).map_err(|cause| unreadable().because(cause))?;
         if event.name == "error" && chunk.field("error").is_none() {
             return Err(error_in_stream(&Json::of(&chunk).expect("fields are JSON")));
         }

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 pub(crate) use address::Version;
 pub(crate) use answer::Complaint;
-pub use settings::HttpSettings;
+pub use settings::{HttpSettings, ThinkingBudget};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::http::address::Address;

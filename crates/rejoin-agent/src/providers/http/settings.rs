@@ -22,13 +22,26 @@ pub struct HttpSettings {
     pub connect_timeout: Duration,
     /// How long the provider may be silent. A model may think for minutes before its first word.
     pub idle_timeout: Duration,
-    /// How many tokens the model may think before it speaks, for an API that has such a setting. Off when not set.
-    pub thinking_tokens: Option<u64>,
+    /// How much the model thinks before it speaks, for an API that has such a setting.
+    pub thinking: ThinkingBudget,
     /// How hard the model should think, in the provider's words such as `high`, for an API that has such a setting.
     pub reasoning_effort: Option<String>,
     /// How its thinking should be summarised, in the provider's words such as `auto`, for an API that has such a
     /// setting.
     pub reasoning_summary: Option<String>,
+}
+
+/// How much a model thinks before it speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ThinkingBudget {
+    /// As much as the model does when it is not asked. Older models then do not think.
+    #[default]
+    Usual,
+    /// As much as the model finds right. Older models refuse this.
+    Free,
+    /// At most so many tokens. Newer models refuse this.
+    Tokens(u64),
 }
 
 impl HttpSettings {
@@ -42,7 +55,7 @@ impl HttpSettings {
             first_wait: Duration::from_millis(500),
             connect_timeout: Duration::from_secs(15),
             idle_timeout: Duration::from_secs(300),
-            thinking_tokens: None,
+            thinking: ThinkingBudget::Usual,
             reasoning_effort: None,
             reasoning_summary: None,
         }
