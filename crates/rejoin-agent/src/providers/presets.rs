@@ -1,6 +1,7 @@
 //! Providers that need no more than a name: where they are, what they speak, and where their key usually is.
 
-use crate::providers::{Api, LimitField, ParallelCalls, Quirks};
+use crate::error::{Error, ErrorKind, Result};
+use crate::providers::{Api, Http, HttpSettings, LimitField, ParallelCalls, Quirks};
 
 /// A provider that needs no more than a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,27 @@ pub struct Preset {
     pub model: Option<&'static str>,
     /// Where it differs from others that speak the language. Only Chat Completions has such differences.
     pub quirks: Quirks,
+}
+
+impl Preset {
+    /// The preset with a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        presets().iter().find(|preset| preset.name == name)
+    }
+
+    /// The provider with these settings, at the preset's address unless the settings have another.
+    pub fn connect(&self, mut settings: HttpSettings) -> Result<Http> {
+        settings.base_url.get_or_insert_with(|| self.base_url.to_owned());
+        match self.api {
+            Api::Anthropic => Http::anthropic(settings),
+            Api::Responses => Http::responses(settings),
+            Api::Chat => Http::chat(settings, self.quirks),
+            Api::Offline => {
+                let message = format!("the provider `{}` is not asked over HTTP", self.name);
+                Err(Error::new(ErrorKind::Invalid, message))
+            }
+        }
+    }
 }
 
 /// Every preset, in the order to show them.
@@ -101,6 +123,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::providers::Provider;
+
+    #[test]
+    fn every_preset_connects_under_its_own_language() {
+        let connected: Vec<(&str, Api)> = presets()
+            .iter()
+            .map(|preset| (preset.name, preset.connect(HttpSettings::new(preset.name)).unwrap().api()))
+            .collect();
+
+        let expected: Vec<(&str, Api)> = presets().iter().map(|preset| (preset.name, preset.api)).collect();
+        assert_eq!(connected, expected);
+        assert_eq!(Preset::named("ollama").map(|preset| preset.base_url), Some("http://127.0.0.1:11434/v1"));
+        assert_eq!(Preset::named("nobody"), None);
+    }
 
     #[test]
     fn names_differ_and_only_this_machine_goes_without_a_key() {

@@ -21,17 +21,13 @@ pub(crate) fn written(reply: &Reply) -> String {
     text
 }
 
-/// Checks the replies of streams against what is written beside them.
-pub(crate) fn check_written(directory: &Path, replies: &[(&str, Reply)]) {
-    let file = |name: &str| directory.join(format!("{name}.reply"));
+/// Checks a reply against what is written beside its stream.
+pub(crate) fn check_written(directory: &Path, name: &str, reply: &Reply) {
+    let file = directory.join(format!("{name}.reply"));
     if env::var_os(WRITE).is_some() {
-        for (name, reply) in replies {
-            fs::write(file(name), written(reply)).unwrap();
-        }
+        fs::write(&file, written(reply)).unwrap();
     }
-    let found: Vec<String> = replies.iter().map(|(_, reply)| written(reply)).collect();
-    let expected: Vec<String> =
-        replies.iter().map(|(name, _)| fs::read_to_string(file(name)).unwrap_or_default()).collect();
+    let expected = fs::read_to_string(&file).unwrap_or_default();
 
-    assert_eq!(found, expected);
+    assert_eq!(written(reply), expected, "{}", file.display());
 }
