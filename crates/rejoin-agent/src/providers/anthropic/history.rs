@@ -76,22 +76,23 @@ fn add(turns: &mut Vec<Turn>, role: Role, content: Vec<Fields>) {
     }
 }
 
-/// Leaves out what a server's tool was asked and never answered, except in a reply that is to go on.
+/// Leaves out what a server's tool was asked and never answered, if the user has spoken since. Until then the reply
+/// goes on: after a pause, or after results that the server's tool waits for.
 fn drop_abandoned(turns: &mut Vec<Turn>) {
-    let is_going_on = turns.last().is_some_and(|last| last.role == Role::Assistant);
-    let settled = turns.len() - usize::from(is_going_on);
-    for turn in turns[..settled].iter_mut().filter(|turn| turn.role == Role::Assistant) {
-        let answered: HashSet<String> =
-            turn.content.iter().filter_map(|item| word(item, "tool_use_id")).collect();
-        let is_abandoned = |item: &Fields| {
-            word(item, "type").is_some_and(|kind| kind.ends_with("_tool_use"))
-                && word(item, "id").is_some_and(|id| !answered.contains(&id))
-        };
+    let is_result = |item: &Fields| word(item, "type").is_some_and(|kind| kind == "tool_result");
+    let has_spoken = |turn: &Turn| turn.role == Role::User && !turn.content.iter().all(is_result);
+    let Some(spoken) = turns.iter().rposition(has_spoken) else { return };
+    let items = turns.iter().flat_map(|turn| &turn.content);
+    let answered: HashSet<String> = items.filter_map(|item| word(item, "tool_use_id")).collect();
+    let is_abandoned = |item: &Fields| {
+        word(item, "type").is_some_and(|kind| kind.ends_with("_tool_use"))
+            && word(item, "id").is_some_and(|id| !answered.contains(&id))
+    };
+    for turn in &mut turns[..spoken] {
         turn.content.retain(|item| !is_abandoned(item));
-        while turn.content.pop_if(|last| is_thinking(last)).is_some() {}
+        while turn.content.pop_if(|last| turn.role == Role::Assistant && is_thinking(last)).is_some() {}
     }
-    let kept = std::mem::take(turns);
-    for turn in kept {
+    for turn in std::mem::take(turns) {
         add(turns, turn.role, turn.content);
     }
 }

@@ -1,5 +1,7 @@
 //! Where requests go: a base URL as people write it, made into the address of one endpoint.
 
+use std::fmt;
+
 use reqwest::Url;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -14,9 +16,16 @@ pub(crate) enum Version {
 }
 
 /// A checked base URL that includes the version.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Address {
     url: Url,
+}
+
+/// Shows the host only: a query may hold a key.
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Address").field(&self.host()).finish()
+    }
 }
 
 impl Address {
@@ -134,6 +143,13 @@ mod tests {
 
         assert!(errors.iter().all(|error| error.kind() == ErrorKind::Invalid));
         assert!(!format!("{errors:?}").contains("planted"), "{errors:?}");
+    }
+
+    #[test]
+    fn an_address_shows_its_host_only() {
+        let address = Address::parse("https://a.example:8443/x?key=planted", Version::Last).unwrap();
+
+        assert_eq!(format!("{address:?}"), r#"Address("a.example:8443")"#);
     }
 
     #[test]

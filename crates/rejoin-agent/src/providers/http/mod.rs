@@ -32,6 +32,9 @@ use crate::providers::{Api, Future, Listener, Piece, Provider, Reply, Request};
 /// How much of an answer that is not a stream is read: an error, or a page that explains one.
 const MAX_COMPLAINT: usize = 64 * 1024;
 
+/// How long such an answer may take; what has arrived by then is shown.
+const COMPLAINT_LIMIT: Duration = Duration::from_secs(10);
+
 /// A provider that is asked over HTTP.
 #[derive(Debug)]
 pub struct Http {
@@ -96,7 +99,7 @@ impl Http {
             let mut chance = [0];
             SystemNature.fill(&mut chance);
             let backoff = wait::backoff(self.settings.first_wait, failed, chance[0]);
-            let wait = failure.error.wait().unwrap_or(backoff);
+            let wait = failure.error.wait().filter(|wait| !wait.is_zero()).unwrap_or(backoff);
             if !failure.is_passing || failed > self.settings.max_retries || wait > wait::LONGEST_WAIT {
                 return Err(failure.error);
             }
@@ -179,13 +182,16 @@ impl Http {
         let status = response.status();
         let headers = response.headers().clone();
         let mut body = Vec::new();
-        while let Ok(Some(chunk)) = self.patient(response.chunk()).await {
-            body.extend_from_slice(&chunk);
-            if body.len() > MAX_COMPLAINT {
-                body.truncate(MAX_COMPLAINT);
-                break;
+        let reading = async {
+            while let Ok(Some(chunk)) = response.chunk().await {
+                body.extend_from_slice(&chunk);
+                if body.len() > MAX_COMPLAINT {
+                    body.truncate(MAX_COMPLAINT);
+                    break;
+                }
             }
-        }
+        };
+        let _ = timeout(COMPLAINT_LIMIT, reading).await;
         let complaint = Complaint::read(&String::from_utf8_lossy(&body));
         if status.is_success() {
             let why = format!("the answer is not a stream of events: {complaint}");
