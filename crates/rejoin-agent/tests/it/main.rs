@@ -3,8 +3,11 @@
 
 mod anthropic;
 mod asking;
+mod chat;
 mod http;
+mod kept;
 mod python;
+mod responses;
 mod server;
 mod skip;
 mod talking;
