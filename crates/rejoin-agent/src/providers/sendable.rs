@@ -68,11 +68,16 @@ impl Call<'_> {
 /// The steps of a history, for a provider that speaks `api`.
 pub(crate) fn steps<'a>(messages: &'a [Message], api: Api, provider: &str) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
-    let mut taken = HashSet::new();
+    let (mut taken, mut replies) = (HashSet::new(), HashSet::new());
     for message in messages {
         match message.role {
             Role::Assistant => {
-                let origin = origin(message, api, provider);
+                let mut origin = origin(message, api, provider);
+                let reply = message.extra.field("response_id").map(Json::as_str);
+                // The same items twice are refused, so a reply that comes again is sent without its ids.
+                if api == Api::Responses && reply.is_some_and(|reply| !replies.insert(reply)) {
+                    origin = Origin::Foreign;
+                }
                 let calls = message.blocks.iter().filter_map(|block| match block {
                     Block::ToolCall(call) => Some(named(call, origin, &mut taken)),
                     _ => None,
