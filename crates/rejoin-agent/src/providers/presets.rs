@@ -49,7 +49,7 @@ pub fn presets() -> &'static [Preset] {
     &PRESETS
 }
 
-const LOCAL: Quirks = Quirks { limit: LimitField::MaxTokens, parallel: ParallelCalls::Unasked };
+const USUAL: Quirks = Quirks { limit: LimitField::MaxTokens, parallel: ParallelCalls::Unasked };
 
 const PRESETS: [Preset; 7] = [
     Preset {
@@ -59,7 +59,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.anthropic.com/v1",
         key_variable: Some("ANTHROPIC_API_KEY"),
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
     Preset {
         name: "openai",
@@ -68,7 +68,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.openai.com/v1",
         key_variable: Some("OPENAI_API_KEY"),
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
     Preset {
         name: "openai-chat",
@@ -77,7 +77,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.openai.com/v1",
         key_variable: Some("OPENAI_API_KEY"),
         model: None,
-        quirks: Quirks { limit: LimitField::MaxCompletionTokens, ..LOCAL },
+        quirks: Quirks { limit: LimitField::MaxCompletionTokens, ..USUAL },
     },
     Preset {
         name: "openrouter",
@@ -86,7 +86,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://openrouter.ai/api/v1",
         key_variable: Some("OPENROUTER_API_KEY"),
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
     Preset {
         name: "ollama",
@@ -95,7 +95,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "http://127.0.0.1:11434/v1",
         key_variable: None,
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
     Preset {
         name: "llama.cpp",
@@ -105,7 +105,7 @@ const PRESETS: [Preset; 7] = [
         key_variable: None,
         model: None,
         // Its server allows one call at a time unless it is asked for more.
-        quirks: Quirks { parallel: ParallelCalls::Asked, ..LOCAL },
+        quirks: Quirks { parallel: ParallelCalls::Asked, ..USUAL },
     },
     Preset {
         name: "vllm",
@@ -114,7 +114,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "http://127.0.0.1:8000/v1",
         key_variable: None,
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
 ];
 

@@ -9,6 +9,9 @@ use rejoin::{Block, Json, Media, MediaKind, Message, Role, ToolCall, ToolResult}
 
 use crate::providers::Api;
 
+/// The field that keeps a call's arguments when they are not the text of its input.
+pub(crate) const ARGUMENTS: &str = "arguments";
+
 /// What the answer to a call says when history has none.
 const NO_ANSWER: &str = "Error: no result of this call was recorded";
 
@@ -106,12 +109,6 @@ pub(crate) fn said(block: &Block) -> Option<&str> {
     match block {
         Block::Text(block) => Some(block.text.as_str()),
         Block::Summary(block) => Some(block.text.as_str()),
-        Block::Thinking(_)
-        | Block::ToolCall(_)
-        | Block::ToolResult(_)
-        | Block::Media(_)
-        | Block::Snapshot(_)
-        | Block::Other(_) => None,
         _ => None,
     }
     .filter(|text| !text.is_empty())
@@ -142,10 +139,7 @@ pub(crate) fn string(text: &str) -> Json {
     Json::of(&text).expect("a string is JSON")
 }
 
-/// The name of the field that keeps a call's arguments when they are not the text of its input.
-pub(crate) const ARGUMENTS: &str = "arguments";
-
-pub(crate) fn arguments(call: &ToolCall) -> Cow<'_, str> {
+fn arguments(call: &ToolCall) -> Cow<'_, str> {
     let exact = call.extra.field(ARGUMENTS).and_then(|text| text.to::<String>().ok());
     exact.map_or_else(|| Cow::Borrowed(call.input.as_str()), Cow::Owned)
 }

@@ -1,5 +1,7 @@
 //! OpenAI Chat Completions over a real connection, compared with the stock client.
 
+use std::slice;
+
 use rejoin::Message;
 use rejoin_agent::{ErrorKind, Http, LimitField, Preset, Quirks, Stop};
 use serde_json::{Value, json};
@@ -218,7 +220,7 @@ async fn the_stock_client_reads_the_same_from_our_streams() {
     let mut read = Vec::new();
     for _ in streams {
         let message = ask(&provider, &[Message::user("a")], &[]).await.0.unwrap().message;
-        ask(&provider, &[message.clone()], &[]).await.0.unwrap();
+        ask(&provider, slice::from_ref(&message), &[]).await.0.unwrap();
         let sent = messages(ours.asked().last().unwrap()).remove(1);
         let calls: Vec<Value> = sent["tool_calls"]
             .as_array()

@@ -1,5 +1,7 @@
 //! OpenAI Responses over a real connection, compared with the stock client.
 
+use std::slice;
+
 use rejoin::Message;
 use rejoin_agent::{ErrorKind, Http, Stop};
 use serde_json::{Value, json};
@@ -173,7 +175,7 @@ async fn the_stock_client_reads_the_same_from_our_streams() {
     let mut read = Vec::new();
     for _ in streams {
         let message = ask(&provider, &[Message::user("a")], &[]).await.0.unwrap().message;
-        ask(&provider, &[message.clone()], &[]).await.0.unwrap();
+        ask(&provider, slice::from_ref(&message), &[]).await.0.unwrap();
         let mut output = input(ours.asked().last().unwrap());
         output.retain(|item| item["type"] != "function_call_output");
         let word = |name| message.extra.field(name).unwrap().to::<String>().unwrap();

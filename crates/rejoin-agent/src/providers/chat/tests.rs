@@ -144,7 +144,7 @@ fn a_stream_that_breaks_off_before_the_finish_reason_is_never_a_reply() {
 }
 
 #[test]
-fn strange_events_and_fields_change_nothing() {
+fn strange_events_change_nothing() {
     for name in REPLIES.into_iter().chain(["error"]) {
         check_strange_events(&wire(), &stream(name), &STRANGE);
     }
@@ -177,6 +177,24 @@ proptest! {
 
         prop_assert!(replay(&wire(), [stream.as_bytes()]).0.is_ok());
     }
+}
+
+#[test]
+fn strange_fields_are_kept() {
+    let reply = read(&[
+        json!({"mood": "calm", "choices": [{"index": 0, "delta": {"content": "hi", "images": [1]}, "song": 1}]}),
+        delta(
+            &json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "read", "arguments": "{}", "x": 1}, "y": 2}]}),
+        ),
+        end("tool_calls"),
+    ]);
+
+    let kept = ["response", "message"].map(|name| reply.message.extra.field(name).unwrap().as_str());
+    assert_eq!(kept, [r#"{"mood":"calm"}"#, r#"{"images":[1]}"#]);
+    let mut expected = call("c", "read", "{}");
+    expected["y"] = json!(2);
+    expected["function"]["x"] = json!(1);
+    assert_eq!(sent(&[stored(&reply.message)])[0]["tool_calls"], json!([expected]));
 }
 
 #[test]

@@ -329,6 +329,16 @@ fn items_of_any_shape_are_sent_back_as_they_came() {
 }
 
 #[test]
+fn what_came_on_several_lines_is_stored_on_one() {
+    let stream = "data: {\"type\":\"response.completed\",\ndata: \"response\":{\"output\":[{\"type\":\"odd\",\ndata: \"list\":[1,\ndata: 2]}]}}\n\n";
+
+    let reply = replay(&wire(), [stream.as_bytes()]).0.unwrap();
+
+    let body = stored(&reply.message).to_body();
+    assert!(body.contains(r#"{"type":"odd","list":[1, 2]}"#) && !body.contains('\n'), "{body}");
+}
+
+#[test]
 fn items_that_come_only_with_the_end_are_read() {
     let whole = events(&[
         r#"{"type":"response.completed","response":{"id":"r","model":"m","output":[{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"hi"}]}]}}"#,
