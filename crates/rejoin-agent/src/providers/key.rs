@@ -155,8 +155,9 @@ async fn run(line: &str, limit: Duration) -> Result<Key> {
     };
     let key = Key::new(&String::from_utf8_lossy(&output.stdout));
     if !output.status.success() {
-        let words: String = String::from_utf8_lossy(&output.stderr).trim().chars().take(SHOWN).collect();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
         let words = key.map_or_else(|_| words.clone(), |key| key.redact(&words));
+        let words: String = words.trim().chars().take(SHOWN).collect();
         return failed(format!("{}: {words}", output.status));
     }
     key.or_else(|error| failed(format!("what it printed cannot be a key: {error}")))

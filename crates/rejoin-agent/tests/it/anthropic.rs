@@ -1,6 +1,6 @@
 //! Anthropic Messages over a real connection, compared with the stock client.
 
-use rejoin::{Block, Json, Message, Role, ToolResult};
+use rejoin::{Archive, Block, Conversation, Json, Message, Role, ToolResult};
 use rejoin_agent::{Http, Stop, ToolSpec};
 use serde_json::{Value, json};
 
@@ -24,33 +24,43 @@ fn items(lines: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_tool_round_trip_carries_every_item_to_the_letter() {
+async fn a_tool_round_trip_through_the_disk_carries_every_item_to_the_letter() {
     let (stream, lines) = stream!("thinking_tools");
     let server = Server::start([Answer::stream(stream), Answer::stream(PLAIN)]).await;
     let provider = Http::anthropic(settings(&server)).unwrap();
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     let tools =
         [ToolSpec { name: "read".to_owned(), description: "Reads.".to_owned(), input_schema: schema }];
-    let mut history = vec![Message::user("compare")];
-
-    let first = ask(&provider, &history, &tools).await.0.unwrap();
-    // What a store gives back, in a process that was started anew.
-    history.push(Message::from_body(&first.message.to_body()).unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", directory.path().join("a.db").display());
+    let output = |text: &str| Json::of(&text).unwrap();
     let failure = ToolResult {
         call_id: "toolu_01D7FLrfh4GYq7yT1ULFeyMV".to_owned(),
-        output: Json::of(&"no such file").unwrap(),
+        output: output("no such file"),
         is_error: true,
         ..ToolResult::default()
     };
-    let output = |text: &str| Json::of(&text).unwrap();
-    history.extend([
-        Message::new(
-            Role::Tool,
-            vec![Block::tool_result("toolu_01T1x1fJ34qAmk2tNTrN7Up6", output("fn a() {}"))],
-        ),
-        Message::new(Role::Tool, vec![Block::ToolResult(failure)]),
-        Message::new(Role::Tool, vec![Block::tool_result("toolu_01EmptyInput", output(""))]),
-    ]);
+    let results = [
+        Block::tool_result("toolu_01T1x1fJ34qAmk2tNTrN7Up6", output("fn a() {}")),
+        Block::ToolResult(failure),
+        Block::tool_result("toolu_01EmptyInput", output("")),
+    ];
+
+    let question = Message::user("compare");
+    let first = ask(&provider, std::slice::from_ref(&question), &tools).await.0.unwrap();
+    let id = {
+        let archive = Archive::open(&url).unwrap();
+        let mut handle = archive.start(Conversation::new()).unwrap();
+        handle.append(question).unwrap();
+        handle.append(first.message).unwrap();
+        for result in results {
+            handle.append(Message::new(Role::Tool, vec![result])).unwrap();
+        }
+        handle.id()
+    };
+    let again = Archive::open(&url).unwrap();
+    let history: Vec<Message> = again.path(id, None).unwrap().into_iter().map(|seen| seen.message).collect();
+    let provider = Http::anthropic(settings(&server)).unwrap();
     let second = ask(&provider, &history, &tools).await.0.unwrap();
 
     assert_eq!((first.stop, second.stop), (Stop::Tools, Stop::Done));

@@ -201,22 +201,22 @@ async fn a_server_that_is_not_there_is_a_failure_of_the_network() {
 
 #[tokio::test]
 async fn silence_is_given_up_and_signs_of_life_are_not_silence() {
-    let step = Duration::from_millis(60);
+    let step = Duration::from_millis(200);
     let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
     let mut alive = Answer::new(200).header("content-type", "text/event-stream");
-    for _ in 0..5 {
+    for _ in 0..6 {
         alive = alive.pause(step).send(ping);
     }
     let server = Server::start([Answer::stream(ping).hold(), alive.send(PLAIN)]).await;
     let mut settings = settings(&server);
-    settings.idle_timeout = Duration::from_millis(250);
+    settings.idle_timeout = Duration::from_millis(750);
     let provider = Http::anthropic(settings).unwrap();
 
     let (reply, pieces) = ask(&provider, &hello(), &[]).await;
 
     reply.unwrap();
     let reasons: Vec<String> = retries(&pieces).into_iter().map(|(reason, _, _)| reason).collect();
-    assert_eq!(reasons, ["nothing arrived for 0.25 seconds"]);
+    assert_eq!(reasons, ["nothing arrived for 0.75 seconds"]);
 }
 
 #[tokio::test]

@@ -103,8 +103,16 @@ pub(super) fn kind(status: StatusCode, complaint: &Complaint) -> ErrorKind {
     }
 }
 
+/// The beginning of a long text, in whole words: half a key could not be recognised and taken out.
 fn cut(text: &str) -> String {
-    text.trim().chars().take(SHOWN).collect()
+    let text = text.trim();
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let whole = text[..end].rfind(char::is_whitespace).unwrap_or(0);
+            format!("{} …", text[..whole].trim_end())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +144,15 @@ mod tests {
                 "",
             ]
         );
+    }
+
+    #[test]
+    fn long_words_are_cut_between_words() {
+        let long = format!("{}sk-planted-key and more", "word ".repeat(399));
+
+        let message = Complaint::read(&long).message;
+
+        assert_eq!(message, format!("{}…", "word ".repeat(399)));
     }
 
     #[test]

@@ -29,6 +29,9 @@ use crate::providers::sse::Sse;
 use crate::providers::wire::{Post, Wire};
 use crate::providers::{Api, Future, Listener, Piece, Provider, Reply, Request};
 
+/// The longest reply, as it travels. No model writes a hundredth of it; a server gone wrong could fill the memory.
+const MAX_REPLY: usize = 1024 * 1024 * 1024;
+
 /// How much of an answer that is not a stream is read: an error, or a page that explains one.
 const MAX_COMPLAINT: usize = 64 * 1024;
 
@@ -120,7 +123,14 @@ impl Http {
         let mut response = self.send(post, key).await?;
         let mut reader = self.wire.reader(&self.settings.name, request);
         let mut sse = Sse::default();
+        let mut received = 0;
         while let Some(chunk) = self.patient(response.chunk()).await? {
+            received += chunk.len();
+            if received > MAX_REPLY {
+                let error =
+                    Error::new(ErrorKind::Malformed, format!("the reply is longer than {MAX_REPLY} bytes"));
+                return Err(Failed { is_passing: false, ..Failed::new(error) });
+            }
             sse.feed(&chunk);
             while let Some(event) = sse.next_event().map_err(Failed::new)? {
                 reader.take(&event, &mut |piece| listen(piece)).map_err(Failed::new)?;
