@@ -16,6 +16,8 @@ mod responses;
 mod sendable;
 mod sse;
 mod wire;
+#[cfg(test)]
+mod written;
 
 use std::fmt;
 use std::pin::Pin;

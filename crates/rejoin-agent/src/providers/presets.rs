@@ -1,6 +1,7 @@
 //! Providers that need no more than a name: where they are, what they speak, and where their key usually is.
 
-use crate::providers::{Api, LimitField, ParallelCalls, Quirks};
+use crate::error::{Error, ErrorKind, Result};
+use crate::providers::{Api, Http, HttpSettings, LimitField, ParallelCalls, Quirks};
 
 /// A provider that needs no more than a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +23,33 @@ pub struct Preset {
     pub quirks: Quirks,
 }
 
+impl Preset {
+    /// The preset with a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        presets().iter().find(|preset| preset.name == name)
+    }
+
+    /// The provider with these settings, at the preset's address unless the settings have another.
+    pub fn connect(&self, mut settings: HttpSettings) -> Result<Http> {
+        settings.base_url.get_or_insert_with(|| self.base_url.to_owned());
+        match self.api {
+            Api::Anthropic => Http::anthropic(settings),
+            Api::Responses => Http::responses(settings),
+            Api::Chat => Http::chat(settings, self.quirks),
+            Api::Offline => {
+                let message = format!("the provider `{}` is not asked over HTTP", self.name);
+                Err(Error::new(ErrorKind::Invalid, message))
+            }
+        }
+    }
+}
+
 /// Every preset, in the order to show them.
 pub fn presets() -> &'static [Preset] {
     &PRESETS
 }
 
-const LOCAL: Quirks = Quirks { limit: LimitField::MaxTokens, parallel: ParallelCalls::Unasked };
+const USUAL: Quirks = Quirks { limit: LimitField::MaxTokens, parallel: ParallelCalls::Unasked };
 
 const PRESETS: [Preset; 7] = [
     Preset {
@@ -37,7 +59,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.anthropic.com/v1",
         key_variable: Some("ANTHROPIC_API_KEY"),
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
     Preset {
         name: "openai",
@@ -46,7 +68,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.openai.com/v1",
         key_variable: Some("OPENAI_API_KEY"),
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
     Preset {
         name: "openai-chat",
@@ -55,7 +77,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.openai.com/v1",
         key_variable: Some("OPENAI_API_KEY"),
         model: None,
-        quirks: Quirks { limit: LimitField::MaxCompletionTokens, ..LOCAL },
+        quirks: Quirks { limit: LimitField::MaxCompletionTokens, ..USUAL },
     },
     Preset {
         name: "openrouter",
@@ -64,7 +86,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://openrouter.ai/api/v1",
         key_variable: Some("OPENROUTER_API_KEY"),
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
     Preset {
         name: "ollama",
@@ -73,7 +95,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "http://127.0.0.1:11434/v1",
         key_variable: None,
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
     Preset {
         name: "llama.cpp",
@@ -83,7 +105,7 @@ const PRESETS: [Preset; 7] = [
         key_variable: None,
         model: None,
         // Its server allows one call at a time unless it is asked for more.
-        quirks: Quirks { parallel: ParallelCalls::Asked, ..LOCAL },
+        quirks: Quirks { parallel: ParallelCalls::Asked, ..USUAL },
     },
     Preset {
         name: "vllm",
@@ -92,7 +114,7 @@ const PRESETS: [Preset; 7] = [
         base_url: "http://127.0.0.1:8000/v1",
         key_variable: None,
         model: None,
-        quirks: LOCAL,
+        quirks: USUAL,
     },
 ];
 
@@ -101,6 +123,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::providers::Provider;
+
+    #[test]
+    fn every_preset_connects_under_its_own_language() {
+        let connected: Vec<(&str, Api)> = presets()
+            .iter()
+            .map(|preset| (preset.name, preset.connect(HttpSettings::new(preset.name)).unwrap().api()))
+            .collect();
+
+        let expected: Vec<(&str, Api)> = presets().iter().map(|preset| (preset.name, preset.api)).collect();
+        assert_eq!(connected, expected);
+        assert_eq!(Preset::named("ollama").map(|preset| preset.base_url), Some("http://127.0.0.1:11434/v1"));
+        assert_eq!(Preset::named("nobody"), None);
+    }
 
     #[test]
     fn names_differ_and_only_this_machine_goes_without_a_key() {

@@ -9,6 +9,9 @@ use rejoin::{Block, Json, Media, MediaKind, Message, Role, ToolCall, ToolResult}
 
 use crate::providers::Api;
 
+/// The field that keeps a call's arguments when they are not the text of its input.
+pub(crate) const ARGUMENTS: &str = "arguments";
+
 /// What the answer to a call says when history has none.
 const NO_ANSWER: &str = "Error: no result of this call was recorded";
 
@@ -68,11 +71,16 @@ impl Call<'_> {
 /// The steps of a history, for a provider that speaks `api`.
 pub(crate) fn steps<'a>(messages: &'a [Message], api: Api, provider: &str) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
-    let mut taken = HashSet::new();
+    let (mut taken, mut replies) = (HashSet::new(), HashSet::new());
     for message in messages {
         match message.role {
             Role::Assistant => {
-                let origin = origin(message, api, provider);
+                let mut origin = origin(message, api, provider);
+                let reply = message.extra.field("response_id").map(Json::as_str);
+                // The same items twice are refused, so a reply that comes again is sent without its ids.
+                if api == Api::Responses && reply.is_some_and(|reply| !replies.insert(reply)) {
+                    origin = Origin::Foreign;
+                }
                 let calls = message.blocks.iter().filter_map(|block| match block {
                     Block::ToolCall(call) => Some(named(call, origin, &mut taken)),
                     _ => None,
@@ -101,12 +109,6 @@ pub(crate) fn said(block: &Block) -> Option<&str> {
     match block {
         Block::Text(block) => Some(block.text.as_str()),
         Block::Summary(block) => Some(block.text.as_str()),
-        Block::Thinking(_)
-        | Block::ToolCall(_)
-        | Block::ToolResult(_)
-        | Block::Media(_)
-        | Block::Snapshot(_)
-        | Block::Other(_) => None,
         _ => None,
     }
     .filter(|text| !text.is_empty())
@@ -115,11 +117,20 @@ pub(crate) fn said(block: &Block) -> Option<&str> {
 /// The JSON of a call's arguments, and the exact text when the JSON alone would not give it back.
 pub(crate) fn read_arguments(text: &str) -> (Json, Option<Json>) {
     let exact = || Some(string(text));
-    match Json::parse(text) {
+    match Json::parse(one_line(text)) {
         Ok(input) if input.as_str() == text => (input, None),
         Ok(input) => (input, exact()),
         Err(_) if text.trim().is_empty() => (Json::parse("{}").expect("an empty object is JSON"), exact()),
         Err(_) => (string(text), exact()),
+    }
+}
+
+/// JSON on one line, as stored messages are. A line can end only between values: strings have their own signs for it.
+pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
+    if json.contains(['\n', '\r']) {
+        Cow::Owned(json.replace(['\n', '\r'], " "))
+    } else {
+        Cow::Borrowed(json)
     }
 }
 
@@ -128,10 +139,7 @@ pub(crate) fn string(text: &str) -> Json {
     Json::of(&text).expect("a string is JSON")
 }
 
-/// The name of the field that keeps a call's arguments when they are not the text of its input.
-pub(crate) const ARGUMENTS: &str = "arguments";
-
-pub(crate) fn arguments(call: &ToolCall) -> Cow<'_, str> {
+fn arguments(call: &ToolCall) -> Cow<'_, str> {
     let exact = call.extra.field(ARGUMENTS).and_then(|text| text.to::<String>().ok());
     exact.map_or_else(|| Cow::Borrowed(call.input.as_str()), Cow::Owned)
 }

@@ -3,6 +3,7 @@
 
 mod anthropic;
 mod asking;
+mod chat;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/dice.rs"]
 mod dice;
@@ -11,8 +12,11 @@ mod dice;
 mod disk;
 mod feed;
 mod http;
+mod kept;
+mod languages;
 mod power;
 mod python;
+mod responses;
 mod script;
 mod server;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
@@ -25,3 +29,4 @@ mod syncs;
 mod talking;
 mod traced;
 mod trouble;
+mod valid;

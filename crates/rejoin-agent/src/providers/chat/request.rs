@@ -165,12 +165,8 @@ fn said(sent: &mut Vec<Sent>, message: &Message, origin: Origin, calls: &[Call<'
         let calls: Vec<Fields> = calls.iter().map(|asked| call(asked, origin)).collect();
         fields.set("tool_calls", Json::of(&calls).expect("fields are JSON"));
     }
-    match (sent.last_mut(), content) {
-        (Some(Sent::Assistant(last)), Some(more)) if is_plain(last) && is_plain(&fields) => {
-            let mut text: String = last.field("content").and_then(|text| text.to().ok()).unwrap_or_default();
-            append(&mut text, &more);
-            last.set("content", string(&text));
-        }
+    match sent.last_mut() {
+        Some(Sent::Assistant(last)) => join(last, &fields),
         _ => sent.push(Sent::Assistant(fields)),
     }
     sent.extend(calls.iter().map(|call| Sent::Tool {
@@ -208,9 +204,22 @@ fn call(call: &Call<'_>, origin: Origin) -> Fields {
     fields
 }
 
-/// True for a message with a role and a text and nothing else.
-fn is_plain(message: &Fields) -> bool {
-    message.iter().all(|(name, _)| matches!(name, "role" | "content"))
+/// Adds a message of the assistant to the one before it, which has no calls: answers would stand between them.
+fn join(last: &mut Fields, next: &Fields) {
+    for (name, value) in next.iter().filter(|(name, value)| *name != "role" && value.as_str() != "null") {
+        let before = last.field(name);
+        let texts = (before.and_then(|text| text.to::<String>().ok()), value.to::<String>().ok());
+        let lists = (before.and_then(|list| list.to::<Vec<Json>>().ok()), value.to::<Vec<Json>>().ok());
+        let joined = match (texts, lists) {
+            ((Some(mut text), Some(more)), _) => {
+                append(&mut text, &more);
+                string(&text)
+            }
+            (_, (Some(list), Some(more))) => Json::of(&[list, more].concat()).expect("values are JSON"),
+            _ => value.clone(),
+        };
+        last.set(name, joined);
+    }
 }
 
 fn append(text: &mut String, more: &str) {

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::providers::chat::calls::Calls;
 use crate::providers::chat::thoughts::{self, Thoughts};
 use crate::providers::complaint::error_in_stream;
-use crate::providers::sendable::string;
+use crate::providers::sendable::{one_line, string};
 use crate::providers::wire::{Reader, ServerEvent};
 use crate::providers::{Api, Piece, Reply, Stop};
 
@@ -262,7 +262,8 @@ impl ChatReader {
 impl Reader for ChatReader {
     fn take(&mut self, event: &ServerEvent, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         let data = event.data.trim();
-        if self.is_done || data.is_empty() {
+        let is_known = matches!(event.name.as_str(), "" | "message" | "error");
+        if self.is_done || data.is_empty() || !is_known {
             return Ok(());
         }
         if data == "[DONE]" {
@@ -270,15 +271,12 @@ impl Reader for ChatReader {
             self.close_all(tell);
             return Ok(());
         }
-        let chunk: Fields = serde_json::from_str(data).map_err(|cause| unreadable().because(cause))?;
-        match event.name.as_str() {
-            "error" if chunk.field("error").is_none() => {
-                let error = Json::of(&chunk).expect("fields are JSON");
-                Err(error_in_stream(&error))
-            }
-            "" | "message" | "error" => self.take_chunk(&chunk, tell),
-            _ => Ok(()),
+        let chunk: Fields =
+            serde_json::from_str(&one_line(data)).map_err(|cause| unreadable().because(cause))?;
+        if event.name == "error" && chunk.field("error").is_none() {
+            return Err(error_in_stream(&Json::of(&chunk).expect("fields are JSON")));
         }
+        self.take_chunk(&chunk, tell)
     }
 
     fn is_complete(&self) -> bool {

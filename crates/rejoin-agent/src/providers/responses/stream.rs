@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::complaint::error_in_stream;
 use crate::providers::responses::items;
-use crate::providers::sendable::string;
+use crate::providers::sendable::{one_line, string};
 use crate::providers::wire::{Reader, ServerEvent};
 use crate::providers::{Api, Piece, Reply, Stop};
 
@@ -298,7 +298,7 @@ fn error_of(event: &ServerEvent) -> Result<Json> {
 }
 
 fn read<T: DeserializeOwned>(event: &ServerEvent) -> Result<T> {
-    serde_json::from_str(&event.data)
+    serde_json::from_str(&one_line(&event.data))
         .map_err(|cause| malformed("an event of the stream cannot be read").because(cause))
 }
 
