@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
-use crate::config::choices::{Choice, Scope};
+use crate::config::choices::{Choice, OnSaveError, Scope};
 use crate::config::value::Value;
 
 impl Config {
@@ -33,6 +33,11 @@ impl Config {
 
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
+    }
+
+    /// What to do when a turn cannot be kept.
+    pub(crate) fn on_save_error(&self) -> OnSaveError {
+        self.choice("persistence.on_error")
     }
 
     pub(crate) fn clean_older_than_days(&self) -> u64 {
@@ -105,6 +110,7 @@ mod tests {
         ];
         let choices = (config.persistence_enabled(), config.project_scope(), config.log());
 
+        assert_eq!(config.on_save_error(), OnSaveError::Warn);
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
         assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10]);
         assert_eq!(choices, (true, Scope::Repository, LevelFilter::OFF));

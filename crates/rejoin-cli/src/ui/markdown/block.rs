@@ -28,6 +28,8 @@ pub(super) struct Blocks {
     items: Vec<Item>,
     has_gap: bool,
     has_output: bool,
+    /// What every piece of text looks like, beside its own look.
+    look: Look,
     inline: Inline,
     spread: Spread,
 }
@@ -60,6 +62,16 @@ struct Item {
 }
 
 impl Blocks {
+    pub(super) fn new(look: Look) -> Self {
+        Self { look, ..Self::default() }
+    }
+
+    /// The same, behind something that was shown already.
+    pub(super) fn after(mut self, shown: String) -> Self {
+        self.spread.put(shown);
+        self
+    }
+
     pub(super) const fn set_columns(&mut self, columns: usize) {
         self.spread.set_columns(columns);
     }
@@ -155,7 +167,7 @@ impl Blocks {
             Kind::Indented if self.items.is_empty() => {
                 self.open(&line);
                 let text = format!("{}{}", " ".repeat(line.indentation), line.content);
-                self.spread.whole_line(line.quotes, &clean::block(&text), Look::CODE);
+                self.spread.whole_line(line.quotes, &clean::block(&text), self.look.with(Look::CODE));
             }
             Kind::Heading { .. } | Kind::Item { .. } | Kind::Indented | Kind::Text => {
                 self.begin(&line);
@@ -174,7 +186,7 @@ impl Blocks {
             _ => (" ".repeat(self.items.last().map_or(0, |item| item.content)), Look::PLAIN),
         };
         self.spread.begin(line.quotes, &mark);
-        self.inline = Inline::new(look);
+        self.inline = Inline::new(self.look.with(look));
         for character in line.content.chars() {
             self.inline.push(character, &mut self.spread);
         }
@@ -227,7 +239,7 @@ impl Blocks {
             return self.rule(fence.quotes, "");
         }
         let spaces = run(text, ' ').min(fence.indentation);
-        self.spread.whole_line(fence.quotes, &clean::block(&text[spaces..]), Look::CODE);
+        self.spread.whole_line(fence.quotes, &clean::block(&text[spaces..]), self.look.with(Look::CODE));
     }
 
     /// A line across, with a name in it if it has one.

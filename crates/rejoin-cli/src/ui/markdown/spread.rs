@@ -87,6 +87,10 @@ impl Spread {
         self.columns
     }
 
+    pub(super) fn put(&mut self, shown: String) {
+        self.out = shown;
+    }
+
     pub(super) fn take_output(&mut self) -> String {
         std::mem::take(&mut self.out)
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::ui::fit;
 
 fn shown(text: &str, columns: usize) -> String {
-    let mut markdown = Markdown::new();
+    let mut markdown = Markdown::new(Paint::Colored);
     markdown.push(text, columns) + &markdown.finish(columns)
 }
 
@@ -173,7 +173,7 @@ proptest! {
         let characters: Vec<char> = text.chars().collect();
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(characters.len())).chain([0, characters.len()]).collect();
         cuts.sort_unstable();
-        let mut markdown = Markdown::new();
+        let mut markdown = Markdown::new(Paint::Colored);
         let mut pieces = String::new();
         for pair in cuts.windows(2) {
             let piece: String = characters[pair[0]..pair[1]].iter().collect();
@@ -197,4 +197,13 @@ proptest! {
 
         prop_assert!(plain.lines().all(|line| fit::width(line) <= columns), "{plain}");
     }
+}
+
+#[test]
+fn without_colour_the_text_stays_as_it_was_written() {
+    let mut markdown = Markdown::new(Paint::Plain);
+
+    let told = markdown.push("# A *b*\n\u{1b}[2Jlong ", 5) + &markdown.push("line", 5) + &markdown.finish(5);
+
+    assert_eq!(told, "# A *b*\nlong line\n");
 }
