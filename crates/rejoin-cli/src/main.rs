@@ -12,6 +12,7 @@ mod gauge;
 mod logging;
 mod named;
 mod place;
+mod prompt;
 mod removal;
 mod shapes;
 mod suggest;

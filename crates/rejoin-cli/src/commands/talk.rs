@@ -6,7 +6,7 @@ use crate::args::Arguments;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::suggest::nearest;
-use crate::talk::{self, Overrides, Start};
+use crate::talk::{self, Overrides, Said, Start, Then};
 
 /// What to say, and where.
 #[derive(Debug, clap::Args)]
@@ -21,6 +21,10 @@ pub(crate) struct Args {
     /// Continue a conversation; without an id the newest of this project
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     resume: Option<String>,
+
+    /// Stay at the prompt after the message
+    #[arg(short, long)]
+    interactive: bool,
 
     /// Nothing is written, no file created
     #[arg(short = 'G', long, alias = "no-persistence", conflicts_with = "resume")]
@@ -42,10 +46,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         (false, Some(id)) => Start::Conversation(id),
     };
     let overrides = Overrides { title: args.title, ..Overrides::default() };
-    match args.literal.or(args.message) {
-        Some(message) => talk::once(context, &start, &overrides, &message),
-        None => Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`")),
-    }
+    let then = if args.interactive { Then::Stay } else { Then::Leave };
+    talk::say(context, &start, &overrides, Said { message: args.literal.or(args.message), then })
 }
 
 /// A message beside a command has no meaning, so it is not dropped silently.

@@ -4,7 +4,8 @@ mod once;
 mod partner;
 mod session;
 
-pub(crate) use once::once;
+pub(crate) use once::{Said, Then, say};
+pub(crate) use partner::{Partner, partner};
 pub(crate) use session::{Overrides, Session, Start};
 
 use crate::error::Failure;
