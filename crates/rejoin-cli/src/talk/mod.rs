@@ -6,7 +6,6 @@ pub(crate) mod command_file;
 pub(crate) mod idle;
 mod initial;
 pub(crate) mod leftover;
-mod lines;
 mod once;
 mod partner;
 mod project_file;
@@ -14,8 +13,8 @@ mod session;
 pub(crate) mod stop;
 mod writer;
 
-pub(crate) use lines::interactive;
-pub(crate) use once::once;
+pub(crate) use once::{Said, Then, say};
+pub(crate) use partner::{Partner, partner};
 pub(crate) use session::{Overrides, Session, Start};
 
 use crate::error::Failure;

@@ -15,7 +15,7 @@ use crate::error::{Failure, Kind};
 use crate::picker::{self, Picked};
 use crate::shapes::ConversationShape;
 use crate::talk::stop::summary_in_list;
-use crate::talk::{self, Overrides, Session, Start, banner};
+use crate::talk::{self, Overrides, Said, Session, Start, Then, banner};
 use crate::ui::ask;
 
 use self::find::{Found, Numbers};
@@ -93,7 +93,7 @@ fn is_at_terminal(context: &Context) -> bool {
 /// At a terminal the talk goes on; elsewhere the conversation becomes the active one.
 fn go_on(context: &Context, archive: &Archive, start: &Start, overrides: &Overrides) -> Result<(), Failure> {
     if is_at_terminal(context) {
-        return talk::interactive(context, start, overrides, None);
+        return talk::say(context, start, overrides, Said { message: None, then: Then::Stay });
     }
     let session = Session::begin(context, start, overrides)?;
     let stored = archive.conversation(session.conversation)?;

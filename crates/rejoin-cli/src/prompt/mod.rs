@@ -1,0 +1,268 @@
+//! The prompt: where a person talks, line by line.
+
+mod commands;
+mod complete;
+mod history;
+mod line;
+mod reader;
+mod show;
+mod sign;
+mod turn;
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use rejoin::{Archive, ConversationId, Message};
+use rejoin_agent::SavingState;
+use tokio::runtime::Runtime;
+
+pub(crate) use self::show::{Thinking, choose};
+pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
+
+use self::commands::After;
+use self::line::Line;
+use self::reader::{Reader, Typed};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::idle::Watch;
+use crate::talk::stop::End;
+use crate::talk::{Overrides, Session, Start};
+use crate::ui::clean;
+use crate::ui::paint::Meaning;
+use crate::ui::size;
+
+/// The prompt of one run.
+#[derive(Debug)]
+pub(crate) struct Prompt<'a> {
+    context: &'a Context,
+    runtime: &'a Runtime,
+    session: Session,
+    overrides: Overrides,
+    keeping: Keeping,
+    thinking: Thinking,
+    reader: Reader,
+    is_unsaved: bool,
+}
+
+/// Whether what is said is written anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    Kept,
+    Incognito,
+}
+
+/// Opens the prompt. A first message is sent before anything is asked.
+pub(crate) fn open(
+    context: &Context,
+    runtime: &Runtime,
+    start: &Start,
+    overrides: &Overrides,
+    first: Option<String>,
+) -> Result<(), Failure> {
+    let session = runtime.block_on(async { Session::begin(context, start, overrides) })?;
+    let keeping = if *start == Start::Incognito { Keeping::Incognito } else { Keeping::Kept };
+    let (archive, id) = place(runtime, &session)?;
+    let history = history::recall(context, &archive, keeping);
+    let mut prompt = Prompt {
+        context,
+        runtime,
+        session,
+        overrides: overrides.clone(),
+        keeping,
+        thinking: Thinking::default(),
+        reader: Reader::open(context, history),
+        is_unsaved: false,
+    };
+    prompt.greet(&archive, id)?;
+    if let Some(first) = first {
+        prompt.say(&first)?;
+    }
+    prompt.serve()
+}
+
+impl Prompt<'_> {
+    fn serve(&mut self) -> Result<(), Failure> {
+        let mut is_leaving = false;
+        loop {
+            self.tell_saving()?;
+            self.prepare_reader()?;
+            let watch = Watch::start(self.context, &self.session.archive, self.session.conversation);
+            let typed = self.reader.read();
+            if let Some(told) = watch.finish() {
+                self.dim(&told)?;
+            }
+            match typed? {
+                Typed::Text(text) => {
+                    is_leaving = false;
+                    self.remember(&text);
+                    if self.take(&text)? == After::Leave {
+                        break;
+                    }
+                }
+                Typed::Interrupt if is_leaving => break,
+                Typed::Interrupt => {
+                    is_leaving = true;
+                    self.dim("Press Ctrl+C again, or Ctrl+D, to leave.")?;
+                }
+                Typed::End => break,
+            }
+        }
+        self.leave()
+    }
+
+    /// Does what a line asks for. A failure is told, and the prompt goes on.
+    fn take(&mut self, text: &str) -> Result<After, Failure> {
+        let outcome = match line::read(text) {
+            Line::Nothing => return Ok(After::Stay),
+            Line::Message(message) => self.say(&message).map(|()| After::Stay),
+            Line::Command(name, argument) => commands::run(self, name, argument),
+        };
+        match outcome {
+            Ok(after) => Ok(after),
+            Err(failure) if self.ends_talk(&failure) => Err(failure),
+            Err(failure) => {
+                failure.report(self.context.manner.format);
+                Ok(After::Stay)
+            }
+        }
+    }
+
+    /// Sends a message and shows the reply.
+    fn say(&mut self, message: &str) -> Result<(), Failure> {
+        let mut show = choose(self.context, self.thinking);
+        let on_error = self.context.config.on_save_error();
+        let message = Message::user(message);
+        let outcome = self.runtime.block_on(turn(&mut self.session.talk, message, show.as_mut(), on_error));
+        drop(show);
+        self.is_unsaved = *self.session.talk.recording().state().borrow() != SavingState::Saved;
+        writeln!(io::stdout())?;
+        outcome.map(drop)
+    }
+
+    /// Only a talk that must be saved, or a screen that is gone, ends the prompt.
+    fn ends_talk(&self, failure: &Failure) -> bool {
+        let must_be_saved = self.context.config.on_save_error() == crate::config::choices::OnSaveError::Fail;
+        let is_unsaved = *self.session.talk.recording().state().borrow() != SavingState::Saved;
+        (must_be_saved && is_unsaved) || failure.is_broken_pipe()
+    }
+
+    /// What is open, and how to get help.
+    fn greet(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
+        let talk = &self.session.talk;
+        let partner = format!("{} ({})", talk.provider().name(), talk.model());
+        let partner = if talk.model().is_empty() || talk.model() == "none" {
+            talk.provider().name().to_owned()
+        } else {
+            partner
+        };
+        let keeping = match self.keeping {
+            Keeping::Kept => "",
+            Keeping::Incognito => " · incognito",
+        };
+        self.dim(&format!("{partner}{keeping} · /help for commands, Ctrl+D to leave"))?;
+        if !talk.history().is_empty() {
+            let stored = archive.conversation(id)?;
+            let count = size::count(talk.history().len() as u64, "message", "messages");
+            self.dim(&format!("{} · {count} · {}", crate::named::title(&stored), id.short()))?;
+        }
+        Ok(())
+    }
+
+    /// Tells when what was said is saved again, or is not saved any more, since the last line.
+    fn tell_saving(&mut self) -> Result<(), Failure> {
+        let state = self.session.talk.recording().state().borrow().clone();
+        let is_unsaved = state != SavingState::Saved;
+        if is_unsaved != self.is_unsaved {
+            self.is_unsaved = is_unsaved;
+            match state {
+                SavingState::Saved => self.line(Meaning::Success, "Saved again.")?,
+                SavingState::Waiting { reason, .. } => {
+                    self.line(Meaning::Warning, &format!("Not saved: {reason}. Saving is tried again."))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare_reader(&mut self) -> Result<(), Failure> {
+        let (archive, id) = self.place()?;
+        let project = self.context.project_key().ok();
+        let names = complete::Place { archive, conversation: id, project, keeping: self.keeping };
+        self.reader.prepare(names, self.session.talk.recording().state(), self.runtime);
+        Ok(())
+    }
+
+    /// Keeps a line for the next time, beside the conversation. Failing to is not worth a word.
+    fn remember(&mut self, text: &str) {
+        if let Ok((archive, _)) = self.place() {
+            history::remember(self.context, &archive, self.keeping, text);
+        }
+    }
+
+    /// Waits for what is not saved, then says how to come back.
+    fn leave(&mut self) -> Result<(), Failure> {
+        let mut state = self.session.talk.recording().state();
+        let left = state.borrow().clone();
+        if let SavingState::Waiting { messages, reason } = left {
+            let count = size::count(messages as u64, "message is", "messages are");
+            self.line(
+                Meaning::Warning,
+                &format!("{count} not saved: {reason}. Trying again; press Ctrl+C to leave without."),
+            )?;
+            let left = self.runtime.block_on(settle(&mut state, interrupted()));
+            match left {
+                SavingState::Saved => self.line(Meaning::Success, "Saved again.")?,
+                SavingState::Waiting { reason, .. } => return Err(not_saved(&reason)),
+            }
+        }
+        let has_something = !self.session.talk.history().is_empty();
+        if self.keeping == Keeping::Kept && has_something {
+            // It may have been stopped already, or completed by another.
+            let _ = self.runtime.block_on(self.session.stop(End::Pause));
+            let (_, id) = self.place()?;
+            self.dim(&format!("Continue: rejoin -r {}", id.short()))?;
+        }
+        Ok(())
+    }
+
+    fn place(&self) -> Result<(Archive, ConversationId), Failure> {
+        place(self.runtime, &self.session)
+    }
+
+    fn dim(&self, text: &str) -> Result<(), Failure> {
+        self.line(Meaning::Dim, text)
+    }
+
+    /// A line whose spaces count.
+    fn line_as_it_is(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", clean::block(text).replace('\n', " "))?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// A line of Rejoin's own.
+    fn line(&self, meaning: Meaning, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", self.context.paint().apply(meaning, &clean::line(text)))?;
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// Where a session is kept: the archive and the conversation.
+fn place(runtime: &Runtime, session: &Session) -> Result<(Archive, ConversationId), Failure> {
+    let place = session
+        .talk
+        .recording()
+        .with(|recorder| (recorder.handle().archive().clone(), recorder.conversation()));
+    Ok(runtime.block_on(place)?)
+}
+
+/// Returns when Ctrl+C is pressed.
+pub(crate) async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Without a way to notice it there is no reason to wait for ever.
+        tokio::time::sleep(Duration::from_secs(10)).await;
+    }
+}
