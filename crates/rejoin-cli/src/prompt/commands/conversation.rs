@@ -1,13 +1,11 @@
 //! `/clear`, `/resume` and `/title`: which conversation this is.
 
 use super::After;
-use super::listing::command_line;
 use crate::error::Failure;
 use crate::named;
 use crate::prompt::{Keeping, Prompt};
-use crate::talk::{Overrides, Session, Start};
+use crate::talk::{Overrides, Session, Start, which};
 use crate::ui::paint::Meaning;
-use crate::ui::size;
 
 /// Starts a new conversation. The one before is kept.
 pub(super) fn clear(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
@@ -21,24 +19,17 @@ pub(super) fn clear(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> 
     Ok(After::Stay)
 }
 
-/// Goes on with another conversation; without a name, shows which there are.
+/// Goes on with another conversation; without a name, offers them all.
 pub(super) fn resume(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure> {
     if prompt.keeping == Keeping::Incognito {
         return Err(
             Failure::usage("go on with a kept conversation in incognito").hint("leave, then run `rejoin -r`")
         );
     }
-    if name.is_empty() {
-        command_line(prompt, &["list", "--limit", "10", "--no-pager"])?;
-        prompt.dim("Type /resume and an id, or press Tab after it.")?;
-        return Ok(After::Stay);
-    }
+    let (archive, _) = prompt.place()?;
+    let Some(start) = which::choose(prompt.context, &archive, name)? else { return Ok(After::Stay) };
     let overrides = Overrides { title: None, command: None, ..prompt.overrides.clone() };
-    prompt.begin(&Start::Conversation(name.to_owned()), &overrides)?;
-    let (archive, id) = prompt.place()?;
-    let title = named::title(&archive.conversation(id)?);
-    let count = size::count(prompt.session.talk.history().len() as u64, "message", "messages");
-    prompt.line(Meaning::Plain, &format!("Resumed \"{title}\" with {count}."))?;
+    prompt.begin(&start, &overrides)?;
     Ok(After::Stay)
 }
 

@@ -10,6 +10,7 @@ use rejoin_agent::{Decision, Event, Piece, Plan, SavingState};
 use super::{Course, End, Kept, Show, approve, figures, tool};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::talk::banner;
 use crate::ui::paint::Paint;
 
 /// Columns of a line on stderr.
@@ -75,6 +76,11 @@ impl Show for Plain<'_> {
                 }
                 self.context.note(&refused(&tool, &plan));
                 let _ = answer.send(Decision::No(None));
+            }
+            Event::Saved(receipt) => {
+                if let Some(told) = banner::branched(&receipt) {
+                    self.context.note(&told);
+                }
             }
             Event::ToolStarted { call, summary } => {
                 self.calls.insert(call, summary);

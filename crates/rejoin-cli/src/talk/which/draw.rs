@@ -13,19 +13,19 @@ const WIDE: usize = 400;
 
 /// How to draw.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     clock: Clock,
     paint: Paint,
     columns: usize,
 }
 
 impl Look {
-    pub(super) fn of(context: &Context) -> Self {
+    pub(crate) fn of(context: &Context) -> Self {
         Self { clock: context.clock(), paint: context.paint(), columns: context.columns().unwrap_or(WIDE) }
     }
 
     /// Each conversation with a number, a blank line after each.
-    pub(super) fn list(&self, items: &[StoredConversation]) -> String {
+    pub(crate) fn list(&self, items: &[StoredConversation]) -> String {
         items.iter().enumerate().map(|(place, stored)| self.entry(place + 1, stored)).collect()
     }
 
