@@ -34,7 +34,8 @@ impl Look {
         let indentation = " ".repeat(head.len());
         let room = self.columns.saturating_sub(head.len()).max(10);
         let heading = format!("[{}] {}", clean::line(&stored.conversation.kind), clean::line(stored.title()));
-        let mut drawn = format!("{head}{}\n", self.paint.apply(Meaning::Title, &fit::truncate(&heading, room)));
+        let mut drawn =
+            format!("{head}{}\n", self.paint.apply(Meaning::Title, &fit::truncate(&heading, room)));
         let facts = format!(
             "Last active: {} | Status: {}",
             self.clock.relative(stored.last_active_at.as_micros()),

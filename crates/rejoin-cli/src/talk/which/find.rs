@@ -97,7 +97,10 @@ pub(crate) fn matching(items: Vec<StoredConversation>, text: &str) -> Vec<Stored
         holds(&format!("{title}\n{summary}\n{keywords}"))
     });
     if titled.is_empty() {
-        return rest.into_iter().filter(|stored| holds(&format!("{}\n{}", stored.first, stored.last))).collect();
+        return rest
+            .into_iter()
+            .filter(|stored| holds(&format!("{}\n{}", stored.first, stored.last)))
+            .collect();
     }
     titled
 }
