@@ -73,7 +73,8 @@ pub(crate) fn open(
     };
     prompt.greet(&archive, id)?;
     if let Some(first) = first {
-        prompt.say(&first)?;
+        prompt.line(Meaning::User, &format!("> {first}"))?;
+        prompt.take_up(Line::Message(first))?;
     }
     prompt.serve()
 }
@@ -105,30 +106,38 @@ impl Prompt<'_> {
 
     /// Does what a line asks for. A failure is told, and the prompt goes on.
     fn take(&mut self, text: &str) -> Result<After, Failure> {
-        let outcome = match line::read(text) {
+        self.take_up(line::read(text))
+    }
+
+    fn take_up(&mut self, line: Line<'_>) -> Result<After, Failure> {
+        let outcome = match line {
             Line::Nothing => return Ok(After::Stay),
             Line::Message(message) => self.say(&message).map(|()| After::Stay),
             Line::Command(name, argument) => commands::run(self, name, argument),
         };
-        match outcome {
-            Ok(after) => Ok(after),
-            Err(failure) if self.ends_talk(&failure) => Err(failure),
+        let after = match outcome {
+            Ok(after) => after,
+            Err(failure) if self.ends_talk(&failure) => return Err(failure),
             Err(failure) => {
                 failure.report(self.context.manner.format);
-                Ok(After::Stay)
+                After::Stay
             }
+        };
+        if after == After::Stay {
+            writeln!(io::stdout())?;
         }
+        Ok(after)
     }
 
     /// Sends a message and shows the reply.
     fn say(&mut self, message: &str) -> Result<(), Failure> {
-        let mut show = choose(self.context, self.thinking);
+        let state = self.session.talk.recording().state();
+        let mut show = choose(self.context, self.thinking, &state.borrow().clone());
         let on_error = self.context.config.on_save_error();
         let message = Message::user(message);
         let outcome = self.runtime.block_on(turn(&mut self.session.talk, message, show.as_mut(), on_error));
         drop(show);
-        self.is_unsaved = *self.session.talk.recording().state().borrow() != SavingState::Saved;
-        writeln!(io::stdout())?;
+        self.is_unsaved = *state.borrow() != SavingState::Saved;
         outcome.map(drop)
     }
 
@@ -152,7 +161,7 @@ impl Prompt<'_> {
             Keeping::Kept => "",
             Keeping::Incognito => " · incognito",
         };
-        self.dim(&format!("{partner}{keeping} · /help for commands, Ctrl+D to leave"))?;
+        self.dim(&format!("{partner}{keeping} · /help shows commands"))?;
         if !talk.history().is_empty() {
             let stored = archive.conversation(id)?;
             let count = size::count(talk.history().len() as u64, "message", "messages");
@@ -235,7 +244,7 @@ impl Prompt<'_> {
     /// A line of Rejoin's own.
     fn line(&self, meaning: Meaning, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{}", self.context.paint().apply(meaning, &clean::line(text)))?;
+        out.write_all(show::own_line(text, meaning, self.context.paint()).as_bytes())?;
         out.flush()?;
         Ok(())
     }

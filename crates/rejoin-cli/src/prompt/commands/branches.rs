@@ -20,7 +20,7 @@ pub(super) fn tree(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
         return Err(Failure::usage("show a tree in incognito, where nothing is kept"));
     }
     let (_, id) = prompt.place()?;
-    command_line(prompt, &["tree", &id.to_string()])?;
+    command_line(prompt, &["tree", &id.to_string(), "--style", "compact"])?;
     Ok(After::Stay)
 }
 
