@@ -11,6 +11,6 @@ mod tools;
 
 pub use error::{Error, ErrorKind, Result};
 pub use providers::{Api, Future, Listener, Offline, Piece, Provider, Reply, Request, Stop, ToolSpec};
-pub use recording::{Recording, SavingState};
+pub use recording::{Recording, SavingState, Unsaved};
 pub use talk::{Ended, Event, Talk};
 pub use tools::{Decision, Output, Plan, Tool, Toolbox};

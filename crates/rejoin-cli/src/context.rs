@@ -56,9 +56,10 @@ pub(crate) enum Notes {
 }
 
 /// Whether the user agreed beforehand, with `--yes`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Consent {
     Given,
+    #[default]
     Ask,
 }
 

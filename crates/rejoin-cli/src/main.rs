@@ -11,6 +11,7 @@ mod error;
 mod gauge;
 mod logging;
 mod named;
+mod picker;
 mod place;
 mod prompt;
 mod removal;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
-use crate::config::choices::{Choice, OnSaveError, Scope};
+use crate::config::choices::{Choice, OnSaveError, Scope, StartDefault};
 use crate::config::value::Value;
 
 impl Config {
@@ -29,6 +29,11 @@ impl Config {
 
     pub(crate) fn project_scope(&self) -> Scope {
         self.choice("project.scope")
+    }
+
+    /// What talking begins with when no flag says so.
+    pub(crate) fn start_default(&self) -> StartDefault {
+        self.choice("start.default")
     }
 
     pub(crate) fn persistence_enabled(&self) -> bool {
@@ -55,6 +60,11 @@ impl Config {
     /// How long to wait while another program writes.
     pub(crate) fn wait(&self) -> Duration {
         Duration::from_secs(self.number("limits.wait_seconds"))
+    }
+
+    /// How long nothing may be said until a conversation counts as paused.
+    pub(crate) fn auto_pause(&self) -> Duration {
+        Duration::from_secs(60 * self.number("session.auto_pause_minutes"))
     }
 
     pub(crate) fn log(&self) -> LevelFilter {
@@ -107,12 +117,14 @@ mod tests {
             config.turn_bytes(),
             config.conversation_bytes(),
             config.wait().as_secs(),
+            config.auto_pause().as_secs(),
         ];
-        let choices = (config.persistence_enabled(), config.project_scope(), config.log());
+        let choices =
+            (config.persistence_enabled(), config.project_scope(), config.start_default(), config.log());
 
         assert_eq!(config.on_save_error(), OnSaveError::Warn);
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
-        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10]);
-        assert_eq!(choices, (true, Scope::Repository, LevelFilter::OFF));
+        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300]);
+        assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));
     }
 }

@@ -7,6 +7,13 @@ pub(crate) enum Scope {
     Directory,
 }
 
+/// `start.default`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartDefault {
+    New,
+    Continue,
+}
+
 /// `persistence.on_error`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnSaveError {
@@ -35,6 +42,16 @@ impl Choice for Scope {
         match text {
             "repository" => Some(Scope::Repository),
             "directory" => Some(Scope::Directory),
+            _ => None,
+        }
+    }
+}
+
+impl Choice for StartDefault {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "new" => Some(StartDefault::New),
+            "continue" => Some(StartDefault::Continue),
             _ => None,
         }
     }
@@ -78,10 +95,11 @@ mod tests {
     fn every_choice_that_is_read_has_a_value() {
         let outcomes = [
             all_named::<Scope>("project.scope"),
+            all_named::<StartDefault>("start.default"),
             all_named::<OnSaveError>("persistence.on_error"),
             all_named::<ProviderKind>("providers.<name>.kind"),
         ];
 
-        assert_eq!(outcomes, [true; 3]);
+        assert_eq!(outcomes, [true; 4]);
     }
 }

@@ -24,6 +24,8 @@ use self::line::Line;
 use self::reader::{Reader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::talk::idle::Watch;
+use crate::talk::stop::End;
 use crate::talk::{Overrides, Session, Start};
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
@@ -85,7 +87,12 @@ impl Prompt<'_> {
         loop {
             self.tell_saving()?;
             self.prepare_reader()?;
-            match self.reader.read()? {
+            let watch = Watch::start(self.context, &self.session.archive, self.session.conversation);
+            let typed = self.reader.read();
+            if let Some(told) = watch.finish() {
+                self.dim(&told)?;
+            }
+            match typed? {
                 Typed::Text(text) => {
                     is_leaving = false;
                     self.remember(&text);
@@ -219,6 +226,8 @@ impl Prompt<'_> {
         }
         let has_something = !self.session.talk.history().is_empty();
         if self.keeping == Keeping::Kept && has_something {
+            // It may have been stopped already, or completed by another.
+            let _ = self.runtime.block_on(self.session.stop(End::Pause));
             let (_, id) = self.place()?;
             self.dim(&format!("Continue: rejoin -r {}", id.short()))?;
         }

@@ -1,8 +1,17 @@
 //! Talking: which conversation, with which provider, and one turn of it.
 
+pub(crate) mod banner;
+pub(crate) mod choose;
+pub(crate) mod command_file;
+pub(crate) mod idle;
+mod initial;
+pub(crate) mod leftover;
 mod once;
 mod partner;
+mod project_file;
 mod session;
+pub(crate) mod stop;
+mod writer;
 
 pub(crate) use once::{Said, Then, say};
 pub(crate) use partner::{Partner, partner};

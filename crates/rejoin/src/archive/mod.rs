@@ -13,6 +13,8 @@ mod project;
 mod query;
 mod record;
 mod state;
+mod status;
+mod subagent;
 mod url;
 
 use std::fmt;
@@ -28,6 +30,8 @@ pub use name::Named;
 pub use project::Project;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved};
+pub use status::{EndReason, Ending};
+pub use subagent::{Parent, Subagent, Subagents};
 pub use url::StoreUrl;
 
 use crate::clock::{Nature, SystemNature};

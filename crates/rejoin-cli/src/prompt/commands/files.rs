@@ -4,7 +4,7 @@ use super::After;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::{Keeping, Prompt};
-use crate::talk::{Overrides, Start};
+use crate::talk::{Overrides, Start, command_file};
 
 /// A command that a file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +14,10 @@ pub(super) struct CommandFile {
 }
 
 /// The command files of the project.
-pub(super) fn found(_context: &Context) -> Vec<CommandFile> {
-    Vec::new()
+pub(super) fn found(context: &Context) -> Vec<CommandFile> {
+    let files = command_file::all(context).into_iter();
+    let about = |text: Option<String>| text.unwrap_or_else(|| "a command file".to_owned());
+    files.map(|file| CommandFile { name: file.name, about: about(file.description) }).collect()
 }
 
 /// Begins a conversation with a command, and says what was typed after its name.

@@ -1,29 +1,28 @@
 //! `/stop` and `/complete`: what becomes of the conversation.
 
-use rejoin::Status;
-
 use super::After;
 use crate::error::Failure;
-use crate::named;
 use crate::prompt::{Keeping, Prompt};
+use crate::talk::stop::End;
 use crate::ui::paint::Meaning;
 
 /// Pauses the conversation and leaves.
 pub(super) fn stop(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    end(prompt, Status::Paused, "Paused")
+    end(prompt, End::Pause)
 }
 
 /// Marks the conversation as done and leaves.
 pub(super) fn complete(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    end(prompt, Status::Completed, "Completed")
+    end(prompt, End::Complete)
 }
 
-fn end(prompt: &mut Prompt<'_>, status: Status, word: &str) -> Result<After, Failure> {
+fn end(prompt: &mut Prompt<'_>, end: End) -> Result<After, Failure> {
     if prompt.keeping == Keeping::Incognito {
         return Ok(After::Leave);
     }
-    let (archive, id) = prompt.place()?;
-    let stored = archive.update(id, |conversation| conversation.status = status)?;
-    prompt.line(Meaning::Plain, &format!("{word} \"{}\".", named::title(&stored)))?;
+    let stopped = prompt.runtime.block_on(prompt.session.stop(end))?;
+    for line in stopped.told("/resume").lines() {
+        prompt.line(Meaning::Plain, line)?;
+    }
     Ok(After::Leave)
 }

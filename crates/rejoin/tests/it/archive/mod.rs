@@ -1,11 +1,15 @@
 //! What programs see of the archive.
 
 mod delete;
+mod moody;
 mod name;
 mod query;
 mod read;
+mod record;
 mod save;
 mod share;
+mod status;
+mod subagent;
 
 use std::path::Path;
 use std::sync::Arc;
