@@ -58,10 +58,7 @@ impl Context {
     }
 
     fn limits(&self) -> Limits {
-        Limits {
-            turn_bytes: self.config.turn_bytes(),
-            conversation_bytes: self.config.conversation_bytes(),
-        }
+        Limits { turn_bytes: self.config.turn_bytes(), conversation_bytes: self.config.conversation_bytes() }
     }
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {

@@ -296,8 +296,13 @@ mod tests {
 
     #[test]
     fn flags_that_contradict_each_other_are_refused() {
-        let lines: [&[&str]; 5] =
-            [&["-r", "-n", "a"], &["-r", "-G", "a"], &["-c", "-n", "a"], &["-c", "-r", "a"], &["-n", "-G", "a"]];
+        let lines: [&[&str]; 5] = [
+            &["-r", "-n", "a"],
+            &["-r", "-G", "a"],
+            &["-c", "-n", "a"],
+            &["-c", "-r", "a"],
+            &["-n", "-G", "a"],
+        ];
 
         let refused = lines.map(|line| planned(line, StartDefault::New).is_err());
 

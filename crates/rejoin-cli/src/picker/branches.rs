@@ -25,7 +25,8 @@ pub(super) fn of(archive: &Archive, stored: &StoredConversation) -> Result<Vec<B
         let named = stored.branches.iter().rev().find(|branch| branch.head == head);
         named.map(|branch| branch.title.clone())
     };
-    let ends = messages.iter().filter(|message| !followed.contains(&message.id) || name(message.id).is_some());
+    let ends =
+        messages.iter().filter(|message| !followed.contains(&message.id) || name(message.id).is_some());
     let titled = ends.map(|message| Branch {
         head: message.id,
         title: name(message.id).unwrap_or_else(|| preview(&message.message.text())),

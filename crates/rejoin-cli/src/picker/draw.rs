@@ -78,9 +78,8 @@ impl Look {
         let place = state.place();
         state.top = state.top.min(place).max((place + 1).saturating_sub(height));
         let visible = state.rows().iter().enumerate().skip(state.top).take(height);
-        let lines: Vec<Line<'_>> = visible
-            .map(|(at, row)| self.row(state, row, at == place, area.width.into()))
-            .collect();
+        let lines: Vec<Line<'_>> =
+            visible.map(|(at, row)| self.row(state, row, at == place, area.width.into())).collect();
         let lines = match (lines.is_empty(), state.counts().1) {
             (false, _) => lines,
             (true, 0) => vec![Line::raw("There is nothing to resume in this project.")],
@@ -270,7 +269,8 @@ Enter resume  Esc leave  Tab all projects  → branches";
 
     #[test]
     fn the_smallest_screen_is_no_trouble() {
-        let pictures = [(1, 1), (2, 3), (9, 2), (200, 1)].map(|(columns, rows)| drawn(&archive(), columns, rows));
+        let pictures =
+            [(1, 1), (2, 3), (9, 2), (200, 1)].map(|(columns, rows)| drawn(&archive(), columns, rows));
 
         assert_eq!(pictures.len(), 4);
     }

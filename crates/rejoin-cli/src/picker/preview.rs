@@ -31,7 +31,10 @@ pub(super) struct Previews {
 
 impl Previews {
     /// A reader for what is selected.
-    pub(super) fn of<'a>(&'a mut self, archive: &'a Archive) -> impl FnMut(&State) -> Result<Vec<Said>, String> + 'a {
+    pub(super) fn of<'a>(
+        &'a mut self,
+        archive: &'a Archive,
+    ) -> impl FnMut(&State) -> Result<Vec<Said>, String> + 'a {
         move |state| {
             let Some(row) = state.selected() else { return Ok(Vec::new()) };
             let stored = state.conversation_of(row);
@@ -44,7 +47,11 @@ impl Previews {
     }
 }
 
-fn read(archive: &Archive, stored: &StoredConversation, target: Option<MessageId>) -> Result<Vec<Said>, String> {
+fn read(
+    archive: &Archive,
+    stored: &StoredConversation,
+    target: Option<MessageId>,
+) -> Result<Vec<Said>, String> {
     let messages = if stored.messages <= SHORT {
         archive.path(stored.id, target)
     } else {

@@ -38,11 +38,10 @@ impl Screen {
     pub(super) fn open() -> Result<Self, Failure> {
         let (signal, is_closed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for number in SIGNALS {
-            let outcome = flag::register_conditional_default(number, Arc::clone(&is_closed))
-                .and_then(|_| {
-                    let value = usize::try_from(number).unwrap_or_default();
-                    flag::register_usize(number, Arc::clone(&signal), value)
-                });
+            let outcome = flag::register_conditional_default(number, Arc::clone(&is_closed)).and_then(|_| {
+                let value = usize::try_from(number).unwrap_or_default();
+                flag::register_usize(number, Arc::clone(&signal), value)
+            });
             outcome.map_err(|error| Failure::io("watch for signals", error))?;
         }
         let terminal = ratatui::try_init().map_err(|error| {

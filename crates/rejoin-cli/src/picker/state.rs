@@ -182,9 +182,8 @@ impl State {
     fn refresh(&mut self) {
         let pattern = Pattern::parse(&self.query, CaseMatching::Ignore, Normalization::Smart);
         let mut buffer = Vec::new();
-        let mut score = |text: &str, matcher: &mut Matcher| {
-            pattern.score(Utf32Str::new(text, &mut buffer), matcher)
-        };
+        let mut score =
+            |text: &str, matcher: &mut Matcher| pattern.score(Utf32Str::new(text, &mut buffer), matcher);
         let mut found: Vec<(u32, usize)> = Vec::with_capacity(self.texts.len());
         let letters = self.query.chars().filter(|letter| !letter.is_whitespace()).count();
         let enough = u32::try_from(letters).unwrap_or(u32::MAX).saturating_mul(PER_LETTER);
@@ -257,7 +256,8 @@ mod tests {
 
     #[test]
     fn letters_scattered_over_a_long_text_are_no_match() {
-        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "Tell me of the trip to Lisbon.")]));
+        let mut state =
+            State::new(conversations(&[("Porto", ""), ("Lisbon", "Tell me of the trip to Lisbon.")]));
 
         typed(&mut state, "prt");
 

@@ -24,6 +24,8 @@ pub(crate) fn talked_with(settings: &Settings) -> String {
 pub(crate) fn branched(receipt: &Receipt) -> Option<String> {
     receipt.forked.then(|| {
         let short = receipt.conversation.short();
-        format!("The conversation had gone on from there, so this is a branch. See all of it: rejoin tree {short}")
+        format!(
+            "The conversation had gone on from there, so this is a branch. See all of it: rejoin tree {short}"
+        )
     })
 }

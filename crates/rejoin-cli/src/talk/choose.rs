@@ -134,10 +134,7 @@ fn newest_answer(
     }
 }
 
-fn last_answer(
-    archive: &Archive,
-    stored: &StoredConversation,
-) -> Result<Option<(Time, MessageId)>, Failure> {
+fn last_answer(archive: &Archive, stored: &StoredConversation) -> Result<Option<(Time, MessageId)>, Failure> {
     let mut offset = 0;
     loop {
         let messages = archive

@@ -95,9 +95,8 @@ pub(crate) fn required(context: &Context, name: &str) -> Result<CommandFile, Fai
 pub(crate) fn all(context: &Context) -> Vec<CommandFile> {
     let folders = [Some(context.config.project().join(OF_PROJECT)), of_user(context).ok()];
     let names = folders.into_iter().flatten().flat_map(|folder| names_in(&folder));
-    let found: BTreeMap<String, CommandFile> = names
-        .filter_map(|name| Some((name.clone(), find(context, &name).ok().flatten()?)))
-        .collect();
+    let found: BTreeMap<String, CommandFile> =
+        names.filter_map(|name| Some((name.clone(), find(context, &name).ok().flatten()?))).collect();
     found.into_values().collect()
 }
 
@@ -108,7 +107,10 @@ fn of_user(context: &Context) -> Result<PathBuf, Failure> {
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter_map(|name| name.strip_suffix(".md").map(str::to_owned)).filter(|name| is_name(name)).collect()
+    names
+        .filter_map(|name| name.strip_suffix(".md").map(str::to_owned))
+        .filter(|name| is_name(name))
+        .collect()
 }
 
 fn is_name(name: &str) -> bool {

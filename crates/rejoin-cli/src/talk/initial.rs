@@ -109,17 +109,18 @@ fn instruction_files(context: &Context) -> Vec<InstructionFile> {
         let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
         match read_inside(&file, root, LARGEST.min(left)) {
             Reading::Absent => {}
-            Reading::Outside => context.manner.warn(
-                &format!("`{name}` is a link that leads out of the project, so it was not read"),
-                None,
-            ),
+            Reading::Outside => context
+                .manner
+                .warn(&format!("`{name}` is a link that leads out of the project, so it was not read"), None),
             // Projects often keep one of the two as a link to the other.
             Reading::Text { place, .. } if seen.contains(&place) => {}
             Reading::Text { mut text, place, is_whole } => {
                 left -= text.len().min(left);
                 if !is_whole {
                     text.push_str("\n[the rest was left out]");
-                    context.manner.warn(&format!("only the beginning of `{name}` is sent to the model"), None);
+                    context
+                        .manner
+                        .warn(&format!("only the beginning of `{name}` is sent to the model"), None);
                 }
                 seen.push(place);
                 found.push(InstructionFile { name, text });

@@ -219,7 +219,9 @@ fn command_of(
     if let Some(name) = &overrides.command {
         let command = command_file::required(context, name)?;
         if let Some(own) = own.filter(|own| own != name) {
-            context.note(&format!("The conversation was held with the command `{own}`; it goes on with `{name}`."));
+            context.note(&format!(
+                "The conversation was held with the command `{own}`; it goes on with `{name}`."
+            ));
         }
         return Ok(Some(command));
     }
@@ -246,7 +248,10 @@ fn tell_changed_prompt(
     }
     match command {
         Some(command) if before.command.as_deref() == Some(&command.name) => context.manner.warn(
-            &format!("the instructions of the command `{}` have changed since; the new ones apply", command.name),
+            &format!(
+                "the instructions of the command `{}` have changed since; the new ones apply",
+                command.name
+            ),
             None,
         ),
         None if before.command.is_none() => {
@@ -277,7 +282,10 @@ fn partner_of(
         // What it was held with may be gone; a conversation can go on with any provider.
         Err(failure) if !is_named && before.provider.is_some() => {
             let instead = partner(context, &with_command(overrides.clone(), command))?;
-            context.manner.warn(&format!("cannot go on with {}: {}", banner::talked_with(before), failure.summary()), None);
+            context.manner.warn(
+                &format!("cannot go on with {}: {}", banner::talked_with(before), failure.summary()),
+                None,
+            );
             instead
         }
         outcome => outcome?,

@@ -11,10 +11,8 @@ fn chat_goes_on_in_the_active_conversation() {
     world.started("Porto");
     world.rejoin(["resume", "lisbon"]).run();
 
-    let outcomes = [
-        world.rejoin(["chat", "Where to eat?"]).run(),
-        world.rejoin(["chat", "And to drink?"]).run(),
-    ];
+    let outcomes =
+        [world.rejoin(["chat", "Where to eat?"]).run(), world.rejoin(["chat", "And to drink?"]).run()];
 
     let path = world.archive().path(lisbon.parse().unwrap(), None).unwrap();
     let roles: Vec<Role> = path.iter().map(|said| said.message.role).collect();

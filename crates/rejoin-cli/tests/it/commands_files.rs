@@ -34,7 +34,10 @@ fn a_command_gives_a_conversation_its_kind_and_settings() {
 
     let stored = world.archive().conversation(id).unwrap();
     let hash = settings(&world, id).prompt_hash.unwrap();
-    assert_eq!((stored.conversation.kind.as_str(), stored.first.as_str()), ("brainstorm", "names for a boat"));
+    assert_eq!(
+        (stored.conversation.kind.as_str(), stored.first.as_str()),
+        ("brainstorm", "names for a boat")
+    );
     assert!(hash.starts_with("sha256:") && hash.len() == 71, "{hash}");
     let expected = Settings {
         provider: Some("offline".to_owned()),
@@ -68,7 +71,8 @@ fn changed_instructions_are_told_once() {
 
     let outcomes = [world.rejoin(["-r", "go on please"]).run(), world.rejoin(["-r", "and on"]).run()];
 
-    let told = "warning: the instructions of the command `brainstorm` have changed since; the new ones apply\n";
+    let told =
+        "warning: the instructions of the command `brainstorm` have changed since; the new ones apply\n";
     assert_eq!(outcomes.map(|outcome| outcome.stderr.contains(told)), [true, false]);
     let after = settings(&world, id);
     assert_ne!(after.prompt_hash, before.prompt_hash);

@@ -113,7 +113,10 @@ fn with_nothing_to_resume_a_new_conversation_begins_and_it_is_told() {
     let outcomes = [world.rejoin(["-r", "hello there"]).run(), world.rejoin(["-n", "again here"]).run()];
 
     let told = "There is nothing to resume in this project, so a new conversation begins.\n";
-    assert_eq!(outcomes.map(|outcome| (outcome.stderr, outcome.code)), [(told.to_owned(), 0), (String::new(), 0)]);
+    assert_eq!(
+        outcomes.map(|outcome| (outcome.stderr, outcome.code)),
+        [(told.to_owned(), 0), (String::new(), 0)]
+    );
     assert_eq!(count(&world), 3);
 }
 
@@ -156,10 +159,8 @@ fn the_configuration_can_make_continuing_the_default() {
     let [_, lisbon] = two(&world);
     world.user_config("start.default = \"continue\"\n");
 
-    let codes = [
-        world.rejoin(["and then?"]).run().code,
-        world.rejoin(["--new", "something else"]).run().code,
-    ];
+    let codes =
+        [world.rejoin(["and then?"]).run().code, world.rejoin(["--new", "something else"]).run().code];
 
     assert_eq!((codes, count(&world)), ([0, 0], 4));
     assert_eq!(asked(&world, lisbon), ["Where to eat?", "and then?"]);
@@ -182,7 +183,9 @@ fn a_message_can_come_from_a_pipe() {
 /// Every file below a directory.
 fn files(below: &Path) -> Vec<String> {
     let entries = fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path.display().to_string()] }).collect()
+    entries
+        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path.display().to_string()] })
+        .collect()
 }
 
 #[test]
@@ -208,7 +211,10 @@ fn with_keeping_turned_off_talking_works_and_nothing_is_written() {
     let outcomes = [world.rejoin(["hello there"]).run(), world.rejoin(["-r", "and again"]).run()];
 
     let told = "Keeping conversations is turned off, so there is nothing to resume.\n";
-    assert_eq!(outcomes.map(|outcome| (outcome.stderr, outcome.code)), [(String::new(), 0), (told.to_owned(), 0)]);
+    assert_eq!(
+        outcomes.map(|outcome| (outcome.stderr, outcome.code)),
+        [(String::new(), 0), (told.to_owned(), 0)]
+    );
     assert!(!world.path("home/.local").exists());
 }
 

@@ -40,7 +40,17 @@ impl<'a> Terminal<'a> {
         let project = world.path("project");
         let project = project.to_str().unwrap();
         let outcome = terminal.tmux(&[
-            "-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows, "-c", project, &shell,
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            "-c",
+            project,
+            &shell,
         ]);
         assert!(outcome.status.success(), "{outcome:?}");
         terminal.wait_for("$");
@@ -110,13 +120,15 @@ fn planted(world: &World) -> [ConversationId; 3] {
     world.rejoin(["new", "--title", "note"]).from("home").run();
     world.rejoin(["delete", "note", "--yes"]).from("home").run();
     let archive = world.archive();
-    [("Trip to Porto", "project"), ("Trip to Lisbon", "project"), ("Taxes", "home")].map(|(title, project)| {
-        let project = world.path(project).to_str().unwrap().to_owned();
-        let mut talk = archive.start(Conversation::titled(title).in_project(project)).unwrap();
-        talk.append(Message::user(format!("Tell me of {title}."))).unwrap();
-        talk.append(Message::assistant("It is far.\u{1b}[2J")).unwrap();
-        talk.id()
-    })
+    [("Trip to Porto", "project"), ("Trip to Lisbon", "project"), ("Taxes", "home")].map(
+        |(title, project)| {
+            let project = world.path(project).to_str().unwrap().to_owned();
+            let mut talk = archive.start(Conversation::titled(title).in_project(project)).unwrap();
+            talk.append(Message::user(format!("Tell me of {title}."))).unwrap();
+            talk.append(Message::assistant("It is far.\u{1b}[2J")).unwrap();
+            talk.id()
+        },
+    )
 }
 
 #[test]
@@ -160,10 +172,8 @@ fn a_signal_gives_the_terminal_back() {
     let before = terminal.settings("before");
     let number = world.path("number");
 
-    terminal.enter(&format!(
-        "(sh -c 'echo $$ > {}; exec rejoin resume'); echo ended with $?",
-        number.display()
-    ));
+    terminal
+        .enter(&format!("(sh -c 'echo $$ > {}; exec rejoin resume'); echo ended with $?", number.display()));
     terminal.wait_for("2/2");
     let process: i32 = fs::read_to_string(number).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(process).unwrap(), Signal::TERM).unwrap();
@@ -278,7 +288,10 @@ fn several_matches_are_asked_about_by_number_or_words() {
     terminal.enter("porto");
     terminal.wait_for("[Resuming \"Trip to Porto\"]");
 
-    assert!(screen.contains("1. [chat] Trip to Lisbon\n   Last active: just now | Status: active\n"), "{screen}");
+    assert!(
+        screen.contains("1. [chat] Trip to Lisbon\n   Last active: just now | Status: active\n"),
+        "{screen}"
+    );
 }
 
 #[test]

@@ -12,14 +12,13 @@ fn three(world: &World) -> [ConversationId; 3] {
     let project = world.path("project").to_str().unwrap().to_owned();
     world.rejoin(["new"]).from("home").run();
     let archive = world.archive();
-    [("Trip to Porto", "By train?"), ("Trip to Lisbon", "Where to eat?"), ("Taxes", "When are they due?")].map(
-        |(title, text)| {
+    [("Trip to Porto", "By train?"), ("Trip to Lisbon", "Where to eat?"), ("Taxes", "When are they due?")]
+        .map(|(title, text)| {
             let mut talk = archive.start(Conversation::titled(title).in_project(project.clone())).unwrap();
             talk.append(Message::user(text)).unwrap();
             talk.append(Message::assistant(format!("About {title}."))).unwrap();
             talk.id()
-        },
-    )
+        })
 }
 
 const RESUMED: &str = "✓ Resumed conversation: [id]\nContinue chatting: rejoin chat \"your message\"\n\
@@ -117,7 +116,8 @@ fn the_list_shows_what_can_be_resumed() {
                     2 more: rejoin resume --list --limit 3\nResume one: rejoin resume NUMBER\n";
     assert_eq!(text, Outcome::answer(expected));
     let first = &script["items"][0];
-    let seen = json!([script["total"], script["next_cursor"], first["id"], first["status"], first["summary"]]);
+    let seen =
+        json!([script["total"], script["next_cursor"], first["id"], first["status"], first["summary"]]);
     assert_eq!(seen, json!([3, null, taxes.to_string(), "paused", "About Taxes."]));
 }
 
@@ -129,8 +129,10 @@ fn a_number_is_of_the_last_list_and_one_that_is_gone_is_told() {
     world.rejoin(["delete", "taxes", "--yes"]).run();
     let short = taxes.short().to_string();
 
-    let outcomes =
-        [world.rejoin(["resume", "1"]).run().naming(&[(&short, "[id]")]), world.rejoin(["resume", "99"]).run()];
+    let outcomes = [
+        world.rejoin(["resume", "1"]).run().naming(&[(&short, "[id]")]),
+        world.rejoin(["resume", "99"]).run(),
+    ];
 
     let expected = [
         "✗ Conversation '[id]' not found\nList available: rejoin list\n",
@@ -146,7 +148,8 @@ fn with_nothing_to_resume_a_start_is_suggested() {
 
     let outcomes = [world.rejoin(["resume"]).run(), world.rejoin(["resume", "--list"]).run()];
 
-    let expected = "There is nothing to resume in this project.\nStart a conversation: rejoin \"your message\"\n";
+    let expected =
+        "There is nothing to resume in this project.\nStart a conversation: rejoin \"your message\"\n";
     assert_eq!(outcomes, [expected, expected].map(Outcome::answer));
     assert!(!world.path("home/.local").exists(), "reading creates nothing");
 }
@@ -170,7 +173,8 @@ fn a_completed_conversation_needs_a_word() {
     let [_, _, taxes] = three(&world);
     world.rejoin(["stop", "taxes", "--complete"]).run();
 
-    let codes = [world.rejoin(["resume", "taxes"]).run().code, world.rejoin(["resume", "taxes", "--yes"]).run().code];
+    let codes =
+        [world.rejoin(["resume", "taxes"]).run().code, world.rejoin(["resume", "taxes", "--yes"]).run().code];
 
     assert_eq!(codes, [1, 0]);
     assert_eq!(world.archive().conversation(taxes).unwrap().conversation.status, Status::Active);

@@ -1,50 +1,44 @@
 //! `/clear`, `/resume` and `/title`: which conversation this is.
 
 use super::After;
-use super::listing::command_line;
 use crate::error::Failure;
 use crate::named;
+use crate::picker::{self, Picked};
 use crate::prompt::{Keeping, Prompt};
 use crate::talk::{Overrides, Session, Start};
 use crate::ui::paint::Meaning;
-use crate::ui::size;
 
 /// Starts a new conversation. The one before is kept.
 pub(super) fn clear(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    let start = match prompt.keeping {
-        Keeping::Kept => Start::New,
-        Keeping::Incognito => Start::Incognito,
-    };
     let overrides = Overrides { title: None, ..prompt.overrides.clone() };
-    prompt.begin(&start, &overrides)?;
+    prompt.begin(&prompt.fresh_start(), &overrides)?;
     prompt.line(Meaning::Plain, "Conversation history cleared.")?;
     Ok(After::Stay)
 }
 
-/// Goes on with another conversation; without a name, shows which there are.
+/// Goes on with another conversation; without a name, with one that is picked.
 pub(super) fn resume(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure> {
     if prompt.keeping == Keeping::Incognito {
         return Err(
             Failure::usage("go on with a kept conversation in incognito").hint("leave, then run `rejoin -r`")
         );
     }
-    if name.is_empty() {
-        command_line(prompt, &["list", "--limit", "10", "--no-pager"])?;
-        prompt.dim("Type /resume and an id, or press Tab after it.")?;
-        return Ok(After::Stay);
-    }
-    let overrides = Overrides { title: None, command: None, ..prompt.overrides.clone() };
-    prompt.begin(&Start::Conversation(name.to_owned()), &overrides)?;
-    let (archive, id) = prompt.place()?;
-    let title = named::title(&archive.conversation(id)?);
-    let count = size::count(prompt.session.talk.history().len() as u64, "message", "messages");
-    prompt.line(Meaning::Plain, &format!("Resumed \"{title}\" with {count}."))?;
+    let start = match name {
+        "" => match picker::pick(prompt.context, &prompt.session.archive)? {
+            Picked::Nothing => return Ok(After::Stay),
+            Picked::Conversation(id) => Start::Conversation(id.to_string()),
+            Picked::Message(id, message) => Start::Message(format!("{id}/{message}")),
+        },
+        name => Start::Conversation(name.to_owned()),
+    };
+    // What the conversation was held with counts for more than what this run began with.
+    prompt.begin(&start, &Overrides::default())?;
     Ok(After::Stay)
 }
 
 /// Gives the conversation a title, or shows the one it has.
 pub(super) fn title(prompt: &mut Prompt<'_>, title: &str) -> Result<After, Failure> {
-    let (archive, id) = prompt.place()?;
+    let (archive, id) = (&prompt.session.archive, prompt.session.conversation);
     if title.is_empty() {
         let title = named::title(&archive.conversation(id)?);
         prompt.line(Meaning::Plain, &format!("This conversation is \"{title}\"."))?;
@@ -60,6 +54,15 @@ impl Prompt<'_> {
     pub(super) fn begin(&mut self, start: &Start, overrides: &Overrides) -> Result<(), Failure> {
         let context = self.context;
         self.session = self.runtime.block_on(async { Session::begin(context, start, overrides) })?;
+        self.overrides = overrides.clone();
         Ok(())
+    }
+
+    /// Where a new conversation begins, kept or not as this one is.
+    pub(super) fn fresh_start(&self) -> Start {
+        match self.keeping {
+            Keeping::Kept => Start::New,
+            Keeping::Incognito => Start::Incognito,
+        }
     }
 }

@@ -10,6 +10,7 @@ use rejoin_agent::{Decision, Event, Piece, Plan, SavingState};
 use super::{Course, End, Kept, Show, approve, figures, tool};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::talk::banner;
 use crate::ui::paint::Paint;
 
 /// Columns of a line on stderr.
@@ -82,6 +83,11 @@ impl Show for Plain<'_> {
             Event::ToolEnded { call, output, took } => {
                 let what = self.calls.get(&call).map_or("A tool", String::as_str);
                 self.context.note(&tool::line(what, &output, took, COLUMNS, Paint::Plain));
+            }
+            Event::Saved(receipt) => {
+                if let Some(told) = banner::branched(&receipt) {
+                    self.context.note(&told);
+                }
             }
             _ => {}
         }

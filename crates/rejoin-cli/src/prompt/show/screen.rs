@@ -11,6 +11,7 @@ use super::waiting::Waiting;
 use super::{Course, End, Kept, Show, approve, columns, figures, own_line, tool};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::talk::banner;
 use crate::ui::markdown::Markdown;
 use crate::ui::paint::{Meaning, Paint};
 
@@ -181,11 +182,12 @@ impl<Out: Write> Show for Screen<'_, Out> {
                 self.print(&format!("{line}\n"))?;
                 self.wait_for("Waiting for the reply");
             }
-            Event::Saved(receipt) if receipt.forked => {
-                self.end_all()?;
-                let told = "Somebody else went on here, so this became a branch. See it with /tree.";
-                self.line(Meaning::Warning, told)?;
-                self.wait_for("Waiting for the reply");
+            Event::Saved(receipt) => {
+                if let Some(told) = banner::branched(&receipt) {
+                    self.end_all()?;
+                    self.line(Meaning::Warning, &told)?;
+                    self.wait_for("Waiting for the reply");
+                }
             }
             _ => {}
         }
@@ -280,7 +282,11 @@ mod tests {
     fn a_turn_reads_from_top_to_bottom() {
         let call = ToolCall { id: "c1".to_owned(), name: "run".to_owned(), ..ToolCall::default() };
         let events = vec![
-            Event::Piece(Piece::Again { reason: "overloaded".to_owned(), failed: 1, wait: Duration::from_secs(3) }),
+            Event::Piece(Piece::Again {
+                reason: "overloaded".to_owned(),
+                failed: 1,
+                wait: Duration::from_secs(3),
+            }),
             Event::Piece(Piece::Thinking("hm".to_owned())),
             Event::Piece(Piece::Text("Let me ".to_owned())),
             Event::Piece(Piece::Text("look.".to_owned())),
@@ -325,7 +331,8 @@ mod tests {
             screen.saving(&state).unwrap();
         }
 
-        let expected = "Not saved: the disk is full. The talk goes on; saving is tried again.\nSaved again.\n";
+        let expected =
+            "Not saved: the disk is full. The talk goes on; saving is tried again.\nSaved again.\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }
