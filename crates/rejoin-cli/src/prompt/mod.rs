@@ -12,7 +12,7 @@ mod turn;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use rejoin::{Archive, ConversationId, Message};
+use rejoin::Message;
 use rejoin_agent::SavingState;
 use tokio::runtime::Runtime;
 
@@ -51,6 +51,15 @@ pub(crate) enum Keeping {
     Incognito,
 }
 
+/// How the prompt is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The conversation may go on any time.
+    Left,
+    /// The conversation was stopped, and how to come back is told.
+    Stopped,
+}
+
 /// Opens the prompt. A first message is sent before anything is asked.
 pub(crate) fn open(
     context: &Context,
@@ -61,8 +70,7 @@ pub(crate) fn open(
 ) -> Result<(), Failure> {
     let session = runtime.block_on(async { Session::begin(context, start, overrides) })?;
     let keeping = if *start == Start::Incognito { Keeping::Incognito } else { Keeping::Kept };
-    let (archive, id) = place(runtime, &session)?;
-    let history = history::recall(context, &archive, keeping);
+    let history = history::recall(context, &session.archive, keeping);
     let mut prompt = Prompt {
         context,
         runtime,
@@ -73,9 +81,10 @@ pub(crate) fn open(
         reader: Reader::open(context, history),
         is_unsaved: false,
     };
-    prompt.greet(&archive, id)?;
+    prompt.greet()?;
     if let Some(first) = first {
-        prompt.say(&first)?;
+        prompt.line(Meaning::User, &format!("> {first}"))?;
+        prompt.take_up(Line::Message(first))?;
     }
     prompt.serve()
 }
@@ -85,7 +94,7 @@ impl Prompt<'_> {
         let mut is_leaving = false;
         loop {
             self.tell_saving()?;
-            self.prepare_reader()?;
+            self.prepare_reader();
             let watch = Watch::start(self.context, &self.session.archive, self.session.conversation);
             let typed = self.reader.read();
             if let Some(told) = watch.finish() {
@@ -95,47 +104,56 @@ impl Prompt<'_> {
                 Typed::Text(text) => {
                     is_leaving = false;
                     self.remember(&text);
-                    if self.take(&text)? == After::Leave {
-                        break;
+                    match self.take(&text)? {
+                        After::Stay => {}
+                        After::Leave => return self.leave(Way::Left),
+                        After::Stopped => return self.leave(Way::Stopped),
                     }
                 }
-                Typed::Interrupt if is_leaving => break,
+                Typed::Interrupt if is_leaving => return self.leave(Way::Left),
                 Typed::Interrupt => {
                     is_leaving = true;
                     self.dim("Press Ctrl+C again, or Ctrl+D, to leave.")?;
                 }
-                Typed::End => break,
+                Typed::End => return self.leave(Way::Left),
             }
         }
-        self.leave()
     }
 
     /// Does what a line asks for. A failure is told, and the prompt goes on.
     fn take(&mut self, text: &str) -> Result<After, Failure> {
-        let outcome = match line::read(text) {
+        self.take_up(line::read(text))
+    }
+
+    fn take_up(&mut self, line: Line<'_>) -> Result<After, Failure> {
+        let outcome = match line {
             Line::Nothing => return Ok(After::Stay),
             Line::Message(message) => self.say(&message).map(|()| After::Stay),
             Line::Command(name, argument) => commands::run(self, name, argument),
         };
-        match outcome {
-            Ok(after) => Ok(after),
-            Err(failure) if self.ends_talk(&failure) => Err(failure),
+        let after = match outcome {
+            Ok(after) => after,
+            Err(failure) if self.ends_talk(&failure) => return Err(failure),
             Err(failure) => {
                 failure.report(self.context.manner.format);
-                Ok(After::Stay)
+                After::Stay
             }
+        };
+        if after == After::Stay {
+            writeln!(io::stdout())?;
         }
+        Ok(after)
     }
 
     /// Sends a message and shows the reply.
     fn say(&mut self, message: &str) -> Result<(), Failure> {
-        let mut show = choose(self.context, self.thinking);
+        let state = self.session.talk.recording().state();
+        let mut show = choose(self.context, self.thinking, &state.borrow().clone());
         let on_error = self.context.config.on_save_error();
         let message = Message::user(message);
         let outcome = self.runtime.block_on(turn(&mut self.session.talk, message, show.as_mut(), on_error));
         drop(show);
-        self.is_unsaved = *self.session.talk.recording().state().borrow() != SavingState::Saved;
-        writeln!(io::stdout())?;
+        self.is_unsaved = *state.borrow() != SavingState::Saved;
         outcome.map(drop)
     }
 
@@ -146,26 +164,19 @@ impl Prompt<'_> {
         (must_be_saved && is_unsaved) || failure.is_broken_pipe()
     }
 
-    /// What is open, and how to get help.
-    fn greet(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
+    /// Whom it is talked with, and how to get help. What came back is told where it is taken up.
+    fn greet(&self) -> Result<(), Failure> {
         let talk = &self.session.talk;
-        let partner = format!("{} ({})", talk.provider().name(), talk.model());
-        let partner = if talk.model().is_empty() || talk.model() == "none" {
-            talk.provider().name().to_owned()
-        } else {
-            partner
+        let name = talk.provider().name();
+        let partner = match talk.model() {
+            "" | "none" => name.to_owned(),
+            model => format!("{name} ({model})"),
         };
         let keeping = match self.keeping {
             Keeping::Kept => "",
             Keeping::Incognito => " · incognito",
         };
-        self.dim(&format!("{partner}{keeping} · /help for commands, Ctrl+D to leave"))?;
-        if !talk.history().is_empty() {
-            let stored = archive.conversation(id)?;
-            let count = size::count(talk.history().len() as u64, "message", "messages");
-            self.dim(&format!("{} · {count} · {}", crate::named::title(&stored), id.short()))?;
-        }
-        Ok(())
+        self.dim(&format!("{partner}{keeping} · /help shows commands"))
     }
 
     /// Tells when what was said is saved again, or is not saved any more, since the last line.
@@ -184,23 +195,23 @@ impl Prompt<'_> {
         Ok(())
     }
 
-    fn prepare_reader(&mut self) -> Result<(), Failure> {
-        let (archive, id) = self.place()?;
-        let project = self.context.project_key().ok();
-        let names = complete::Place { archive, conversation: id, project, keeping: self.keeping };
+    fn prepare_reader(&mut self) {
+        let names = complete::Place {
+            archive: self.session.archive.clone(),
+            conversation: self.session.conversation,
+            project: self.context.project_key().ok(),
+            keeping: self.keeping,
+        };
         self.reader.prepare(names, self.session.talk.recording().state(), self.runtime);
-        Ok(())
     }
 
     /// Keeps a line for the next time, beside the conversation. Failing to is not worth a word.
     fn remember(&mut self, text: &str) {
-        if let Ok((archive, _)) = self.place() {
-            history::remember(self.context, &archive, self.keeping, text);
-        }
+        history::remember(self.context, &self.session.archive, self.keeping, text);
     }
 
     /// Waits for what is not saved, then says how to come back.
-    fn leave(&mut self) -> Result<(), Failure> {
+    fn leave(&mut self, way: Way) -> Result<(), Failure> {
         let mut state = self.session.talk.recording().state();
         let left = state.borrow().clone();
         if let SavingState::Waiting { messages, reason } = left {
@@ -216,17 +227,12 @@ impl Prompt<'_> {
             }
         }
         let has_something = !self.session.talk.history().is_empty();
-        if self.keeping == Keeping::Kept && has_something {
-            // It may have been stopped already, or completed by another.
+        if self.keeping == Keeping::Kept && has_something && way == Way::Left {
+            // Another may have stopped or completed it already.
             let _ = self.runtime.block_on(self.session.stop(End::Pause));
-            let (_, id) = self.place()?;
-            self.dim(&format!("Continue: rejoin -r {}", id.short()))?;
+            self.dim(&format!("Continue: rejoin -r {}", self.session.conversation.short()))?;
         }
         Ok(())
-    }
-
-    fn place(&self) -> Result<(Archive, ConversationId), Failure> {
-        place(self.runtime, &self.session)
     }
 
     fn dim(&self, text: &str) -> Result<(), Failure> {
@@ -244,19 +250,10 @@ impl Prompt<'_> {
     /// A line of Rejoin's own.
     fn line(&self, meaning: Meaning, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{}", self.context.paint().apply(meaning, &clean::line(text)))?;
+        out.write_all(show::own_line(text, meaning, self.context.paint()).as_bytes())?;
         out.flush()?;
         Ok(())
     }
-}
-
-/// Where a session is kept: the archive and the conversation.
-fn place(runtime: &Runtime, session: &Session) -> Result<(Archive, ConversationId), Failure> {
-    let place = session
-        .talk
-        .recording()
-        .with(|recorder| (recorder.handle().archive().clone(), recorder.conversation()));
-    Ok(runtime.block_on(place)?)
 }
 
 /// Returns when Ctrl+C is pressed.

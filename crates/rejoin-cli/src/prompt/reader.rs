@@ -161,6 +161,7 @@ fn plainly(sign: &Sign) -> Result<Typed, Failure> {
         let mut line = String::new();
         let read = io::stdin().lock().read_line(&mut line);
         if read.map_err(|error| Failure::io("read from the terminal", error))? == 0 {
+            writeln!(io::stdout())?;
             return Ok(if text.is_empty() { Typed::End } else { Typed::Text(text) });
         }
         let line = line.trim_end_matches(['\r', '\n']);

@@ -80,7 +80,7 @@ fn piped() -> Result<Option<String>, Failure> {
 
 async fn once(context: &Context, start: &Start, overrides: &Overrides, message: &str) -> Result<(), Failure> {
     let mut session = Session::begin(context, start, overrides)?;
-    let mut show = prompt::choose(context, Thinking::default());
+    let mut show = prompt::choose(context, Thinking::default(), &SavingState::Saved);
     let on_error = context.config.on_save_error();
     let outcome = prompt::turn(&mut session.talk, Message::user(message), show.as_mut(), on_error).await;
     let mut state = session.talk.recording().state();
@@ -93,19 +93,18 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
         return Err(prompt::not_saved(&reason));
     }
     if *start != Start::Incognito {
-        tell_how_to_continue(context, &session).await?;
+        tell_how_to_continue(context, &session)?;
     }
     Ok(())
 }
 
 /// Says once how to go on, to somebody who sees the first reply.
-async fn tell_how_to_continue(context: &Context, session: &Session) -> Result<(), Failure> {
+fn tell_how_to_continue(context: &Context, session: &Session) -> Result<(), Failure> {
     let terminal = context.surroundings.terminal;
     if !terminal.stdout || !terminal.stderr || !context.shows_notes() {
         return Ok(());
     }
-    let recording = session.talk.recording();
-    let archive = recording.with(|recorder| recorder.handle().archive().clone()).await?;
+    let archive = &session.archive;
     if archive.recall(FIRST_TURN)?.is_none() {
         let told = context.paint().apply(Meaning::Dim, "Continue: rejoin -r \"...\"");
         let _ = writeln!(io::stderr(), "{told}");

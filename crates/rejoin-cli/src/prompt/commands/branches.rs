@@ -19,8 +19,8 @@ pub(super) fn tree(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
     if prompt.keeping == Keeping::Incognito {
         return Err(Failure::usage("show a tree in incognito, where nothing is kept"));
     }
-    let (_, id) = prompt.place()?;
-    command_line(prompt, &["tree", &id.to_string()])?;
+    let id = prompt.session.conversation.to_string();
+    command_line(prompt, &["tree", &id, "--style", "compact"])?;
     Ok(After::Stay)
 }
 
@@ -79,7 +79,7 @@ fn settled(prompt: &Prompt<'_>) -> Result<(Archive, ConversationId), Failure> {
     if *prompt.session.talk.recording().state().borrow() != SavingState::Saved {
         return Err(Failure::new(Kind::Unavailable, "change branches while messages are not saved"));
     }
-    prompt.place()
+    Ok((prompt.session.archive.clone(), prompt.session.conversation))
 }
 
 fn head(prompt: &Prompt<'_>) -> Result<Option<MessageId>, Failure> {

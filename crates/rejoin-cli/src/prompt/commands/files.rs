@@ -3,8 +3,8 @@
 use super::After;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::prompt::{Keeping, Prompt};
-use crate::talk::{Overrides, Start, command_file};
+use crate::prompt::Prompt;
+use crate::talk::{Overrides, command_file};
 
 /// A command that a file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +22,11 @@ pub(super) fn found(context: &Context) -> Vec<CommandFile> {
 
 /// Begins a conversation with a command, and says what was typed after its name.
 pub(super) fn begin(prompt: &mut Prompt<'_>, name: &str, argument: &str) -> Result<After, Failure> {
-    let start = match prompt.keeping {
-        Keeping::Kept => Start::New,
-        Keeping::Incognito => Start::Incognito,
-    };
     let overrides = Overrides { command: Some(name.to_owned()), title: None, ..prompt.overrides.clone() };
-    prompt.begin(&start, &overrides)?;
-    if !argument.is_empty() {
+    prompt.begin(&prompt.fresh_start(), &overrides)?;
+    if argument.is_empty() {
+        prompt.dim(&format!("A new conversation with /{name}. Say what it is about."))?;
+    } else {
         prompt.say(argument)?;
     }
     Ok(After::Stay)

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::{After, all, files};
 use crate::error::Failure;
 use crate::prompt::Prompt;
+use crate::prompt::show::columns;
 use crate::ui::fit;
 use crate::ui::paint::Meaning;
 
@@ -35,8 +36,7 @@ pub(super) fn help(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
 
 /// Side by side where there is room, else one below the other.
 fn entry(prompt: &Prompt<'_>, name: &str, about: &str) -> String {
-    let columns =
-        terminal_size::terminal_size_of(io::stdout()).map_or(80, |(columns, _)| usize::from(columns.0));
+    let columns = columns();
     let paint = prompt.context.paint();
     let is_narrow = columns < 60;
     let indentation = if is_narrow { 4 } else { COLUMN };

@@ -21,8 +21,9 @@ fn end(prompt: &mut Prompt<'_>, end: End) -> Result<After, Failure> {
         return Ok(After::Leave);
     }
     let stopped = prompt.runtime.block_on(prompt.session.stop(end))?;
-    for line in stopped.told("/resume").lines() {
+    let way_back = format!("rejoin resume {}", prompt.session.conversation.short());
+    for line in stopped.told(&way_back).lines() {
         prompt.line(Meaning::Plain, line)?;
     }
-    Ok(After::Leave)
+    Ok(After::Stopped)
 }

@@ -18,6 +18,8 @@ use crate::suggest::nearest;
 pub(super) enum After {
     Stay,
     Leave,
+    /// Leave a conversation that was stopped; how to come back is told.
+    Stopped,
 }
 
 /// What a command takes after its name.

@@ -9,6 +9,7 @@ mod screen;
 mod tool;
 mod waiting;
 
+use std::io;
 use std::time::Duration;
 
 use rejoin::ConversationId;
@@ -21,6 +22,11 @@ use self::screen::Screen;
 pub(crate) use self::screen::Thinking;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::paint::{Meaning, Paint};
+use crate::ui::{clean, fit};
+
+/// Columns to draw for when the terminal does not say.
+const COLUMNS: usize = 80;
 
 /// How often something that moves is drawn.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -72,12 +78,30 @@ pub(crate) enum Kept {
     Nothing,
 }
 
+/// A line of Rejoin's own, wrapped so that no word is cut.
+pub(crate) fn own_line(text: &str, meaning: Meaning, paint: Paint) -> String {
+    let lines = fit::wrap(&clean::line(text), columns());
+    lines.iter().map(|line| paint.apply(meaning, line) + "\n").collect()
+}
+
+/// The width of the screen now: it may change at any time.
+pub(crate) fn columns() -> usize {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+}
+
 /// The way to show a turn that suits where the answer goes.
-pub(crate) fn choose(context: &Context, thinking: Thinking) -> Box<dyn Show + '_> {
+///
+/// `state` is what is known about saving already.
+pub(crate) fn choose<'a>(
+    context: &'a Context,
+    thinking: Thinking,
+    state: &SavingState,
+) -> Box<dyn Show + 'a> {
     if context.is_json() {
         Box::new(Events::new(context))
     } else if context.surroundings.terminal.stdout {
-        Box::new(Screen::new(context, thinking))
+        Box::new(Screen::new(context, thinking, state, io::stdout()))
     } else {
         Box::new(Plain::new(context))
     }

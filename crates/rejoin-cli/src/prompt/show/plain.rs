@@ -77,17 +77,17 @@ impl Show for Plain<'_> {
                 self.context.note(&refused(&tool, &plan));
                 let _ = answer.send(Decision::No(None));
             }
-            Event::Saved(receipt) => {
-                if let Some(told) = banner::branched(&receipt) {
-                    self.context.note(&told);
-                }
-            }
             Event::ToolStarted { call, summary } => {
                 self.calls.insert(call, summary);
             }
             Event::ToolEnded { call, output, took } => {
                 let what = self.calls.get(&call).map_or("A tool", String::as_str);
                 self.context.note(&tool::line(what, &output, took, COLUMNS, Paint::Plain));
+            }
+            Event::Saved(receipt) => {
+                if let Some(told) = banner::branched(&receipt) {
+                    self.context.note(&told);
+                }
             }
             _ => {}
         }

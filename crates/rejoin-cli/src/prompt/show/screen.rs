@@ -1,22 +1,19 @@
 //! A turn on a terminal: Markdown as it arrives, what is waited for, tools, questions, figures.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Instant;
 
 use rejoin::Block;
 use rejoin_agent::{Decision, Event, Piece, SavingState, Stop};
 
 use super::waiting::Waiting;
-use super::{Course, End, Kept, Show, approve, figures, tool};
+use super::{Course, End, Kept, Show, approve, columns, figures, own_line, tool};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::clean;
+use crate::talk::banner;
 use crate::ui::markdown::Markdown;
 use crate::ui::paint::{Meaning, Paint};
-
-/// Columns to draw for when the terminal does not say.
-const COLUMNS: usize = 80;
 
 /// Whether thinking is shown, or folded to one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,8 +25,9 @@ pub(crate) enum Thinking {
 
 /// A turn on a terminal.
 #[derive(Debug)]
-pub(crate) struct Screen<'a> {
+pub(crate) struct Screen<'a, Out: Write> {
     context: &'a Context,
+    out: Out,
     paint: Paint,
     thinking: Thinking,
     text: Markdown,
@@ -41,11 +39,13 @@ pub(crate) struct Screen<'a> {
     is_unsaved: bool,
 }
 
-impl<'a> Screen<'a> {
-    pub(crate) fn new(context: &'a Context, thinking: Thinking) -> Self {
+impl<'a, Out: Write> Screen<'a, Out> {
+    /// Begins a turn. What is known about saving is not told again.
+    pub(crate) fn new(context: &'a Context, thinking: Thinking, state: &SavingState, out: Out) -> Self {
         let paint = context.paint();
         Self {
             context,
+            out,
             paint,
             thinking,
             text: Markdown::new(paint),
@@ -53,7 +53,7 @@ impl<'a> Screen<'a> {
             thinking_since: None,
             waiting: Some(Waiting::for_what("Waiting for the reply")),
             calls: HashMap::new(),
-            is_unsaved: false,
+            is_unsaved: *state != SavingState::Saved,
         }
     }
 
@@ -74,6 +74,9 @@ impl<'a> Screen<'a> {
                 self.end_thinking()?;
                 let shown = self.text.push(&text, columns());
                 self.print(&shown)?;
+                if self.waiting.is_none() {
+                    self.waiting = Some(Waiting::for_more("Waiting for more"));
+                }
             }
             Piece::Call { name } => {
                 self.end_all()?;
@@ -121,8 +124,8 @@ impl<'a> Screen<'a> {
 
     /// A line of Rejoin's own.
     fn line(&mut self, meaning: Meaning, text: &str) -> Result<(), Failure> {
-        let line = self.paint.apply(meaning, &clean::line(text));
-        self.print(&format!("{line}\n"))
+        let line = own_line(text, meaning, self.paint);
+        self.print(&line)
     }
 
     /// Prints in the place of what is waited for.
@@ -130,20 +133,18 @@ impl<'a> Screen<'a> {
         if text.is_empty() {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
         if let Some(waiting) = self.waiting.take() {
-            out.write_all(waiting.erase().as_bytes())?;
+            self.out.write_all(waiting.erase().as_bytes())?;
         }
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()?;
         Ok(())
     }
 
     fn clear_waiting(&mut self) -> Result<(), Failure> {
         if let Some(waiting) = self.waiting.take() {
-            let mut out = io::stdout().lock();
-            out.write_all(waiting.erase().as_bytes())?;
-            out.flush()?;
+            self.out.write_all(waiting.erase().as_bytes())?;
+            self.out.flush()?;
         }
         Ok(())
     }
@@ -153,7 +154,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-impl Show for Screen<'_> {
+impl<Out: Write> Show for Screen<'_, Out> {
     fn event(&mut self, event: Event) -> Result<Course, Failure> {
         match event {
             Event::Piece(piece) => self.piece(piece)?,
@@ -165,7 +166,7 @@ impl Show for Screen<'_> {
                     let _ = answer.send(Decision::No(None));
                     return Ok(Course::Go);
                 }
-                let (decision, course) = approve::ask(&plan, self.paint, &mut io::stdout())?;
+                let (decision, course) = approve::ask(&plan, self.paint, &mut self.out)?;
                 let _ = answer.send(decision);
                 return Ok(course);
             }
@@ -181,11 +182,12 @@ impl Show for Screen<'_> {
                 self.print(&format!("{line}\n"))?;
                 self.wait_for("Waiting for the reply");
             }
-            Event::Saved(receipt) if receipt.forked => {
-                self.end_all()?;
-                let told = "Somebody else went on here, so this became a branch. See it with /tree.";
-                self.line(Meaning::Warning, told)?;
-                self.wait_for("Waiting for the reply");
+            Event::Saved(receipt) => {
+                if let Some(told) = banner::branched(&receipt) {
+                    self.end_all()?;
+                    self.line(Meaning::Warning, &told)?;
+                    self.wait_for("Waiting for the reply");
+                }
             }
             _ => {}
         }
@@ -198,9 +200,8 @@ impl Show for Screen<'_> {
             return Ok(());
         }
         if let Some(line) = self.waiting.as_mut().and_then(|waiting| waiting.draw(columns())) {
-            let mut out = io::stdout().lock();
-            out.write_all(self.paint.apply(Meaning::Dim, &line).as_bytes())?;
-            out.flush()?;
+            self.out.write_all(self.paint.apply(Meaning::Dim, &line).as_bytes())?;
+            self.out.flush()?;
         }
         Ok(())
     }
@@ -247,8 +248,91 @@ impl Show for Screen<'_> {
     }
 }
 
-/// The width of the screen now: it may change at any time.
-fn columns() -> usize {
-    let size = terminal_size::terminal_size_of(io::stdout());
-    size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rejoin::{ConversationId, Time, ToolCall};
+    use rejoin_agent::{Ended, Output, Plan};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn told(events: Vec<Event>, end: &End) -> String {
+        let context = Context::imagined();
+        let mut out = Vec::new();
+        let mut screen = Screen::new(&context, Thinking::Folded, &SavingState::Saved, &mut out);
+        for event in events {
+            screen.event(event).unwrap();
+        }
+        screen.end(end).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn complete() -> End {
+        let took = Duration::from_millis(4_200);
+        End::Complete {
+            ended: Ended { stop: Stop::Length, input_tokens: 12, output_tokens: 3, took },
+            conversation: ConversationId::new(Time::from_micros(0), [0; 10]),
+            model: "m".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_turn_reads_from_top_to_bottom() {
+        let call = ToolCall { id: "c1".to_owned(), name: "run".to_owned(), ..ToolCall::default() };
+        let events = vec![
+            Event::Piece(Piece::Again {
+                reason: "overloaded".to_owned(),
+                failed: 1,
+                wait: Duration::from_secs(3),
+            }),
+            Event::Piece(Piece::Thinking("hm".to_owned())),
+            Event::Piece(Piece::Text("Let me ".to_owned())),
+            Event::Piece(Piece::Text("look.".to_owned())),
+            Event::Piece(Piece::Finished(Block::text("Let me look."))),
+            Event::Piece(Piece::Finished(Block::ToolCall(call))),
+            Event::ToolStarted { call: "c1".to_owned(), summary: "Run `date`".to_owned() },
+            Event::ToolEnded { call: "c1".to_owned(), output: Output::text("Mon"), took: Duration::ZERO },
+            Event::Piece(Piece::Text("It is Monday.".to_owned())),
+        ];
+
+        let told = told(events, &complete());
+
+        let expected = "Overloaded. Trying again in 3 s (attempt 2).\nThought for 0 s.\nLet me look.\n\
+            • Run `date` · Mon\nIt is Monday.\nThe reply reached its limit of tokens.\n12 tokens in, 3 out · 4.2 s\n";
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn without_a_keyboard_nothing_is_allowed() {
+        let (answer, mut answered) = oneshot::channel();
+        let plan = Plan {
+            summary: "Run `rm x`".to_owned(),
+            detail: None,
+            rule: "run(rm x)".to_owned(),
+            is_harmless: false,
+        };
+
+        let told = told(vec![Event::Approve { tool: "run".to_owned(), plan, answer }], &End::Failed);
+
+        assert_eq!(told, "Not allowed, because nobody is here to ask: run wanted to run `rm x`\n");
+        assert_eq!(answered.try_recv(), Ok(Decision::No(None)));
+    }
+
+    #[test]
+    fn trouble_with_saving_is_told_once() {
+        let context = Context::imagined();
+        let mut out = Vec::new();
+        let mut screen = Screen::new(&context, Thinking::Folded, &SavingState::Saved, &mut out);
+        let waiting = |messages| SavingState::Waiting { messages, reason: "the disk is full".to_owned() };
+
+        for state in [waiting(1), waiting(2), SavingState::Saved, SavingState::Saved] {
+            screen.saving(&state).unwrap();
+        }
+
+        let expected =
+            "Not saved: the disk is full. The talk goes on; saving is tried again.\nSaved again.\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
 }

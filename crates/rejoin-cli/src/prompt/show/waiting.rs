@@ -9,6 +9,9 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// What is quicker than this is not announced: a line that flashes by cannot be read.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// Text that stops for this long is waited for again.
+const STALL: Duration = Duration::from_secs(2);
+
 /// Goes to the beginning of the line and clears it.
 const CLEAR: &str = "\r\u{1b}[K";
 
@@ -17,19 +20,25 @@ const CLEAR: &str = "\r\u{1b}[K";
 pub(super) struct Waiting {
     what: String,
     since: Instant,
+    patience: Duration,
     ticks: usize,
     is_drawn: bool,
 }
 
 impl Waiting {
     pub(super) fn for_what(what: &str) -> Self {
-        Self { what: clean::line(what), since: Instant::now(), ticks: 0, is_drawn: false }
+        Self { what: clean::line(what), since: Instant::now(), patience: PATIENCE, ticks: 0, is_drawn: false }
+    }
+
+    /// Waits for more of something that is arriving.
+    pub(super) fn for_more(what: &str) -> Self {
+        Self { patience: STALL, ..Self::for_what(what) }
     }
 
     /// The line as it is by now, which overwrites the one before; none while it is too early.
     pub(super) fn draw(&mut self, columns: usize) -> Option<String> {
         let elapsed = self.since.elapsed();
-        if elapsed < PATIENCE {
+        if elapsed < self.patience {
             return None;
         }
         let frame = FRAMES[self.ticks % FRAMES.len()];
