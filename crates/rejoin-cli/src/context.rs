@@ -191,3 +191,20 @@ impl Manner {
         let _ = writeln!(io::stderr(), "{text}");
     }
 }
+
+#[cfg(test)]
+impl Context {
+    /// The context of a machine that exists only in a test, without a terminal.
+    pub(crate) fn imagined() -> Self {
+        let surroundings = Surroundings::imagined(&[]);
+        let config = Config::built_in(&surroundings, &crate::config::Overrides::default())
+            .expect("the built-in configuration is complete");
+        let manner = Manner {
+            format: Format::Text,
+            color: ColorChoice::Never,
+            pager: Pager::Never,
+            notes: Notes::Shown,
+        };
+        Self { config, surroundings, manner }
+    }
+}

@@ -108,6 +108,11 @@ impl Failure {
         self.kind == Kind::NotFound
     }
 
+    /// True when whoever was to read the answer went away.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        self.kind == Kind::BrokenPipe
+    }
+
     /// The same kind of failure, told in other words and without a next step.
     pub(crate) fn retold(&self, attempt: impl Into<String>) -> Self {
         Self::new(self.kind, attempt)

@@ -13,6 +13,7 @@ mod logging;
 mod named;
 mod picker;
 mod place;
+mod prompt;
 mod removal;
 mod shapes;
 mod suggest;

@@ -145,6 +145,33 @@ impl Talk {
         &self.history
     }
 
+    /// Goes on from another history, after the recorder went to another message.
+    pub fn go_on_from(&mut self, history: Vec<Message>) {
+        self.history = history;
+        self.draft.clear();
+    }
+
+    /// Asks another provider, or for another model, from the next turn on.
+    pub fn ask_instead(&mut self, provider: Arc<dyn Provider>, model: impl Into<String>) {
+        self.provider = provider;
+        self.model = model.into();
+    }
+
+    /// Whom it talks to.
+    pub fn provider(&self) -> &dyn Provider {
+        self.provider.as_ref()
+    }
+
+    /// The model it asks for.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The tools it offers.
+    pub const fn tools(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
     /// What records the talk.
     pub const fn recording(&self) -> &Recording {
         &self.recording

@@ -3,7 +3,7 @@
 use crate::commands::talk::Manner;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::{self, Start};
+use crate::talk::{self, Said, Start, Then};
 
 /// Say something in the active conversation
 ///
@@ -26,5 +26,6 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Some(id) => Start::Conversation(id.to_string()),
         None => Start::New,
     };
-    talk::once(context, &start, &args.manner.overrides(), &args.message)
+    let said = Said { message: Some(args.message), then: Then::Leave };
+    talk::say(context, &start, &args.manner.overrides(), said)
 }

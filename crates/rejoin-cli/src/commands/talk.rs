@@ -1,21 +1,16 @@
 //! `rejoin` and `rejoin "message"`: talking, when no command is named.
 
-use std::io::{self, Read};
-
 use clap::CommandFactory;
 
 use crate::args::Arguments;
 use crate::config::choices::StartDefault;
 use crate::context::Context;
-use crate::error::{Failure, Kind};
+use crate::error::Failure;
 use crate::named;
 use crate::suggest::nearest;
 use crate::talk::choose;
 use crate::talk::leftover::Partial;
-use crate::talk::{self, Overrides, Start};
-
-/// The longest message read from a pipe; a turn may not be larger by default either.
-const LONGEST_MESSAGE: u64 = 10_000_000;
+use crate::talk::{self, Overrides, Said, Start, Then};
 
 /// What to say, and where.
 #[derive(Debug, clap::Args)]
@@ -134,16 +129,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if let Some((flag, name)) = &name {
         refuse_unknown(context, &start, flag, name)?;
     }
-    let message = match message {
-        Some(message) => Some(message),
-        None if context.surroundings.terminal.stdin => None,
-        None => Some(piped()?),
-    };
     let overrides = args.manner.overrides();
-    match &message {
-        Some(message) if !args.interactive => talk::once(context, &start, &overrides, message),
-        first => talk::interactive(context, &start, &overrides, first.as_deref()),
-    }
+    let then = if args.interactive { Then::Stay } else { Then::Leave };
+    talk::say(context, &start, &overrides, Said { message, then })
 }
 
 /// Looks a name up before anything is read or asked; it could have been meant as a message.
@@ -211,21 +199,6 @@ fn of_value(
             let name = said.is_none().then(|| (flag, value.to_owned()));
             Ok(Plan { start: named(value.to_owned()), message: said, name })
         }
-    }
-}
-
-/// The message that another program wrote.
-fn piped() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let outcome = io::stdin().lock().take(LONGEST_MESSAGE + 1).read_to_end(&mut bytes);
-    outcome.map_err(|error| Failure::io("read the message", error))?;
-    if bytes.len() as u64 > LONGEST_MESSAGE {
-        return Err(Failure::new(Kind::TooLarge, "read a message of more than 10 MB"));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| Failure::invalid("the message is not text in UTF-8"))?;
-    match text.trim_end() {
-        "" => Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`")),
-        text => Ok(text.to_owned()),
     }
 }
 

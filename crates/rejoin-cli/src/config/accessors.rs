@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
-use crate::config::choices::{Choice, Scope, StartDefault};
+use crate::config::choices::{Choice, OnSaveError, Scope, StartDefault};
 use crate::config::value::Value;
 
 impl Config {
@@ -38,6 +38,11 @@ impl Config {
 
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
+    }
+
+    /// What to do when a turn cannot be kept.
+    pub(crate) fn on_save_error(&self) -> OnSaveError {
+        self.choice("persistence.on_error")
     }
 
     pub(crate) fn clean_older_than_days(&self) -> u64 {
@@ -117,6 +122,7 @@ mod tests {
         let choices =
             (config.persistence_enabled(), config.project_scope(), config.start_default(), config.log());
 
+        assert_eq!(config.on_save_error(), OnSaveError::Warn);
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
         assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300]);
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));

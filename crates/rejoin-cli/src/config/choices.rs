@@ -14,6 +14,15 @@ pub(crate) enum StartDefault {
     Continue,
 }
 
+/// `persistence.on_error`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnSaveError {
+    /// Tell, go on talking, and try again.
+    Warn,
+    /// End the talk.
+    Fail,
+}
+
 /// `providers.<name>.kind`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProviderKind {
@@ -48,6 +57,16 @@ impl Choice for StartDefault {
     }
 }
 
+impl Choice for OnSaveError {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "warn" => Some(OnSaveError::Warn),
+            "fail" => Some(OnSaveError::Fail),
+            _ => None,
+        }
+    }
+}
+
 impl Choice for ProviderKind {
     fn named(text: &str) -> Option<Self> {
         match text {
@@ -77,9 +96,10 @@ mod tests {
         let outcomes = [
             all_named::<Scope>("project.scope"),
             all_named::<StartDefault>("start.default"),
+            all_named::<OnSaveError>("persistence.on_error"),
             all_named::<ProviderKind>("providers.<name>.kind"),
         ];
 
-        assert_eq!(outcomes, [true; 3]);
+        assert_eq!(outcomes, [true; 4]);
     }
 }

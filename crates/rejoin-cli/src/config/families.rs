@@ -30,7 +30,20 @@ pub(crate) struct McpServer {
     pub(crate) environment: Variables,
 }
 
+/// What a million tokens of a model cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Prices {
+    pub(crate) input: f64,
+    pub(crate) output: f64,
+}
+
 impl Config {
+    /// The prices of a model, if both are known.
+    pub(crate) fn prices(&self, model: &str) -> Option<Prices> {
+        let family = Family { config: self, prefix: "models.", name: model };
+        Some(Prices { input: family.fraction("input_price")?, output: family.fraction("output_price")? })
+    }
+
     pub(crate) fn providers(&self) -> Vec<Provider> {
         self.families("providers.").iter().filter_map(Family::provider).collect()
     }
@@ -121,6 +134,13 @@ impl Family<'_> {
     fn number(&self, field: &str) -> Option<u64> {
         match self.value(field)? {
             Value::Integer(number) => Some(*number),
+            other => unreachable!("`{field}` was checked when it was read: {other:?}"),
+        }
+    }
+
+    fn fraction(&self, field: &str) -> Option<f64> {
+        match self.value(field)? {
+            Value::Fraction(number) => Some(*number),
             other => unreachable!("`{field}` was checked when it was read: {other:?}"),
         }
     }

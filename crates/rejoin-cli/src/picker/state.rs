@@ -6,6 +6,9 @@ use rejoin::{ConversationId, StoredConversation};
 
 use super::branches::Branch;
 
+/// What a letter must add to the score of a long text. Scattered letters are in every text, and score less.
+const PER_LETTER: u32 = 14;
+
 /// Which conversations are offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
@@ -35,7 +38,7 @@ pub(super) enum Row {
 #[derive(Debug)]
 pub(super) struct State {
     all: Vec<StoredConversation>,
-    /// What is searched in: the title, then everything that is at hand.
+    /// What is searched in: the title, and everything that is at hand.
     texts: Vec<(String, String)>,
     reach: Reach,
     query: String,
@@ -182,11 +185,16 @@ impl State {
         let mut score =
             |text: &str, matcher: &mut Matcher| pattern.score(Utf32Str::new(text, &mut buffer), matcher);
         let mut found: Vec<(u32, usize)> = Vec::with_capacity(self.texts.len());
+        let letters = self.query.chars().filter(|letter| !letter.is_whitespace()).count();
+        let enough = u32::try_from(letters).unwrap_or(u32::MAX).saturating_mul(PER_LETTER);
         for (place, (title, text)) in self.texts.iter().enumerate() {
-            let Some(whole) = score(text, &mut self.matcher) else { continue };
-            // What is in the title was more likely meant.
-            let titled = score(title, &mut self.matcher).unwrap_or(0);
-            found.push((whole.saturating_add(titled), place));
+            let whole = score(text, &mut self.matcher);
+            match (score(title, &mut self.matcher), whole.filter(|score| *score >= enough)) {
+                // What is in the title was more likely meant.
+                (Some(titled), _) => found.push((titled.saturating_mul(2), place)),
+                (None, Some(whole)) => found.push((whole, place)),
+                (None, None) => {}
+            }
         }
         if !self.query.trim().is_empty() {
             found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
@@ -244,6 +252,16 @@ mod tests {
 
         assert_eq!((before.as_str(), titles(&state)), ("Taxes Lisbon Porto", vec!["Lisbon", "Porto"]));
         assert_eq!(state.counts(), (2, 3));
+    }
+
+    #[test]
+    fn letters_scattered_over_a_long_text_are_no_match() {
+        let mut state =
+            State::new(conversations(&[("Porto", ""), ("Lisbon", "Tell me of the trip to Lisbon.")]));
+
+        typed(&mut state, "prt");
+
+        assert_eq!(titles(&state), ["Porto"]);
     }
 
     #[test]

@@ -4,80 +4,50 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rejoin::{Archive, ConversationId, Status, StoredConversation, Time};
+use rejoin::{Archive, ConversationId, EndReason, StoredConversation, Time};
 
 use crate::context::Context;
-use crate::talk::stop::{self, Reason};
 
 impl Context {
     /// A conversation as it stands now. One that is left without a word for long enough counts as paused, so a
     /// process that was killed does not leave it active for ever. Nothing is written.
     pub(crate) fn as_of(&self, now: Time, mut stored: StoredConversation) -> StoredConversation {
-        let idle = now.as_micros().saturating_sub(stored.last_active_at.as_micros());
-        let limit = i64::try_from(self.config.auto_pause().as_micros()).unwrap_or(i64::MAX);
-        if stored.conversation.status == Status::Active && idle >= limit {
-            stored.conversation.status = Status::Paused;
-        }
+        stored.conversation.status = stored.status_at(now, self.config.auto_pause());
         stored
     }
 }
 
-/// Pauses a conversation while its prompt waits, and remembers that it did.
+/// Pauses a conversation while its prompt waits for somebody to type.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    keys: mpsc::Sender<mpsc::Sender<bool>>,
+    typed: mpsc::Sender<()>,
     limit: Duration,
-    thread: Option<JoinHandle<()>>,
+    waiting: JoinHandle<bool>,
 }
 
 impl Watch {
-    /// Waits for the time that the configuration sets.
+    /// Begins to wait, as long as the configuration says.
     pub(crate) fn start(context: &Context, archive: &Archive, id: ConversationId) -> Self {
         Self::after(context.config.auto_pause(), archive.clone(), id)
     }
 
     fn after(limit: Duration, archive: Archive, id: ConversationId) -> Self {
-        let (keys, inbox) = mpsc::channel();
-        let thread = thread::spawn(move || wait(&inbox, limit, &archive, id));
-        Self { keys, limit, thread: Some(thread) }
+        let (typed, inbox) = mpsc::channel();
+        let waiting = thread::spawn(move || {
+            let is_late = inbox.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+            let is_paused = is_late && archive.pause(id, EndReason::AutoPaused).is_ok();
+            let _ = inbox.recv();
+            // Another process may have completed it meanwhile; then it stays so until somebody asks.
+            is_paused && archive.activate(id).is_ok()
+        });
+        Self { typed, limit, waiting }
     }
 
-    /// Starts the time anew. When the conversation was paused meanwhile, it is active again, and this is what to say.
-    pub(crate) fn touch(&self) -> Option<String> {
-        let (answer, answered) = mpsc::channel();
-        self.keys.send(answer).ok()?;
-        let was_paused = answered.recv().unwrap_or(false);
-        was_paused.then(|| notice(self.limit))
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        // Ends the thread, which waits for keys.
-        let (keys, _) = mpsc::channel();
-        self.keys = keys;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn wait(inbox: &mpsc::Receiver<mpsc::Sender<bool>>, limit: Duration, archive: &Archive, id: ConversationId) {
-    let mut is_paused = false;
-    loop {
-        match inbox.recv_timeout(limit) {
-            Ok(answer) => {
-                // Another process may have completed it meanwhile; then it stays so until somebody asks.
-                let is_back = is_paused && stop::change(archive, id, Status::Active, None).is_ok();
-                is_paused = false;
-                let _ = answer.send(is_back);
-            }
-            Err(RecvTimeoutError::Timeout) if !is_paused => {
-                is_paused = stop::change(archive, id, Status::Paused, Some(Reason::AutoPaused)).is_ok();
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
+    /// Somebody typed. When the conversation was paused, it is active again, and this is what to say.
+    pub(crate) fn finish(self) -> Option<String> {
+        let Self { typed, limit, waiting } = self;
+        drop(typed);
+        waiting.join().unwrap_or(false).then(|| notice(limit))
     }
 }
 
@@ -89,7 +59,7 @@ fn notice(limit: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rejoin::Conversation;
+    use rejoin::{Conversation, Status};
 
     use super::*;
 
@@ -106,10 +76,11 @@ mod tests {
         events.next(Duration::from_secs(10)).unwrap();
         let paused = status(&archive, id);
 
-        let told = watch.touch();
+        let told = watch.finish();
 
         let expected = "The conversation was saved and paused after 0 minutes without activity.";
         assert_eq!((paused, told.as_deref()), (Status::Paused, Some(expected)));
+        assert_eq!(status(&archive, id), Status::Active);
     }
 
     #[test]
@@ -118,7 +89,7 @@ mod tests {
         let id = archive.start(Conversation::titled("Lisbon")).unwrap().id();
         let watch = Watch::after(Duration::from_secs(3600), archive.clone(), id);
 
-        let told = watch.touch();
+        let told = watch.finish();
 
         assert_eq!((told, status(&archive, id)), (None, Status::Active));
     }

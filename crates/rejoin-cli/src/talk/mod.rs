@@ -6,16 +6,16 @@ pub(crate) mod command_file;
 pub(crate) mod idle;
 mod initial;
 pub(crate) mod leftover;
-mod lines;
 mod once;
 mod partner;
 mod project_file;
 mod session;
 pub(crate) mod stop;
+pub(crate) mod which;
 mod writer;
 
-pub(crate) use lines::interactive;
-pub(crate) use once::once;
+pub(crate) use once::{Said, Then, say};
+pub(crate) use partner::{Partner, partner};
 pub(crate) use session::{Overrides, Session, Start};
 
 use crate::error::Failure;

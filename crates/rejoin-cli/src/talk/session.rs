@@ -11,7 +11,7 @@ use crate::talk::command_file::{self, CommandFile};
 use crate::talk::initial::{Initial, initial};
 use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner};
-use crate::talk::{banner, stop, writer};
+use crate::talk::{banner, writer};
 
 /// The field of a header that names the project's files a model was given.
 const CONTEXT_FILES: &str = "context_files";
@@ -77,7 +77,11 @@ impl Session {
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
         }
-        let recording = Recording::start(archive.record(ready.handle, writer::own()));
+        let mut recorder = archive.record(ready.handle, writer::own());
+        if is_kept {
+            recorder = recorder.reopening(context.reopener()?);
+        }
+        let recording = Recording::start(recorder);
         let Partner { provider, model } = ready.partner;
         let talk = Talk::new(provider, model, recording, history).with_ids(ids).with_system(ready.system);
         Ok(Self { talk, archive, conversation })
@@ -166,7 +170,6 @@ fn resume(
     let header = archive.conversation(stored.id)?.conversation;
     let mut changed = header.clone();
     changed.settings = settings;
-    changed.status = Status::Active;
     if overrides.title.is_some() {
         changed.title.clone_from(&overrides.title);
     }
@@ -175,9 +178,11 @@ fn resume(
         archive.update(stored.id, |header| {
             header.settings.clone_from(&changed.settings);
             header.title.clone_from(&changed.title);
-            header.extra.clone_from(&changed.extra);
-            header.status = Status::Active;
+            name_files(header, &files);
         })?;
+    }
+    if header.status == Status::Paused {
+        archive.activate(stored.id)?;
     }
     Ok(Ready { handle, partner, system, is_resumed: true })
 }
@@ -195,7 +200,8 @@ fn may_go_on(
     let title = named::title(stored);
     context.manner.warn(&format!("\"{title}\" was marked as completed"), None);
     context.confirm(&format!("Open \"{title}\" again?"), reopen)?;
-    stop::reopen(archive, stored.id)
+    archive.reopen(stored.id)?;
+    Ok(())
 }
 
 /// The command file a conversation goes on with: the one this run names, or the current version of its own.

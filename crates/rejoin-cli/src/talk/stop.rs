@@ -1,9 +1,10 @@
 //! Leaving a conversation: paused or completed, and what a person is told then.
 
-use rejoin::{Archive, ConversationId, Role, Status, StoredConversation, preview};
+use rejoin::{Archive, ConversationId, EndReason, Ending, Role, Status, StoredConversation, preview};
 
 use crate::error::{Failure, Kind};
 use crate::named;
+use crate::talk::Session;
 use crate::ui::fit;
 
 /// Columns of a summary: two or three lines on a usual screen.
@@ -18,15 +19,6 @@ pub(crate) enum End {
     Complete,
 }
 
-/// Why a conversation is no longer talked in; kept beside its status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// Somebody said so.
-    Ended,
-    /// Nothing was said for long enough.
-    AutoPaused,
-}
-
 /// A conversation that was left.
 #[derive(Debug)]
 pub(crate) struct Stopped {
@@ -37,11 +29,43 @@ pub(crate) struct Stopped {
 
 /// Pauses or completes a conversation.
 pub(crate) fn stop(archive: &Archive, id: ConversationId, end: End) -> Result<Stopped, Failure> {
+    check(&archive.conversation(id)?, end)?;
+    match end {
+        End::Pause => archive.pause(id, EndReason::Ended)?,
+        End::Complete => archive.complete(id)?,
+    };
+    stopped(archive, id)
+}
+
+impl Session {
+    /// Pauses or completes the conversation that is talked in, with what was measured while talking.
+    pub(crate) async fn stop(&self, end: End) -> Result<Stopped, Failure> {
+        check(&self.archive.conversation(self.conversation)?, end)?;
+        let ending = match end {
+            End::Pause => Ending::Paused(EndReason::Ended),
+            End::Complete => Ending::Completed,
+        };
+        self.talk.recording().with(move |recorder| recorder.end(ending)).await??;
+        stopped(&self.archive, self.conversation)
+    }
+}
+
+/// Tells a change that is not allowed in words that lead on.
+fn check(stored: &StoredConversation, end: End) -> Result<(), Failure> {
+    let from = stored.conversation.status;
     let to = match end {
         End::Pause => Status::Paused,
         End::Complete => Status::Completed,
     };
-    change(archive, id, to, Some(Reason::Ended))?;
+    if from.may_become(to) {
+        return Ok(());
+    }
+    let (short, title) = (stored.id.short(), named::title(stored));
+    Err(Failure::new(Kind::Conflict, format!("\"{title}\" is {} already", from.as_str()))
+        .hint(format!("run `rejoin resume {short}` to go on with it")))
+}
+
+fn stopped(archive: &Archive, id: ConversationId) -> Result<Stopped, Failure> {
     Ok(Stopped { stored: archive.conversation(id)?, summary: synopsis_of(archive, id)? })
 }
 
@@ -61,49 +85,6 @@ impl Stopped {
         }
         told
     }
-}
-
-/// Changes a status where that is allowed. A completed conversation is opened again with [`reopen`] only.
-pub(crate) fn change(
-    archive: &Archive,
-    id: ConversationId,
-    to: Status,
-    reason: Option<Reason>,
-) -> Result<(), Failure> {
-    let stored = archive.conversation(id)?;
-    let from = stored.conversation.status;
-    if !is_allowed(from, to) {
-        let (short, title) = (id.short(), named::title(&stored));
-        return Err(Failure::new(Kind::Conflict, format!("\"{title}\" is {} already", from.as_str()))
-            .hint(format!("run `rejoin resume {short}` to go on with it")));
-    }
-    set(archive, id, to, reason)
-}
-
-/// Opens a completed conversation again.
-pub(crate) fn reopen(archive: &Archive, id: ConversationId) -> Result<(), Failure> {
-    set(archive, id, Status::Active, None)
-}
-
-fn is_allowed(from: Status, to: Status) -> bool {
-    matches!(
-        (from, to),
-        (Status::Active, Status::Paused | Status::Completed)
-            | (Status::Paused, Status::Active | Status::Completed)
-    )
-}
-
-fn set(archive: &Archive, id: ConversationId, to: Status, reason: Option<Reason>) -> Result<(), Failure> {
-    let reason = reason.map(|reason| match reason {
-        Reason::Ended => "ended",
-        Reason::AutoPaused => "auto-paused",
-    });
-    archive.update(id, |header| {
-        header.status = to;
-        let reason = rejoin::Json::of(&reason).expect("a word is JSON");
-        header.extra.set("end_reason", reason);
-    })?;
-    Ok(())
 }
 
 /// Where a conversation stopped: its summary, or else its last words.
@@ -135,24 +116,4 @@ pub(crate) fn summary_in_list(stored: &StoredConversation) -> String {
 fn written(stored: &StoredConversation) -> Option<String> {
     let synopsis = stored.conversation.synopsis.as_ref()?;
     Some(fit::snippet(&synopsis.text, SUMMARY)).filter(|text| !text.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn four_transitions_are_allowed_and_no_other() {
-        let pairs = Status::ALL.into_iter().flat_map(|from| Status::ALL.map(|to| (from, to)));
-
-        let allowed: Vec<_> = pairs.filter(|(from, to)| is_allowed(*from, *to)).collect();
-
-        let expected = [
-            (Status::Active, Status::Paused),
-            (Status::Active, Status::Completed),
-            (Status::Paused, Status::Active),
-            (Status::Paused, Status::Completed),
-        ];
-        assert_eq!(allowed, expected);
-    }
 }

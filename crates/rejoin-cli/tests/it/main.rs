@@ -29,6 +29,7 @@ mod list;
 mod log;
 mod migrating;
 mod past;
+mod picker;
 mod planting;
 mod power;
 mod project;
