@@ -1,8 +1,21 @@
 //! The agent, through its public face.
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
+#[expect(dead_code, reason = "the command's tests use the rest of it")]
+#[path = "../../../rejoin-cli/tests/it/dice.rs"]
+mod dice;
+#[expect(dead_code, reason = "the command's tests use the rest of it")]
+#[path = "../../../rejoin-cli/tests/it/disk.rs"]
+mod disk;
+mod feed;
+mod power;
 mod script;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
+#[expect(dead_code, reason = "the command's tests use the rest of it")]
+#[path = "../../../rejoin-cli/tests/it/strace.rs"]
+mod strace;
+mod syncs;
 mod talking;
+mod traced;
 mod trouble;

@@ -153,7 +153,7 @@ async fn an_interrupted_reply_is_kept_as_a_crash_would_have_left_it() {
     let mut left = Vec::new();
 
     talk.say_until("hello", &gate, async {
-        left = vec![until(|| archive.open_turns(id).unwrap().pop()).await]
+        left = vec![until(|| archive.open_turns(id).unwrap().pop()).await];
     })
     .await;
     let was_something = talk.interrupt().await;

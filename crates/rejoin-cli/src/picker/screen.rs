@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use ratatui::{DefaultTerminal, Frame};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
 use crate::error::Failure;
@@ -15,7 +15,8 @@ use crate::error::Failure;
 /// How soon a signal is noticed while no key is pressed.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
+/// A hang-up is not among them: nothing is left to give back then, and reading from a terminal that is gone never ends.
+const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
 /// Something that happened on the terminal.
 #[derive(Clone, Copy, Debug)]

@@ -11,6 +11,7 @@ mod partner;
 mod project_file;
 mod session;
 pub(crate) mod stop;
+pub(crate) mod which;
 mod writer;
 
 pub(crate) use once::{Said, Then, say};

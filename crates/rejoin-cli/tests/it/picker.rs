@@ -3,7 +3,7 @@
 use std::fs;
 
 use rejoin::{Conversation, ConversationId, Message, Status};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use crate::terminal::Terminal;
 use crate::world::World;
@@ -73,6 +73,26 @@ fn a_signal_gives_the_terminal_back() {
     terminal.wait_for("ended with 143");
 
     assert_eq!(terminal.settings("after"), before);
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_program() {
+    let world = World::new();
+    planted(&world);
+    let Some(terminal) = Terminal::open(&world, 80, 20) else { return };
+    let number = world.path("number");
+
+    terminal.enter(&format!("(sh -c 'echo $$ > {}; exec rejoin resume')", number.display()));
+    terminal.wait_for("2/2");
+    let process: i32 = fs::read_to_string(number).unwrap().trim().parse().unwrap();
+    terminal.tmux(&["kill-server"]);
+
+    let process = Pid::from_raw(process).unwrap();
+    let began = Instant::now();
+    while test_kill_process(process).is_ok() {
+        assert!(began.elapsed() < PATIENCE, "it lives on without a terminal");
+        thread::sleep(Duration::from_millis(30));
+    }
 }
 
 #[test]

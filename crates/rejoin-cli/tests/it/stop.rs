@@ -67,13 +67,13 @@ fn a_conversation_can_be_completed_by_name() {
 #[test]
 fn only_the_four_transitions_happen() {
     let world = World::new();
-    let id = talked(&world);
+    talked(&world);
     let archive = world.archive();
     let run = |from, flag: &[&str]| {
-        archive.update(id, |header| header.status = from).unwrap();
+        let id = archive.start(Conversation { status: from, ..Conversation::new() }).unwrap().id();
         let outcome = match flag {
-            [] => world.rejoin(["stop"]).run(),
-            _ => world.rejoin(["stop", "--complete"]).run(),
+            [] => world.rejoin(["stop", &id.to_string()]).run(),
+            _ => world.rejoin(["stop", &id.to_string(), "--complete"]).run(),
         };
         (outcome.code, status(&archive, id))
     };

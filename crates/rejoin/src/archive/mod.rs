@@ -188,6 +188,8 @@ impl Archive {
     }
 
     /// Changes a conversation's header; `change` may be called again when another writer was faster.
+    ///
+    /// A status can only become what [`Status::may_become`](crate::Status::may_become) allows; [`Archive::reopen`] is for the rest.
     pub fn update(
         &self,
         id: ConversationId,
@@ -196,6 +198,7 @@ impl Archive {
         self.amending(id, |store, stored| {
             let mut header = stored.conversation.clone();
             change(&mut header);
+            status::check_change(id, stored.conversation.status, header.status)?;
             let (facets, bytes) = encode(&header);
             store
                 .amend(

@@ -187,6 +187,11 @@ impl Archive {
     }
 }
 
+/// Refuses a change of status that is not allowed; keeping it is no change.
+pub(super) fn check_change(id: ConversationId, status: Status, next: Status) -> Result<()> {
+    if status == next { Ok(()) } else { check(id, status, next, Way::Ordinary) }
+}
+
 fn check(id: ConversationId, status: Status, next: Status, way: Way) -> Result<()> {
     let is_allowed = match way {
         Way::Ordinary => status.may_become(next),

@@ -3,9 +3,8 @@
 use super::After;
 use crate::error::Failure;
 use crate::named;
-use crate::picker::{self, Picked};
 use crate::prompt::{Keeping, Prompt};
-use crate::talk::{Overrides, Session, Start};
+use crate::talk::{Overrides, Session, Start, which};
 use crate::ui::paint::Meaning;
 
 /// Starts a new conversation. The one before is kept.
@@ -23,14 +22,8 @@ pub(super) fn resume(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failu
             Failure::usage("go on with a kept conversation in incognito").hint("leave, then run `rejoin -r`")
         );
     }
-    let start = match name {
-        "" => match picker::pick(prompt.context, &prompt.session.archive)? {
-            Picked::Nothing => return Ok(After::Stay),
-            Picked::Conversation(id) => Start::Conversation(id.to_string()),
-            Picked::Message(id, message) => Start::Message(format!("{id}/{message}")),
-        },
-        name => Start::Conversation(name.to_owned()),
-    };
+    let chosen = which::choose(prompt.context, &prompt.session.archive, name)?;
+    let Some(start) = chosen else { return Ok(After::Stay) };
     // What the conversation was held with counts for more than what this run began with.
     prompt.begin(&start, &Overrides::default())?;
     Ok(After::Stay)

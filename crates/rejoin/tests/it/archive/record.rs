@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use proptest::prelude::*;
 use rejoin::store::{Children, Put, Safety, Space, SqliteStore};
 use rejoin::{
     Archive, Block, Conversation, EndReason, Ending, ErrorKind, Json, Limits, Message, MessageId, Metrics,
@@ -176,6 +177,71 @@ fn a_failing_store_is_left_alone_for_growing_pauses() {
     desk.store.set(Mood::Well);
     desk.recorder.flush().unwrap();
     assert_eq!((desk.recorder.waiting(), desk.recorder.pause()), (0, Duration::ZERO));
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_make_a_pause_longer() {
+    let mut desk = desk();
+    desk.store.set(Mood::Failing(ErrorKind::Unavailable));
+    desk.say("one");
+    desk.store.set(Mood::Well);
+
+    desk.lab.turn_clock(-3_600);
+    desk.recorder.retry().unwrap();
+
+    assert_eq!(desk.stored(), "one");
+}
+
+/// Something that happens while a talk is recorded.
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    Say,
+    SaveOpen,
+    Mood(Mood),
+    Wait(i64),
+    Retry,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let failing = [ErrorKind::Unavailable, ErrorKind::Locked, ErrorKind::Corrupt].map(Mood::Failing);
+    let moods = [Mood::Well, Mood::Well, Mood::Forgetful, failing[0], failing[1], failing[2]];
+    prop_oneof![
+        4 => Just(Happening::Say),
+        2 => Just(Happening::SaveOpen),
+        2 => proptest::sample::select(moods.to_vec()).prop_map(Happening::Mood),
+        2 => (0..40i64).prop_map(Happening::Wait),
+        1 => Just(Happening::Retry),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_store_does_everything_is_saved_once_and_in_order(happenings in prop::collection::vec(happening(), 0..60)) {
+        let mut desk = desk();
+        let mut spoken = Vec::new();
+        for happening in happenings {
+            match happening {
+                Happening::Say => {
+                    spoken.push(format!("w{}", spoken.len()));
+                    desk.say(&spoken[spoken.len() - 1]);
+                }
+                Happening::SaveOpen => drop(desk.recorder.save_open(&Message::assistant("part"), &[])),
+                Happening::Mood(mood) => desk.store.set(mood),
+                Happening::Wait(seconds) => desk.lab.turn_clock(seconds),
+                Happening::Retry => drop(desk.recorder.retry().unwrap()),
+            }
+        }
+        desk.store.set(Mood::Well);
+        spoken.push("last".to_owned());
+        desk.say("last");
+        desk.recorder.flush().unwrap();
+
+        let stored = desk.recorder.handle().conversation().unwrap();
+        prop_assert_eq!(desk.stored(), spoken.join(" "));
+        prop_assert_eq!(stored.messages, spoken.len() as u64);
+        prop_assert_eq!(open_turns(&desk.recorder).len(), 0);
+        prop_assert!(desk.archive.verify(stored.id).unwrap().is_sound());
+    }
 }
 
 #[test]

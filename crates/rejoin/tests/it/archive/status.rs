@@ -96,6 +96,19 @@ fn a_change_of_status_keeps_the_rest_of_the_header() {
 }
 
 #[test]
+fn no_other_change_of_the_header_goes_around_the_rules() {
+    let archive = archive();
+    let [active, completed] = [Status::Active, Status::Completed].map(|status| start(&archive, status));
+
+    let paused = archive.update(active, |header| header.status = Status::Paused).unwrap();
+    let refused = archive.update(completed, |header| header.status = Status::Active).unwrap_err();
+    let renamed = archive.rename(completed, "Lisbon").unwrap();
+
+    assert_eq!((paused.conversation.status, refused.kind()), (Status::Paused, ErrorKind::Invalid));
+    assert_eq!((renamed.conversation.status, renamed.title()), (Status::Completed, "Lisbon"));
+}
+
+#[test]
 fn a_missing_conversation_has_no_status_to_change() {
     let archive = archive();
     let id = start(&archive, Status::Active);

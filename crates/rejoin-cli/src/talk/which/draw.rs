@@ -13,19 +13,19 @@ const WIDE: usize = 400;
 
 /// How to draw.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     clock: Clock,
     paint: Paint,
     columns: usize,
 }
 
 impl Look {
-    pub(super) fn of(context: &Context) -> Self {
+    pub(crate) fn of(context: &Context) -> Self {
         Self { clock: context.clock(), paint: context.paint(), columns: context.columns().unwrap_or(WIDE) }
     }
 
     /// Each conversation with a number, a blank line after each.
-    pub(super) fn list(&self, items: &[StoredConversation]) -> String {
+    pub(crate) fn list(&self, items: &[StoredConversation]) -> String {
         items.iter().enumerate().map(|(place, stored)| self.entry(place + 1, stored)).collect()
     }
 
@@ -34,7 +34,8 @@ impl Look {
         let indentation = " ".repeat(head.len());
         let room = self.columns.saturating_sub(head.len()).max(10);
         let heading = format!("[{}] {}", clean::line(&stored.conversation.kind), clean::line(stored.title()));
-        let mut drawn = format!("{head}{}\n", self.paint.apply(Meaning::Title, &fit::truncate(&heading, room)));
+        let mut drawn =
+            format!("{head}{}\n", self.paint.apply(Meaning::Title, &fit::truncate(&heading, room)));
         let facts = format!(
             "Last active: {} | Status: {}",
             self.clock.relative(stored.last_active_at.as_micros()),

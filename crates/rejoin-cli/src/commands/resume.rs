@@ -1,9 +1,6 @@
 //! `rejoin resume`: come back to a conversation, by picking it, by id, by number or by words.
 
-mod draw;
-mod find;
-
-use std::io::{self, Write};
+use std::io::Write;
 
 use rejoin::{Archive, ConversationId, StoredConversation};
 use serde::Serialize;
@@ -12,13 +9,10 @@ use serde_json::json;
 use crate::commands::talk::Manner;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::picker::{self, Picked};
 use crate::shapes::ConversationShape;
 use crate::talk::stop::summary_in_list;
+use crate::talk::which::{self, Found, Numbers, Reach};
 use crate::talk::{self, Overrides, Said, Session, Start, Then, banner};
-use crate::ui::ask;
-
-use self::find::{Found, Numbers};
 
 /// Come back to a conversation
 ///
@@ -55,16 +49,19 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
-    let everything = || find::all(context, &archive, args.all_projects.then_some(find::Wide).as_ref());
+    let reach = if args.all_projects { Reach::Everything } else { Reach::Project };
     let overrides = args.manner.clone().overrides();
-    let found = match &args.which {
-        _ if args.list => {
-            let words = args.which.as_deref();
-            let items = words.map_or_else(everything, |words| Ok(find::matching(everything()?, words)))?;
-            return print(&args, context, &archive, items);
-        }
-        None => everything()?,
-        Some(name) => match find::named(context, &archive, name, everything)? {
+    if args.list {
+        let all = which::all(context, &archive, reach)?;
+        let items = match &args.which {
+            Some(words) => which::matching(all, words),
+            None => all,
+        };
+        return print(&args, context, &archive, items);
+    }
+    let found = match args.which.as_deref() {
+        None => which::all(context, &archive, reach)?,
+        Some(name) => match which::named(context, &archive, name, reach)? {
             Found::One(start) => return go_on(context, &archive, &start, &overrides),
             Found::Several(items) => items,
         },
@@ -73,10 +70,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return tell_nothing(context);
     }
     if is_at_terminal(context) {
-        return match pick(&args, context, &archive, found)? {
-            Some(start) => go_on(context, &archive, &start, &overrides),
-            None => Ok(()),
+        let asked = match &args.which {
+            Some(_) => which::ask(context, &archive, found)?,
+            None => which::pick(context, &archive)?,
         };
+        return asked.map_or(Ok(()), |start| go_on(context, &archive, &start, &overrides));
     }
     let count = found.len();
     print(&args, context, &archive, found)?;
@@ -118,55 +116,6 @@ struct Resumed<'a> {
     summary: String,
 }
 
-/// Lets a person choose: from the whole screen when everything is offered, from a short list when words were given.
-fn pick(
-    args: &Args,
-    context: &Context,
-    archive: &Archive,
-    found: Vec<StoredConversation>,
-) -> Result<Option<Start>, Failure> {
-    if args.which.is_some() {
-        return ask_which(context, archive, found);
-    }
-    match picker::pick(context, archive)? {
-        Picked::Conversation(id) => Ok(Some(Start::Conversation(id.to_string()))),
-        Picked::Message(id, message) => Ok(Some(Start::Message(format!("{id}/{message}")))),
-        Picked::Nothing => Ok(None),
-    }
-}
-
-fn ask_which(
-    context: &Context,
-    archive: &Archive,
-    mut found: Vec<StoredConversation>,
-) -> Result<Option<Start>, Failure> {
-    let look = draw::Look::of(context);
-    loop {
-        let mut answer = context.answer();
-        write!(answer, "{}", look.list(&found))?;
-        answer.flush()?;
-        drop(answer);
-        Numbers::remember(context, archive, &found)?;
-        let question = "Which conversation would you like to continue? (number or search) ";
-        let Some(typed) = ask::ask(question, &mut io::stdin().lock(), &mut io::stderr())? else {
-            return Ok(None);
-        };
-        if typed.is_empty() {
-            return Ok(None);
-        }
-        if let Some(chosen) = typed.parse::<usize>().ok().and_then(|number| found.get(number.checked_sub(1)?)) {
-            return Ok(Some(Start::Conversation(chosen.id.to_string())));
-        }
-        match find::matching(found.clone(), &typed) {
-            narrowed if narrowed.is_empty() => context.note("None of them matches."),
-            narrowed if narrowed.len() == 1 => {
-                return Ok(narrowed.first().map(|one| Start::Conversation(one.id.to_string())));
-            }
-            narrowed => found = narrowed,
-        }
-    }
-}
-
 fn print(
     args: &Args,
     context: &Context,
@@ -190,7 +139,7 @@ fn print(
         return tell_nothing(context);
     }
     Numbers::remember(context, archive, &items)?;
-    let look = draw::Look::of(context);
+    let look = which::Look::of(context);
     context.show(|page| {
         write!(page, "{}", look.list(&items))?;
         if total > items.len() {

@@ -11,24 +11,30 @@ use crate::talk::choose::{is_of_people, missing};
 /// From this length on a word that begins an id is one; shorter ones are looked for in titles first.
 const LIKELY_AN_ID: usize = 4;
 
-/// Asks for the conversations of every project.
-#[derive(Debug)]
-pub(super) struct Wide;
+/// Which conversations are looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Project,
+    Everything,
+}
 
 /// What a name led to.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(crate) enum Found {
     One(Start),
     Several(Vec<StoredConversation>),
 }
 
 /// Every conversation that can be resumed, the most recently active first.
-pub(super) fn all(
+pub(crate) fn all(
     context: &Context,
     archive: &Archive,
-    wide: Option<&Wide>,
+    reach: Reach,
 ) -> Result<Vec<StoredConversation>, Failure> {
-    let project = if wide.is_some() { None } else { Some(context.project_key()?) };
+    let project = match reach {
+        Reach::Project => Some(context.project_key()?),
+        Reach::Everything => None,
+    };
     let now = archive.now();
     let mut found = Vec::new();
     archive.each_conversation(&List { project, ..List::default() }, &mut |stored| {
@@ -40,12 +46,12 @@ pub(super) fn all(
     Ok(found)
 }
 
-/// What a name stands for; `everything` is read only when words are to be looked for.
-pub(super) fn named(
+/// What a name stands for: a number of the last list, an id, or words.
+pub(crate) fn named(
     context: &Context,
     archive: &Archive,
     name: &str,
-    everything: impl FnOnce() -> Result<Vec<StoredConversation>, Failure>,
+    reach: Reach,
 ) -> Result<Found, Failure> {
     let name = name.trim();
     if let Ok(number) = name.parse::<usize>()
@@ -63,7 +69,7 @@ pub(super) fn named(
     {
         return Ok(Found::One(start_at(named)));
     }
-    let mut found = matching(everything()?, name);
+    let mut found = matching(all(context, archive, reach)?, name);
     match (found.len(), by_id) {
         (1, _) => Ok(one(found.remove(0))),
         (0, Ok(named)) => Ok(Found::One(start_at(named))),
@@ -76,7 +82,7 @@ pub(super) fn named(
 }
 
 /// Those whose title or summary holds every word; when there are none, those whose first or last words do.
-pub(super) fn matching(items: Vec<StoredConversation>, text: &str) -> Vec<StoredConversation> {
+pub(crate) fn matching(items: Vec<StoredConversation>, text: &str) -> Vec<StoredConversation> {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     let holds = |text: &str| {
         let text = text.to_lowercase();
@@ -91,7 +97,10 @@ pub(super) fn matching(items: Vec<StoredConversation>, text: &str) -> Vec<Stored
         holds(&format!("{title}\n{summary}\n{keywords}"))
     });
     if titled.is_empty() {
-        return rest.into_iter().filter(|stored| holds(&format!("{}\n{}", stored.first, stored.last))).collect();
+        return rest
+            .into_iter()
+            .filter(|stored| holds(&format!("{}\n{}", stored.first, stored.last)))
+            .collect();
     }
     titled
 }
@@ -110,7 +119,7 @@ fn start_at(named: Named) -> Start {
 /// The failure when nothing here matches; it says so when something elsewhere does.
 fn elsewhere(context: &Context, archive: &Archive, name: &str) -> Result<Failure, Failure> {
     let failure = missing(name);
-    let others = matching(all(context, archive, Some(&Wide))?, name);
+    let others = matching(all(context, archive, Reach::Everything)?, name);
     Ok(match others.first() {
         Some(other) => failure.and_line(&format!(
             "In another project there is \"{}\": rejoin resume {}",
@@ -123,11 +132,11 @@ fn elsewhere(context: &Context, archive: &Archive, name: &str) -> Result<Failure
 
 /// The conversations of the list that was shown last in a project, by number.
 #[derive(Debug, Default)]
-pub(super) struct Numbers(Vec<ConversationId>);
+pub(crate) struct Numbers(Vec<ConversationId>);
 
 impl Numbers {
     /// Remembers a list as it is shown, in the store, so that there are no side files.
-    pub(super) fn remember(
+    pub(crate) fn remember(
         context: &Context,
         archive: &Archive,
         items: &[StoredConversation],
