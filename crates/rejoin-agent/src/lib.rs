@@ -11,7 +11,10 @@ mod talk;
 mod tools;
 
 pub use error::{Error, ErrorKind, Result};
-pub use providers::{Api, Future, Listener, Offline, Piece, Provider, Reply, Request, Stop, ToolSpec};
+pub use providers::{
+    Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
+    Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, presets,
+};
 pub use recording::{Recording, SavingState};
 pub use summarise::Summariser;
 pub use talk::{Ended, Event, Talk};

@@ -3,14 +3,31 @@
 //! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
 //! to the same API replays it exactly.
 
+mod anthropic;
+mod chat;
+mod complaint;
+mod http;
+mod key;
 mod offline;
+mod presets;
+#[cfg(test)]
+mod replay;
+mod responses;
+mod sendable;
+mod sse;
 mod wire;
+#[cfg(test)]
+mod written;
 
 use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
+pub use chat::{LimitField, ParallelCalls, Quirks};
+pub use http::{Http, HttpSettings, ThinkingBudget};
+pub use key::{Key, KeyLookup, KeySource};
 pub use offline::Offline;
+pub use presets::{Preset, presets};
 use rejoin::{Block, Json, Message, MessageId};
 
 use crate::error::Result;
