@@ -12,6 +12,7 @@ mod gauge;
 mod logging;
 mod named;
 mod place;
+mod provider;
 mod removal;
 mod shapes;
 mod suggest;

@@ -33,6 +33,7 @@ macro_rules! commands {
 
 commands! {
     append => Append,
+    auth => Auth,
     backup => Backup,
     clean => Clean,
     completions => Completions,
@@ -48,6 +49,7 @@ commands! {
     man => Man,
     new => New,
     project => Project,
+    provider => Provider,
     rename => Rename,
     restore => Restore,
     rewind => Rewind,

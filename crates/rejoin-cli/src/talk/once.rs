@@ -1,6 +1,7 @@
 //! One turn, then exit.
 
 use std::io::Write;
+use std::time::Duration;
 
 use rejoin::Message;
 use rejoin_agent::{Event, Piece};
@@ -9,6 +10,9 @@ use tokio::sync::mpsc;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::{Overrides, Session, Start, runtime};
+
+/// How long a synopsis may take to arrive once the reply is complete.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Sends one message, shows the reply as it arrives, and returns when it is complete.
 pub(crate) fn once(
@@ -20,19 +24,22 @@ pub(crate) fn once(
     runtime()?.block_on(async {
         let mut session = Session::begin(context, start, overrides)?;
         let (events, mut heard) = mpsc::unbounded_channel();
-        let turn = session.talk.turn(Message::user(message), &events);
-        tokio::pin!(turn);
-        let outcome = loop {
-            tokio::select! {
-                biased;
-                Some(event) = heard.recv() => show(&event)?,
-                outcome = &mut turn => break outcome,
+        let outcome = {
+            let turn = session.talk.turn(Message::user(message), &events);
+            tokio::pin!(turn);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(event) = heard.recv() => show(&event)?,
+                    outcome = &mut turn => break outcome,
+                }
             }
         };
         while let Ok(event) = heard.try_recv() {
             show(&event)?;
         }
         writeln!(context.answer())?;
+        session.talk.finish(GRACE).await;
         outcome.map(drop).map_err(Failure::from)
     })
 }

@@ -1,7 +1,7 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::{Archive, Conversation, Handle, List};
-use rejoin_agent::{Recording, Talk};
+use rejoin_agent::{Recording, Summariser, Talk};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -53,9 +53,11 @@ impl Session {
         if *start != Start::Incognito {
             context.set_active(&archive, handle.id())?;
         }
-        let recording = Recording::start(archive.record(handle, std::process::id().to_string()));
         let Partner { provider, model } = partner(context, overrides)?;
-        Ok(Self { talk: Talk::new(provider, model, recording, history).with_ids(ids) })
+        let summariser = Summariser::new(archive.clone(), handle.id(), provider.clone(), &model);
+        let recording = Recording::start(archive.record(handle, std::process::id().to_string()));
+        let talk = Talk::new(provider, model, recording, history).with_ids(ids);
+        Ok(Self { talk: if *start == Start::Incognito { talk } else { talk.with_summariser(summariser) } })
     }
 }
 

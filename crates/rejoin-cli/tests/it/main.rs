@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
 mod append;
+mod auth;
 mod backup;
 mod clean;
 mod config;
@@ -25,10 +26,13 @@ mod ledger;
 mod list;
 mod log;
 mod migrating;
+mod offline;
 mod past;
+mod planted_key;
 mod planting;
 mod power;
 mod project;
+mod provider;
 mod receipts;
 mod rename;
 mod rewind;
