@@ -26,7 +26,8 @@ pub(crate) async fn ask(
     tools: &[ToolSpec],
 ) -> (Result<Reply>, Vec<Piece>) {
     let mut pieces = Vec::new();
-    let request = Request { model: "model-1", system: "be kind", messages, tools, max_tokens: Some(1000) };
+    let request =
+        Request { model: "model-1", system: "be kind", messages, ids: &[], tools, max_tokens: Some(1000) };
     let reply = provider.reply(request, &mut |piece| pieces.push(piece)).await;
     (reply, pieces)
 }

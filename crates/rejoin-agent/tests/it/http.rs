@@ -238,7 +238,8 @@ async fn dropping_the_future_closes_the_connection() {
     let server = Server::start([Answer::stream(&PLAIN[..PLAIN.len() * 3 / 4]).hold()]).await;
     let provider = Http::anthropic(settings(&server)).unwrap();
     let hello = hello();
-    let request = Request { model: "model-1", system: "", messages: &hello, tools: &[], max_tokens: None };
+    let request =
+        Request { model: "model-1", system: "", messages: &hello, ids: &[], tools: &[], max_tokens: None };
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut listen = |piece: Piece| tell.send(piece).unwrap();
 

@@ -1,7 +1,7 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
-use rejoin_agent::{Recording, Talk};
+use rejoin_agent::{Recording, Summariser, Talk};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
@@ -83,7 +83,11 @@ impl Session {
         }
         let recording = Recording::start(recorder);
         let Partner { provider, model } = ready.partner;
-        let talk = Talk::new(provider, model, recording, history).with_ids(ids).with_system(ready.system);
+        let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
+        let mut talk = Talk::new(provider, model, recording, history).with_ids(ids).with_system(ready.system);
+        if is_kept {
+            talk = talk.with_summariser(summariser);
+        }
         Ok(Self { talk, archive, conversation })
     }
 }

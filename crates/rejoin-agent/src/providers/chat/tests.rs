@@ -68,7 +68,7 @@ fn end(reason: &str) -> Value {
 }
 
 fn request<'a>(messages: &'a [Message]) -> Request<'a> {
-    Request { model: "model-1", system: "Be brief.", messages, tools: &[], max_tokens: None }
+    Request { model: "model-1", system: "Be brief.", messages, ids: &[], tools: &[], max_tokens: None }
 }
 
 /// The messages of a request after the system's.

@@ -122,7 +122,7 @@ fn statements(text: &str) -> Vec<&str> {
             sentence.get(..pronoun.len()).is_some_and(|start| start.eq_ignore_ascii_case(pronoun))
         };
         match all.last_mut() {
-            Some(before) if PRONOUNS.iter().any(|pronoun| begins_with(pronoun)) => {
+            Some(before) if PRONOUNS.iter().any(begins_with) => {
                 let (start, end) = (place_in(text, before), place_in(text, sentence) + sentence.len());
                 if end - start <= LONGEST_STATEMENT {
                     *before = &text[start..end];

@@ -52,7 +52,7 @@ fn reply(name: &str) -> Reply {
 }
 
 fn request<'a>(messages: &'a [Message]) -> Request<'a> {
-    Request { model: "gpt-5.3-codex", system: "Be brief.", messages, tools: &[], max_tokens: None }
+    Request { model: "gpt-5.3-codex", system: "Be brief.", messages, ids: &[], tools: &[], max_tokens: None }
 }
 
 fn input(messages: &[Message]) -> Vec<Value> {
