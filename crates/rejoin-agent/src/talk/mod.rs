@@ -139,7 +139,8 @@ impl Talk {
             let mut messages = vec![reply.message];
             if !calls.is_empty() {
                 self.recording.save_open(messages[0].clone(), Vec::new(), Urgency::Now);
-                messages.extend(self.run_all(&calls, events).await);
+                let results = self.run_all(&messages[0], &calls, events).await;
+                messages.extend(results);
             }
             self.keep(messages, events).await?;
             self.draft = Draft::default();
@@ -169,7 +170,7 @@ impl Talk {
     }
 
     async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<crate::providers::Reply> {
-        let specs = self.toolbox.specs();
+        let specs = self.toolbox.specs().await;
         let request = Request {
             model: &self.model,
             system: &self.system,
