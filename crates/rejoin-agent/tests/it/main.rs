@@ -1,5 +1,9 @@
 //! The agent, through its public face.
 
+mod approval;
+mod approval_stage;
+mod mcp;
+mod skip;
 mod talking;
 mod tools_files;
 mod tools_run;
