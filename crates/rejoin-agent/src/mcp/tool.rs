@@ -92,13 +92,11 @@ impl Tool for McpTool {
         let (server, tool) = (self.server.clone(), self.name.clone());
         let detail = serde_json::to_string_pretty(&arguments).expect("an object is JSON");
         // That a server says of a tool that it only reads is its claim, so it asks like the others.
-        let plan = Plan::new(
-            format!("Use `{tool}` of `{server}`"),
-            Subject::Mcp { server: server.clone(), tool: tool.clone() },
-        )
-        .with_detail(clip(&detail, LONGEST_DETAIL));
+        let subject = Subject::Mcp { server: server.clone(), tool: tool.clone() };
+        let plan = Plan::new(format!("Use `{tool}` of `{server}`"), &subject)
+            .with_detail(clip(&detail, LONGEST_DETAIL));
         let (peer, limit) = (self.peer.clone(), self.limit);
-        Ok(Prepared::new(plan, async move {
+        Ok(Prepared::new(plan, subject, async move {
             match call(&peer, tool, arguments, limit).await {
                 Ok(output) => output,
                 Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {

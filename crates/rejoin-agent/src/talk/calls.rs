@@ -13,10 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::providers::Future;
 use crate::recording::Urgency;
 use crate::talk::{Event, Talk};
-use crate::tools::{Decision, Output, Plan, Prepared, Verdict};
-
-/// What remembered rules are stored under, with the conversation.
-const RULES: &str = "tool-rules";
+use crate::tools::{Decision, Output, Plan, Prepared, Rules, Verdict};
 
 /// Calls under way: the number of the call, when it began, and what comes of it.
 type UnderWay = FuturesUnordered<Future<'static, (usize, Instant, Output)>>;
@@ -24,11 +21,10 @@ type UnderWay = FuturesUnordered<Future<'static, (usize, Instant, Output)>>;
 impl Talk {
     pub(super) async fn run_all(
         &mut self,
-        reply: &Message,
         calls: &[ToolCall],
         events: &mpsc::UnboundedSender<Event>,
     ) -> Vec<Message> {
-        let mut batch = Batch { reply, calls, results: vec![None; calls.len()], events };
+        let mut batch = Batch { calls, results: vec![None; calls.len()], events };
         let mut under_way = UnderWay::new();
         for (number, call) in calls.iter().enumerate() {
             let begun = Instant::now();
@@ -39,7 +35,7 @@ impl Talk {
                     continue;
                 }
             };
-            let verdict = self.toolbox.rules().judge(&prepared.plan);
+            let verdict = self.toolbox.rules().judge(&prepared);
             if verdict == Verdict::Allow && prepared.plan.is_harmless {
                 under_way.push(start(number, call, prepared, events));
                 continue;
@@ -116,11 +112,7 @@ impl Talk {
         }
     }
 
-    async fn remember(
-        &self,
-        plan: &Plan,
-        change: impl FnOnce(&mut crate::tools::Rules, &str) -> crate::error::Result<()>,
-    ) {
+    async fn remember(&self, plan: &Plan, change: impl FnOnce(&mut Rules, &str) -> crate::error::Result<()>) {
         let text = self.toolbox.change_rules(|rules| change(rules, &plan.rule).map(|()| rules.to_text()));
         let text = match text {
             Ok(text) => text,
@@ -128,7 +120,7 @@ impl Talk {
         };
         let stored = self.recording.with(move |recorder| {
             let archive = recorder.handle().archive();
-            archive.remember_for(recorder.conversation(), RULES, Some(&text))
+            archive.remember_for(recorder.conversation(), Rules::NAME, Some(&text))
         });
         // The rule holds for this run in any case.
         if let Ok(Err(error)) = stored.await {
@@ -147,14 +139,14 @@ impl Talk {
         let ended = Event::ToolEnded { call: call.id.clone(), output: output.clone(), took: begun.elapsed() };
         let _ = batch.events.send(ended);
         batch.results[number] = Some(result_of(call, output));
-        self.draft.results = batch.results.iter().flatten().cloned().collect();
-        self.recording.save_open(batch.reply.clone(), self.draft.results.clone(), Urgency::Now);
+        let so_far: Vec<Message> = batch.results.iter().flatten().cloned().collect();
+        self.draft.results.clone_from(&so_far);
+        self.recording.save_open(self.draft.to_message(), so_far, Urgency::Now);
     }
 }
 
 /// The calls of one reply, and their results so far.
 struct Batch<'a> {
-    reply: &'a Message,
     calls: &'a [ToolCall],
     results: Vec<Option<Message>>,
     events: &'a mpsc::UnboundedSender<Event>,

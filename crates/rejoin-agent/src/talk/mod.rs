@@ -139,8 +139,7 @@ impl Talk {
             let mut messages = vec![reply.message];
             if !calls.is_empty() {
                 self.recording.save_open(messages[0].clone(), Vec::new(), Urgency::Now);
-                let results = self.run_all(&messages[0], &calls, events).await;
-                messages.extend(results);
+                messages.extend(self.run_all(&calls, events).await);
             }
             self.keep(messages, events).await?;
             self.draft = Draft::default();

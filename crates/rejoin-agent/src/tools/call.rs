@@ -11,13 +11,19 @@ use crate::tools::rules;
 pub struct Prepared {
     /// What it would do.
     pub plan: Plan,
+    /// What it touches, as rules see it.
+    pub subject: Subject,
     work: Future<'static, Output>,
 }
 
 impl Prepared {
     /// A call that does `work` once it is allowed.
-    pub fn new(plan: Plan, work: impl std::future::Future<Output = Output> + Send + 'static) -> Self {
-        Self { plan, work: Box::pin(work) }
+    pub fn new(
+        plan: Plan,
+        subject: Subject,
+        work: impl std::future::Future<Output = Output> + Send + 'static,
+    ) -> Self {
+        Self { plan, subject, work: Box::pin(work) }
     }
 
     /// Does it. Dropping the future ends it, and everything it started.
@@ -28,7 +34,10 @@ impl Prepared {
 
 impl fmt::Debug for Prepared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared").field("plan", &self.plan).finish_non_exhaustive()
+        f.debug_struct("Prepared")
+            .field("plan", &self.plan)
+            .field("subject", &self.subject)
+            .finish_non_exhaustive()
     }
 }
 
@@ -43,15 +52,12 @@ pub struct Plan {
     pub rule: String,
     /// True when it only looks, inside the project.
     pub is_harmless: bool,
-    /// What it touches, as rules see it.
-    pub subject: Subject,
 }
 
 impl Plan {
     /// A plan that needs approval.
-    pub fn new(summary: impl Into<String>, subject: Subject) -> Self {
-        let rule = rules::rule_for(&subject);
-        Self { summary: summary.into(), detail: None, rule, is_harmless: false, subject }
+    pub fn new(summary: impl Into<String>, subject: &Subject) -> Self {
+        Self { summary: summary.into(), detail: None, rule: rules::rule_for(subject), is_harmless: false }
     }
 
     /// Adds what to look at before agreeing.

@@ -123,7 +123,7 @@ async fn always_and_never_hold_for_the_conversation_and_survive_the_process() {
     let first = stage.turn(&shop.toolbox, &calls, answer).await;
     let second = stage.turn(&shop.toolbox, &calls, |_| None).await;
     let stored =
-        Archive::open(&stage.url).unwrap().recall_for(stage.conversation, "tool-rules").unwrap().unwrap();
+        Archive::open(&stage.url).unwrap().recall_for(stage.conversation, Rules::NAME).unwrap().unwrap();
     let mut rules = Rules::default();
     rules.recall(&stored).unwrap();
     let third = stage.turn(&Workshop::with_rules(rules).toolbox, &calls, |_| None).await;

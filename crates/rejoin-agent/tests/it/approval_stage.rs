@@ -83,9 +83,10 @@ impl Tool for Doing {
     }
 
     fn prepare(&self, _input: &rejoin::Json) -> Result<Prepared> {
-        let plan = Plan::new(self.spec.name.clone(), Subject::Tool(self.spec.name.clone()));
+        let subject = Subject::Tool(self.spec.name.clone());
+        let plan = Plan::new(self.spec.name.clone(), &subject);
         let plan = if self.is_harmless { plan.harmless() } else { plan };
-        Ok(Prepared::new(plan, (self.work)()))
+        Ok(Prepared::new(plan, subject, (self.work)()))
     }
 }
 

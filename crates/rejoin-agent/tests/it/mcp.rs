@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rejoin::{Block, Fields, Media, MediaKind};
-use rejoin_agent::{Decision, Output, ServerSpec, Servers, Subject, Toolbox};
+use rejoin_agent::{Decision, Output, Prepared, ServerSpec, Servers, Subject, Toolbox};
 use serde_json::{Value, json};
 
 use crate::approval_stage::Stage;
@@ -142,15 +142,15 @@ async fn a_call_is_planned_by_the_names_of_the_server_and_asks() {
     toolbox.specs().await;
     let tool = toolbox.named("mcp__test__fail").unwrap();
 
-    let plan = tool.prepare(&input(&json!({"x": 1}))).unwrap().plan;
+    let Prepared { plan, subject, .. } = tool.prepare(&input(&json!({"x": 1}))).unwrap();
     let missing = toolbox.named("mcp__test__add").unwrap().prepare(&input(&json!({"a": 1}))).unwrap_err();
 
-    let subject = Subject::Mcp { server: "test".to_owned(), tool: "fail".to_owned() };
+    let expected = Subject::Mcp { server: "test".to_owned(), tool: "fail".to_owned() };
     assert_eq!(
         (plan.summary.as_str(), plan.rule.as_str(), plan.is_harmless),
         ("Use `fail` of `test`", "mcp(test/fail)", false)
     );
-    assert_eq!((plan.subject, plan.detail.as_deref()), (subject, Some("{\n  \"x\": 1\n}")));
+    assert_eq!((subject, plan.detail.as_deref()), (expected, Some("{\n  \"x\": 1\n}")));
     assert_eq!(missing.to_string(), "the input does not fit: `b` is missing");
 }
 

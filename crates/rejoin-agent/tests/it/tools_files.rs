@@ -107,8 +107,8 @@ fn looking_inside_the_project_is_harmless_and_elsewhere_it_asks() {
     let inside = ["inner", "inner-link", "./inner", "../project/inner", "missing/x"];
 
     for path in outside {
-        let plan = shop.plan("read", json!({"path": path}));
-        assert!(!plan.is_harmless && Rules::default().judge(&plan) == Verdict::Ask, "{path}: {plan:?}");
+        let call = shop.prepare("read", json!({"path": path}));
+        assert!(!call.plan.is_harmless && Rules::default().judge(&call) == Verdict::Ask, "{path}: {call:?}");
         assert!(!shop.is_inside("write", json!({"path": path, "content": ""})), "{path}");
     }
     for path in inside {
@@ -375,7 +375,7 @@ fn the_subject_of_a_call_is_where_its_path_leads() {
     shop.write("real", "x");
     symlink("real", shop.path("link")).unwrap();
 
-    let subject = shop.plan("edit", json!({"path": "link", "old": "x", "new": "y"})).subject;
+    let subject = shop.prepare("edit", json!({"path": "link", "old": "x", "new": "y"})).subject;
 
     let absolute = shop.path("real").to_str().unwrap().to_owned();
     assert_eq!(subject, Subject::Path { tool: "edit", absolute, relative: Some("real".to_owned()) });

@@ -84,7 +84,7 @@ impl Workshop {
 
     /// Whether a call stays inside the project, by its plan.
     pub(crate) fn is_inside(&self, tool: &str, input: Value) -> bool {
-        match self.plan(tool, input).subject {
+        match self.prepare(tool, input).subject {
             Subject::Path { relative, .. } => relative.is_some(),
             other => panic!("not a path: {other:?}"),
         }

@@ -6,6 +6,7 @@ use crate::args::Arguments;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::suggest::nearest;
+use crate::talk::tools::ToolFlags;
 use crate::talk::{self, Overrides, Start};
 
 /// What to say, and where.
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Give a new conversation a title
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
+
+    #[command(flatten)]
+    tools: ToolFlags,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -41,7 +45,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         (false, Some(id)) if id.is_empty() => Start::Latest,
         (false, Some(id)) => Start::Conversation(id),
     };
-    let overrides = Overrides { title: args.title, ..Overrides::default() };
+    let overrides = Overrides { title: args.title, tools: args.tools, ..Overrides::default() };
     match args.literal.or(args.message) {
         Some(message) => talk::once(context, &start, &overrides, &message),
         None => Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`")),

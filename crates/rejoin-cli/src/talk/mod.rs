@@ -3,6 +3,7 @@
 mod once;
 mod partner;
 mod session;
+pub(crate) mod tools;
 
 pub(crate) use once::once;
 pub(crate) use session::{Overrides, Session, Start};

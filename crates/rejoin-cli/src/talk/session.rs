@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 use crate::talk::partner::{Partner, partner};
+use crate::talk::tools::{self, ToolFlags};
 
 /// Where a talk begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,7 @@ pub(crate) struct Overrides {
     pub(crate) base_url: Option<String>,
     pub(crate) command: Option<String>,
     pub(crate) title: Option<String>,
+    pub(crate) tools: ToolFlags,
 }
 
 /// A talk made ready.
@@ -52,9 +54,11 @@ impl Session {
         if *start != Start::Incognito {
             context.set_active(&archive, handle.id())?;
         }
+        let toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
+        tools::recall(context, &toolbox, &archive, handle.id())?;
         let recording = Recording::start(archive.record(handle, std::process::id().to_string()));
         let Partner { provider, model } = partner(context, overrides)?;
-        Ok(Self { talk: Talk::new(provider, model, recording, history) })
+        Ok(Self { talk: Talk::new(provider, model, recording, history).with_tools(toolbox) })
     }
 }
 

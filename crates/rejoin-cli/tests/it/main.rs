@@ -37,6 +37,7 @@ mod show;
 mod skip;
 mod stats;
 mod strace;
+mod tools;
 mod tree;
 mod trouble;
 mod trust;

@@ -82,13 +82,14 @@ impl Tool for Edit {
             _ => {}
         }
         let content = text.replace(&old, &new);
-        let plan = Plan::new(format!("Edit `{shown}`"), place.subject("edit"))
-            .with_detail(diff::unified(&shown, &was, &content));
+        let subject = place.subject("edit");
+        let plan =
+            Plan::new(format!("Edit `{shown}`"), &subject).with_detail(diff::unified(&shown, &was, &content));
         let told = match places.len() {
             1 => format!("edited `{shown}`, line {}", places[0]),
             count => format!("edited `{shown}` in {count} places"),
         };
-        Ok(Prepared::new(plan, replace(place, was, content, told)))
+        Ok(Prepared::new(plan, subject, replace(place, was, content, told)))
     }
 }
 

@@ -95,11 +95,12 @@ impl Tool for Find {
             (None, None) => return Err(wrong("`pattern` or `glob` is needed".to_owned())),
         };
         let search = Search::new(&input, &place, self.project.clone(), Arc::clone(&self.rules))?;
-        let mut plan = Plan::new(summary, place.subject("find"));
+        let subject = place.subject("find");
+        let mut plan = Plan::new(summary, &subject);
         if place.is_inside() {
             plan = plan.harmless();
         }
-        Ok(Prepared::new(plan, async move {
+        Ok(Prepared::new(plan, subject, async move {
             let stop = Stop(Arc::clone(&search.is_stopped));
             let output = off_thread(move || search.run()).await;
             drop(stop);

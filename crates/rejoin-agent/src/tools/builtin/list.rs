@@ -65,12 +65,14 @@ impl Tool for List {
         let Input { path, hidden } = input::read(input)?;
         let hidden = if hidden { Hidden::Shown } else { Hidden::LeftOut };
         let place = self.project.resolve(&path)?;
-        let mut plan = Plan::new(format!("List `{}`", place.shown()), place.subject("list"));
+        let subject = place.subject("list");
+        let mut plan = Plan::new(format!("List `{}`", place.shown()), &subject);
         if place.is_inside() {
             plan = plan.harmless();
         }
         Ok(Prepared::new(
             plan,
+            subject,
             off_thread(move || match list(&place.path, hidden) {
                 Ok(text) => Output::text(text),
                 Err(error) => Output::failure(format!("cannot list `{}`: {error}", place.shown())),

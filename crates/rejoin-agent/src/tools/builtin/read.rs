@@ -70,11 +70,12 @@ impl Tool for Read {
             return Err(wrong("`offset` and `limit` start at 1".to_owned()));
         }
         let place = self.project.resolve(&path)?;
-        let mut plan = Plan::new(format!("Read `{}`", place.shown()), place.subject("read"));
+        let subject = place.subject("read");
+        let mut plan = Plan::new(format!("Read `{}`", place.shown()), &subject);
         if place.is_inside() {
             plan = plan.harmless();
         }
-        Ok(Prepared::new(plan, off_thread(move || read(&place.path, &place.shown(), offset, limit))))
+        Ok(Prepared::new(plan, subject, off_thread(move || read(&place.path, &place.shown(), offset, limit))))
     }
 }
 

@@ -99,9 +99,10 @@ impl Tool for Run {
             return Err(wrong(format!("`seconds` must be from 1 to {LONGEST}")));
         }
         let limit = seconds.map_or(self.limit, Duration::from_secs);
-        let plan = Plan::new(format!("Run `{text}`"), Subject::Command(text.clone()));
+        let subject = Subject::Command(text.clone());
+        let plan = Plan::new(format!("Run `{text}`"), &subject);
         let (command, endings) = (self.command(&text), self.endings.clone());
-        Ok(Prepared::new(plan, async move {
+        Ok(Prepared::new(plan, subject, async move {
             match run(command, limit, &endings).await {
                 Ok(output) => output,
                 Err(error) => Output::failure(format!("cannot run the command: {error}")),

@@ -59,10 +59,14 @@ impl Tool for Write {
             Found::Nothing => ("Create", "created"),
             Found::Bytes(_) => ("Replace", "replaced"),
         };
-        let plan = Plan::new(format!("{doing} `{}`", place.shown()), place.subject("write"))
-            .with_detail(diff::unified(&place.shown(), &was, &content));
+        let subject = place.subject("write");
+        let plan = Plan::new(format!("{doing} `{}`", place.shown()), &subject).with_detail(diff::unified(
+            &place.shown(),
+            &was,
+            &content,
+        ));
         let told = format!("{done} `{}` ({} bytes)", place.shown(), content.len());
-        Ok(Prepared::new(plan, replace(place, was, content, told)))
+        Ok(Prepared::new(plan, subject, replace(place, was, content, told)))
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) use rule::rule_for;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::tools::{Plan, Subject};
+use crate::tools::{Prepared, Subject};
 use rule::Rule;
 
 /// The version of the text that remembered rules are kept in.
@@ -58,6 +58,9 @@ pub enum Verdict {
 }
 
 impl Rules {
+    /// What remembered rules are stored under, with the conversation.
+    pub const NAME: &str = "tool-rules";
+
     /// Rules from configuration.
     pub fn new<T: AsRef<str>>(allow: &[T], ask: &[T], deny: &[T]) -> Result<Self> {
         Ok(Self {
@@ -76,8 +79,8 @@ impl Rules {
     }
 
     /// What to do about a call.
-    pub fn judge(&self, plan: &Plan) -> Verdict {
-        let subject = &plan.subject;
+    pub fn judge(&self, call: &Prepared) -> Verdict {
+        let subject = &call.subject;
         let denied = self.deny.iter().chain(&self.remembered.deny).find(|rule| rule.holds_back(subject));
         if let Some(rule) = denied {
             return Verdict::Deny(rule.to_string());
@@ -86,7 +89,7 @@ impl Rules {
             return Verdict::Ask;
         }
         let is_allowed = self.allow.iter().chain(&self.remembered.allow).any(|rule| rule.allows(subject));
-        if is_allowed || plan.is_harmless { Verdict::Allow } else { Verdict::Ask }
+        if is_allowed || call.plan.is_harmless { Verdict::Allow } else { Verdict::Ask }
     }
 
     /// True when no tool may look at this.

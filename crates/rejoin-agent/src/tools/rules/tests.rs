@@ -1,22 +1,32 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::tools::{Output, Plan};
 
-fn command(text: &str) -> Plan {
-    Plan::new("", Subject::Command(text.to_owned()))
+fn call(subject: Subject) -> Prepared {
+    Prepared::new(Plan::new("", &subject), subject, async { Output::text("") })
 }
 
-fn inside(tool: &'static str, path: &str) -> Plan {
+fn command(text: &str) -> Prepared {
+    call(Subject::Command(text.to_owned()))
+}
+
+fn inside(tool: &'static str, path: &str) -> Prepared {
     let absolute = format!("/project/{path}");
-    Plan::new("", Subject::Path { tool, absolute, relative: Some(path.to_owned()) })
+    call(Subject::Path { tool, absolute, relative: Some(path.to_owned()) })
 }
 
-fn outside(tool: &'static str, path: &str) -> Plan {
-    Plan::new("", Subject::Path { tool, absolute: path.to_owned(), relative: None })
+fn outside(tool: &'static str, path: &str) -> Prepared {
+    call(Subject::Path { tool, absolute: path.to_owned(), relative: None })
 }
 
-fn mcp(server: &str, tool: &str) -> Plan {
-    Plan::new("", Subject::Mcp { server: server.to_owned(), tool: tool.to_owned() })
+fn mcp(server: &str, tool: &str) -> Prepared {
+    call(Subject::Mcp { server: server.to_owned(), tool: tool.to_owned() })
+}
+
+fn harmless(mut call: Prepared) -> Prepared {
+    call.plan = call.plan.harmless();
+    call
 }
 
 fn allowing(rule: &str) -> Rules {
@@ -27,12 +37,12 @@ fn denying(rule: &str) -> Rules {
     Rules::new(&[], &[], &[rule]).unwrap()
 }
 
-fn is_allowed(rule: &str, plan: &Plan) -> bool {
-    allowing(rule).judge(plan) == Verdict::Allow
+fn is_allowed(rule: &str, call: &Prepared) -> bool {
+    allowing(rule).judge(call) == Verdict::Allow
 }
 
-fn is_denied(rule: &str, plan: &Plan) -> bool {
-    matches!(denying(rule).judge(plan), Verdict::Deny(_))
+fn is_denied(rule: &str, call: &Prepared) -> bool {
+    matches!(denying(rule).judge(call), Verdict::Deny(_))
 }
 
 #[test]
@@ -190,8 +200,8 @@ fn a_rule_for_paths_allows_what_it_names_in_the_project() {
         ("*", outside("write", "/etc/passwd"), true),
     ];
 
-    for (rule, plan, expected) in cases {
-        assert_eq!(is_allowed(rule, &plan), expected, "{rule} {:?}", plan.subject);
+    for (rule, call, expected) in cases {
+        assert_eq!(is_allowed(rule, &call), expected, "{rule} {:?}", call.subject);
     }
 }
 
@@ -208,18 +218,18 @@ fn what_runs_by_itself_is_written_only_when_a_rule_names_it() {
 
 #[test]
 fn a_deny_rule_for_a_directory_holds_for_all_below_it() {
-    assert!(is_denied("read(secrets)", &inside("read", "secrets/a/b").harmless()));
+    assert!(is_denied("read(secrets)", &harmless(inside("read", "secrets/a/b"))));
     assert!(is_denied("read", &outside("list", "/etc")));
-    assert!(!is_denied("read(secrets)", &inside("read", "secretsx").harmless()));
+    assert!(!is_denied("read(secrets)", &harmless(inside("read", "secretsx"))));
 }
 
 #[test]
 fn a_rule_for_a_server_names_its_tools() {
-    let plan = mcp("github", "get_issue");
+    let call = mcp("github", "get_issue");
 
     let allowed =
         ["mcp", "mcp(github/get_issue)", "mcp(github/*)", "mcp(*/get_*)", "mcp(gitlab/*)", "mcp(github/x)"]
-            .map(|rule| is_allowed(rule, &plan));
+            .map(|rule| is_allowed(rule, &call));
 
     assert_eq!(allowed, [true, true, true, true, false, false]);
 }
@@ -237,9 +247,9 @@ fn deny_is_stronger_than_ask_and_ask_is_stronger_than_allow() {
 
 #[test]
 fn without_a_rule_only_looking_in_the_project_is_allowed() {
-    let plans = [inside("read", "a").harmless(), outside("read", "/a"), inside("write", "a"), command("ls")];
+    let calls = [harmless(inside("read", "a")), outside("read", "/a"), inside("write", "a"), command("ls")];
 
-    let verdicts = plans.map(|plan| Rules::default().judge(&plan));
+    let verdicts = calls.map(|call| Rules::default().judge(&call));
 
     assert_eq!(verdicts, [Verdict::Allow, Verdict::Ask, Verdict::Ask, Verdict::Ask]);
 }
@@ -247,7 +257,7 @@ fn without_a_rule_only_looking_in_the_project_is_allowed() {
 #[test]
 fn what_was_remembered_comes_back_from_its_text() {
     let mut rules = Rules::default();
-    rules.always(&command("cargo test 2>&1 | tail").rule).unwrap();
+    rules.always(&command("cargo test 2>&1 | tail").plan.rule).unwrap();
     rules.always("run(ls)").unwrap();
     rules.always("run(ls)").unwrap();
     rules.never("write(src/*)").unwrap();
@@ -297,17 +307,17 @@ proptest! {
         rule in prop::sample::select(vec!["run(git status)", "run(git status *)", "run(git *)", "run(*)", "run(*t *)"]),
         suffix in meta(),
     ) {
-        let plan = command(&format!("git status{suffix}"));
+        let call = command(&format!("git status{suffix}"));
 
-        prop_assert!(!is_allowed(rule, &plan));
+        prop_assert!(!is_allowed(rule, &call));
     }
 
     #[test]
     fn the_rule_of_a_call_allows_that_call(text in "[ -~]{1,40}") {
         prop_assume!(!text.trim().is_empty());
-        let plan = command(&text);
+        let call = command(&text);
 
-        prop_assert!(is_allowed(&plan.rule, &plan), "{}", plan.rule);
+        prop_assert!(is_allowed(&call.plan.rule, &call), "{}", call.plan.rule);
     }
 
     #[test]
@@ -315,15 +325,15 @@ proptest! {
         prop_assume!(!text.trim().is_empty());
         let same = command::simple(&text) == command::simple(&other);
 
-        prop_assert_eq!(is_allowed(&command(&text).rule, &command(&other)), text == other || (same && command::simple(&text).is_some()));
+        prop_assert_eq!(is_allowed(&command(&text).plan.rule, &command(&other)), text == other || (same && command::simple(&text).is_some()));
     }
 
     #[test]
     fn the_rule_of_a_path_allows_that_path_only(path in "[a-z*?\\\\]{1,6}", other in "[a-z*?\\\\]{1,6}") {
-        let plan = inside("write", &path);
+        let call = inside("write", &path);
 
-        prop_assert!(is_allowed(&plan.rule, &plan));
-        prop_assert_eq!(is_allowed(&plan.rule, &inside("write", &other)), path == other);
+        prop_assert!(is_allowed(&call.plan.rule, &call));
+        prop_assert_eq!(is_allowed(&call.plan.rule, &inside("write", &other)), path == other);
     }
 
     /// A real shell is the judge: what counts as one plain command prints exactly its own words.
