@@ -4,13 +4,15 @@
 //! were approved, and records as it goes. It does not know which store it has.
 
 mod error;
+mod mcp;
 mod providers;
 mod recording;
 mod talk;
 mod tools;
 
 pub use error::{Error, ErrorKind, Result};
+pub use mcp::{ServerSpec, Servers};
 pub use providers::{Api, Future, Listener, Offline, Piece, Provider, Reply, Request, Stop, ToolSpec};
 pub use recording::{Recording, SavingState, Unsaved};
 pub use talk::{Ended, Event, Talk};
-pub use tools::{Decision, Output, Plan, Tool, Toolbox};
+pub use tools::{Builtin, Decision, Output, Plan, Prepared, Rules, Subject, Tool, Toolbox, Verdict};

@@ -1,6 +1,8 @@
 //! The agent, through its public face.
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
+mod approval;
+mod approval_stage;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/dice.rs"]
 mod dice;
@@ -8,6 +10,7 @@ mod dice;
 #[path = "../../../rejoin-cli/tests/it/disk.rs"]
 mod disk;
 mod feed;
+mod mcp;
 mod power;
 mod script;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
@@ -17,5 +20,8 @@ mod skip;
 mod strace;
 mod syncs;
 mod talking;
+mod tools_files;
+mod tools_run;
+mod tools_workshop;
 mod traced;
 mod trouble;

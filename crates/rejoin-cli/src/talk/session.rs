@@ -11,6 +11,7 @@ use crate::talk::command_file::{self, CommandFile};
 use crate::talk::initial::{Initial, initial};
 use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner};
+use crate::talk::tools::{self, ToolFlags};
 use crate::talk::{banner, writer};
 
 /// The field of a header that names the project's files a model was given.
@@ -45,6 +46,8 @@ pub(crate) struct Overrides {
     pub(crate) partial: Partial,
     /// Whether a completed conversation may be opened again without asking.
     pub(crate) reopen: Consent,
+    /// Which tools run without asking.
+    pub(crate) tools: ToolFlags,
 }
 
 /// A talk made ready.
@@ -82,13 +85,19 @@ impl Session {
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
         }
+        let mut toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
+        if let Some(names) = ready.tools {
+            toolbox = toolbox.only(names);
+        }
+        tools::recall(context, &toolbox, &archive, conversation)?;
         let mut recorder = archive.record(ready.handle, writer::own());
         if is_kept {
             recorder = recorder.reopening(context.reopener()?);
         }
         let recording = Recording::start(recorder);
         let Partner { provider, model } = ready.partner;
-        let talk = Talk::new(provider, model, recording, history).with_system(ready.system);
+        let talk =
+            Talk::new(provider, model, recording, history).with_system(ready.system).with_tools(toolbox);
         Ok(Self { talk, archive, conversation })
     }
 }
@@ -98,6 +107,8 @@ struct Ready {
     handle: Handle,
     partner: Partner,
     system: String,
+    /// The tools to offer; none means all that the configuration gives.
+    tools: Option<Vec<String>>,
     is_resumed: bool,
 }
 
@@ -143,7 +154,8 @@ fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Res
     }
     name_files(&mut conversation, &files);
     let handle = archive.start(conversation)?;
-    Ok(Ready { handle, partner, system, is_resumed: false })
+    let tools = command.and_then(|command| command.tools);
+    Ok(Ready { handle, partner, system, tools, is_resumed: false })
 }
 
 fn resume(
@@ -169,7 +181,7 @@ fn resume(
         settings.command.clone_from(&before.command);
         settings.prompt_hash.clone_from(&before.prompt_hash);
     }
-    if settings.tools.is_empty() {
+    if command.is_none() {
         settings.tools.clone_from(&before.tools);
     }
     let header = archive.conversation(stored.id)?.conversation;
@@ -189,7 +201,10 @@ fn resume(
     if header.status == Status::Paused {
         archive.activate(stored.id)?;
     }
-    Ok(Ready { handle, partner, system, is_resumed: true })
+    // A command whose file is gone still may use no more than it could before.
+    let before = Some(changed.settings.tools).filter(|tools| !tools.is_empty());
+    let tools = command.map_or(before, |command| command.tools);
+    Ok(Ready { handle, partner, system, tools, is_resumed: true })
 }
 
 /// A completed conversation goes on only when somebody says so.

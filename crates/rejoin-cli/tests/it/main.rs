@@ -43,6 +43,7 @@ mod skip;
 mod stats;
 mod stop;
 mod strace;
+mod tools;
 mod tree;
 mod trouble;
 mod trust;
