@@ -20,6 +20,7 @@ pub(crate) use self::show::{Thinking, choose};
 pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
 
 use self::commands::After;
+use self::history::Past;
 use self::line::Line;
 use self::reader::{Reader, Typed};
 use crate::context::Context;
@@ -41,6 +42,7 @@ pub(crate) struct Prompt<'a> {
     keeping: Keeping,
     thinking: Thinking,
     reader: Reader,
+    past: Past,
     is_unsaved: bool,
 }
 
@@ -70,7 +72,7 @@ pub(crate) fn open(
 ) -> Result<(), Failure> {
     let session = runtime.block_on(async { Session::begin(context, start, overrides) })?;
     let keeping = if *start == Start::Incognito { Keeping::Incognito } else { Keeping::Kept };
-    let history = history::recall(context, &session.archive, keeping);
+    let mut past = Past::open(context, &session.archive, keeping);
     let mut prompt = Prompt {
         context,
         runtime,
@@ -78,7 +80,8 @@ pub(crate) fn open(
         overrides: overrides.clone(),
         keeping,
         thinking: Thinking::default(),
-        reader: Reader::open(context, history),
+        reader: Reader::open(context, past.take_lines()),
+        past,
         is_unsaved: false,
     };
     prompt.greet()?;
@@ -103,7 +106,8 @@ impl Prompt<'_> {
             match typed? {
                 Typed::Text(text) => {
                     is_leaving = false;
-                    self.remember(&text);
+                    self.tell_saving()?;
+                    self.past.keep(&text);
                     match self.take(&text)? {
                         After::Stay => {}
                         After::Leave => return self.leave(Way::Left),
@@ -205,11 +209,6 @@ impl Prompt<'_> {
         self.reader.prepare(names, self.session.talk.recording().state(), self.runtime);
     }
 
-    /// Keeps a line for the next time, beside the conversation. Failing to is not worth a word.
-    fn remember(&mut self, text: &str) {
-        history::remember(self.context, &self.session.archive, self.keeping, text);
-    }
-
     /// Waits for what is not saved, then says how to come back.
     fn leave(&mut self, way: Way) -> Result<(), Failure> {
         let mut state = self.session.talk.recording().state();
@@ -232,6 +231,7 @@ impl Prompt<'_> {
             let _ = self.runtime.block_on(self.session.stop(End::Pause));
             self.dim(&format!("Continue: rejoin -r {}", self.session.conversation.short()))?;
         }
+        self.past.finish();
         Ok(())
     }
 

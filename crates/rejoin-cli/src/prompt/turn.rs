@@ -126,3 +126,110 @@ pub(crate) async fn settle(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use rejoin::{Archive, Conversation, ConversationId};
+    use rejoin_agent::{Api, Future as Reply, Listener, Piece, Provider, Recording, Request};
+
+    use super::*;
+
+    /// Says some words, then nothing more.
+    #[derive(Debug)]
+    struct Stalled;
+
+    impl Provider for Stalled {
+        fn name(&self) -> &str {
+            "stalled"
+        }
+
+        fn api(&self) -> Api {
+            Api::Chat
+        }
+
+        fn reply<'a>(
+            &'a self,
+            _: Request<'a>,
+            listen: &'a mut Listener<'_>,
+        ) -> Reply<'a, rejoin_agent::Result<rejoin_agent::Reply>> {
+            Box::pin(async move {
+                listen(Piece::Text("In Alfama ".to_owned()));
+                std::future::pending().await
+            })
+        }
+    }
+
+    /// Answers the first text in its own way.
+    struct Reader {
+        answer: fn() -> Result<Course, Failure>,
+        ends: Vec<Kept>,
+    }
+
+    impl Show for Reader {
+        fn event(&mut self, event: Event) -> Result<Course, Failure> {
+            match event {
+                Event::Piece(Piece::Text(_)) => (self.answer)(),
+                _ => Ok(Course::Go),
+            }
+        }
+
+        fn tick(&mut self) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn saving(&mut self, _: &SavingState) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn end(&mut self, end: &End) -> Result<(), Failure> {
+            if let End::Interrupted { kept, .. } = end {
+                self.ends.push(*kept);
+            }
+            Ok(())
+        }
+    }
+
+    fn begun() -> (Archive, ConversationId, Talk) {
+        let archive = Archive::open("memory:").unwrap();
+        let handle = archive.start(Conversation::new()).unwrap();
+        let id = handle.id();
+        let recording = Recording::start(archive.record(handle, "1@1"));
+        (archive, id, Talk::new(Arc::new(Stalled), "none", recording, Vec::new()))
+    }
+
+    fn kept(archive: &Archive, id: ConversationId) -> Vec<(String, Option<String>)> {
+        let path = archive.path(id, None).unwrap();
+        path.into_iter().map(|stored| (stored.message.text(), stored.message.finish)).collect()
+    }
+
+    fn words_and_a_part() -> Vec<(String, Option<String>)> {
+        vec![("Where to eat?".to_owned(), None), ("In Alfama ".to_owned(), Some("interrupted".to_owned()))]
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_is_stopped_keeps_what_had_arrived() {
+        let (archive, id, mut talk) = begun();
+        let mut reader = Reader { answer: || Ok(Course::Stop), ends: Vec::new() };
+
+        let outcome =
+            turn(&mut talk, Message::user("Where to eat?"), &mut reader, OnSaveError::Warn).await.unwrap();
+
+        assert_eq!((outcome, reader.ends), (Outcome::Interrupted, vec![Kept::Part]));
+        assert_eq!(kept(&archive, id), words_and_a_part());
+    }
+
+    #[tokio::test]
+    async fn a_screen_that_goes_away_ends_the_turn_and_loses_nothing() {
+        let (archive, id, mut talk) = begun();
+        let gone = || Err(Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)));
+        let mut reader = Reader { answer: gone, ends: Vec::new() };
+
+        let outcome = turn(&mut talk, Message::user("Where to eat?"), &mut reader, OnSaveError::Warn).await;
+
+        assert!(outcome.unwrap_err().is_broken_pipe());
+        assert_eq!(kept(&archive, id), words_and_a_part());
+    }
+}

@@ -1,119 +1,14 @@
 //! `rejoin resume` at a real terminal: the list to pick from, the questions it asks, and the terminal afterwards.
 
 use std::fs;
-use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rejoin::{Conversation, ConversationId, Message, Status};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use crate::skip::skip;
+use crate::terminal::{PATIENCE, Terminal};
 use crate::world::World;
-
-/// How long the terminal may take to show something on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A shell in a terminal of its own, in the project of a world.
-struct Terminal<'a> {
-    world: &'a World,
-    socket: String,
-}
-
-impl<'a> Terminal<'a> {
-    /// Opens a terminal, or says loudly that there is none.
-    fn open(world: &'a World, columns: u16, rows: u16) -> Option<Self> {
-        if Command::new("tmux").arg("-V").output().is_err() {
-            skip("tmux is not installed");
-            return None;
-        }
-        let socket = world.path("tmux").to_str().unwrap().to_owned();
-        let terminal = Self { world, socket };
-        let program = std::path::Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().unwrap().to_owned();
-        let shell = format!(
-            "exec env -i HOME='{}' PATH='{}:/usr/bin:/bin' TZ=UTC TERM=screen-256color LANG=C.UTF-8 PS1='$ ' \
-             bash --norc --noprofile",
-            world.path("home").display(),
-            program.display()
-        );
-        let (columns, rows) = (columns.to_string(), rows.to_string());
-        let project = world.path("project");
-        let project = project.to_str().unwrap();
-        let outcome = terminal.tmux(&[
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            &columns,
-            "-y",
-            &rows,
-            "-c",
-            project,
-            &shell,
-        ]);
-        assert!(outcome.status.success(), "{outcome:?}");
-        terminal.wait_for("$");
-        Some(terminal)
-    }
-
-    fn tmux(&self, arguments: &[&str]) -> Output {
-        Command::new("tmux").args(["-u", "-S", &self.socket]).args(arguments).output().unwrap()
-    }
-
-    /// Types a text and presses return.
-    fn enter(&self, text: &str) {
-        self.letters(text);
-        self.key("Enter");
-    }
-
-    fn letters(&self, text: &str) {
-        self.tmux(&["send-keys", "-l", "--", text]);
-    }
-
-    fn key(&self, key: &str) {
-        self.tmux(&["send-keys", key]);
-    }
-
-    fn screen(&self) -> String {
-        String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).unwrap()
-    }
-
-    /// Waits until the screen shows a text, and returns the screen.
-    fn wait_for(&self, text: &str) -> String {
-        self.wait_until(text, |screen| screen.contains(text))
-    }
-
-    fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
-        let began = Instant::now();
-        loop {
-            let screen = self.screen();
-            if holds(&screen) {
-                return screen;
-            }
-            assert!(began.elapsed() < PATIENCE, "waited for {what:?}:\n{screen}");
-            thread::sleep(Duration::from_millis(30));
-        }
-    }
-
-    /// Runs a command and waits until the shell is back; the file `settings` tells how the terminal was left.
-    fn settings(&self, name: &str) -> String {
-        let file = self.world.path(name);
-        self.enter(&format!("stty -g > {0}.part; mv {0}.part {0}", file.display()));
-        let began = Instant::now();
-        while !file.exists() {
-            assert!(began.elapsed() < PATIENCE, "the shell does not answer:\n{}", self.screen());
-            thread::sleep(Duration::from_millis(30));
-        }
-        fs::read_to_string(file).unwrap()
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        self.tmux(&["kill-server"]);
-    }
-}
 
 /// Two trips in this project and taxes in another, the first note out of the way.
 fn planted(world: &World) -> [ConversationId; 3] {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use rejoin::Block;
-use rejoin_agent::{Decision, Event, Piece, Plan, SavingState};
+use rejoin_agent::{Event, Piece, Plan, SavingState};
 
 use super::{Course, End, Kept, Show, approve, figures, tool};
 use crate::context::Context;
@@ -75,7 +75,8 @@ impl Show for Plain<'_> {
                     return Ok(course);
                 }
                 self.context.note(&refused(&tool, &plan));
-                let _ = answer.send(Decision::No(None));
+                // No answer is not the same as a no: the model is told that nobody was there.
+                drop(answer);
             }
             Event::ToolStarted { call, summary } => {
                 self.calls.insert(call, summary);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use rejoin::Block;
-use rejoin_agent::{Decision, Event, Piece, SavingState, Stop};
+use rejoin_agent::{Event, Piece, SavingState, Stop};
 
 use super::waiting::Waiting;
 use super::{Course, End, Kept, Show, approve, columns, figures, own_line, tool};
@@ -36,6 +36,8 @@ pub(crate) struct Screen<'a, Out: Write> {
     waiting: Option<Waiting>,
     /// What the calls of this turn are called, by their ids.
     calls: HashMap<String, String>,
+    /// The calls under way, with what they do.
+    running: Vec<(String, String)>,
     is_unsaved: bool,
 }
 
@@ -53,6 +55,7 @@ impl<'a, Out: Write> Screen<'a, Out> {
             thinking_since: None,
             waiting: Some(Waiting::for_what("Waiting for the reply")),
             calls: HashMap::new(),
+            running: Vec::new(),
             is_unsaved: *state != SavingState::Saved,
         }
     }
@@ -103,6 +106,16 @@ impl<'a, Out: Write> Screen<'a, Out> {
     /// What is waited for from now on, on a terminal that can clear a line.
     fn wait_for(&mut self, what: &str) {
         self.waiting = Some(Waiting::for_what(what));
+    }
+
+    /// Waits for the tools that run, or else for the reply that follows them.
+    fn wait_for_tools(&mut self) {
+        let what = match self.running.as_slice() {
+            [] => "Waiting for the reply".to_owned(),
+            [(_, only)] => only.clone(),
+            [(_, first), others @ ..] => format!("{first} and {} more", others.len()),
+        };
+        self.wait_for(&what);
     }
 
     fn end_all(&mut self) -> Result<(), Failure> {
@@ -163,7 +176,8 @@ impl<Out: Write> Show for Screen<'_, Out> {
                 self.clear_waiting()?;
                 if !self.context.surroundings.terminal.stdin {
                     self.line(Meaning::Warning, &super::plain::refused(&tool, &plan))?;
-                    let _ = answer.send(Decision::No(None));
+                    // No answer is not the same as a no: the model is told that nobody was there.
+                    drop(answer);
                     return Ok(Course::Go);
                 }
                 let (decision, course) = approve::ask(&plan, self.paint, &mut self.out)?;
@@ -172,15 +186,17 @@ impl<Out: Write> Show for Screen<'_, Out> {
             }
             Event::ToolStarted { call, summary } => {
                 self.end_all()?;
-                self.wait_for(&summary);
+                self.running.push((call.clone(), summary.clone()));
                 self.calls.insert(call, summary);
+                self.wait_for_tools();
             }
             Event::ToolEnded { call, output, took } => {
                 self.end_all()?;
                 let what = self.calls.get(&call).map_or("A tool", String::as_str);
                 let line = tool::line(what, &output, took, columns(), self.paint);
                 self.print(&format!("{line}\n"))?;
-                self.wait_for("Waiting for the reply");
+                self.running.retain(|(own, _)| *own != call);
+                self.wait_for_tools();
             }
             Event::Saved(receipt) => {
                 if let Some(told) = banner::branched(&receipt) {
@@ -317,7 +333,7 @@ mod tests {
         let told = told(vec![Event::Approve { tool: "run".to_owned(), plan, answer }], &End::Failed);
 
         assert_eq!(told, "Not allowed, because nobody is here to ask: run wanted to run `rm x`\n");
-        assert_eq!(answered.try_recv(), Ok(Decision::No(None)));
+        assert_eq!(answered.try_recv(), Err(oneshot::error::TryRecvError::Closed));
     }
 
     #[test]
