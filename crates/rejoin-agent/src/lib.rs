@@ -4,6 +4,7 @@
 //! were approved, and records as it goes. It does not know which store it has.
 
 mod error;
+mod mcp;
 mod providers;
 mod recording;
 mod summarise;
@@ -11,6 +12,7 @@ mod talk;
 mod tools;
 
 pub use error::{Error, ErrorKind, Result};
+pub use mcp::{ServerSpec, Servers};
 pub use providers::{
     Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
     Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, presets,
@@ -18,4 +20,4 @@ pub use providers::{
 pub use recording::{Recording, SavingState, Unsaved};
 pub use summarise::Summariser;
 pub use talk::{Ended, Event, Talk};
-pub use tools::{Decision, Output, Plan, Tool, Toolbox};
+pub use tools::{Builtin, Decision, Output, Plan, Prepared, Rules, Subject, Tool, Toolbox, Verdict};

@@ -257,7 +257,7 @@ impl Talk {
     }
 
     async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Reply> {
-        let specs = self.toolbox.specs();
+        let specs = self.toolbox.specs().await;
         let request = Request {
             model: &self.model,
             system: &self.system,

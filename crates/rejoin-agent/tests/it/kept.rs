@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rejoin::{Archive, Conversation, ConversationId, Json, Message};
-use rejoin_agent::{Ended, Future, Output, Plan, Provider, Recording, Result, Talk, Tool, ToolSpec, Toolbox};
+use rejoin_agent::{
+    Ended, Output, Plan, Prepared, Provider, Recording, Result, Subject, Talk, Tool, ToolSpec, Toolbox,
+};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -64,14 +66,11 @@ impl Tool for Read {
         &self.0
     }
 
-    fn plan(&self, _input: &Json) -> Result<Plan> {
+    fn prepare(&self, input: &Json) -> Result<Prepared> {
         let (summary, rule) = ("Read a file".to_owned(), "read".to_owned());
-        Ok(Plan { summary, detail: None, rule, is_harmless: true })
-    }
-
-    fn run<'a>(&'a self, input: &'a Json) -> Future<'a, Output> {
+        let plan = Plan { summary, detail: None, rule, is_harmless: true };
         let is_known = input.as_str().contains("a.txt");
         let output = if is_known { Output::text("green") } else { Output::failure("there is no such file") };
-        Box::pin(async move { output })
+        Ok(Prepared::new(plan, Subject::Tool("read".to_owned()), async move { output }))
     }
 }

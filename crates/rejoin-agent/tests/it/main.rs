@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 mod anthropic;
+mod approval;
+mod approval_stage;
 mod asking;
 mod chat;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
@@ -14,6 +16,7 @@ mod feed;
 mod http;
 mod kept;
 mod languages;
+mod mcp;
 mod power;
 mod python;
 mod responses;
@@ -27,6 +30,9 @@ mod strace;
 mod summarising;
 mod syncs;
 mod talking;
+mod tools_files;
+mod tools_run;
+mod tools_workshop;
 mod traced;
 mod trouble;
 mod valid;

@@ -10,6 +10,7 @@ use crate::named;
 use crate::suggest::nearest;
 use crate::talk::choose;
 use crate::talk::leftover::Partial;
+use crate::talk::tools::ToolFlags;
 use crate::talk::{self, Overrides, Said, Start, Then};
 
 /// What to say, and where.
@@ -84,6 +85,9 @@ pub(crate) struct Manner {
     /// Go on in a completed conversation without being asked
     #[arg(long)]
     yes: bool,
+
+    #[command(flatten)]
+    tools: ToolFlags,
 }
 
 impl Manner {
@@ -101,6 +105,7 @@ impl Manner {
             title: self.title,
             partial,
             reopen: self.yes.into(),
+            tools: self.tools,
         }
     }
 
@@ -116,7 +121,8 @@ impl Manner {
             (self.discard_partial, "--discard-partial"),
             (self.yes, "--yes"),
         ];
-        flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+        let given = flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
+        given.or_else(|| self.tools.given())
     }
 }
 

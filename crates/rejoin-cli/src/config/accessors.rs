@@ -75,6 +75,26 @@ impl Config {
         Duration::from_secs(60 * self.number("session.auto_pause_minutes"))
     }
 
+    /// Rules for tools that run without asking.
+    pub(crate) fn tools_allow(&self) -> &[String] {
+        self.texts("tools.allow")
+    }
+
+    /// Rules for tools that ask first.
+    pub(crate) fn tools_ask(&self) -> &[String] {
+        self.texts("tools.ask")
+    }
+
+    /// Rules for tools that never run.
+    pub(crate) fn tools_deny(&self) -> &[String] {
+        self.texts("tools.deny")
+    }
+
+    /// How long a command may run when the model does not say.
+    pub(crate) fn tools_run_limit(&self) -> Duration {
+        Duration::from_secs(self.number("tools.run_seconds"))
+    }
+
     pub(crate) fn log(&self) -> LevelFilter {
         self.text("log").parse().expect("the choices are the names of the levels")
     }
@@ -104,6 +124,13 @@ impl Config {
         }
     }
 
+    fn texts(&self, name: &str) -> &[String] {
+        match self.value(name) {
+            Value::Texts(values) => values,
+            other => unreachable!("`{name}` was checked when it was read: {other:?}"),
+        }
+    }
+
     fn choice<T: Choice>(&self, name: &str) -> T {
         T::named(self.text(name)).expect("the choices in the key table are the names of the type")
     }
@@ -126,13 +153,16 @@ mod tests {
             config.conversation_bytes(),
             config.wait().as_secs(),
             config.auto_pause().as_secs(),
+            config.tools_run_limit().as_secs(),
         ];
+        let rules = [config.tools_allow(), config.tools_ask(), config.tools_deny()];
         let choices =
             (config.persistence_enabled(), config.project_scope(), config.start_default(), config.log());
 
         assert_eq!(config.on_save_error(), OnSaveError::Warn);
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
-        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300]);
+        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120]);
+        assert_eq!(rules, [&[] as &[String]; 3]);
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));
     }
 }

@@ -71,6 +71,10 @@ impl Config {
         self.families("providers.").iter().filter_map(Family::provider).collect()
     }
 
+    pub(crate) fn mcp_servers(&self) -> Vec<McpServer> {
+        self.families("mcp.servers.").iter().filter_map(Family::mcp_server).collect()
+    }
+
     /// Refuses families that lack what makes them usable.
     pub(super) fn check_families(&self) -> Result<(), Failure> {
         for family in self.families("providers.") {

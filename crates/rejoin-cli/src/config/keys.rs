@@ -60,6 +60,7 @@ pub(crate) const KEYS: &[Key] = &[
     guarded("tools.allow", Shape::Texts, Some("[]"), "tools that run without asking"),
     guarded("tools.ask", Shape::Texts, Some("[]"), "tools that ask first"),
     guarded("tools.deny", Shape::Texts, Some("[]"), "tools that never run"),
+    guarded("tools.run_seconds", Shape::Integer { least: 1, most: 3600 }, Some("120"), "seconds a command may run unless the model asks for more or less"),
     guarded("mcp.servers.<name>.command", Shape::Text, None, "the program of an MCP server"),
     guarded("mcp.servers.<name>.arguments", Shape::Texts, None, "its arguments"),
     guarded("mcp.servers.<name>.environment", Shape::Variables, None, "variables it is started with"),

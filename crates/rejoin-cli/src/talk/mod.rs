@@ -11,6 +11,7 @@ mod partner;
 mod project_file;
 mod session;
 pub(crate) mod stop;
+pub(crate) mod tools;
 pub(crate) mod which;
 mod writer;
 

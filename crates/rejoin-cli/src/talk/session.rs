@@ -11,6 +11,7 @@ use crate::talk::command_file::{self, CommandFile};
 use crate::talk::initial::{Initial, initial};
 use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner};
+use crate::talk::tools::{self, ToolFlags};
 use crate::talk::{banner, writer};
 
 /// The field of a header that names the project's files a model was given.
@@ -45,6 +46,8 @@ pub(crate) struct Overrides {
     pub(crate) partial: Partial,
     /// Whether a completed conversation may be opened again without asking.
     pub(crate) reopen: Consent,
+    /// Which tools run without asking.
+    pub(crate) tools: ToolFlags,
 }
 
 /// A talk made ready.
@@ -77,6 +80,11 @@ impl Session {
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
         }
+        let mut toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
+        if let Some(names) = ready.tools {
+            toolbox = toolbox.only(names);
+        }
+        tools::recall(context, &toolbox, &archive, conversation)?;
         let mut recorder = archive.record(ready.handle, writer::own());
         if is_kept {
             recorder = recorder.reopening(context.reopener()?);
@@ -84,7 +92,10 @@ impl Session {
         let recording = Recording::start(recorder);
         let Partner { provider, model } = ready.partner;
         let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
-        let mut talk = Talk::new(provider, model, recording, history).with_ids(ids).with_system(ready.system);
+        let mut talk = Talk::new(provider, model, recording, history)
+            .with_ids(ids)
+            .with_system(ready.system)
+            .with_tools(toolbox);
         if is_kept {
             talk = talk.with_summariser(summariser);
         }
@@ -97,6 +108,8 @@ struct Ready {
     handle: Handle,
     partner: Partner,
     system: String,
+    /// The tools to offer; none means all that the configuration gives.
+    tools: Option<Vec<String>>,
     is_resumed: bool,
 }
 
@@ -142,7 +155,8 @@ fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Res
     }
     name_files(&mut conversation, &files);
     let handle = archive.start(conversation)?;
-    Ok(Ready { handle, partner, system, is_resumed: false })
+    let tools = command.and_then(|command| command.tools);
+    Ok(Ready { handle, partner, system, tools, is_resumed: false })
 }
 
 fn resume(
@@ -168,7 +182,7 @@ fn resume(
         settings.command.clone_from(&before.command);
         settings.prompt_hash.clone_from(&before.prompt_hash);
     }
-    if settings.tools.is_empty() {
+    if command.is_none() {
         settings.tools.clone_from(&before.tools);
     }
     let header = archive.conversation(stored.id)?.conversation;
@@ -188,7 +202,10 @@ fn resume(
     if header.status == Status::Paused {
         archive.activate(stored.id)?;
     }
-    Ok(Ready { handle, partner, system, is_resumed: true })
+    // A command whose file is gone still may use no more than it could before.
+    let before = Some(changed.settings.tools).filter(|tools| !tools.is_empty());
+    let tools = command.map_or(before, |command| command.tools);
+    Ok(Ready { handle, partner, system, tools, is_resumed: true })
 }
 
 /// A completed conversation goes on only when somebody says so.

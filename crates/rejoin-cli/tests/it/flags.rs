@@ -27,12 +27,11 @@ fn count(world: &World) -> u64 {
 /// Two conversations, of which the second is the newest; the first note is out of the way.
 fn two(world: &World) -> [ConversationId; 2] {
     world.started("first note");
-    let made = ["Porto", "Lisbon"].map(|title| {
+    ["Porto", "Lisbon"].map(|title| {
         let id = world.talk(title, &["Where to eat?"]);
         world.archive().resume(id).unwrap().append(Message::assistant("By the river.")).unwrap();
         id
-    });
-    made
+    })
 }
 
 fn notes(outcome: &Outcome) -> Vec<&str> {

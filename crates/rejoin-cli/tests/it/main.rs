@@ -50,6 +50,7 @@ mod stats;
 mod stop;
 mod strace;
 mod terminal;
+mod tools;
 mod tree;
 mod trouble;
 mod trust;

@@ -1,11 +1,13 @@
 //! `rejoin resume` at a real terminal: the list to pick from, the questions it asks, and the terminal afterwards.
 
 use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rejoin::{Conversation, ConversationId, Message, Status};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use crate::terminal::Terminal;
+use crate::terminal::{PATIENCE, Terminal};
 use crate::world::World;
 
 /// Two trips in this project and taxes in another, the first note out of the way.

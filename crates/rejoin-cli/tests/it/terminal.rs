@@ -9,7 +9,7 @@ use crate::skip::skip;
 use crate::world::World;
 
 /// How long the terminal may take to show something on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A shell in a terminal of its own, in the project of a world.
 #[derive(Debug)]

@@ -2,13 +2,33 @@
 
 use crate::archive::Archive;
 use crate::error::{Error, Result};
+use crate::model::ConversationId;
 use crate::store::{Put, Safety, Space};
 
 impl Archive {
     /// What was remembered under a name.
     pub fn recall(&self, name: &str) -> Result<Option<String>> {
+        self.recalled(None, name)
+    }
+
+    /// What was remembered under a name for a conversation.
+    pub fn recall_for(&self, conversation: ConversationId, name: &str) -> Result<Option<String>> {
+        self.recalled(Some(conversation), name)
+    }
+
+    /// Remembers a text under a name, or forgets it.
+    pub fn remember(&self, name: &str, text: Option<&str>) -> Result<()> {
+        self.put_state(None, name, text)
+    }
+
+    /// Remembers a text under a name for a conversation, or forgets it. It goes when the conversation goes.
+    pub fn remember_for(&self, conversation: ConversationId, name: &str, text: Option<&str>) -> Result<()> {
+        self.put_state(Some(conversation), name, text)
+    }
+
+    fn recalled(&self, owner: Option<ConversationId>, name: &str) -> Result<Option<String>> {
         let mut found = None;
-        self.store().get(Space::State, None, name.as_bytes(), &mut |own, bytes| {
+        self.store().get(Space::State, owner, name.as_bytes(), &mut |own, bytes| {
             if own == name.as_bytes() {
                 let text = str::from_utf8(bytes);
                 found = Some(
@@ -21,13 +41,11 @@ impl Archive {
         Ok(found)
     }
 
-    /// Remembers a text under a name, or forgets it.
-    pub fn remember(&self, name: &str, text: Option<&str>) -> Result<()> {
-        if self.recall(name)?.as_deref() == text {
+    fn put_state(&self, owner: Option<ConversationId>, name: &str, text: Option<&str>) -> Result<()> {
+        if self.recalled(owner, name)?.as_deref() == text {
             return Ok(());
         }
-        let blob =
-            Put { space: Space::State, owner: None, name: name.as_bytes(), bytes: text.map(str::as_bytes) };
+        let blob = Put { space: Space::State, owner, name: name.as_bytes(), bytes: text.map(str::as_bytes) };
         self.store().put(&[blob], Safety::Synced)
     }
 }

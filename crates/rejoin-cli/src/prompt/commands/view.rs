@@ -8,7 +8,7 @@ use crate::ui::paint::Meaning;
 
 /// The tools the model may ask for.
 pub(super) fn tools(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    let specs = prompt.session.talk.tools().specs();
+    let specs = prompt.runtime.block_on(prompt.session.talk.tools().specs());
     if specs.is_empty() {
         prompt.line(Meaning::Plain, "There are no tools in this conversation.")?;
     }

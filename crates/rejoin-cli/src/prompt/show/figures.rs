@@ -43,7 +43,7 @@ pub(crate) fn duration(length: Duration) -> String {
     let tenths = (length.as_millis() + 50) / 100;
     let seconds = (length.as_millis() + 500) / 1000;
     match seconds {
-        0..10 if tenths % 10 == 0 => format!("{} s", tenths / 10),
+        0..10 if tenths.is_multiple_of(10) => format!("{} s", tenths / 10),
         0..10 => format!("{}.{} s", tenths / 10, tenths % 10),
         10..60 => format!("{seconds} s"),
         _ => format!("{} min {} s", seconds / 60, seconds % 60),

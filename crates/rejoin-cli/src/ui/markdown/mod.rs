@@ -100,7 +100,7 @@ impl Drawing {
             Self::Drawn(blocks, look) => {
                 blocks.finish();
                 let rest = blocks.take_output();
-                *blocks = Box::new(Blocks::new(*look).after(rest));
+                **blocks = Blocks::new(*look).after(rest);
             }
             Self::Written { out, is_in_line } => {
                 if *is_in_line {

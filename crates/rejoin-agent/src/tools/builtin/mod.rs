@@ -1,0 +1,75 @@
+//! The tools that Rejoin brings along.
+
+mod edit;
+mod find;
+mod list;
+mod read;
+mod run;
+mod write;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::tools::group::Endings;
+use crate::tools::place::Project;
+use crate::tools::{Rules, Tool};
+
+/// How long a command may run when nobody says otherwise.
+const RUN_LIMIT: Duration = Duration::from_secs(120);
+
+/// The tools that Rejoin brings along: `read`, `write`, `edit`, `list`, `find` and `run`, in one project.
+#[derive(Clone, Debug)]
+pub struct Builtin {
+    project: Project,
+    run_limit: Duration,
+    hidden: Vec<String>,
+    endings: Endings,
+}
+
+impl Builtin {
+    /// Tools that work in a directory.
+    pub fn new(project: &Path) -> Result<Self> {
+        let project = Project::at(project)?;
+        Ok(Self { project, run_limit: RUN_LIMIT, hidden: Vec::new(), endings: Endings::default() })
+    }
+
+    /// Sets how long a command may run when the model does not say.
+    #[must_use]
+    pub const fn with_run_limit(mut self, limit: Duration) -> Self {
+        self.run_limit = limit;
+        self
+    }
+
+    /// Keeps variables, such as keys of providers, from commands.
+    #[must_use]
+    pub fn without_variables(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.hidden.extend(names);
+        self
+    }
+
+    pub(super) fn tools(&self, rules: &Arc<Mutex<Rules>>) -> Vec<Arc<dyn Tool>> {
+        let project = || self.project.clone();
+        vec![
+            Arc::new(read::Read::new(project())),
+            Arc::new(list::List::new(project())),
+            Arc::new(find::Find::new(project(), Arc::clone(rules))),
+            Arc::new(edit::Edit::new(project())),
+            Arc::new(write::Write::new(project())),
+            Arc::new(run::Run::new(project(), self.run_limit, self.hidden.clone(), self.endings.clone())),
+        ]
+    }
+}
+
+/// Does work that waits for the disk on a thread for such work.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is shutting down, and nobody waits for the answer.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}

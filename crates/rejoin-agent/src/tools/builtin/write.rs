@@ -1,0 +1,94 @@
+//! Creates or replaces a file.
+
+use std::io;
+
+use rejoin::Json;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::off_thread;
+use crate::error::Result;
+use crate::providers::ToolSpec;
+use crate::tools::files::{Found, Refusal};
+use crate::tools::input::{self, wrong};
+use crate::tools::place::{Place, Project};
+use crate::tools::{Output, Plan, Prepared, Tool, diff, files};
+
+/// A file that is larger is not replaced: its diff could not be shown.
+pub(super) const LARGEST_FILE: u64 = 10_000_000;
+
+/// Creates or replaces a file.
+#[derive(Debug)]
+pub(super) struct Write {
+    spec: ToolSpec,
+    project: Project,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    path: String,
+    content: String,
+}
+
+impl Write {
+    pub(super) fn new(project: Project) -> Self {
+        let spec = input::spec(
+            "write",
+            "Creates a file or replaces it whole. Missing directories are made. To change a part of a file, use `edit`.",
+            json!({
+                "path": {"type": "string", "description": "The file, relative to the project or absolute."},
+                "content": {"type": "string", "description": "What the file shall hold."},
+            }),
+            &["path", "content"],
+        );
+        Self { spec, project }
+    }
+}
+
+impl Tool for Write {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, input: &Json) -> Result<Prepared> {
+        let Input { path, content } = input::read(input)?;
+        let place = self.project.resolve(&path)?;
+        let was = current(&place)?;
+        let (doing, done) = match was {
+            Found::Nothing => ("Create", "created"),
+            Found::Bytes(_) => ("Replace", "replaced"),
+        };
+        let subject = place.subject("write");
+        let plan = Plan::new(format!("{doing} `{}`", place.shown()), &subject).with_detail(diff::unified(
+            &place.shown(),
+            &was,
+            &content,
+        ));
+        let told = format!("{done} `{}` ({} bytes)", place.shown(), content.len());
+        Ok(Prepared::new(plan, subject, replace(place, was, content, told)))
+    }
+}
+
+/// What is in the place now.
+pub(super) fn current(place: &Place) -> Result<Found> {
+    files::read(&place.path, LARGEST_FILE).map_err(|cause| {
+        let shown = place.shown();
+        match cause.kind() {
+            io::ErrorKind::IsADirectory => wrong(format!("`{shown}` is a directory")),
+            _ => wrong(format!("cannot read `{shown}`")).because(cause),
+        }
+    })
+}
+
+/// Replaces what was there when the plan was made, if it is still there.
+pub(super) async fn replace(place: Place, was: Found, content: String, told: String) -> Output {
+    let shown = place.shown();
+    match off_thread(move || files::replace(&place.path, &was, content.as_bytes())).await {
+        Ok(()) => Output::text(told),
+        Err(Refusal::Changed) => {
+            Output::failure(format!("`{shown}` changed meanwhile, so it was not written; read it again"))
+        }
+        Err(Refusal::Failed(error)) => Output::failure(format!("cannot write `{shown}`: {error}")),
+    }
+}

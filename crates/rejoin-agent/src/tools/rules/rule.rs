@@ -1,0 +1,193 @@
+//! One rule: which calls it means.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind};
+use crate::tools::Subject;
+use crate::tools::rules::command::{self, Star, Word};
+use crate::tools::rules::glob::{Glob, Piece, Reach, is_guarded, name_matches};
+
+/// The tools that take a path.
+const PATH_TOOLS: [&str; 5] = ["read", "list", "find", "write", "edit"];
+
+/// A rule such as `write(src/**)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    text: String,
+    meaning: Meaning,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Meaning {
+    Everything,
+    Paths {
+        tool: &'static str,
+        pattern: Option<Glob>,
+        is_absolute: bool,
+    },
+    Commands(Option<Vec<Word>>),
+    /// One command, by the letter.
+    Command(String),
+    Mcp(Option<Glob>),
+    Tool(Glob),
+}
+
+impl Rule {
+    /// Whether it allows a call. In doubt it does not.
+    pub(super) fn allows(&self, subject: &Subject) -> bool {
+        match (&self.meaning, subject) {
+            (Meaning::Commands(Some(pattern)), Subject::Command(text)) => {
+                command::simple(text).is_some_and(|words| covers(pattern, &words))
+            }
+            _ => self.matches(subject, Reach::Narrow),
+        }
+    }
+
+    /// Whether it holds a call back. In doubt it does.
+    pub(super) fn holds_back(&self, subject: &Subject) -> bool {
+        match (&self.meaning, subject) {
+            (Meaning::Commands(Some(pattern)), Subject::Command(text)) => {
+                command::parts(text).iter().any(|words| begins(pattern, words))
+            }
+            _ => self.matches(subject, Reach::Wide),
+        }
+    }
+
+    fn matches(&self, subject: &Subject, reach: Reach) -> bool {
+        match (&self.meaning, subject) {
+            (Meaning::Everything, _) | (Meaning::Commands(None), Subject::Command(_)) => true,
+            (Meaning::Mcp(None), Subject::Mcp { .. }) => true,
+            (Meaning::Command(wanted), Subject::Command(text)) => wanted == text,
+            (Meaning::Mcp(Some(pattern)), Subject::Mcp { server, tool }) => {
+                pattern.matches(&format!("{server}/{tool}"), reach)
+            }
+            (Meaning::Tool(pattern), Subject::Tool(name)) => pattern.matches(name, reach),
+            (
+                Meaning::Paths { tool, pattern, is_absolute },
+                Subject::Path { tool: asked, absolute, relative },
+            ) => {
+                let path = if *is_absolute { Some(absolute) } else { relative.as_ref() };
+                includes(tool, asked)
+                    && match (pattern, path) {
+                        (Some(pattern), Some(path)) => pattern.matches(path, reach),
+                        (Some(_), None) => false,
+                        (None, path) => reach == Reach::Wide || path.is_some_and(|path| !is_guarded(path)),
+                    }
+            }
+            (
+                Meaning::Commands(_)
+                | Meaning::Command(_)
+                | Meaning::Mcp(_)
+                | Meaning::Tool(_)
+                | Meaning::Paths { .. },
+                _,
+            ) => false,
+        }
+    }
+}
+
+/// Who may read a file may find it and list it; who may write it may edit it.
+fn includes(rule: &str, tool: &str) -> bool {
+    rule == tool
+        || match rule {
+            "read" => ["list", "find"].contains(&tool),
+            "write" => tool == "edit",
+            _ => false,
+        }
+}
+
+/// Whether these are the words of the pattern, and no others. A last `*` stands for any further words.
+fn covers(pattern: &[Word], words: &[String]) -> bool {
+    match pattern.split_last() {
+        Some((last, fixed)) if is_star(last) => fixed.len() <= words.len() && agree(fixed, words),
+        _ => pattern.len() == words.len() && agree(pattern, words),
+    }
+}
+
+/// Whether the words begin as the pattern does. A program is known by its name, wherever it lies.
+fn begins(pattern: &[Word], words: &[String]) -> bool {
+    let mut words = words.to_vec();
+    if let (Some(first), Some(program)) = (pattern.first(), words.first_mut())
+        && !first.contains(&Piece::Is('/'))
+    {
+        *program = command::base(program).to_owned();
+    }
+    let pattern = if pattern.last().is_some_and(is_star) { &pattern[..pattern.len() - 1] } else { pattern };
+    pattern.len() <= words.len() && agree(pattern, &words)
+}
+
+fn is_star(word: &Word) -> bool {
+    word[..] == [Piece::Any]
+}
+
+fn agree(pattern: &[Word], words: &[String]) -> bool {
+    let letters = |word: &String| word.chars().collect::<Vec<char>>();
+    pattern.iter().zip(words).all(|(wanted, word)| name_matches(wanted, &letters(word)))
+}
+
+impl FromStr for Rule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = |why: &str| Error::new(ErrorKind::Invalid, format!("read the rule `{text}`: {why}"));
+        let trimmed = text.trim();
+        let (name, argument) = match trimmed.split_once('(') {
+            None => (trimmed, None),
+            Some((name, rest)) => {
+                let argument = rest.strip_suffix(')').ok_or_else(|| wrong("the last `)` is missing"))?;
+                if argument.trim().is_empty() {
+                    return Err(wrong("there is nothing between the brackets"));
+                }
+                (name.trim_end(), Some(argument))
+            }
+        };
+        let path_tool = PATH_TOOLS.iter().find(|tool| **tool == name);
+        let meaning = match (name, path_tool, argument) {
+            ("*", _, None) => Meaning::Everything,
+            (_, Some(tool), argument) => Meaning::Paths {
+                tool,
+                pattern: argument.map(Glob::parse),
+                is_absolute: argument.is_some_and(|argument| argument.starts_with('/')),
+            },
+            ("run", _, None) => Meaning::Commands(None),
+            ("run", _, Some(argument)) => {
+                match argument.strip_prefix('=') {
+                    Some(exactly) => Meaning::Command(exactly.to_owned()),
+                    None => Meaning::Commands(Some(command::words(argument, Star::Anything).ok_or_else(
+                        || wrong("a rule names one plain command; `run(=…)` takes a text by the letter"),
+                    )?)),
+                }
+            }
+            ("mcp", _, None) => Meaning::Mcp(None),
+            ("mcp", _, Some(argument)) if argument.split('/').count() == 2 => {
+                Meaning::Mcp(Some(Glob::parse(argument)))
+            }
+            ("mcp", _, Some(_)) => return Err(wrong("write `mcp(server/tool)`")),
+            ("tool", _, Some(argument)) => Meaning::Tool(Glob::parse(argument)),
+            _ => return Err(wrong("a rule begins with read, list, find, write, edit, run, mcp, or is `*`")),
+        };
+        Ok(Self { text: trimmed.to_owned(), meaning })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The rule that allows exactly this.
+pub(crate) fn rule_for(subject: &Subject) -> String {
+    match subject {
+        Subject::Path { tool, absolute, relative } => {
+            format!("{tool}({})", Glob::escape(relative.as_ref().unwrap_or(absolute)))
+        }
+        Subject::Command(text) => match command::simple(text).as_deref().and_then(command::join) {
+            Some(words) => format!("run({words})"),
+            None => format!("run(={text})"),
+        },
+        Subject::Mcp { server, tool } => format!("mcp({}/{})", Glob::escape(server), Glob::escape(tool)),
+        Subject::Tool(name) => format!("tool({})", Glob::escape(name)),
+    }
+}

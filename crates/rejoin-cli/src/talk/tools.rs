@@ -1,0 +1,104 @@
+//! The tools of a talk: the built-in ones and those of MCP servers, with the rules of the user.
+
+use std::path::Path;
+
+use rejoin::{Archive, ConversationId};
+use rejoin_agent::{Builtin, Rules, ServerSpec, Servers, Toolbox};
+
+use crate::context::Context;
+use crate::error::Failure;
+
+/// The flag that a refusal names.
+const FLAG: &str = "--allow";
+
+/// Variables that hold keys of providers unless the configuration names others.
+const KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"];
+
+/// Which tools run without asking, for this run.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ToolFlags {
+    /// Let tools run that a rule names, such as `run(cargo test *)`
+    ///
+    /// May be given several times. What `tools.deny` and `tools.ask` say is stronger.
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
+
+    /// Let every tool run without asking
+    ///
+    /// What `tools.deny` and `tools.ask` say is stronger.
+    #[arg(long)]
+    allow_all_tools: bool,
+
+    /// Offer no tools to the model
+    #[arg(long, conflicts_with_all = ["allow", "allow_all_tools"])]
+    no_tools: bool,
+}
+
+impl ToolFlags {
+    /// The first of these flags that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (!self.allow.is_empty(), "--allow"),
+            (self.allow_all_tools, "--allow-all-tools"),
+            (self.no_tools, "--no-tools"),
+        ];
+        flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+}
+
+/// The tools that work in a project, with the rules of the configuration and of this run.
+pub(crate) fn toolbox(context: &Context, flags: &ToolFlags, project: &Path) -> Result<Toolbox, Failure> {
+    let rules = rules(context, flags)?;
+    if flags.no_tools {
+        return Ok(Toolbox::default());
+    }
+    let hidden = key_variables(context);
+    let builtin = Builtin::new(project)?
+        .with_run_limit(context.config.tools_run_limit())
+        .without_variables(hidden.iter().cloned());
+    let servers = context.config.mcp_servers().into_iter().map(|server| ServerSpec {
+        name: server.name,
+        command: server.command,
+        arguments: server.arguments,
+        environment: server.environment.0.into_iter().collect(),
+    });
+    Ok(Toolbox::default()
+        .with_rules(rules)
+        .with_builtin(&builtin)
+        .with_servers(Servers::new(servers.collect(), project, hidden))
+        .with_flag(FLAG))
+}
+
+/// Takes up what was decided in a conversation before. What cannot be read is asked again.
+pub(crate) fn recall(
+    context: &Context,
+    toolbox: &Toolbox,
+    archive: &Archive,
+    conversation: ConversationId,
+) -> Result<(), Failure> {
+    if let Some(text) = archive.recall_for(conversation, Rules::NAME)?
+        && let Err(error) = toolbox.change_rules(|rules| rules.recall(&text))
+    {
+        context.manner.warn(&format!("{error}, so tools ask again"), None);
+    }
+    Ok(())
+}
+
+fn rules(context: &Context, flags: &ToolFlags) -> Result<Rules, Failure> {
+    let config = &context.config;
+    let rules =
+        Rules::new(config.tools_allow(), config.tools_ask(), config.tools_deny()).map_err(|error| {
+            Failure::from(error).hint("see the keys `tools.allow`, `tools.ask` and `tools.deny`")
+        })?;
+    let everything = flags.allow_all_tools.then_some("*");
+    let given = flags.allow.iter().map(String::as_str).chain(everything);
+    given.into_iter().try_fold(rules, |rules, rule| {
+        rules.allowing(rule).map_err(|error| Failure::usage(error.to_string()))
+    })
+}
+
+/// The variables that hold keys: a command that prints its environment would put them into the conversation.
+fn key_variables(context: &Context) -> Vec<String> {
+    let named = context.config.providers().into_iter().filter_map(|provider| provider.api_key_env);
+    named.chain(KEYS.map(str::to_owned)).collect()
+}

@@ -1,0 +1,53 @@
+//! Tools, as far as flags and configuration decide over them.
+
+use crate::world::{Outcome, World};
+
+#[test]
+fn a_rule_that_cannot_be_meant_is_refused_before_anything_is_sent() {
+    let world = World::new();
+
+    let flag = world.rejoin(["--allow", "run(a; b)", "hello"]).run();
+    world.user_config("[tools]\ndeny = [\"wirte\"]\n");
+    let key = world.rejoin(["hello"]).run();
+
+    let plain = "a rule names one plain command; `run(=…)` takes a text by the letter";
+    assert_eq!(
+        flag,
+        Outcome {
+            stdout: String::new(),
+            stderr: format!("error: read the rule `run(a; b)`: {plain}\n"),
+            code: 2
+        }
+    );
+    assert_eq!((key.code, key.stdout.as_str()), (2, ""));
+    assert!(
+        key.stderr.starts_with("error: read the rule `wirte`: a rule begins with read, list, "),
+        "{}",
+        key.stderr
+    );
+}
+
+#[test]
+fn a_server_that_does_not_work_does_not_stop_the_talk() {
+    let world = World::new();
+    world.user_config("[mcp.servers.broken]\ncommand = \"/nowhere/to/be/found\"\n");
+
+    let outcome = world.rejoin(["hello"]).run();
+
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(!outcome.stdout.is_empty());
+}
+
+#[test]
+fn tools_can_be_left_out_or_allowed_but_not_both() {
+    let world = World::new();
+
+    let codes = [
+        world.rejoin(["--no-tools", "hello"]).run().code,
+        world.rejoin(["--allow", "read", "--allow", "mcp(a/*)", "hello"]).run().code,
+        world.rejoin(["--allow-all-tools", "hello"]).run().code,
+        world.rejoin(["--no-tools", "--allow-all-tools", "hello"]).run().code,
+    ];
+
+    assert_eq!(codes, [0, 0, 0, 2]);
+}
