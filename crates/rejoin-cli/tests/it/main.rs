@@ -23,6 +23,8 @@ mod fork;
 mod frame;
 mod full;
 mod keep;
+#[cfg(feature = "keyring")]
+mod keyring;
 mod kill;
 mod label;
 mod ledger;

@@ -90,12 +90,12 @@ fn the_list_names_every_preset_and_marks_the_one_in_use() {
         "name speaks model key about",
         "anthropic anthropic missing Anthropic",
         "openai openai-responses variable OPENAI_API_KEY OpenAI",
-        "openai-chat openai-chat variable OPENAI_API_KEY OpenAI,",
+        "openai-chat openai-chat variable OPENAI_API_KEY OpenAI, through",
         "openrouter openai-chat missing OpenRouter",
         "* ollama openai-chat llama not needed",
-        "llama.cpp openai-chat not needed llama.cpp",
-        "vllm openai-chat not needed vLLM",
-        "offline offline not needed no",
+        "llama.cpp openai-chat not needed llama.cpp on",
+        "vllm openai-chat not needed vLLM on",
+        "offline offline not needed no model:",
     ];
     assert_eq!(rows, expected);
 }
