@@ -7,12 +7,17 @@ mod error;
 mod mcp;
 mod providers;
 mod recording;
+mod summarise;
 mod talk;
 mod tools;
 
 pub use error::{Error, ErrorKind, Result};
 pub use mcp::{ServerSpec, Servers};
-pub use providers::{Api, Future, Listener, Offline, Piece, Provider, Reply, Request, Stop, ToolSpec};
+pub use providers::{
+    Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
+    Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, presets,
+};
 pub use recording::{Recording, SavingState, Unsaved};
+pub use summarise::Summariser;
 pub use talk::{Ended, Event, Talk};
 pub use tools::{Builtin, Decision, Output, Plan, Prepared, Rules, Subject, Tool, Toolbox, Verdict};

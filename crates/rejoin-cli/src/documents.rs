@@ -47,7 +47,7 @@ The variable of a key is its name in capitals with dots as underscores: `limits.
 |---|---|
 ";
 
-const VARIABLES: [(&str, &str); 11] = [
+const VARIABLES: [(&str, &str); 16] = [
     ("HOME", "where the directories below are looked for"),
     ("XDG_CONFIG_HOME", "where `rejoin/config.toml` is, `~/.config` unless set"),
     ("XDG_DATA_HOME", "where `rejoin/rejoin.db` is, `~/.local/share` unless set"),
@@ -57,6 +57,11 @@ const VARIABLES: [(&str, &str); 11] = [
     ("TZ", "the time zone that times are shown in, `/etc/localtime` unless set"),
     ("PAGER", "the program that long answers are shown with, `less` unless set; empty or `cat` for none"),
     ("LESS", "options of `less`, `FRXK` unless set"),
+    ("DISPLAY", "a desktop: the keyring is given time to be unlocked"),
+    ("WAYLAND_DISPLAY", "the same"),
+    ("ANTHROPIC_API_KEY", "the key of `anthropic`, unless `api_key_env` names another variable"),
+    ("OPENAI_API_KEY", "the key of `openai` and `openai-chat`, likewise"),
+    ("OPENROUTER_API_KEY", "the key of `openrouter`, likewise"),
     ("VISUAL", "the editor that `rejoin config edit` opens"),
     ("EDITOR", "the same, where `VISUAL` is not set"),
 ];

@@ -14,6 +14,7 @@ mod named;
 mod picker;
 mod place;
 mod prompt;
+mod provider;
 mod removal;
 mod shapes;
 mod suggest;

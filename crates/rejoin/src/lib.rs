@@ -38,6 +38,7 @@ pub use model::{
     MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy,
     PrivacyNotes, Receipt, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status, StoredConversation,
     StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION,
-    WordQuery, each_word, incomplete, interrupted, preview, slug, words,
+    WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word, preview, slug, word_root,
+    words,
 };
-pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint};
+pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of};

@@ -3,15 +3,32 @@
 //! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
 //! to the same API replays it exactly.
 
+mod anthropic;
+mod chat;
+mod complaint;
+mod http;
+mod key;
 mod offline;
+mod presets;
+#[cfg(test)]
+mod replay;
+mod responses;
+mod sendable;
+mod sse;
 mod wire;
+#[cfg(test)]
+mod written;
 
 use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
+pub use chat::{LimitField, ParallelCalls, Quirks};
+pub use http::{Http, HttpSettings, ThinkingBudget};
+pub use key::{Key, KeyLookup, KeySource};
 pub use offline::Offline;
-use rejoin::{Block, Json, Message};
+pub use presets::{Preset, presets};
+use rejoin::{Block, Json, Message, MessageId};
 
 use crate::error::Result;
 
@@ -73,6 +90,8 @@ pub struct Request<'a> {
     pub system: &'a str,
     /// The conversation, oldest first, ending with what is to be answered.
     pub messages: &'a [Message],
+    /// The ids of those messages, in the same order; none where one is not stored yet. May be shorter.
+    pub ids: &'a [Option<MessageId>],
     /// The tools it may ask for.
     pub tools: &'a [ToolSpec],
     /// The most tokens to write, if that is limited.

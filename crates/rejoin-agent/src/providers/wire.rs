@@ -11,6 +11,11 @@ pub(crate) trait Wire: std::fmt::Debug + Send + Sync {
     /// Which API.
     fn api(&self) -> Api;
 
+    /// The header that carries the key, and what stands before the key in it.
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
+
     /// What is posted for a request.
     fn post(&self, request: &Request<'_>) -> Post;
 

@@ -10,12 +10,13 @@ mod draft;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Message, Receipt, interrupted};
+use rejoin::{Message, MessageId, Receipt, StoredMessage, interrupted};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Result;
 use crate::providers::{Piece, Provider, Reply, Request, Stop};
 use crate::recording::{Recording, Unsaved};
+use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
 use crate::tools::{Decision, Output, Plan, Toolbox};
@@ -27,8 +28,11 @@ pub struct Talk {
     model: String,
     system: String,
     toolbox: Toolbox,
+    summariser: Option<Summariser>,
     recording: Recording,
     history: Vec<Message>,
+    /// The ids of the history; none where a message waits to be stored. It may be shorter.
+    ids: Vec<Option<MessageId>>,
     draft: Draft,
 }
 
@@ -93,10 +97,19 @@ impl Talk {
             model: model.into(),
             system: String::new(),
             toolbox: Toolbox::default(),
+            summariser: None,
             draft: Draft::new(recording.slot()),
             recording,
             history,
+            ids: Vec::new(),
         }
+    }
+
+    /// Sets the ids of the history's messages, in the same order, so that a provider can name them.
+    #[must_use]
+    pub fn with_ids(mut self, ids: impl IntoIterator<Item = MessageId>) -> Self {
+        self.ids = ids.into_iter().map(Some).collect();
+        self
     }
 
     /// Sets the initial context.
@@ -113,14 +126,28 @@ impl Talk {
         self
     }
 
+    /// Sets what keeps the title and the synopsis up to date after each turn.
+    #[must_use]
+    pub fn with_summariser(mut self, summariser: Summariser) -> Self {
+        self.summariser = Some(summariser);
+        self
+    }
+
+    /// Gives a synopsis that is under way so long to arrive, before the talk is left.
+    pub async fn finish(&self, grace: Duration) {
+        if let Some(summariser) = &self.summariser {
+            summariser.finish(grace).await;
+        }
+    }
+
     /// The messages so far, oldest first.
     pub fn history(&self) -> &[Message] {
         &self.history
     }
 
-    /// Goes on from another history, after the recorder went to another message.
-    pub fn go_on_from(&mut self, history: Vec<Message>) {
-        self.history = history;
+    /// Goes on from another path, after the recorder went to another message.
+    pub fn go_on_from(&mut self, path: Vec<StoredMessage>) {
+        (self.ids, self.history) = path.into_iter().map(|stored| (Some(stored.id), stored.message)).unzip();
         self.draft.clear();
     }
 
@@ -184,6 +211,9 @@ impl Talk {
             self.keep(messages, events).await?;
             if !goes_on {
                 ended.took = started.elapsed();
+                if let Some(summariser) = &self.summariser {
+                    summariser.refresh(&self.history);
+                }
                 return Ok(ended);
             }
         }
@@ -208,10 +238,15 @@ impl Talk {
 
     async fn keep(&mut self, messages: Vec<Message>, events: &mpsc::UnboundedSender<Event>) -> Result<()> {
         let before = self.history.len();
+        // History that came without ids keeps its place.
+        self.ids.resize(before, None);
         // The history comes first: when this future is dropped, the recorder saves the messages all the same.
         self.history.extend(messages.iter().cloned());
         match self.recording.append(messages).await {
-            Ok(Some(receipt)) => drop(events.send(Event::Saved(receipt))),
+            Ok(Some(receipt)) => {
+                self.ids.extend(receipt.messages.iter().copied().map(Some));
+                let _ = events.send(Event::Saved(receipt));
+            }
             Ok(None) => {}
             Err(error) => {
                 self.history.truncate(before);
@@ -227,6 +262,7 @@ impl Talk {
             model: &self.model,
             system: &self.system,
             messages: &self.history,
+            ids: &self.ids,
             tools: &specs,
             max_tokens: None,
         };

@@ -1,8 +1,10 @@
 //! The agent, through its public face.
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
+mod anthropic;
 mod approval;
 mod approval_stage;
+mod asking;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/dice.rs"]
 mod dice;
@@ -10,14 +12,17 @@ mod dice;
 #[path = "../../../rejoin-cli/tests/it/disk.rs"]
 mod disk;
 mod feed;
+mod http;
 mod mcp;
 mod power;
+mod python;
 mod script;
-#[path = "../../../rejoin-cli/tests/it/skip.rs"]
+mod server;
 mod skip;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/strace.rs"]
 mod strace;
+mod summarising;
 mod syncs;
 mod talking;
 mod tools_files;

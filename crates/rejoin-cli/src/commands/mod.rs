@@ -33,6 +33,7 @@ macro_rules! commands {
 
 commands! {
     append => Append,
+    auth => Auth,
     backup => Backup,
     chat => Chat,
     clean => Clean,
@@ -49,6 +50,7 @@ commands! {
     man => Man,
     new => New,
     project => Project,
+    provider => Provider,
     rename => Rename,
     restore => Restore,
     resume => Resume,

@@ -27,6 +27,14 @@ impl Config {
         self.text("store")
     }
 
+    /// The provider of a new conversation, if one is chosen.
+    pub(crate) fn provider(&self) -> Option<&str> {
+        match &self.setting("provider")?.value {
+            Value::Text(name) => Some(name),
+            other => unreachable!("`provider` was checked when it was read: {other:?}"),
+        }
+    }
+
     pub(crate) fn project_scope(&self) -> Scope {
         self.choice("project.scope")
     }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rejoin_agent::Preset;
+
 use crate::config::Config;
 use crate::config::choices::{Choice, ProviderKind};
 use crate::config::origin::Setting;
@@ -37,11 +39,32 @@ pub(crate) struct Prices {
     pub(crate) output: f64,
 }
 
+/// `models.<name>`, as far as it is configured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ModelFacts {
+    /// Tokens it can be sent.
+    pub(crate) context_window: Option<u64>,
+    /// The price of a million tokens sent.
+    pub(crate) input_price: Option<f64>,
+    /// The price of a million tokens received.
+    pub(crate) output_price: Option<f64>,
+}
+
 impl Config {
     /// The prices of a model, if both are known.
     pub(crate) fn prices(&self, model: &str) -> Option<Prices> {
-        let family = Family { config: self, prefix: "models.", name: model };
-        Some(Prices { input: family.fraction("input_price")?, output: family.fraction("output_price")? })
+        let facts = self.models().remove(model)?;
+        Some(Prices { input: facts.input_price?, output: facts.output_price? })
+    }
+
+    /// What is configured about models, by name.
+    pub(crate) fn models(&self) -> BTreeMap<String, ModelFacts> {
+        let facts = |family: &Family<'_>| ModelFacts {
+            context_window: family.number("context_window"),
+            input_price: family.fraction("input_price"),
+            output_price: family.fraction("output_price"),
+        };
+        self.families("models.").iter().map(|family| (family.name.to_owned(), facts(family))).collect()
     }
 
     pub(crate) fn providers(&self) -> Vec<Provider> {
@@ -83,8 +106,9 @@ struct Family<'a> {
 
 impl Family<'_> {
     fn provider(&self) -> Option<Provider> {
-        // A provider that is called what it is needs no second word.
-        let kind = self.text("kind").unwrap_or_else(|| self.name.to_owned());
+        // A provider that is called what it is, or that is known by its name, needs no second word.
+        let preset = || Some(Preset::named(self.name)?.api.as_str().to_owned());
+        let kind = self.text("kind").or_else(preset).unwrap_or_else(|| self.name.to_owned());
         Some(Provider {
             name: self.name.to_owned(),
             kind: ProviderKind::named(&kind)?,
@@ -163,5 +187,36 @@ impl Family<'_> {
             Some(Value::Variables(variables)) => variables.clone(),
             Some(other) => unreachable!("`{field}` was checked when it was read: {other:?}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Overrides;
+    use crate::surroundings::Surroundings;
+
+    fn config(text: &str) -> Config {
+        let read = |path: &std::path::Path| Ok(path.starts_with("/home/ada").then(|| text.to_owned()));
+        Config::load_from(&Surroundings::imagined(&[]), &Overrides::default(), &read).unwrap()
+    }
+
+    #[test]
+    fn a_preset_needs_no_kind() {
+        let config = config("provider = \"ollama\"\n[providers.ollama]\nmodel = \"llama\"\n");
+
+        let kinds: Vec<(String, ProviderKind)> =
+            config.providers().into_iter().map(|provider| (provider.name, provider.kind)).collect();
+
+        assert_eq!(config.provider(), Some("ollama"));
+        assert_eq!(kinds, [("ollama".to_owned(), ProviderKind::OpenaiChat)]);
+    }
+
+    #[test]
+    fn what_is_known_of_a_model_can_be_partial() {
+        let config = config("[models.\"big-1.5\"]\ncontext_window = 1000\noutput_price = 2\n");
+
+        let big = ModelFacts { context_window: Some(1000), input_price: None, output_price: Some(2.0) };
+        assert_eq!(config.models(), BTreeMap::from([("big-1.5".to_owned(), big)]));
     }
 }

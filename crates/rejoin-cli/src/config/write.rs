@@ -1,11 +1,14 @@
-//! Changes one key in the text of a configuration file and leaves everything else as the user wrote it.
+//! Changes keys in a configuration file and leaves everything else as the user wrote it.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
-use crate::config::{file, keys};
+use crate::config::{Config, Overrides, file, keys};
+use crate::durable;
 use crate::error::Failure;
+use crate::surroundings::Surroundings;
 
 /// Returns `text` with the key set; comments, order and spacing stay.
 pub(crate) fn with_setting(
@@ -43,6 +46,39 @@ fn new_group() -> Item {
     let mut group = Table::new();
     group.set_implicit(true);
     Item::Table(group)
+}
+
+/// Refuses a change that would leave a configuration that cannot be used, and returns what it would be.
+///
+/// A configuration that is broken elsewhere must not stand in the way of repairing this file.
+pub(crate) fn check(
+    path: &Path,
+    old: &str,
+    new: &str,
+    surroundings: &Surroundings,
+    project: &Path,
+) -> Result<Option<Config>, Failure> {
+    if let Err(failure) = file::settings_in(path, new) {
+        // Where the fault was there before, its line is told as the user can find it.
+        file::settings_in(path, old)?;
+        return Err(failure);
+    }
+    let overrides = Overrides { project: Some(project.to_owned()), ..Overrides::default() };
+    let read_new = |asked: &Path| if asked == path { Ok(Some(new.to_owned())) } else { file::text_of(asked) };
+    match Config::load_from(surroundings, &overrides, &read_new) {
+        Ok(config) => Ok(Some(config)),
+        Err(failure) => match Config::load(surroundings, &overrides) {
+            Ok(_) => Err(failure),
+            Err(_) => Ok(None),
+        },
+    }
+}
+
+/// Writes a file that was checked. Many people keep their file elsewhere and link to it; the link stays.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let place: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    durable::replace(&place, text.as_bytes())
+        .map_err(|error| Failure::io(format!("write `{}`", place.display()), error))
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ const LONGEST_INPUT: u64 = 64 << 20;
 /// How long one turn waits at its end for a store that fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a synopsis may take to arrive once the reply is complete.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// What the store remembers about the first turn.
 const FIRST_TURN: &str = "notice.continue";
 
@@ -86,6 +89,7 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
     let mut state = session.talk.recording().state();
     let left = prompt::settle(&mut state, tokio::time::sleep(PATIENCE)).await;
     show.saving(&left)?;
+    session.talk.finish(GRACE).await;
     if outcome? == Outcome::Interrupted {
         return Ok(());
     }

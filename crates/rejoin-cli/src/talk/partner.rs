@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use rejoin_agent::{Offline, Provider};
+use rejoin_agent::{Api, KeySource, Offline, Provider, presets};
 
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
+use crate::provider::{FoundKey, KeyPlace, Known, find_key, keyring_hint, unknown};
 use crate::talk::session::Overrides;
+
+/// What stands for the model where there is none.
+const NO_MODEL: &str = "none";
 
 /// A provider and the model to ask for.
 #[derive(Debug)]
@@ -15,6 +19,85 @@ pub(crate) struct Partner {
     pub(crate) model: String,
 }
 
-pub(crate) fn partner(_context: &Context, _overrides: &Overrides) -> Result<Partner, Failure> {
-    Ok(Partner { provider: Arc::new(Offline), model: "none".to_owned() })
+/// Chooses a provider and a model, and finds the key.
+///
+/// What `overrides` name counts first, then the key `provider`. Where neither says anything, a preset whose key is in
+/// its variable is taken; else there is no model.
+pub(crate) fn partner(context: &Context, overrides: &Overrides) -> Result<Partner, Failure> {
+    let Some(mut known) = chosen(context, overrides)? else { return Ok(offline()) };
+    if known.api == Api::Offline {
+        return Ok(offline());
+    }
+    if let Some(base_url) = &overrides.base_url {
+        known.base_url = Some(base_url.clone());
+    }
+    let model =
+        overrides.model.clone().or_else(|| known.model.clone()).ok_or_else(|| no_model(&known.name))?;
+    let provider = known.connect(key(context, &known)?)?;
+    tracing::info!(provider = known.name, api = known.api.as_str(), "chosen");
+    Ok(Partner { provider, model })
+}
+
+fn chosen(context: &Context, overrides: &Overrides) -> Result<Option<Known>, Failure> {
+    let config = &context.config;
+    if let Some(name) = overrides.provider.as_deref().or(config.provider()) {
+        return Known::named(config, name).map(Some).ok_or_else(|| unknown(config, name));
+    }
+    if let Some(known) = implied(context, overrides) {
+        return Ok(Some(known));
+    }
+    match (&overrides.model, &overrides.base_url) {
+        (None, None) => Ok(None),
+        (model, _) => {
+            let model = model.as_deref().unwrap_or("M");
+            Err(Failure::invalid("no provider is chosen").hint(format!(
+                "add `--provider NAME`, or choose one with `rejoin provider set NAME --model {model}`"
+            )))
+        }
+    }
+}
+
+/// The preset whose key is in its usual variable, when nothing at all is configured. Nothing is sent to it before a
+/// model is named as well.
+fn implied(context: &Context, overrides: &Overrides) -> Option<Known> {
+    let is_set = |name: &&str| context.surroundings.variable(name).is_some();
+    let (preset, variable) =
+        presets().iter().find_map(|preset| Some((preset, preset.key_variable.filter(is_set)?)))?;
+    let known = Known::named(&context.config, preset.name)?;
+    if overrides.model.is_some() || known.model.is_some() {
+        context.note(&format!("Talking to {}, because {variable} is set.", preset.title));
+        return Some(known);
+    }
+    let next = format!("rejoin provider set {} --model MODEL", preset.name);
+    context.note(&format!("{variable} is set. To talk to {}, run `{next}`.", preset.title));
+    None
+}
+
+fn offline() -> Partner {
+    Partner { provider: Arc::new(Offline), model: NO_MODEL.to_owned() }
+}
+
+fn no_model(name: &str) -> Failure {
+    Failure::invalid(format!("no model of `{name}` is chosen"))
+        .hint(format!("run `rejoin provider set {name} --model M`, or add `--model M`"))
+}
+
+fn key(context: &Context, known: &Known) -> Result<KeySource, Failure> {
+    let FoundKey { place, source, keyring } = find_key(context, known)?;
+    if place != KeyPlace::Missing {
+        return Ok(source);
+    }
+    let name = &known.name;
+    let failure = Failure::new(Kind::Denied, format!("there is no key of `{name}`"));
+    let variable =
+        known.key_variable.as_deref().map(|name| format!(", or `export {name}=...`")).unwrap_or_default();
+    Err(match keyring {
+        None => failure.hint(format!("run `rejoin auth set {name}`{variable}")),
+        Some(cause) => {
+            failure.because(format!("the keyring cannot be used: {cause}")).hint(match &known.key_variable {
+                Some(variable) => format!("put it into the variable `{variable}`"),
+                None => keyring_hint(name),
+            })
+        }
+    })
 }

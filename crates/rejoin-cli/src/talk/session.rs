@@ -1,7 +1,7 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
-use rejoin_agent::{Recording, Talk};
+use rejoin_agent::{Recording, Summariser, Talk};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
@@ -75,13 +75,8 @@ impl Session {
         if is_kept {
             context.set_active(&archive, conversation)?;
         }
-        let history = ready
-            .handle
-            .path()
-            .map_err(|error| choose::damaged(conversation, error))?
-            .into_iter()
-            .map(|seen| seen.message)
-            .collect::<Vec<_>>();
+        let path = ready.handle.path().map_err(|error| choose::damaged(conversation, error))?;
+        let (ids, history): (Vec<_>, Vec<_>) = path.into_iter().map(|seen| (seen.id, seen.message)).unzip();
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
         }
@@ -96,8 +91,12 @@ impl Session {
         }
         let recording = Recording::start(recorder);
         let Partner { provider, model } = ready.partner;
-        let talk =
-            Talk::new(provider, model, recording, history).with_system(ready.system).with_tools(toolbox);
+        let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
+        let talk = Talk::new(provider, model, recording, history)
+            .with_ids(ids)
+            .with_system(ready.system)
+            .with_tools(toolbox);
+        let talk = if is_kept { talk.with_summariser(summariser) } else { talk };
         Ok(Self { talk, archive, conversation })
     }
 }

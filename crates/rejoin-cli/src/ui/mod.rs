@@ -16,6 +16,7 @@ pub(crate) mod paint;
 pub(crate) mod period;
 pub(crate) mod progress;
 pub(crate) mod quote;
+pub(crate) mod secret;
 pub(crate) mod size;
 pub(crate) mod table;
 pub(crate) mod tree;

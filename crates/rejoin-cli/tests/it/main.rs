@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
 mod append;
+mod auth;
 mod backup;
 mod chat;
 mod clean;
@@ -28,13 +29,16 @@ mod ledger;
 mod list;
 mod log;
 mod migrating;
+mod offline;
 mod past;
 mod picker;
+mod planted_key;
 mod planting;
 mod power;
 mod project;
 mod prompt;
 mod prompt_once;
+mod provider;
 mod receipts;
 mod rename;
 mod resume;

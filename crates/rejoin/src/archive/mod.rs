@@ -5,6 +5,7 @@
 
 mod copies;
 mod delete;
+mod describe;
 mod events;
 mod handle;
 mod limits;

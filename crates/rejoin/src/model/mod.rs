@@ -6,6 +6,7 @@ mod conversation;
 mod digest;
 mod id;
 mod json;
+mod language;
 mod message;
 mod quick;
 mod time;
@@ -20,6 +21,7 @@ pub use conversation::{
 pub use digest::Digest;
 pub use id::{ConversationId, MessageId, SHORT_LENGTH, ShortId, slug};
 pub use json::{Fields, Json};
+pub use language::{each_sentence, is_common_word, word_root};
 pub use message::{Message, PrivacyNotes, Role, StoredMessage, Usage};
 pub use time::Time;
 pub use words::{WORDS_VERSION, WordQuery, each_word, words};

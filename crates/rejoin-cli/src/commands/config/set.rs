@@ -1,7 +1,6 @@
 //! `rejoin config set`
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
@@ -9,9 +8,8 @@ use crate::commands::config::{NamedKey, Target};
 use crate::config::keys::Guard;
 use crate::config::origin::Origin;
 use crate::config::trust::{Register, Standing};
-use crate::config::{Config, Overrides, file, resolve, write};
+use crate::config::{Config, file, resolve, write};
 use crate::context::Context;
-use crate::durable;
 use crate::error::Failure;
 
 /// Change a key in your configuration file
@@ -51,10 +49,10 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let path = args.target.file(context)?;
     let old = file::text_of(&path)?.unwrap_or_default();
     let new = write::with_setting(&path, &old, &named.segments, value.to_toml())?;
-    let effect = check(&path, &old, &new, context)?;
+    let effect = write::check(&path, &old, &new, &context.surroundings, context.config.project())?;
 
     let standing = args.target.local.then(|| standing(&old, context)).transpose()?;
-    replace(&path, &new)?;
+    write::replace(&path, &new)?;
     if standing == Some(Standing::Trusted) {
         renew_trust(&new, context)?;
     }
@@ -68,35 +66,6 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         tell_if_hidden(&named, &path, effect.as_ref(), context);
     }
     Ok(())
-}
-
-/// Refuses a change that would leave a configuration that cannot be used, and returns what it would be.
-///
-/// A configuration that is broken elsewhere must not stand in the way of repairing this file.
-fn check(path: &Path, old: &str, new: &str, context: &Context) -> Result<Option<Config>, Failure> {
-    if let Err(failure) = file::settings_in(path, new) {
-        // Where the fault was there before, its line is told as the user can find it.
-        file::settings_in(path, old)?;
-        return Err(failure);
-    }
-    let overrides =
-        Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
-    let read_new =
-        |asked: &Path| if asked == path { Ok(Some(new.to_owned())) } else { file::text_of(asked) };
-    match Config::load_from(&context.surroundings, &overrides, &read_new) {
-        Ok(config) => Ok(Some(config)),
-        Err(failure) => match Config::load(&context.surroundings, &overrides) {
-            Ok(_) => Err(failure),
-            Err(_) => Ok(None),
-        },
-    }
-}
-
-/// Many people keep their file elsewhere and link to it; the link stays.
-fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    let place: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    durable::replace(&place, text.as_bytes())
-        .map_err(|error| Failure::io(format!("write `{}`", place.display()), error))
 }
 
 fn standing(text: &str, context: &Context) -> Result<Standing, Failure> {

@@ -7,10 +7,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rejoin_agent::Api;
+
 use crate::commands::doctor::finding::Finding;
 use crate::commands::doctor::remedy::quoted;
 use crate::config::families::Provider;
 use crate::context::Context;
+use crate::provider::{KeyPlace, Known, find_key, unknown};
 
 /// The variable that names the file with the passphrase of a vault.
 const PASSPHRASE: &str = "REJOIN_PASSPHRASE_FILE";
@@ -24,6 +27,7 @@ pub(super) fn check_keys(context: &Context) -> Vec<Finding> {
     for provider in context.config.providers() {
         findings.extend(check_provider(&provider, context));
     }
+    findings.extend(check_chosen(context));
     if findings.is_empty() {
         findings.push(Finding::ok("keys", "none is missing"));
     }
@@ -41,6 +45,34 @@ fn check_provider(provider: &Provider, context: &Context) -> Option<Finding> {
     let command = provider.api_key_command.as_deref()?;
     let key = format!("providers.{name}.api_key_command");
     files_in(command, context).find_map(|path| check_key_file(&path, &key))
+}
+
+/// The provider that is chosen must be one, have a model, and have its key.
+fn check_chosen(context: &Context) -> Option<Finding> {
+    let name = context.config.provider()?;
+    let Some(known) = Known::named(&context.config, name) else {
+        return Some(Finding::failed("provider", &unknown(&context.config, name)));
+    };
+    if known.api == Api::Offline {
+        return None;
+    }
+    if known.model.is_none() {
+        let remedy = format!("run `rejoin provider set {name} --model MODEL`");
+        return Some(Finding::warning("provider", format!("no model of `{name}` is chosen"), remedy));
+    }
+    match find_key(context, &known) {
+        Err(failure) => Some(Finding::failed("provider", &failure)),
+        // A variable that was named and is not set is told above.
+        Ok(found) if found.place == KeyPlace::Missing && !names_variable(context, name) => {
+            let message = format!("there is no key of `{name}`");
+            Some(Finding::problem("provider", message, format!("run `rejoin auth set {name}`")))
+        }
+        Ok(_) => None,
+    }
+}
+
+fn names_variable(context: &Context, name: &str) -> bool {
+    context.config.providers().iter().any(|provider| provider.name == name && provider.api_key_env.is_some())
 }
 
 /// The words of a command that are paths: `cat ~/.keys/anthropic` names one.

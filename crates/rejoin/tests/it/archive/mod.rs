@@ -1,6 +1,7 @@
 //! What programs see of the archive.
 
 mod delete;
+mod describe;
 mod moody;
 mod name;
 mod query;

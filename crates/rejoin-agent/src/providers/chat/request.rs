@@ -1,0 +1,221 @@
+//! Writes a request of the Chat Completions language.
+//!
+//! Templates of open models want user and assistant in turn and the system first, so messages of one role that follow
+//! each other are sent as one.
+
+use rejoin::{Block, Fields, Json, Message, Role};
+use serde::Serialize;
+
+use crate::providers::chat::calls::CALL;
+use crate::providers::chat::stream::is_refusal;
+use crate::providers::chat::{Chat, LimitField, ParallelCalls, thoughts};
+use crate::providers::sendable::{self, Call, Origin, Part, Step, steps, string};
+use crate::providers::{Api, Request, ToolSpec};
+
+/// What separates texts that are sent as one.
+const BETWEEN: &str = "\n\n";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Sent>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Json,
+}
+
+/// A message as it is sent.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Sent {
+    System { role: &'static str, content: String },
+    User { role: &'static str, content: Vec<Content> },
+    UserText { role: &'static str, content: String },
+    Assistant(Fields),
+    Tool { role: &'static str, tool_call_id: String, content: String },
+}
+
+#[derive(Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Content {
+    Text { text: String },
+    ImageUrl { image_url: Address },
+}
+
+#[derive(Clone, Serialize)]
+struct Address {
+    url: String,
+}
+
+pub(super) fn body(language: &Chat, request: &Request<'_>) -> String {
+    let (limit, parallel) = (language.quirks.limit, language.quirks.parallel);
+    let has_tools = !request.tools.is_empty();
+    let body = Body {
+        model: request.model,
+        messages: messages(language, request),
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        tools: request.tools.iter().map(tool).collect(),
+        parallel_tool_calls: (has_tools && parallel == ParallelCalls::Asked).then_some(true),
+        max_tokens: request.max_tokens.filter(|_| limit == LimitField::MaxTokens),
+        max_completion_tokens: request.max_tokens.filter(|_| limit == LimitField::MaxCompletionTokens),
+        reasoning_effort: language.effort.as_deref(),
+    };
+    serde_json::to_string(&body).expect("a request is plain data")
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    let function =
+        Function { name: &spec.name, description: &spec.description, parameters: &spec.input_schema };
+    Tool { r#type: "function", function }
+}
+
+fn messages(language: &Chat, request: &Request<'_>) -> Vec<Sent> {
+    let mut system = request.system.to_owned();
+    let mut sent: Vec<Sent> = Vec::new();
+    for step in steps(request.messages, Api::Chat, &language.provider) {
+        match step {
+            Step::Heard { role: Role::System, parts } if sent.is_empty() => {
+                for part in parts {
+                    if let Part::Text(text) = part {
+                        append(&mut system, &text);
+                    }
+                }
+            }
+            Step::Heard { parts, .. } => heard(&mut sent, &parts),
+            Step::Said { message, origin, calls } => said(&mut sent, message, origin, &calls),
+        }
+    }
+    if !system.is_empty() {
+        sent.insert(0, Sent::System { role: "system", content: system });
+    }
+    sent.into_iter().map(plainest).collect()
+}
+
+fn heard(sent: &mut Vec<Sent>, parts: &[Part<'_>]) {
+    let more = parts.iter().map(|part| match part {
+        Part::Text(text) => Content::Text { text: text.to_string() },
+        Part::Image(address) => Content::ImageUrl { image_url: Address { url: address.clone() } },
+    });
+    if let Some(Sent::User { content, .. }) = sent.last_mut() {
+        content.extend(more);
+    } else {
+        sent.push(Sent::User { role: "user", content: more.collect() });
+    }
+}
+
+/// Text alone is sent as a string, which every server reads.
+fn plainest(message: Sent) -> Sent {
+    let Sent::User { role, content } = message else { return message };
+    let texts: Option<Vec<&str>> = content
+        .iter()
+        .map(|part| match part {
+            Content::Text { text } => Some(text.as_str()),
+            Content::ImageUrl { .. } => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => Sent::UserText { role, content: texts.join(BETWEEN) },
+        None => Sent::User { role, content },
+    }
+}
+
+fn said(sent: &mut Vec<Sent>, message: &Message, origin: Origin, calls: &[Call<'_>]) {
+    let mut fields = Fields::new();
+    fields.set("role", string(Role::Assistant.as_str()));
+    let (content, refusal) = words(message, origin);
+    if content.is_none() && refusal.is_none() && calls.is_empty() {
+        return;
+    }
+    fields.set("content", content.as_deref().map_or_else(Json::default, string));
+    if let Some(refusal) = &refusal {
+        fields.set("refusal", string(refusal));
+    }
+    if origin == Origin::Own {
+        thoughts::write_back(message.blocks.iter(), &mut fields);
+    }
+    if !calls.is_empty() {
+        let calls: Vec<Fields> = calls.iter().map(|asked| call(asked, origin)).collect();
+        fields.set("tool_calls", Json::of(&calls).expect("fields are JSON"));
+    }
+    match (sent.last_mut(), content) {
+        (Some(Sent::Assistant(last)), Some(more)) if is_plain(last) && is_plain(&fields) => {
+            let mut text: String = last.field("content").and_then(|text| text.to().ok()).unwrap_or_default();
+            append(&mut text, &more);
+            last.set("content", string(&text));
+        }
+        _ => sent.push(Sent::Assistant(fields)),
+    }
+    sent.extend(calls.iter().map(|call| Sent::Tool {
+        role: "tool",
+        tool_call_id: call.id.to_string(),
+        content: call.answer(),
+    }));
+}
+
+/// What a message says, and what it says in declining. The pieces of an own message belong to one text.
+fn words(message: &Message, origin: Origin) -> (Option<String>, Option<String>) {
+    let joined = |blocks: Vec<&Block>| {
+        let texts: Vec<&str> = blocks.into_iter().filter_map(sendable::said).collect();
+        let between = if origin == Origin::Own { "" } else { BETWEEN };
+        (!texts.is_empty()).then(|| texts.join(between))
+    };
+    let (refusals, contents): (Vec<&Block>, Vec<&Block>) =
+        message.blocks.iter().partition(|block| origin == Origin::Own && is_refusal(block));
+    (joined(contents), joined(refusals))
+}
+
+fn call(call: &Call<'_>, origin: Origin) -> Fields {
+    let rest = call.call.extra.field(CALL).filter(|_| origin == Origin::Own);
+    let rest: Fields = rest.and_then(|rest| rest.to().ok()).unwrap_or_default();
+    let mut function: Fields = rest.field("function").and_then(|rest| rest.to().ok()).unwrap_or_default();
+    function.set("name", string(&call.name));
+    function.set("arguments", string(&call.arguments()));
+    let mut fields = Fields::new();
+    fields.set("id", string(&call.id));
+    fields.set("type", string("function"));
+    for (name, value) in rest.iter() {
+        fields.set(name, value.clone());
+    }
+    fields.set("function", Json::of(&function).expect("fields are JSON"));
+    fields
+}
+
+/// True for a message with a role and a text and nothing else.
+fn is_plain(message: &Fields) -> bool {
+    message.iter().all(|(name, _)| matches!(name, "role" | "content"))
+}
+
+fn append(text: &mut String, more: &str) {
+    if !text.is_empty() {
+        text.push_str(BETWEEN);
+    }
+    text.push_str(more);
+}

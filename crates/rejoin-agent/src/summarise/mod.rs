@@ -1,0 +1,199 @@
+//! Titles and synopses, refreshed after a turn in the background.
+//!
+//! With a model they are asked of it; without one, and when it fails, they are computed. No turn waits for them, and a
+//! title that is there stays.
+
+mod ask;
+mod snapshot;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use rejoin::{Archive, ConversationId, Message, Synopsis};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::providers::{Api, Provider};
+use crate::summarise::ask::Title;
+use crate::summarise::snapshot::Snapshot;
+
+/// How long a model may take. Nobody waits for it, but a request should not stay open for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Keeps the title and the synopsis of one conversation up to date.
+///
+/// Dropping it keeps the computed ones for what was said last, unless better ones were on disk already.
+pub struct Summariser {
+    shared: Arc<Shared>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    archive: Archive,
+    conversation: ConversationId,
+    model: Option<Model>,
+    state: Mutex<State>,
+    /// Told when there is nothing left to do.
+    idle: Notify,
+}
+
+/// Who is asked.
+struct Model {
+    provider: Arc<dyn Provider>,
+    name: String,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the task works on.
+    current: Option<Snapshot>,
+    /// What it does next; the newest only.
+    next: Option<Snapshot>,
+    is_running: bool,
+}
+
+impl Summariser {
+    /// Describes a conversation with the help of a provider. The one without a model is not asked.
+    pub fn new(
+        archive: Archive,
+        conversation: ConversationId,
+        provider: Arc<dyn Provider>,
+        model: impl Into<String>,
+    ) -> Self {
+        let model = (provider.api() != Api::Offline).then(|| Model { provider, name: model.into() });
+        let shared = Shared { archive, conversation, model, state: Mutex::default(), idle: Notify::new() };
+        Self { shared: Arc::new(shared), task: Mutex::new(None) }
+    }
+
+    /// Describes the conversation as it is after these messages, oldest first. Returns at once.
+    ///
+    /// It must be called inside a runtime.
+    pub fn refresh(&self, messages: &[Message]) {
+        let snapshot = Snapshot::of(messages, self.shared.archive.now());
+        let mut state = self.shared.state();
+        state.next = Some(snapshot);
+        if !state.is_running {
+            state.is_running = true;
+            let task = tokio::spawn(work(self.shared.clone()));
+            *self.task.lock().expect("nothing panics while it is held") = Some(task);
+        }
+    }
+
+    /// Waits so long for what is under way; then the computed ones have to do.
+    pub async fn finish(&self, grace: Duration) {
+        let _ = tokio::time::timeout(grace, self.idle()).await;
+        let shared = self.shared.clone();
+        let unfinished = self.stop();
+        let _ = tokio::task::spawn_blocking(move || unfinished.map(|left| shared.keep_computed(&left))).await;
+    }
+
+    /// Waits until there is nothing left to do.
+    async fn idle(&self) {
+        loop {
+            let told = self.shared.idle.notified();
+            if !self.shared.state().is_running {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Ends the task and returns what it did not get to.
+    fn stop(&self) -> Option<Snapshot> {
+        if let Some(task) = self.task.lock().expect("nothing panics while it is held").take() {
+            task.abort();
+        }
+        let mut state = self.shared.state();
+        state.is_running = false;
+        let current = state.current.take();
+        state.next.take().or(current)
+    }
+}
+
+impl Drop for Summariser {
+    fn drop(&mut self) {
+        if let Some(unfinished) = self.stop() {
+            self.shared.keep_computed(&unfinished);
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it is held")
+    }
+
+    fn keep_computed(&self, snapshot: &Snapshot) {
+        self.keep(snapshot.title(), &snapshot.synopsis());
+    }
+
+    /// A failure is logged and no more: the messages themselves are what matters.
+    fn keep(&self, title: Option<String>, synopsis: &Synopsis) {
+        if let Err(error) = self.archive.describe(self.conversation, title.as_deref(), Some(synopsis)) {
+            tracing::warn!(kind = ?error.kind(), "the synopsis was not saved");
+        }
+    }
+
+    fn title(&self) -> Title {
+        match self.archive.conversation(self.conversation) {
+            Ok(stored) if stored.conversation.title.is_none() => Title::Missing,
+            _ => Title::Kept,
+        }
+    }
+}
+
+/// Works until nothing is left.
+async fn work(shared: Arc<Shared>) {
+    loop {
+        let snapshot = {
+            let mut state = shared.state();
+            state.current = state.next.take();
+            let Some(snapshot) = state.current.clone() else {
+                state.is_running = false;
+                break;
+            };
+            snapshot
+        };
+        describe(shared.clone(), snapshot).await;
+    }
+    shared.idle.notify_waiters();
+}
+
+async fn describe(shared: Arc<Shared>, snapshot: Snapshot) {
+    let asked = match &shared.model {
+        None => None,
+        Some(model) => {
+            let store = shared.clone();
+            let title = tokio::task::spawn_blocking(move || store.title()).await.unwrap_or(Title::Kept);
+            let asked = ask::ask(model.provider.as_ref(), &model.name, &snapshot, title);
+            match tokio::time::timeout(PATIENCE, asked).await {
+                Ok(Ok(answer)) => Some(answer),
+                Ok(Err(error)) => {
+                    tracing::warn!(kind = ?error.kind(), "the model gave no synopsis, so it is computed");
+                    None
+                }
+                Err(_) => {
+                    tracing::warn!("the model gave no synopsis in time, so it is computed");
+                    None
+                }
+            }
+        }
+    };
+    let kept = tokio::task::spawn_blocking(move || {
+        // From here on it cannot be stopped, so whoever stops need not do it again.
+        shared.state().current = None;
+        let (title, synopsis) = match asked {
+            Some(answer) => (answer.title.or_else(|| snapshot.title()), answer.synopsis),
+            None => (snapshot.title(), snapshot.synopsis()),
+        };
+        shared.keep(title, &synopsis);
+    });
+    let _ = kept.await;
+}
+
+impl fmt::Debug for Summariser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Summariser").field("conversation", &self.shared.conversation).finish_non_exhaustive()
+    }
+}

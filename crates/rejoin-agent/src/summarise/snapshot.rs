@@ -1,0 +1,113 @@
+//! What a synopsis is made of: a bounded part of a conversation, so that taking it costs next to nothing.
+
+use rejoin::{Message, Role, Synopsis, Time, synopsis_of, title_of};
+
+/// How many messages of the beginning: the title is in the first words of the user.
+const OPENING: usize = 8;
+
+/// How many messages of the end.
+const NEWEST: usize = 60;
+
+/// How many bytes of one message.
+const MESSAGE_BYTES: usize = 4_000;
+
+/// A bounded part of a conversation, as text.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    opening: Vec<Message>,
+    newest: Vec<Message>,
+    /// When it was taken. What is said later is not in it.
+    taken: Time,
+}
+
+impl Snapshot {
+    pub(super) fn of(messages: &[Message], taken: Time) -> Self {
+        let opening = messages.iter().take(OPENING).map(text_only).collect();
+        let newest = messages[messages.len().saturating_sub(NEWEST)..].iter().map(text_only).collect();
+        Self { opening, newest, taken }
+    }
+
+    /// The computed title.
+    pub(super) fn title(&self) -> Option<String> {
+        title_of(&self.opening)
+    }
+
+    /// The computed synopsis.
+    pub(super) fn synopsis(&self) -> Synopsis {
+        synopsis_of(&self.newest, self.taken)
+    }
+
+    pub(super) const fn taken(&self) -> Time {
+        self.taken
+    }
+
+    /// The newest messages as a transcript of at most `most` bytes; when it is cut, the first message stays.
+    pub(super) fn transcript(&self, most: usize) -> String {
+        let line = |message: &Message| {
+            let text = message.text();
+            let is_said = matches!(message.role, Role::User | Role::Assistant) && !text.trim().is_empty();
+            is_said.then(|| format!("{}: {}\n\n", message.role.as_str(), text.trim()))
+        };
+        let first = self.opening.iter().find_map(line).unwrap_or_default();
+        let mut room = most.saturating_sub(first.len());
+        let mut lines: Vec<String> = Vec::new();
+        for line in self.newest.iter().rev().filter_map(line) {
+            if line.len() > room {
+                lines.push("[…]\n\n".to_owned());
+                lines.push(first);
+                break;
+            }
+            room -= line.len();
+            lines.push(line);
+        }
+        lines.reverse();
+        lines.concat()
+    }
+}
+
+/// The text of a message, its beginning when it is long.
+fn text_only(message: &Message) -> Message {
+    let mut text = message.text();
+    if text.len() > MESSAGE_BYTES {
+        let end = (0..=MESSAGE_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+    }
+    let mut copy = Message::user(text);
+    copy.role = message.role;
+    copy.finish.clone_from(&message.finish);
+    if let Some(api) = message.extra.field("api") {
+        copy.extra.set("api", api.clone());
+    }
+    copy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_is_bounded_and_keeps_the_beginning() {
+        let mut messages = vec![Message::user("Where to eat?")];
+        messages.extend(
+            (0..500).map(|place| Message::assistant(format!("reply {place} {}", "x".repeat(10_000)))),
+        );
+
+        let transcript = Snapshot::of(&messages, Time::from_micros(0)).transcript(10_000);
+
+        assert!(transcript.len() <= 10_100, "{}", transcript.len());
+        assert!(
+            transcript.starts_with("user: Where to eat?\n\n[…]\n\nassistant: reply 498 "),
+            "{}",
+            &transcript[..60]
+        );
+    }
+
+    #[test]
+    fn a_short_transcript_is_whole() {
+        let messages = [Message::user("a"), Message::new(Role::Tool, Vec::new()), Message::assistant("b")];
+
+        let transcript = Snapshot::of(&messages, Time::from_micros(0)).transcript(1_000);
+
+        assert_eq!(transcript, "user: a\n\nassistant: b\n\n");
+    }
+}

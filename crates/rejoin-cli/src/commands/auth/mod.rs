@@ -1,0 +1,124 @@
+//! `rejoin auth`: the keys of providers, kept in the keyring of the system.
+
+mod set;
+
+use clap::Subcommand;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::provider::{KeyFinder, Keyring, Known, keyring_hint, unknown};
+use crate::ui::table::{Column, Table};
+
+/// Keep the keys of providers in the keyring
+///
+/// A key is looked for in the provider's variable, then its command, then the keyring. It is never shown, never stored
+/// with conversations, and never taken from the command line, where other programs could see it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin auth set anthropic              Asks for the key without showing it
+  pass show anthropic | rejoin auth set anthropic
+  rejoin auth status")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Set(set::Args),
+    Status(StatusArgs),
+    Remove(RemoveArgs),
+}
+
+/// Show where the key of each provider comes from
+///
+/// The key itself is never shown.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin auth status
+  rejoin auth status --json")]
+struct StatusArgs {
+    /// Only this provider
+    provider: Option<String>,
+}
+
+/// Remove the key of a provider from the keyring
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin auth remove anthropic")]
+struct RemoveArgs {
+    /// One of `rejoin provider list`
+    provider: String,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    match args.action {
+        Action::Set(args) => set::run(args, context),
+        Action::Status(args) => status(&args, context),
+        Action::Remove(args) => remove(&args, context),
+    }
+}
+
+fn named(context: &Context, name: &str) -> Result<Known, Failure> {
+    Known::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))
+}
+
+fn status(args: &StatusArgs, context: &Context) -> Result<(), Failure> {
+    let all = match &args.provider {
+        Some(name) => vec![named(context, name)?],
+        None => Known::all(&context.config),
+    };
+    let mut items = Vec::new();
+    let mut keys = KeyFinder::new(context);
+    let mut table = Table::new([Column::text("provider"), Column::text("key"), Column::text("looked for in")]);
+    for known in all {
+        let (key, name) = match keys.find(&known) {
+            Ok(found) => (found.place.told(), found.place.name()),
+            Err(failure) => (format!("unusable: {}", failure.summary()), "unusable"),
+        };
+        let places = places(&known);
+        items.push(json!({"provider": known.name, "key": name, "places": places}));
+        table.push([known.name, key, places.join(", ")]);
+    }
+    if context.is_json() {
+        return context.answer_json(&json!({"items": items, "keyring_error": keys.trouble}));
+    }
+    context.show(|answer| Ok(write!(answer, "{}", table.draw(context.columns(), context.paint()))?))?;
+    if let Some(why) = keys.trouble {
+        context.note(&format!("The keyring cannot be used: {why}."));
+    }
+    Ok(())
+}
+
+/// Where a provider's key is looked for, in this order.
+fn places(known: &Known) -> Vec<String> {
+    if known.api == rejoin_agent::Api::Offline {
+        return Vec::new();
+    }
+    let variable = known.key_variable.as_ref().map(|name| format!("variable {name}"));
+    let command = known.key_command.as_ref().map(|_| "command".to_owned());
+    variable.into_iter().chain(command).chain(["keyring".to_owned()]).collect()
+}
+
+fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure> {
+    let known = named(context, &args.provider)?;
+    let name = &known.name;
+    let removed =
+        Keyring::of(&context.surroundings).remove(name).map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
+    if context.is_json() {
+        return context.answer_json(&json!({"provider": name, "removed": removed}));
+    }
+    context.note(&if removed {
+        format!("Removed the key of {name} from the keyring.")
+    } else {
+        format!("The keyring has no key of {name}.")
+    });
+    if let Some(variable) = known.key_variable.filter(|name| context.surroundings.variable(name).is_some()) {
+        context.note(&format!("The variable {variable} still holds one."));
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! `rejoin auth set`
+
+use std::io::{self, BufRead, Read};
+
+use rejoin_agent::{Api, Key};
+use serde_json::json;
+
+use crate::commands::auth::named;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::provider::{Keyring, keyring_hint};
+use crate::ui::secret;
+
+/// Longer than any key; more is a file that was given by mistake.
+const LONGEST_KEY: u64 = 16 * 1024;
+
+/// Keep the key of a provider in the keyring
+///
+/// The key is asked for without showing it, or read from the first line of standard input.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin auth set anthropic
+  pass show anthropic | rejoin auth set anthropic")]
+pub(super) struct Args {
+    /// One of `rejoin provider list`
+    provider: String,
+}
+
+pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let known = named(context, &args.provider)?;
+    let name = &known.name;
+    if known.api == Api::Offline {
+        return Err(Failure::invalid("there is no key without a provider")
+            .hint("run `rejoin provider list` to see those that have one"));
+    }
+    let typed = if context.surroundings.terminal.stdin {
+        secret::ask(&format!("Key of {name}: "))?
+    } else {
+        first_line()?
+    };
+    let typed = typed.trim();
+    Key::new(typed).map_err(|error| Failure::from(error).during(format!("read the key of `{name}`")))?;
+    Keyring::of(&context.surroundings)
+        .write(name, typed.to_owned())
+        .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
+    if context.is_json() {
+        return context.answer_json(&json!({"provider": name, "kept": "keyring"}));
+    }
+    context.note(&format!("The key of {name} is in the keyring."));
+    if let Some(variable) = known.key_variable.filter(|name| context.surroundings.variable(name).is_some()) {
+        context.note(&format!("The variable {variable} holds one too, and is looked at first."));
+    }
+    if known.model.is_none() {
+        context.note(&format!("Next: run `rejoin provider set {name} --model MODEL`"));
+    }
+    Ok(())
+}
+
+fn first_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    io::BufReader::new(io::stdin().lock().take(LONGEST_KEY))
+        .read_line(&mut line)
+        .map_err(|error| Failure::io("read the key from standard input", error))?;
+    Ok(line)
+}

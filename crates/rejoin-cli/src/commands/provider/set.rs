@@ -1,0 +1,112 @@
+//! `rejoin provider set`
+
+use serde_json::json;
+
+use crate::commands::provider::missing;
+use crate::config::keys::is_member_name;
+use crate::config::value::Value;
+use crate::config::{file, write};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::provider::{FoundKey, KeyPlace, Known, find_key, unknown};
+
+/// Choose the provider of new conversations
+///
+/// Writes `provider` and `providers.NAME` into your configuration file; comments and order are kept. A name that is not
+/// known needs `--base-url`. Then says where the key is looked for, and what to run next.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin provider set anthropic --model MODEL
+  rejoin provider set offline
+  rejoin provider set mine --base-url http://127.0.0.1:8080/v1 --model MODEL")]
+pub(super) struct Args {
+    /// One of `rejoin provider list`, or a name of your own
+    name: String,
+
+    /// The model to ask for
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// Where it is reached
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+
+    /// The language it speaks: anthropic, openai-responses or openai-chat
+    #[arg(long, value_name = "KIND", value_parser = ["anthropic", "openai-responses", "openai-chat"])]
+    kind: Option<String>,
+}
+
+pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let name = &args.name;
+    if !is_member_name(name) {
+        return Err(Failure::usage(format!("`{}` cannot be a name", name.escape_debug())));
+    }
+    let is_new = Known::named(&context.config, name).is_none();
+    if is_new && args.base_url.is_none() {
+        return Err(unknown(&context.config, name));
+    }
+    let kind = args.kind.clone().or_else(|| is_new.then(|| "openai-chat".to_owned()));
+    let fields = [("kind", &kind), ("base_url", &args.base_url), ("model", &args.model)];
+    let path = context.surroundings.user_config_file()?;
+    let old = file::text_of(&path)?.unwrap_or_default();
+    let mut new = write::with_setting(&path, &old, &["provider".to_owned()], text("provider", name)?)?;
+    for (field, value) in fields {
+        if let Some(value) = value {
+            let segments = ["providers", name, field].map(str::to_owned);
+            new = write::with_setting(&path, &new, &segments, text(field, value)?)?;
+        }
+    }
+    let effect = write::check(&path, &old, &new, &context.surroundings, context.config.project())?;
+    write::replace(&path, &new)?;
+
+    // What counts from now on is what was written, with everything that stands above it.
+    let config = effect.as_ref().unwrap_or(&context.config);
+    let known = Known::named(config, name).ok_or_else(|| unknown(config, name))?;
+    let found = find_key(context, &known)?;
+    let next = missing(&known, &found.place);
+    if context.is_json() {
+        return context.answer_json(&json!({
+            "provider": name, "kind": known.api.as_str(), "model": known.model, "base_url": known.base_url,
+            "file": path, "key": found.place.name(), "next": next,
+        }));
+    }
+    context.note(&format!("Set provider to {name} in {}", path.display()));
+    if let Some(told) = tell_key(&known, &found) {
+        context.note(&told);
+    }
+    if config.provider() != Some(name.as_str()) {
+        let winner = config.setting("provider").map(|setting| setting.origin.to_string()).unwrap_or_default();
+        context.note(&format!("It is overridden here by {winner}"));
+    }
+    context.note(&format!("Next: run `{}`", next.unwrap_or_else(|| "rejoin \"hello\"".to_owned())));
+    Ok(())
+}
+
+/// A value that fits a key of text.
+fn text(field: &str, value: &str) -> Result<toml_edit::Value, Failure> {
+    use crate::config::shape::Shape;
+    let checked = Shape::Text.read_text(value);
+    checked.as_ref().map(Value::to_toml).ok_or_else(|| {
+        Failure::usage(format!("set `{field}` to `{}`", value.escape_debug()))
+            .because(format!("it must be {}", Shape::Text.expectation()))
+    })
+}
+
+fn tell_key(known: &Known, found: &FoundKey) -> Option<String> {
+    match &found.place {
+        KeyPlace::Variable(name) => Some(format!("Its key comes from the variable {name}.")),
+        KeyPlace::Command => Some("Its key comes from your command.".to_owned()),
+        KeyPlace::Keyring => Some("Its key comes from the keyring.".to_owned()),
+        KeyPlace::NotNeeded => None,
+        KeyPlace::Missing => {
+            let variable =
+                known.key_variable.as_deref().map(|name| format!("the variable {name} and ")).unwrap_or_default();
+            let keyring = match &found.keyring {
+                None => "the keyring",
+                Some(_) => "the keyring, which cannot be used here",
+            };
+            Some(format!("Its key is looked for in {variable}{keyring}; there is none yet."))
+        }
+    }
+}

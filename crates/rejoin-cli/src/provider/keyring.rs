@@ -1,0 +1,167 @@
+//! The keyring of the system, which keeps keys for the user who is logged in.
+//!
+//! It is asked on a thread of its own, with a limit: a keyring that waits for somebody to unlock it must not hang a
+//! program that nobody watches.
+
+use std::time::Duration;
+
+use crate::error::{Failure, Kind};
+use crate::surroundings::Surroundings;
+
+/// How long a keyring may take where nobody can be asked to unlock it.
+const UNWATCHED: Duration = Duration::from_millis(900);
+
+/// How long a person may take to unlock it.
+const WATCHED: Duration = Duration::from_secs(60);
+
+/// The keyring of the system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keyring {
+    patience: Duration,
+}
+
+impl Keyring {
+    /// The keyring as it can be asked here: on a desktop a person may have to unlock it.
+    pub(crate) fn of(surroundings: &Surroundings) -> Self {
+        let is_desktop =
+            ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| surroundings.variable(name).is_some());
+        Self { patience: if is_desktop { WATCHED } else { UNWATCHED } }
+    }
+
+    /// The key of a provider; none when it holds none.
+    pub(crate) fn read(self, provider: &str) -> Result<Option<String>, Unusable> {
+        let name = provider.to_owned();
+        self.ask(format!("look for the key of `{provider}` in the keyring"), move || service::read(&name))
+    }
+
+    /// Keeps the key of a provider in place of an older one.
+    pub(crate) fn write(self, provider: &str, key: String) -> Result<(), Unusable> {
+        let name = provider.to_owned();
+        self.ask(format!("keep the key of `{provider}` in the keyring"), move || service::write(&name, &key))
+    }
+
+    /// Removes the key of a provider. Answers whether there was one.
+    pub(crate) fn remove(self, provider: &str) -> Result<bool, Unusable> {
+        let name = provider.to_owned();
+        self.ask(format!("remove the key of `{provider}` from the keyring"), move || service::remove(&name))
+    }
+
+    fn ask<T: Send + 'static>(
+        self,
+        attempt: String,
+        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    ) -> Result<T, Unusable> {
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || drop(tell.send(work())));
+        let why = match told.recv_timeout(self.patience) {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(why)) => why,
+            Err(_) => format!("it did not answer within {:.0?}; it may be locked", self.patience),
+        };
+        Err(Unusable { attempt, why })
+    }
+}
+
+/// A keyring that cannot be used here.
+#[derive(Clone, Debug)]
+pub(crate) struct Unusable {
+    attempt: String,
+    pub(crate) why: String,
+}
+
+impl From<Unusable> for Failure {
+    fn from(unusable: Unusable) -> Self {
+        let kind = if cfg!(feature = "keyring") { Kind::Unavailable } else { Kind::Unsupported };
+        Failure::new(kind, unusable.attempt).because(unusable.why)
+    }
+}
+
+/// The secret service of a Linux desktop, over D-Bus.
+#[cfg(all(feature = "keyring", target_os = "linux"))]
+mod service {
+    use std::collections::HashMap;
+
+    use secret_service::blocking::{Collection, Item, SecretService};
+    use secret_service::{EncryptionType, Error};
+
+    /// What an item of ours is found by.
+    fn attributes(provider: &str) -> HashMap<&str, &str> {
+        HashMap::from([("application", "rejoin"), ("provider", provider)])
+    }
+
+    pub(super) fn read(provider: &str) -> Result<Option<String>, String> {
+        let service = connect()?;
+        let items = found(&service, provider)?;
+        let Some(item) = items.first() else { return Ok(None) };
+        let secret = item.get_secret().map_err(|error| told(&error))?;
+        String::from_utf8(secret).map(Some).map_err(|_| "what it holds is not text".to_owned())
+    }
+
+    pub(super) fn write(provider: &str, key: &str) -> Result<(), String> {
+        let service = connect()?;
+        let collection = service.get_default_collection().map_err(|error| match error {
+            Error::NoResult => {
+                "it has no default collection; create one in the system's password program".to_owned()
+            }
+            error => told(&error),
+        })?;
+        unlock(&collection).map_err(|error| told(&error))?;
+        let label = format!("Rejoin: key of {provider}");
+        let made = collection.create_item(&label, attributes(provider), key.as_bytes(), true, "text/plain");
+        made.map(drop).map_err(|error| told(&error))
+    }
+
+    pub(super) fn remove(provider: &str) -> Result<bool, String> {
+        let service = connect()?;
+        let items = found(&service, provider)?;
+        for item in &items {
+            item.delete().map_err(|error| told(&error))?;
+        }
+        Ok(!items.is_empty())
+    }
+
+    fn connect() -> Result<SecretService<'static>, String> {
+        SecretService::connect(EncryptionType::Dh).map_err(|error| told(&error))
+    }
+
+    /// The items of a provider, unlocked.
+    fn found<'a>(service: &'a SecretService<'a>, provider: &str) -> Result<Vec<Item<'a>>, String> {
+        let found = service.search_items(attributes(provider)).map_err(|error| told(&error))?;
+        for item in &found.locked {
+            item.unlock().map_err(|error| told(&error))?;
+        }
+        Ok(found.unlocked.into_iter().chain(found.locked).collect())
+    }
+
+    fn unlock(collection: &Collection<'_>) -> Result<(), Error> {
+        if collection.is_locked()? { collection.unlock() } else { Ok(()) }
+    }
+
+    fn told(error: &Error) -> String {
+        match error {
+            Error::Unavailable | Error::Zbus(_) | Error::ZbusFdo(_) => {
+                "no keyring service answers on this machine".to_owned()
+            }
+            Error::Locked => "it is locked".to_owned(),
+            Error::Prompt => "unlocking it was refused".to_owned(),
+            error => error.to_string(),
+        }
+    }
+}
+
+#[cfg(not(all(feature = "keyring", target_os = "linux")))]
+mod service {
+    const WHY: &str = "this build cannot use a keyring: it was made without the feature `keyring`";
+
+    pub(super) fn read(_provider: &str) -> Result<Option<String>, String> {
+        Err(WHY.to_owned())
+    }
+
+    pub(super) fn write(_provider: &str, _key: &str) -> Result<(), String> {
+        Err(WHY.to_owned())
+    }
+
+    pub(super) fn remove(_provider: &str) -> Result<bool, String> {
+        Err(WHY.to_owned())
+    }
+}

@@ -1,0 +1,90 @@
+//! Asks for something that must not be seen on the screen.
+
+use std::io::{self, Read, Write};
+
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+use crate::error::{Failure, Kind};
+
+/// Longer than any secret that is typed or pasted.
+const LONGEST: usize = 16 * 1024;
+
+/// Asks at the terminal, and shows nothing of what is typed.
+///
+/// The terminal sends every key as it comes, so that also an interruption ends here, with the screen as it was.
+pub(crate) fn ask(prompt: &str) -> Result<String, Failure> {
+    let attempt = |error: io::Error| Failure::io("ask at the terminal", error);
+    write!(io::stderr(), "{prompt}").map_err(attempt)?;
+    let typed = {
+        let _hidden = Hidden::start().map_err(attempt)?;
+        read(&mut io::stdin().lock()).map_err(attempt)?
+    };
+    writeln!(io::stderr()).map_err(attempt)?;
+    typed.ok_or_else(|| Failure::new(Kind::NotConfirmed, "nothing was entered, so nothing was changed"))
+}
+
+/// Reads to the end of the line; none when it was interrupted.
+fn read(input: &mut impl Read) -> io::Result<Option<String>> {
+    let mut typed = Vec::new();
+    let mut key = [0];
+    while typed.len() < LONGEST && input.read(&mut key)? == 1 {
+        match key[0] {
+            b'\r' | b'\n' => break,
+            // Ctrl+C.
+            3 => return Ok(None),
+            // Ctrl+D ends the input.
+            4 => break,
+            // Backspace, in both customs; a character may have several bytes.
+            8 | 127 => while typed.pop().is_some_and(|byte| byte & 0xC0 == 0x80) {},
+            // Ctrl+U.
+            21 => typed.clear(),
+            byte => typed.push(byte),
+        }
+    }
+    Ok(Some(String::from_utf8_lossy(&typed).into_owned()).filter(|typed| !typed.is_empty()))
+}
+
+/// While this lives, the terminal shows nothing of what is typed.
+struct Hidden {
+    before: Termios,
+}
+
+impl Hidden {
+    fn start() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        hidden.special_codes[SpecialCodeIndex::VMIN] = 1;
+        hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(io::stdin(), OptionalActions::Flush, &hidden)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_mean_something_are_understood() {
+        let cases: [(&[u8], Option<&str>); 7] = [
+            (b"sk-1\nrest", Some("sk-1")),
+            (b"sk-2\r", Some("sk-2")),
+            (b"sk-3", Some("sk-3")),
+            ("sé\u{7f}\u{7f}k\u{8}x\n".as_bytes(), Some("x")),
+            (b"old\x15new\x04", Some("new")),
+            (b"sk\x03\n", None),
+            (b"\n", None),
+        ];
+
+        let typed = cases.map(|(mut keys, _)| read(&mut keys).unwrap());
+
+        assert_eq!(typed, cases.map(|(_, expected)| expected.map(str::to_owned)));
+    }
+}
