@@ -10,7 +10,7 @@ mod draft;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Message, MessageId, Receipt, interrupted};
+use rejoin::{Message, MessageId, Receipt, StoredMessage, interrupted};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Result;
@@ -145,9 +145,9 @@ impl Talk {
         &self.history
     }
 
-    /// Goes on from another history, after the recorder went to another message.
-    pub fn go_on_from(&mut self, history: Vec<Message>) {
-        self.history = history;
+    /// Goes on from another path, after the recorder went to another message.
+    pub fn go_on_from(&mut self, path: Vec<StoredMessage>) {
+        (self.ids, self.history) = path.into_iter().map(|stored| (Some(stored.id), stored.message)).unzip();
         self.draft.clear();
     }
 
@@ -245,7 +245,7 @@ impl Talk {
         match self.recording.append(messages).await {
             Ok(Some(receipt)) => {
                 self.ids.extend(receipt.messages.iter().copied().map(Some));
-                drop(events.send(Event::Saved(receipt)));
+                let _ = events.send(Event::Saved(receipt));
             }
             Ok(None) => {}
             Err(error) => {

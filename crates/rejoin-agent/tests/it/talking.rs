@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rejoin::{Archive, Block, Conversation, Json, Limits, Message, Thinking, incomplete};
 use rejoin_agent::{
-    ErrorKind, Event, Offline, Output, Piece, Plan, Prepared, Recording, Result, Stop, Subject, Talk,
-    Tool, ToolSpec, Toolbox,
+    ErrorKind, Event, Offline, Output, Piece, Plan, Prepared, Recording, Result, Stop, Subject, Talk, Tool,
+    ToolSpec, Toolbox,
 };
 use tokio::sync::mpsc;
 

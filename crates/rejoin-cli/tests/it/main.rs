@@ -23,8 +23,6 @@ mod fork;
 mod frame;
 mod full;
 mod keep;
-#[cfg(feature = "keyring")]
-mod keyring;
 mod kill;
 mod label;
 mod ledger;
