@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
 
+mod acceptance;
 mod append;
 mod auth;
 mod backup;
@@ -29,6 +30,7 @@ mod ledger;
 mod list;
 mod log;
 mod migrating;
+mod model_server;
 mod offline;
 mod past;
 mod picker;

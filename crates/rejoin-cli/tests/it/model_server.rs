@@ -1,0 +1,177 @@
+//! A server on loopback that speaks Chat Completions, driven by the test: what it says, when it pauses, when it hangs up.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// How long a test waits for something that should happen at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One step of an answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// The status line and headers, when they are not those of a stream that begins well.
+    Status(u16, &'static [(&'static str, &'static str)], String),
+    /// Bytes of the stream.
+    Send(String),
+    /// A rest.
+    Rest(Duration),
+    /// Waits until the test lets it go on.
+    Hold,
+    /// Hangs up in the middle.
+    HangUp,
+}
+
+/// A server that answers each request with the steps that a function of the test chooses.
+#[derive(Debug)]
+pub(crate) struct ModelServer {
+    address: String,
+    requests: Arc<Mutex<Vec<Value>>>,
+    arrived: Receiver<()>,
+    release: Sender<()>,
+}
+
+impl ModelServer {
+    pub(crate) fn start(answer: impl Fn(&Value) -> Vec<Step> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (tell, arrived) = mpsc::channel();
+        let (release, released) = mpsc::channel();
+        let (answer, released) = (Arc::new(answer), Arc::new(Mutex::new(released)));
+        let seen = Arc::clone(&requests);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (answer, seen, tell) = (Arc::clone(&answer), Arc::clone(&seen), tell.clone());
+                let released = Arc::clone(&released);
+                thread::spawn(move || {
+                    // A client that was killed leaves nobody to answer.
+                    let _ = serve(stream, answer.as_ref(), &seen, &tell, &released);
+                });
+            }
+        });
+        Self { address, requests, arrived, release }
+    }
+
+    /// Configuration that makes this server the provider.
+    pub(crate) fn config(&self) -> String {
+        format!(
+            "provider = \"local\"\n[providers.local]\nkind = \"openai-chat\"\nbase_url = \"http://{}/v1\"\n\
+             model = \"scripted\"\n",
+            self.address
+        )
+    }
+
+    /// What was asked so far, oldest first.
+    pub(crate) fn requests(&self) -> Vec<Value> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// Waits until an answer holds.
+    pub(crate) fn wait_until_held(&self) {
+        self.arrived.recv_timeout(PATIENCE).expect("an answer comes to its hold");
+    }
+
+    /// Lets an answer that holds go on.
+    pub(crate) fn go_on(&self) {
+        self.release.send(()).unwrap();
+    }
+}
+
+fn serve(
+    mut stream: TcpStream,
+    answer: &(dyn Fn(&Value) -> Vec<Step> + Send + Sync),
+    seen: &Mutex<Vec<Value>>,
+    arrived: &Sender<()>,
+    released: &Mutex<Receiver<()>>,
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        if line == "\r\n" {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    seen.lock().unwrap().push(request.clone());
+    let mut has_begun = false;
+    for step in answer(&request) {
+        let begins = matches!(step, Step::Send(_) | Step::Hold | Step::Rest(_) | Step::HangUp);
+        if begins && !has_begun {
+            stream.write_all(
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+            )?;
+            has_begun = true;
+        }
+        match step {
+            Step::Status(status, headers, body) => {
+                let headers: String =
+                    headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+                write!(
+                    stream,
+                    "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n{headers}\
+                     content-length: {}\r\nconnection: close\r\n\r\n{body}",
+                    body.len()
+                )?;
+            }
+            Step::Send(bytes) => stream.write_all(bytes.as_bytes())?,
+            Step::Rest(pause) => thread::sleep(pause),
+            Step::Hold => {
+                let _ = arrived.send(());
+                let _ = released.lock().unwrap().recv_timeout(PATIENCE);
+            }
+            Step::HangUp => return Ok(()),
+        }
+        stream.flush()?;
+    }
+    Ok(())
+}
+
+/// A piece of text.
+pub(crate) fn text(text: &str) -> Step {
+    chunk(&json!({"content": text}), None)
+}
+
+/// The call of a tool.
+pub(crate) fn call(id: &str, name: &str, arguments: &Value) -> Step {
+    let function = json!({"name": name, "arguments": arguments.to_string()});
+    chunk(&json!({"tool_calls": [{"index": 0, "id": id, "type": "function", "function": function}]}), None)
+}
+
+/// The end of a reply.
+pub(crate) fn end(finish: &str) -> Step {
+    let Step::Send(last) = chunk(&json!({}), Some(finish)) else { unreachable!("a chunk is sent") };
+    let usage =
+        json!({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}});
+    Step::Send(format!("{last}data: {usage}\n\ndata: [DONE]\n\n"))
+}
+
+/// A whole reply of one text.
+pub(crate) fn reply(words: &str) -> Vec<Step> {
+    vec![text(words), end("stop")]
+}
+
+fn chunk(delta: &Value, finish: Option<&str>) -> Step {
+    let chunk = json!({
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "scripted",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    });
+    Step::Send(format!("data: {chunk}\n\n"))
+}
