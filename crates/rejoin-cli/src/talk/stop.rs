@@ -87,24 +87,9 @@ impl Stopped {
     }
 }
 
-/// Where a conversation stopped: its summary, or else its last words.
+/// Where a conversation stopped: its summary, computed when there is none that is up to date.
 pub(crate) fn synopsis_of(archive: &Archive, id: ConversationId) -> Result<String, Failure> {
-    let stored = archive.conversation(id)?;
-    if let Some(text) = written(&stored) {
-        return Ok(text);
-    }
-    let path = archive.path(id, None)?;
-    let last = |role| {
-        let found = path.iter().rev().find(|said| said.message.role == role)?;
-        Some(preview(&found.message.text())).filter(|text| !text.is_empty())
-    };
-    let told = match (last(Role::User), last(Role::Assistant)) {
-        (None, None) => String::new(),
-        (Some(said), None) => format!("You said: {said}"),
-        (None, Some(answer)) => format!("The last answer: {answer}"),
-        (Some(said), Some(answer)) => format!("You said: {said} The last answer: {answer}"),
-    };
-    Ok(fit::snippet(&told, SUMMARY))
+    Ok(fit::snippet(&archive.synopsis(id)?.text, SUMMARY))
 }
 
 /// The same in a list, from what is at hand: no message is read.

@@ -44,6 +44,7 @@ mod provider;
 mod receipts;
 mod rename;
 mod resume;
+mod resume_killed;
 mod rewind;
 mod search;
 mod show;
