@@ -1,5 +1,7 @@
 //! How often a recorded talk waits for the disk: once for each appended turn, and apart from that for the open turn.
 
+use std::time::Instant;
+
 use crate::strace::{Call, Strace};
 use crate::traced::{Kind, Traced};
 
@@ -52,8 +54,10 @@ fn a_reply_that_asks_for_tools_is_one_more_sync_while_they_run() {
 fn an_open_turn_is_synced_at_most_once_a_second() {
     let Some(strace) = Strace::find() else { return };
 
+    let began = Instant::now();
     let found = syncs(&Traced::run(strace, Kind::Stream).calls);
+    let seconds = usize::try_from(began.elapsed().as_secs()).unwrap();
 
     assert_eq!(found.turns, 2);
-    assert!((3..=5).contains(&found.open_turns), "{found:?}");
+    assert!((3..=seconds + 1).contains(&found.open_turns), "{found:?} in {seconds} s");
 }

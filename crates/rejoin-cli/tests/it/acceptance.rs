@@ -98,6 +98,9 @@ fn a_talk_is_cut_off_taken_up_branched_stopped_and_found_again() {
     terminal.wait_for_last("$");
 
     assert!(back.contains("[Resuming \""), "{back}");
+    let cheaper = server.requests().into_iter().find(|request| asked(request) == "And cheaper?").unwrap();
+    let told = cheaper["messages"].to_string();
+    assert!(told.contains("In **Alfama** there is a small place, "), "{told}");
     let archive = world.archive();
     let path = archive.path(newest(&world).id, None).unwrap();
     let partial = path.iter().find(|stored| stored.message.finish.as_deref() == Some("interrupted"));

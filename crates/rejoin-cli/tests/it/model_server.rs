@@ -21,7 +21,7 @@ pub(crate) enum Step {
     Send(String),
     /// A rest.
     Rest(Duration),
-    /// Waits until the test lets it go on.
+    /// Says nothing more, until the client hangs up.
     Hold,
     /// Hangs up in the middle.
     HangUp,
@@ -33,7 +33,6 @@ pub(crate) struct ModelServer {
     address: String,
     requests: Arc<Mutex<Vec<Value>>>,
     arrived: Receiver<()>,
-    release: Sender<()>,
 }
 
 impl ModelServer {
@@ -42,20 +41,18 @@ impl ModelServer {
         let address = listener.local_addr().unwrap().to_string();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (tell, arrived) = mpsc::channel();
-        let (release, released) = mpsc::channel();
-        let (answer, released) = (Arc::new(answer), Arc::new(Mutex::new(released)));
+        let answer = Arc::new(answer);
         let seen = Arc::clone(&requests);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answer, seen, tell) = (Arc::clone(&answer), Arc::clone(&seen), tell.clone());
-                let released = Arc::clone(&released);
                 thread::spawn(move || {
                     // A client that was killed leaves nobody to answer.
-                    let _ = serve(stream, answer.as_ref(), &seen, &tell, &released);
+                    let _ = serve(stream, answer.as_ref(), &seen, &tell);
                 });
             }
         });
-        Self { address, requests, arrived, release }
+        Self { address, requests, arrived }
     }
 
     /// Configuration that makes this server the provider.
@@ -76,11 +73,6 @@ impl ModelServer {
     pub(crate) fn wait_until_held(&self) {
         self.arrived.recv_timeout(PATIENCE).expect("an answer comes to its hold");
     }
-
-    /// Lets an answer that holds go on.
-    pub(crate) fn go_on(&self) {
-        self.release.send(()).unwrap();
-    }
 }
 
 fn serve(
@@ -88,7 +80,6 @@ fn serve(
     answer: &(dyn Fn(&Value) -> Vec<Step> + Send + Sync),
     seen: &Mutex<Vec<Value>>,
     arrived: &Sender<()>,
-    released: &Mutex<Receiver<()>>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut length = 0;
@@ -132,7 +123,7 @@ fn serve(
             Step::Rest(pause) => thread::sleep(pause),
             Step::Hold => {
                 let _ = arrived.send(());
-                let _ = released.lock().unwrap().recv_timeout(PATIENCE);
+                let _ = reader.read(&mut [0])?;
             }
             Step::HangUp => return Ok(()),
         }
