@@ -232,6 +232,7 @@ impl Prompt<'_> {
             let _ = self.runtime.block_on(self.session.stop(End::Pause));
             self.dim(&format!("Continue: rejoin -r {}", self.session.conversation.short()))?;
         }
+        self.session.forget_if_empty();
         self.past.finish();
         Ok(())
     }

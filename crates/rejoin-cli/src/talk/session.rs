@@ -1,7 +1,7 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
-use rejoin_agent::{Recording, Summariser, Talk};
+use rejoin_agent::{Api, Recording, Summariser, Talk};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
@@ -56,9 +56,21 @@ pub(crate) struct Session {
     pub(crate) talk: Talk,
     pub(crate) archive: Archive,
     pub(crate) conversation: ConversationId,
+    /// True when this talk began the conversation.
+    is_new: bool,
 }
 
 impl Session {
+    /// Takes away the conversation that this talk began, if nothing was ever said in it.
+    pub(crate) fn forget_if_empty(&self) {
+        let is_empty =
+            || self.archive.conversation(self.conversation).is_ok_and(|stored| stored.messages == 0);
+        if self.is_new && self.talk.history().is_empty() && is_empty() {
+            // Failing to is not worth a word: an empty conversation takes no room.
+            self.archive.delete_conversations(&[self.conversation], "nothing was said");
+        }
+    }
+
     /// Finds or starts the conversation, and tells the user which it is.
     pub(crate) fn begin(context: &Context, start: &Start, overrides: &Overrides) -> Result<Self, Failure> {
         let is_kept = *start != Start::Incognito && context.config.persistence_enabled();
@@ -99,7 +111,7 @@ impl Session {
         if is_kept {
             talk = talk.with_summariser(summariser);
         }
-        Ok(Self { talk, archive, conversation })
+        Ok(Self { talk, archive, conversation, is_new: !ready.is_resumed })
     }
 }
 
@@ -287,7 +299,9 @@ fn partner_of(
     let before = &stored.conversation.settings;
     let mut wanted = overrides.clone();
     if overrides.provider.is_none() {
-        wanted.provider.clone_from(&before.provider);
+        // Who talked without a model did not choose that for ever.
+        let is_chosen = |name: &String| name != Api::Offline.as_str();
+        wanted.provider = before.provider.clone().filter(is_chosen);
     }
     let is_same_provider = wanted.provider == before.provider;
     if overrides.model.is_none() && is_same_provider {

@@ -204,3 +204,16 @@ fn a_talk_that_must_be_saved_ends_when_it_is_not() {
 
     assert!(ended.contains("error: save what was said"), "{ended}");
 }
+
+#[test]
+fn leaving_without_a_word_leaves_no_conversation() {
+    let world = World::new();
+    let Some(terminal) = Terminal::open(&world, 80, 24) else { return };
+
+    terminal.enter("rejoin");
+    terminal.wait_for_last(">");
+    terminal.enter("/quit");
+    terminal.wait_for_last("$");
+
+    assert_eq!(world.archive().list(&List::default()).unwrap().items, []);
+}

@@ -46,7 +46,8 @@ impl Prompt<'_> {
     /// Takes up another conversation in the place of this one.
     pub(super) fn begin(&mut self, start: &Start, overrides: &Overrides) -> Result<(), Failure> {
         let context = self.context;
-        self.session = self.runtime.block_on(async { Session::begin(context, start, overrides) })?;
+        let next = self.runtime.block_on(async { Session::begin(context, start, overrides) })?;
+        std::mem::replace(&mut self.session, next).forget_if_empty();
         self.overrides = overrides.clone();
         Ok(())
     }
