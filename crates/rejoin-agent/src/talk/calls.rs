@@ -30,7 +30,7 @@ impl Talk {
             let prepared = match self.prepare(call) {
                 Ok(prepared) => prepared,
                 Err(output) => {
-                    self.finish((number, begun, output), &mut batch);
+                    self.finish_one((number, begun, output), &mut batch);
                     continue;
                 }
             };
@@ -41,10 +41,10 @@ impl Talk {
             }
             self.finish_all(&mut under_way, &mut batch).await;
             match self.may(call, &prepared.plan, verdict, events).await {
-                Err(refusal) => self.finish((number, begun, refusal), &mut batch),
+                Err(refusal) => self.finish_one((number, begun, refusal), &mut batch),
                 Ok(()) => {
                     let done = start(number, call, prepared, events).await;
-                    self.finish(done, &mut batch);
+                    self.finish_one(done, &mut batch);
                 }
             }
         }
@@ -129,11 +129,11 @@ impl Talk {
 
     async fn finish_all(&mut self, under_way: &mut UnderWay, batch: &mut Batch<'_>) {
         while let Some(done) = under_way.next().await {
-            self.finish(done, batch);
+            self.finish_one(done, batch);
         }
     }
 
-    fn finish(&mut self, (number, begun, output): (usize, Instant, Output), batch: &mut Batch<'_>) {
+    fn finish_one(&mut self, (number, begun, output): (usize, Instant, Output), batch: &mut Batch<'_>) {
         let call = &batch.calls[number];
         let ended = Event::ToolEnded { call: call.id.clone(), output: output.clone(), took: begun.elapsed() };
         let _ = batch.events.send(ended);

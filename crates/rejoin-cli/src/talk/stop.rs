@@ -1,6 +1,6 @@
 //! Leaving a conversation: paused or completed, and what a person is told then.
 
-use rejoin::{Archive, ConversationId, EndReason, Ending, Role, Status, StoredConversation, preview};
+use rejoin::{Archive, ConversationId, EndReason, Ending, Status, StoredConversation};
 
 use crate::error::{Failure, Kind};
 use crate::named;

@@ -107,7 +107,7 @@ impl Prompt<'_> {
             recorder.handle().path()
         });
         let path = self.runtime.block_on(moved)??;
-        self.session.talk.go_on_from(path.into_iter().map(|stored| stored.message).collect());
+        self.session.talk.go_on_from(path);
         Ok(())
     }
 }
