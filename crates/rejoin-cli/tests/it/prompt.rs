@@ -96,6 +96,26 @@ fn a_talk_on_a_narrow_screen() {
 }
 
 #[test]
+fn a_line_outlives_a_change_of_the_screen() {
+    let world = World::new();
+    let Some(terminal) = Terminal::open(&world, 80, 24) else { return };
+    terminal.enter("rejoin");
+    terminal.wait_for_last(">");
+    terminal.letters("my bicycle is green, and it has been green for as long as I can think");
+    terminal.wait_for("I can think");
+
+    terminal.resize(40, 24);
+    terminal.letters(" back");
+    terminal.wait_for("back");
+    terminal.resize(70, 12);
+    terminal.enter(", at least");
+    terminal.wait_for_last(">");
+
+    let line = "my bicycle is green, and it has been green for as long as I can think back, at least";
+    assert_eq!(said(&world), [line]);
+}
+
+#[test]
 fn clearing_begins_anew_and_keeps_what_was() {
     let world = World::new();
     let Some(terminal) = Terminal::open(&world, 80, 24) else { return };
