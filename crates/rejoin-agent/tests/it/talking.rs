@@ -252,6 +252,30 @@ async fn an_attempt_that_failed_leaves_nothing_in_the_reply() {
 }
 
 #[tokio::test]
+async fn what_was_saved_of_an_attempt_that_came_to_nothing_is_not_offered_later() {
+    let (place, gate) = (Place::new(), Arc::new(Gate::default()));
+    let again = Piece::Again { reason: "overloaded".into(), failed: 1, wait: Duration::ZERO };
+    let script = Script::new(vec![vec![
+        text("void"),
+        Step::Gate(gate.clone()),
+        Step::Tell(again),
+        Step::Fail(ErrorKind::Overloaded),
+    ]]);
+    let mut talk = place.talk(&script);
+    let (id, archive) = (talk.id, place.archive());
+
+    let (ended, ()) = tokio::join!(talk.say("hello"), async {
+        gate.reached.notified().await;
+        until(|| archive.open_turns(id).unwrap().pop()).await;
+        gate.open.notify_one();
+    });
+    talk.talk.close().await.unwrap();
+
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::Overloaded);
+    assert_eq!((place.stored(id), place.open_turns(id)), (vec!["user: hello".to_owned()], vec![]));
+}
+
+#[tokio::test]
 async fn a_call_and_its_result_are_one_turn() {
     let place = Place::new();
     let script = Script::new(vec![
