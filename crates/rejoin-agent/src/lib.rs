@@ -15,7 +15,7 @@ pub use providers::{
     Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
     Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, presets,
 };
-pub use recording::{Recording, SavingState};
+pub use recording::{Recording, SavingState, Unsaved};
 pub use summarise::Summariser;
 pub use talk::{Ended, Event, Talk};
 pub use tools::{Decision, Output, Plan, Tool, Toolbox};

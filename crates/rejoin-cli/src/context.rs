@@ -56,9 +56,10 @@ pub(crate) enum Notes {
 }
 
 /// Whether the user agreed beforehand, with `--yes`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Consent {
     Given,
+    #[default]
     Ask,
 }
 
@@ -188,5 +189,22 @@ impl Manner {
             (Format::Text, None) => clean::block(&format!("warning: {message}")),
         };
         let _ = writeln!(io::stderr(), "{text}");
+    }
+}
+
+#[cfg(test)]
+impl Context {
+    /// The context of a machine that exists only in a test, without a terminal.
+    pub(crate) fn imagined() -> Self {
+        let surroundings = Surroundings::imagined(&[]);
+        let config = Config::built_in(&surroundings, &crate::config::Overrides::default())
+            .expect("the built-in configuration is complete");
+        let manner = Manner {
+            format: Format::Text,
+            color: ColorChoice::Never,
+            pager: Pager::Never,
+            notes: Notes::Shown,
+        };
+        Self { config, surroundings, manner }
     }
 }

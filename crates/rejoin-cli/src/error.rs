@@ -20,6 +20,8 @@ pub(crate) struct Failure {
     message: String,
     source: Option<Box<dyn Error + Send + Sync>>,
     hint: Option<String>,
+    /// What people are told in place of the usual form, where the words are fixed.
+    wording: Option<String>,
 }
 
 /// The kinds a script can tell apart; their names are a contract.
@@ -44,7 +46,7 @@ pub(crate) enum Kind {
 impl Failure {
     /// Describes an attempt that failed: lower case, no full stop, values in backticks.
     pub(crate) fn new(kind: Kind, attempt: impl Into<String>) -> Self {
-        Self { kind, message: attempt.into(), source: None, hint: None }
+        Self { kind, message: attempt.into(), source: None, hint: None, wording: None }
     }
 
     pub(crate) fn invalid(attempt: impl Into<String>) -> Self {
@@ -72,9 +74,21 @@ impl Failure {
 
     /// Wraps this in the larger thing that was attempted; kind and hint stay.
     pub(crate) fn during(self, attempt: impl Into<String>) -> Self {
-        let Self { kind, message, source, hint } = self;
+        let Self { kind, message, source, hint, wording } = self;
         let cause = Reason { message, source };
-        Self { kind, message: attempt.into(), source: Some(Box::new(cause)), hint }
+        Self { kind, message: attempt.into(), source: Some(Box::new(cause)), hint, wording }
+    }
+
+    /// Tells people this in place of the usual form; programs read message and hint all the same.
+    pub(crate) fn worded(mut self, wording: impl Into<String>) -> Self {
+        self.wording = Some(wording.into());
+        self
+    }
+
+    /// Adds a line to what people are told, and nothing to what programs read.
+    pub(crate) fn and_line(mut self, line: &str) -> Self {
+        self.wording = Some(format!("{self}\n{line}"));
+        self
     }
 
     /// Adds what to do next, as a sentence fragment that names the command to run.
@@ -92,6 +106,11 @@ impl Failure {
     /// True when something that was named does not exist.
     pub(crate) fn is_not_found(&self) -> bool {
         self.kind == Kind::NotFound
+    }
+
+    /// True when whoever was to read the answer went away.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        self.kind == Kind::BrokenPipe
     }
 
     /// The same kind of failure, told in other words and without a next step.
@@ -151,6 +170,9 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(wording) = &self.wording {
+            return out.write_str(wording);
+        }
         let mut lines = self.lines();
         write!(out, "error: {}", lines.next().unwrap_or_default())?;
         for cause in lines {
@@ -177,7 +199,7 @@ impl From<rejoin::Error> for Failure {
             // The library may learn new kinds before this table does.
             _ => Kind::Other,
         };
-        let mut failure = Self { kind, message: error.to_string(), source: None, hint: None };
+        let mut failure = Self::new(kind, error.to_string());
         failure.hint = next_step(&error).map(str::to_owned);
         if error.source().is_some() {
             failure.source = Some(Box::new(Cause(error)));

@@ -49,16 +49,24 @@ impl Context {
         }
     }
 
+    /// Opens the store again, for a talk that outlives a failure of it.
+    pub(crate) fn reopener(
+        &self,
+    ) -> Result<impl FnMut() -> rejoin::Result<Archive> + Send + 'static + use<>, Failure> {
+        let (url, limits, wait) = (self.store_url()?, self.limits(), self.config.wait());
+        Ok(move || Ok(Archive::with_store(url.open_waiting(wait)?).with_limits(limits)))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { turn_bytes: self.config.turn_bytes(), conversation_bytes: self.config.conversation_bytes() }
+    }
+
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
-        let limits = Limits {
-            turn_bytes: self.config.turn_bytes(),
-            conversation_bytes: self.config.conversation_bytes(),
-        };
         let store = url.open_waiting(self.config.wait()).map_err(|error| {
             Failure::from(error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
         })?;
-        Ok(Archive::with_store(store).with_limits(limits))
+        Ok(Archive::with_store(store).with_limits(self.limits()))
     }
 
     /// What identifies the project: the id it carries, or its path.

@@ -27,17 +27,18 @@ pub mod testing;
 
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
-    Archive, Deleted, DeletedMessages, Event, EventKind, Events, Handle, Limits, List, Listed, Named,
-    OpenTurn, Project, Recorder, Report, Restored, Saved, Search, SearchHit, Searched, Stage, Stats,
-    StoreUrl, Tally,
+    Archive, Deleted, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Handle, Limits, List,
+    Listed, Named, OpenTurn, Parent, Project, Recorder, Report, Restored, Saved, Search, SearchHit, Searched,
+    Stage, Stats, StoreUrl, Subagent, Subagents, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
-    Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold, Json, Media, MediaKind, Message,
-    MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy, PrivacyNotes, Receipt, Role,
-    SHORT_LENGTH, Settings, ShortId, Snapshot, Status, StoredConversation, StoredMessage, Summary, Synopsis,
-    Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION, WordQuery, each_sentence, each_word,
-    is_common_word, preview, slug, word_root, words,
+    Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold, Incomplete, Json, Media,
+    MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy,
+    PrivacyNotes, Receipt, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status, StoredConversation,
+    StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION,
+    WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word, preview, slug, word_root,
+    words,
 };
 pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of};

@@ -50,10 +50,6 @@ impl Talk {
     }
 }
 
-pub(super) fn answers(message: &Message, call: &str) -> bool {
-    message.blocks.iter().any(|block| matches!(block, Block::ToolResult(result) if result.call_id == call))
-}
-
 pub(super) fn calls_of(message: &Message) -> Vec<ToolCall> {
     let calls = message.blocks.iter().filter_map(|block| match block {
         Block::ToolCall(call) => Some(call.clone()),

@@ -1,64 +1,62 @@
-//! What has arrived of the reply that is being received.
+//! The reply that is being received, as the talk sees it: pieces go in, and a complete turn comes out if it is cut off.
 
-use rejoin::{Block, Message, Role};
+use rejoin::{Fields, Json, Message, interrupted};
 
-use crate::providers::Piece;
-use crate::talk::calls::{answers, calls_of, result_of};
-use crate::tools::Output;
+use crate::providers::{Piece, Provider};
+use crate::recording::{Slot, Urgency};
 
-/// Why the model stopped, for a reply that was cut off.
-const INTERRUPTED: &str = "interrupted";
-
-/// What has arrived of the reply that is being received.
-#[derive(Debug, Default)]
+/// The reply that is being received. What is put in here is saved as the open turn.
+#[derive(Debug)]
 pub(super) struct Draft {
-    finished: Vec<Block>,
-    text: String,
-    thinking: String,
+    slot: Slot,
     /// Results of the tools that the reply asked for.
-    pub(super) results: Vec<Message>,
+    pub(super) results: Results,
 }
 
 impl Draft {
-    pub(super) fn add(&mut self, piece: &Piece) {
-        match piece {
-            Piece::Text(text) => self.text.push_str(text),
-            Piece::Thinking(text) => self.thinking.push_str(text),
-            Piece::Call { .. } => {}
-            Piece::Finished(block) => {
-                self.text.clear();
-                self.thinking.clear();
-                self.finished.push(block.clone());
-            }
-            Piece::Again { .. } => *self = Self::default(),
-        }
+    pub(super) fn new(slot: Slot) -> Self {
+        Self { results: Results(slot.clone()), slot }
     }
 
-    /// The reply so far. Unfinished thinking is left out: without its signature nobody could send it back.
-    pub(super) fn to_message(&self) -> Message {
-        let mut blocks = self.finished.clone();
-        if !self.text.is_empty() {
-            blocks.push(Block::text(self.text.clone()));
+    /// Begins a reply of a provider's model.
+    pub(super) fn begin(&self, provider: &dyn Provider, model: &str) {
+        let mut origin = Fields::new();
+        for (name, value) in
+            [("provider", provider.name()), ("api", provider.api().as_str()), ("model", model)]
+        {
+            origin.set(name, Json::of(&value).expect("a string is JSON"));
         }
-        Message::new(Role::Assistant, blocks)
+        self.slot.begin(origin);
     }
 
-    pub(super) fn into_interrupted(self) -> Vec<Message> {
-        let mut message = self.to_message();
-        if message.blocks.is_empty() {
-            return Vec::new();
-        }
-        message.finish = Some(INTERRUPTED.to_owned());
-        let calls = calls_of(&message);
-        let mut messages = vec![message];
-        for call in &calls {
-            let known = self.results.iter().find(|result| answers(result, &call.id));
-            messages.push(
-                known
-                    .cloned()
-                    .unwrap_or_else(|| result_of(call, Output::failure("interrupted before it finished"))),
-            );
-        }
-        messages
+    pub(super) fn add(&self, piece: &Piece) {
+        self.slot.change(Urgency::Soon, |arriving| arriving.add(piece));
+    }
+
+    /// The reply is complete, and its tools are about to run.
+    pub(super) fn complete(&self, reply: &Message) {
+        self.slot.change(Urgency::Now, |arriving| arriving.complete(reply.clone()));
+    }
+
+    /// Empties the draft: the reply is a turn of its own, or void.
+    pub(super) fn clear(&self) {
+        drop(self.slot.take());
+    }
+
+    /// Empties the draft and returns what is kept of the reply: nothing, or a complete turn.
+    pub(super) fn take_interrupted(&self) -> Vec<Message> {
+        let (reply, results) = self.slot.take();
+        interrupted(reply, results)
+    }
+}
+
+/// Results of tools, in the open turn as soon as they are there.
+#[derive(Debug)]
+pub(super) struct Results(Slot);
+
+impl Results {
+    /// Takes over all results so far.
+    pub(super) fn clone_from(&mut self, results: &[Message]) {
+        self.0.change(Urgency::Soon, |arriving| arriving.set_results(results.to_vec()));
     }
 }

@@ -10,12 +10,12 @@ mod draft;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Message, MessageId, Receipt};
+use rejoin::{Message, MessageId, Receipt, StoredMessage, interrupted};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Result;
-use crate::providers::{Piece, Provider, Request, Stop};
-use crate::recording::{Recording, Urgency};
+use crate::providers::{Piece, Provider, Reply, Request, Stop};
+use crate::recording::{Recording, Unsaved};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
@@ -98,10 +98,10 @@ impl Talk {
             system: String::new(),
             toolbox: Toolbox::default(),
             summariser: None,
+            draft: Draft::new(recording.slot()),
             recording,
             history,
             ids: Vec::new(),
-            draft: Draft::default(),
         }
     }
 
@@ -145,14 +145,50 @@ impl Talk {
         &self.history
     }
 
+    /// Goes on from another history, after the recorder went to another message.
+    pub fn go_on_from(&mut self, history: Vec<StoredMessage>) {
+        self.ids = history.iter().map(|stored| Some(stored.id)).collect();
+        self.history = history.into_iter().map(|stored| stored.message).collect();
+        self.draft.clear();
+    }
+
+    /// Asks another provider, or for another model, from the next turn on.
+    pub fn ask_instead(&mut self, provider: Arc<dyn Provider>, model: impl Into<String>) {
+        self.provider = provider;
+        self.model = model.into();
+        if let Some(summariser) = &self.summariser {
+            summariser.ask_instead(self.provider.clone(), &self.model);
+        }
+    }
+
+    /// Whom it talks to.
+    pub fn provider(&self) -> &dyn Provider {
+        self.provider.as_ref()
+    }
+
+    /// The model it asks for.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The tools it offers.
+    pub const fn tools(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
     /// What records the talk.
     pub const fn recording(&self) -> &Recording {
         &self.recording
     }
 
     /// Says something and returns when the reply, with every tool it asked for, is complete.
+    ///
+    /// When the provider fails, what had arrived is kept like that of an interrupted reply. A turn that the archive
+    /// refuses, such as one that is too large, is an error, is not part of the history, and the talk can go on.
     pub async fn turn(&mut self, message: Message, events: &mpsc::UnboundedSender<Event>) -> Result<Ended> {
         let started = Instant::now();
+        // An earlier turn may have been dropped without a word.
+        self.interrupt(events).await?;
         self.keep(vec![message], events).await?;
         let mut ended = Ended { stop: Stop::Done, input_tokens: 0, output_tokens: 0, took: Duration::ZERO };
         loop {
@@ -162,15 +198,22 @@ impl Talk {
                 ended.output_tokens += usage.output_tokens;
             }
             ended.stop = reply.stop;
+            let is_pause = reply.stop == Stop::Paused && !reply.message.blocks.is_empty();
             let calls = calls_of(&reply.message);
-            let mut messages = vec![reply.message];
-            if !calls.is_empty() {
-                self.recording.save_open(messages[0].clone(), Vec::new(), Urgency::Now);
-                messages.extend(self.run_all(&calls, events).await);
-            }
+            let goes_on = is_pause || !calls.is_empty() && reply.stop != Stop::Refused;
+            let messages = if calls.is_empty() {
+                vec![reply.message]
+            } else if goes_on {
+                self.draft.complete(&reply.message);
+                let results = self.run_all(&calls, events).await;
+                [vec![reply.message], results].concat()
+            } else {
+                // What the provider itself stopped is not carried out.
+                interrupted(reply.message, Vec::new())
+            };
+            self.draft.clear();
             self.keep(messages, events).await?;
-            self.draft = Draft::default();
-            if calls.is_empty() && reply.stop != Stop::Paused {
+            if !goes_on {
                 ended.took = started.elapsed();
                 if let Some(summariser) = &self.summariser {
                     summariser.refresh(&self.history);
@@ -182,7 +225,7 @@ impl Talk {
 
     /// Keeps what had arrived when a turn was stopped, marked as interrupted. Returns whether there was anything.
     pub async fn interrupt(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<bool> {
-        let messages = std::mem::take(&mut self.draft).into_interrupted();
+        let messages = self.draft.take_interrupted();
         let is_something = !messages.is_empty();
         if is_something {
             self.keep(messages, events).await?;
@@ -190,18 +233,34 @@ impl Talk {
         Ok(is_something)
     }
 
+    /// Ends the talk: saves what is not saved yet, and gives back what cannot be.
+    ///
+    /// What had arrived of a reply that was dropped stays an open turn, to be kept or discarded later.
+    pub async fn close(self) -> std::result::Result<(), Unsaved> {
+        self.recording.close().await
+    }
+
     async fn keep(&mut self, messages: Vec<Message>, events: &mpsc::UnboundedSender<Event>) -> Result<()> {
+        let before = self.history.len();
         // History that came without ids keeps its place.
-        self.ids.resize(self.history.len(), None);
+        self.ids.resize(before, None);
+        // The history comes first: when this future is dropped, the recorder saves the messages all the same.
         self.history.extend(messages.iter().cloned());
-        if let Some(receipt) = self.recording.append(messages).await? {
-            self.ids.extend(receipt.messages.iter().copied().map(Some));
-            let _ = events.send(Event::Saved(receipt));
+        match self.recording.append(messages).await {
+            Ok(Some(receipt)) => {
+                self.ids.extend(receipt.messages.iter().copied().map(Some));
+                let _ = events.send(Event::Saved(receipt));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                self.history.truncate(before);
+                return Err(error);
+            }
         }
         Ok(())
     }
 
-    async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<crate::providers::Reply> {
+    async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Reply> {
         let specs = self.toolbox.specs();
         let request = Request {
             model: &self.model,
@@ -211,12 +270,18 @@ impl Talk {
             tools: &specs,
             max_tokens: None,
         };
-        let (draft, recording) = (&mut self.draft, &self.recording);
+        self.draft.begin(self.provider.as_ref(), &self.model);
+        let draft = &self.draft;
         let mut listen = |piece: Piece| {
             draft.add(&piece);
-            recording.save_open(draft.to_message(), Vec::new(), Urgency::Soon);
             let _ = events.send(Event::Piece(piece));
         };
-        self.provider.reply(request, &mut listen).await
+        let replied = self.provider.reply(request, &mut listen).await;
+        if replied.is_err()
+            && let Err(error) = self.interrupt(events).await
+        {
+            tracing::warn!(?error, "what had arrived of a failed reply was not kept");
+        }
+        replied
     }
 }

@@ -3,10 +3,14 @@
 use clap::CommandFactory;
 
 use crate::args::Arguments;
+use crate::config::choices::StartDefault;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::named;
 use crate::suggest::nearest;
-use crate::talk::{self, Overrides, Start};
+use crate::talk::choose;
+use crate::talk::leftover::Partial;
+use crate::talk::{self, Overrides, Said, Start, Then};
 
 /// What to say, and where.
 #[derive(Debug, clap::Args)]
@@ -19,41 +23,203 @@ pub(crate) struct Args {
     literal: Option<String>,
 
     /// Continue a conversation; without an id the newest of this project
-    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    ///
+    /// A value with white space is the message to send, not an id.
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["continue", "new", "incognito"])]
     resume: Option<String>,
 
+    /// Continue from a message; without an id the newest answer
+    ///
+    /// When the message has been answered already, what follows becomes a branch.
+    #[arg(short, long, value_name = "MESSAGE_ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["new", "incognito"])]
+    r#continue: Option<String>,
+
+    /// Begin a new conversation, whatever `start.default` says
+    #[arg(short, long, conflicts_with = "incognito")]
+    new: bool,
+
     /// Nothing is written, no file created
-    #[arg(short = 'G', long, alias = "no-persistence", conflicts_with = "resume")]
+    #[arg(short = 'G', long, visible_alias = "no-persistence")]
     incognito: bool,
 
-    /// Give a new conversation a title
+    /// Stay at the prompt after the message
+    #[arg(short, long)]
+    interactive: bool,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// How to talk, the same wherever a conversation goes on.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Manner {
+    /// Talk to this provider
+    #[arg(long, value_name = "PROVIDER")]
+    provider: Option<String>,
+
+    /// Ask for this model
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// Reach the provider here
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+
+    /// Talk by the instructions of this command file
+    #[arg(long, value_name = "NAME")]
+    command: Option<String>,
+
+    /// Give the conversation a title
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
+
+    /// Keep what had arrived of a reply that was interrupted
+    #[arg(long, conflicts_with = "discard_partial")]
+    keep_partial: bool,
+
+    /// Discard what had arrived of a reply that was interrupted
+    #[arg(long)]
+    discard_partial: bool,
+
+    /// Go on in a completed conversation without being asked
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Manner {
+    pub(crate) fn overrides(self) -> Overrides {
+        let partial = match (self.keep_partial, self.discard_partial) {
+            (true, _) => Partial::Keep,
+            (false, true) => Partial::Discard,
+            (false, false) => Partial::Ask,
+        };
+        Overrides {
+            provider: self.provider,
+            model: self.model,
+            base_url: self.base_url,
+            command: self.command,
+            title: self.title,
+            partial,
+            reopen: self.yes.into(),
+        }
+    }
+
+    /// The first of these flags that was given.
+    fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (self.provider.is_some(), "--provider"),
+            (self.model.is_some(), "--model"),
+            (self.base_url.is_some(), "--base-url"),
+            (self.command.is_some(), "--command"),
+            (self.title.is_some(), "--title"),
+            (self.keep_partial, "--keep-partial"),
+            (self.discard_partial, "--discard-partial"),
+            (self.yes, "--yes"),
+        ];
+        flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    if let Some(message) = &args.message {
+    // Who says where to go on does not mean a command.
+    if let (Some(message), None, None) = (&args.message, &args.resume, &args.r#continue) {
         refuse_mistyped_command(message)?;
     }
-    let start = match (args.incognito, args.resume) {
-        (true, _) => Start::Incognito,
-        (false, None) => Start::New,
-        (false, Some(id)) if id.is_empty() => Start::Latest,
-        (false, Some(id)) => Start::Conversation(id),
+    let Plan { start, message, name } = plan(&args, context.config.start_default())?;
+    if let Some((flag, name)) = &name {
+        refuse_unknown(context, &start, flag, name)?;
+    }
+    let overrides = args.manner.overrides();
+    let then = if args.interactive { Then::Stay } else { Then::Leave };
+    talk::say(context, &start, &overrides, Said { message, then })
+}
+
+/// Looks a name up before anything is read or asked; it could have been meant as a message.
+fn refuse_unknown(context: &Context, start: &Start, flag: &str, name: &str) -> Result<(), Failure> {
+    if !context.config.persistence_enabled() {
+        return Ok(());
+    }
+    let archive = context.archive_to_read()?;
+    let outcome = match start {
+        Start::Message(_) => named::message(&archive, name).map(drop),
+        _ => choose::conversation(&archive, name).map(drop),
     };
-    let overrides = Overrides { title: args.title, ..Overrides::default() };
-    match args.literal.or(args.message) {
-        Some(message) => talk::once(context, &start, &overrides, &message),
-        None => Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`")),
+    outcome.map_err(|failure| match failure.is_not_found() {
+        true => failure.and_line(&format!("To send it as a message: rejoin {flag} -- {name}")),
+        false => failure,
+    })
+}
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    start: Start,
+    message: Option<String>,
+    /// A flag and the name given with it, which could have been meant as a message.
+    name: Option<(&'static str, String)>,
+}
+
+fn plan(args: &Args, default: StartDefault) -> Result<Plan, Failure> {
+    let said = args.literal.clone().or_else(|| args.message.clone());
+    let plan = |start| Plan { start, message: said.clone(), name: None };
+    if args.incognito {
+        return Ok(plan(Start::Incognito));
+    }
+    if args.new {
+        return Ok(plan(Start::New));
+    }
+    if let Some(value) = &args.resume {
+        return of_value(value, "-r", said, Start::Latest, Start::Conversation);
+    }
+    if let Some(value) = &args.r#continue {
+        return of_value(value, "-c", said, Start::LatestMessage, Start::Message);
+    }
+    Ok(plan(match default {
+        StartDefault::New => Start::New,
+        StartDefault::Continue => Start::LatestMessage,
+    }))
+}
+
+/// A value with white space is a message, since no name has any.
+fn of_value(
+    value: &str,
+    flag: &'static str,
+    said: Option<String>,
+    newest: Start,
+    named: impl FnOnce(String) -> Start,
+) -> Result<Plan, Failure> {
+    let is_message = value.contains(char::is_whitespace);
+    match said {
+        Some(_) if is_message => {
+            Err(Failure::usage("two messages were given").hint("put a message of several words in quotes"))
+        }
+        None if is_message => Ok(Plan { start: newest, message: Some(value.to_owned()), name: None }),
+        said if value.is_empty() => Ok(Plan { start: newest, message: said, name: None }),
+        said => {
+            let name = said.is_none().then(|| (flag, value.to_owned()));
+            Ok(Plan { start: named(value.to_owned()), message: said, name })
+        }
     }
 }
 
-/// A message beside a command has no meaning, so it is not dropped silently.
+/// What is for talking has no meaning beside a command, so it is not dropped silently.
 pub(crate) fn refuse_beside_command(args: &Args) -> Result<(), Failure> {
-    match args.message.as_ref().or(args.literal.as_ref()) {
+    if let Some(message) = args.message.as_ref().or(args.literal.as_ref()) {
+        return Err(Failure::usage(format!("both a message, `{message}`, and a command"))
+            .hint("put a message of several words in quotes"));
+    }
+    let flags = [
+        (args.resume.is_some(), "--resume"),
+        (args.r#continue.is_some(), "--continue"),
+        (args.new, "--new"),
+        (args.incognito, "--incognito"),
+        (args.interactive, "--interactive"),
+    ];
+    let given = flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
+    match given.or_else(|| args.manner.given()) {
         None => Ok(()),
-        Some(message) => Err(Failure::usage(format!("both a message, `{message}`, and a command"))
-            .hint("put a message of several words in quotes")),
+        Some(flag) => Err(Failure::usage(format!("`{flag}` before a command means nothing"))
+            .hint("put it after the command, where the command takes it")),
     }
 }
 
@@ -66,5 +232,80 @@ fn refuse_mistyped_command(message: &str) -> Result<(), Failure> {
         None => Ok(()),
         Some(name) => Err(Failure::usage(format!("`{message}` is not a command"))
             .hint(format!("did you mean `rejoin {name}`? To send it as a message: `rejoin -- {message}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn planned(arguments: &[&str], default: StartDefault) -> Result<Plan, String> {
+        let line = std::iter::once(&"rejoin").chain(arguments);
+        let parsed = Arguments::try_parse_from(line).map_err(|error| error.kind().to_string())?;
+        plan(&parsed.talk, default).map_err(|failure| failure.summary())
+    }
+
+    fn going(start: Start, message: Option<&str>) -> Result<Plan, String> {
+        Ok(Plan { start, message: message.map(str::to_owned), name: None })
+    }
+
+    #[test]
+    fn a_value_with_white_space_is_a_message_and_one_without_is_a_name() {
+        let lisbon = || Start::Conversation("lisbon".to_owned());
+        let cases: [(&[&str], _); 9] = [
+            (&["-r"], going(Start::Latest, None)),
+            (&["-r", "and in Lisbon?"], going(Start::Latest, Some("and in Lisbon?"))),
+            (&["-r", "lisbon", "thanks"], going(lisbon(), Some("thanks"))),
+            (&["-r", "--", "thanks"], going(Start::Latest, Some("thanks"))),
+            (&["--resume=lisbon", "thanks"], going(lisbon(), Some("thanks"))),
+            (&["-c", "and in Lisbon?"], going(Start::LatestMessage, Some("and in Lisbon?"))),
+            (&["-c", "k3f9aB", "thanks"], going(Start::Message("k3f9aB".to_owned()), Some("thanks"))),
+            (&["-n", "thanks"], going(Start::New, Some("thanks"))),
+            (&["-G", "thanks"], going(Start::Incognito, Some("thanks"))),
+        ];
+
+        let plans = cases.each_ref().map(|(arguments, _)| planned(arguments, StartDefault::Continue));
+
+        assert_eq!(plans, cases.map(|(_, expected)| expected));
+    }
+
+    #[test]
+    fn a_name_without_a_message_remembers_that_it_could_have_been_one() {
+        let start = Start::Conversation("thanks".to_owned());
+
+        let expected = Plan { start, message: None, name: Some(("-r", "thanks".to_owned())) };
+        assert_eq!(planned(&["-r", "thanks"], StartDefault::New), Ok(expected));
+    }
+
+    #[test]
+    fn without_a_flag_the_configuration_says_where_to_begin() {
+        let plans = [StartDefault::New, StartDefault::Continue].map(|default| planned(&["hi"], default));
+
+        assert_eq!(plans, [going(Start::New, Some("hi")), going(Start::LatestMessage, Some("hi"))]);
+    }
+
+    #[test]
+    fn one_message_is_enough() {
+        assert_eq!(
+            planned(&["-r", "and in Lisbon?", "thanks"], StartDefault::New),
+            Err("two messages were given".to_owned())
+        );
+    }
+
+    #[test]
+    fn flags_that_contradict_each_other_are_refused() {
+        let lines: [&[&str]; 5] = [
+            &["-r", "-n", "a"],
+            &["-r", "-G", "a"],
+            &["-c", "-n", "a"],
+            &["-c", "-r", "a"],
+            &["-n", "-G", "a"],
+        ];
+
+        let refused = lines.map(|line| planned(line, StartDefault::New).is_err());
+
+        assert_eq!(refused, [true; 5]);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
-use crate::config::choices::{Choice, Scope};
+use crate::config::choices::{Choice, OnSaveError, Scope, StartDefault};
 use crate::config::value::Value;
 
 impl Config {
@@ -39,8 +39,18 @@ impl Config {
         self.choice("project.scope")
     }
 
+    /// What talking begins with when no flag says so.
+    pub(crate) fn start_default(&self) -> StartDefault {
+        self.choice("start.default")
+    }
+
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
+    }
+
+    /// What to do when a turn cannot be kept.
+    pub(crate) fn on_save_error(&self) -> OnSaveError {
+        self.choice("persistence.on_error")
     }
 
     pub(crate) fn clean_older_than_days(&self) -> u64 {
@@ -58,6 +68,11 @@ impl Config {
     /// How long to wait while another program writes.
     pub(crate) fn wait(&self) -> Duration {
         Duration::from_secs(self.number("limits.wait_seconds"))
+    }
+
+    /// How long nothing may be said until a conversation counts as paused.
+    pub(crate) fn auto_pause(&self) -> Duration {
+        Duration::from_secs(60 * self.number("session.auto_pause_minutes"))
     }
 
     pub(crate) fn log(&self) -> LevelFilter {
@@ -110,11 +125,14 @@ mod tests {
             config.turn_bytes(),
             config.conversation_bytes(),
             config.wait().as_secs(),
+            config.auto_pause().as_secs(),
         ];
-        let choices = (config.persistence_enabled(), config.project_scope(), config.log());
+        let choices =
+            (config.persistence_enabled(), config.project_scope(), config.start_default(), config.log());
 
+        assert_eq!(config.on_save_error(), OnSaveError::Warn);
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
-        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10]);
-        assert_eq!(choices, (true, Scope::Repository, LevelFilter::OFF));
+        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300]);
+        assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));
     }
 }

@@ -7,6 +7,22 @@ pub(crate) enum Scope {
     Directory,
 }
 
+/// `start.default`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartDefault {
+    New,
+    Continue,
+}
+
+/// `persistence.on_error`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnSaveError {
+    /// Tell, go on talking, and try again.
+    Warn,
+    /// End the talk.
+    Fail,
+}
+
 /// `providers.<name>.kind`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProviderKind {
@@ -26,6 +42,26 @@ impl Choice for Scope {
         match text {
             "repository" => Some(Scope::Repository),
             "directory" => Some(Scope::Directory),
+            _ => None,
+        }
+    }
+}
+
+impl Choice for StartDefault {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "new" => Some(StartDefault::New),
+            "continue" => Some(StartDefault::Continue),
+            _ => None,
+        }
+    }
+}
+
+impl Choice for OnSaveError {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "warn" => Some(OnSaveError::Warn),
+            "fail" => Some(OnSaveError::Fail),
             _ => None,
         }
     }
@@ -57,9 +93,13 @@ mod tests {
 
     #[test]
     fn every_choice_that_is_read_has_a_value() {
-        let outcomes =
-            [all_named::<Scope>("project.scope"), all_named::<ProviderKind>("providers.<name>.kind")];
+        let outcomes = [
+            all_named::<Scope>("project.scope"),
+            all_named::<StartDefault>("start.default"),
+            all_named::<OnSaveError>("persistence.on_error"),
+            all_named::<ProviderKind>("providers.<name>.kind"),
+        ];
 
-        assert_eq!(outcomes, [true; 2]);
+        assert_eq!(outcomes, [true; 4]);
     }
 }

@@ -43,6 +43,13 @@ pub(crate) struct ModelFacts {
     pub(crate) output_price: Option<f64>,
 }
 
+/// What a million tokens of a model cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Prices {
+    pub(crate) input: f64,
+    pub(crate) output: f64,
+}
+
 impl Config {
     /// What is configured about models, by name.
     pub(crate) fn models(&self) -> BTreeMap<String, ModelFacts> {
@@ -52,6 +59,12 @@ impl Config {
             output_price: family.fraction("output_price"),
         };
         self.families("models.").iter().map(|family| (family.name.to_owned(), facts(family))).collect()
+    }
+
+    /// The prices of a model, if both are known.
+    pub(crate) fn prices(&self, model: &str) -> Option<Prices> {
+        let family = Family { config: self, prefix: "models.", name: model };
+        Some(Prices { input: family.fraction("input_price")?, output: family.fraction("output_price")? })
     }
 
     pub(crate) fn providers(&self) -> Vec<Provider> {

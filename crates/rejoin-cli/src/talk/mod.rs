@@ -1,13 +1,29 @@
 //! Talking: which conversation, with which provider, and one turn of it.
 
+pub(crate) mod banner;
+pub(crate) mod choose;
+pub(crate) mod command_file;
+pub(crate) mod idle;
+mod initial;
+pub(crate) mod leftover;
 mod once;
 mod partner;
+mod project_file;
 mod session;
+pub(crate) mod stop;
+pub(crate) mod which;
+mod writer;
 
-pub(crate) use once::once;
+pub(crate) use once::{Said, Then, say};
+pub(crate) use partner::{Partner, partner};
 pub(crate) use session::{Overrides, Session, Start};
 
+use std::time::Duration;
+
 use crate::error::Failure;
+
+/// How long a synopsis may take to arrive when a talk is left.
+const GRACE: Duration = Duration::from_secs(2);
 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()

@@ -1,54 +1,115 @@
-//! One turn, then exit.
+//! What to do with what was said on the command line: one turn, or the prompt.
 
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use rejoin::Message;
-use rejoin_agent::{Event, Piece};
-use tokio::sync::mpsc;
+use rejoin_agent::SavingState;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::{Overrides, Session, Start, runtime};
+use crate::prompt::{self, Outcome, Thinking};
+use crate::talk::{GRACE, Overrides, Session, Start, runtime};
+use crate::ui::paint::Meaning;
 
-/// How long a synopsis may take to arrive once the reply is complete.
-const GRACE: Duration = Duration::from_secs(2);
+/// The longest message read from a pipe. A provider takes far less.
+const LONGEST_INPUT: u64 = 64 << 20;
 
-/// Sends one message, shows the reply as it arrives, and returns when it is complete.
-pub(crate) fn once(
+/// How long one turn waits at its end for a store that fails.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the store remembers about the first turn.
+const FIRST_TURN: &str = "notice.continue";
+
+/// What was said on the command line.
+#[derive(Debug)]
+pub(crate) struct Said {
+    /// The message among the arguments.
+    pub(crate) message: Option<String>,
+    pub(crate) then: Then,
+}
+
+/// What happens after the first turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    Leave,
+    /// The prompt stays open.
+    Stay,
+}
+
+/// Sends what was said, among the arguments or through a pipe, and opens the prompt where there is nothing to send.
+pub(crate) fn say(
     context: &Context,
     start: &Start,
     overrides: &Overrides,
-    message: &str,
+    said: Said,
 ) -> Result<(), Failure> {
-    runtime()?.block_on(async {
-        let mut session = Session::begin(context, start, overrides)?;
-        let (events, mut heard) = mpsc::unbounded_channel();
-        let outcome = {
-            let turn = session.talk.turn(Message::user(message), &events);
-            tokio::pin!(turn);
-            loop {
-                tokio::select! {
-                    biased;
-                    Some(event) = heard.recv() => show(&event)?,
-                    outcome = &mut turn => break outcome,
-                }
-            }
-        };
-        while let Ok(event) = heard.try_recv() {
-            show(&event)?;
+    let terminal = context.surroundings.terminal;
+    let piped = if terminal.stdin { None } else { piped()? };
+    let message = match (said.message, piped) {
+        (Some(message), Some(piped)) => Some(format!("{message}\n\n{piped}")),
+        (message, piped) => message.or(piped),
+    };
+    let can_prompt = terminal.stdin && terminal.stdout && !context.is_json();
+    let runtime = runtime()?;
+    match (message, said.then) {
+        (message, Then::Stay) if can_prompt => prompt::open(context, &runtime, start, overrides, message),
+        (_, Then::Stay) => Err(Failure::usage("stay at the prompt without a terminal")
+            .hint("leave out `--interactive`, or `--json`")),
+        (Some(message), Then::Leave) => runtime.block_on(once(context, start, overrides, &message)),
+        (None, Then::Leave) if can_prompt => prompt::open(context, &runtime, start, overrides, None),
+        (None, Then::Leave) => {
+            Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`"))
         }
-        writeln!(context.answer())?;
-        session.talk.finish(GRACE).await;
-        outcome.map(drop).map_err(Failure::from)
-    })
+    }
 }
 
-fn show(event: &Event) -> Result<(), Failure> {
-    if let Event::Piece(Piece::Text(text)) = event {
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
+/// What came through the pipe, without the line breaks at its end; none when that is nothing.
+fn piped() -> Result<Option<String>, Failure> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(LONGEST_INPUT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::io("read the message from the input", error))?;
+    if bytes.len() as u64 > LONGEST_INPUT {
+        return Err(Failure::invalid("read a message of more than 64 MB from the input"));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Failure::invalid("read the message from the input").because(error))?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    Ok((!text.trim().is_empty()).then(|| text.to_owned()))
+}
+
+async fn once(context: &Context, start: &Start, overrides: &Overrides, message: &str) -> Result<(), Failure> {
+    let mut session = Session::begin(context, start, overrides)?;
+    let mut show = prompt::choose(context, Thinking::default(), &SavingState::Saved);
+    let on_error = context.config.on_save_error();
+    let outcome = prompt::turn(&mut session.talk, Message::user(message), show.as_mut(), on_error).await;
+    let mut state = session.talk.recording().state();
+    let left = prompt::settle(&mut state, tokio::time::sleep(PATIENCE)).await;
+    show.saving(&left)?;
+    session.talk.finish(GRACE).await;
+    if outcome? == Outcome::Interrupted {
+        return Ok(());
+    }
+    if let SavingState::Waiting { reason, .. } = left {
+        return Err(prompt::not_saved(&reason));
+    }
+    if *start != Start::Incognito {
+        tell_how_to_continue(context, &session)?;
+    }
+    Ok(())
+}
+
+/// Says once how to go on, to somebody who sees the first reply.
+fn tell_how_to_continue(context: &Context, session: &Session) -> Result<(), Failure> {
+    let terminal = context.surroundings.terminal;
+    if !terminal.stdout || !terminal.stderr || !context.shows_notes() {
+        return Ok(());
+    }
+    let archive = &session.archive;
+    if archive.recall(FIRST_TURN)?.is_none() {
+        let told = context.paint().apply(Meaning::Dim, "Continue: rejoin -r \"...\"");
+        let _ = writeln!(io::stderr(), "{told}");
+        archive.remember(FIRST_TURN, Some(&archive.now().to_string()))?;
     }
     Ok(())
 }

@@ -1,12 +1,20 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
-use rejoin::{Archive, Conversation, Handle, List};
-use rejoin_agent::{Recording, Summariser, Talk};
+use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
+use rejoin_agent::{Api, Recording, Summariser, Talk};
 
-use crate::context::Context;
+use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
+use crate::talk::choose::{self, Found};
+use crate::talk::command_file::{self, CommandFile};
+use crate::talk::initial::{Initial, initial};
+use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner};
+use crate::talk::{banner, writer};
+
+/// The field of a header that names the project's files a model was given.
+const CONTEXT_FILES: &str = "context_files";
 
 /// Where a talk begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,58 +41,289 @@ pub(crate) struct Overrides {
     pub(crate) base_url: Option<String>,
     pub(crate) command: Option<String>,
     pub(crate) title: Option<String>,
+    /// What to do with a reply that was cut off.
+    pub(crate) partial: Partial,
+    /// Whether a completed conversation may be opened again without asking.
+    pub(crate) reopen: Consent,
 }
 
 /// A talk made ready.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) talk: Talk,
+    pub(crate) archive: Archive,
+    pub(crate) conversation: ConversationId,
 }
 
 impl Session {
+    /// Finds or starts the conversation, and tells the user which it is.
     pub(crate) fn begin(context: &Context, start: &Start, overrides: &Overrides) -> Result<Self, Failure> {
-        let archive = match start {
-            Start::Incognito => Archive::open("memory:")?,
-            _ => context.archive()?,
-        };
-        let handle = choose(context, &archive, start, overrides.title.clone())?;
-        let (ids, history): (Vec<_>, Vec<_>) =
-            handle.path()?.into_iter().map(|seen| (seen.id, seen.message)).unzip();
-        if *start != Start::Incognito {
-            context.set_active(&archive, handle.id())?;
+        let is_kept = *start != Start::Incognito && context.config.persistence_enabled();
+        let archive = if is_kept { open(context)? } else { Archive::open("memory:")? };
+        let found = if is_kept { choose::choose(context, &archive, start)? } else { None };
+        if found.is_none() {
+            tell_new(context, start);
         }
-        let Partner { provider, model } = partner(context, overrides)?;
-        let summariser = Summariser::new(archive.clone(), handle.id(), provider.clone(), &model);
-        let recording = Recording::start(archive.record(handle, std::process::id().to_string()));
-        let talk = Talk::new(provider, model, recording, history).with_ids(ids);
-        Ok(Self { talk: if *start == Start::Incognito { talk } else { talk.with_summariser(summariser) } })
+        let ready = match found {
+            Some(found) => resume(context, &archive, found, overrides)?,
+            None => begin_new(context, &archive, overrides)?,
+        };
+        let conversation = ready.handle.id();
+        if is_kept {
+            context.set_active(&archive, conversation)?;
+        }
+        let path = ready.handle.path().map_err(|error| choose::damaged(conversation, error))?;
+        let (ids, history): (Vec<_>, Vec<_>) = path.into_iter().map(|seen| (seen.id, seen.message)).unzip();
+        if ready.is_resumed {
+            context.note(&banner::came_back(history.len()));
+        }
+        let mut recorder = archive.record(ready.handle, writer::own());
+        if is_kept {
+            recorder = recorder.reopening(context.reopener()?);
+        }
+        let recording = Recording::start(recorder);
+        let Partner { provider, model } = ready.partner;
+        let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
+        let mut talk = Talk::new(provider, model, recording, history).with_ids(ids).with_system(ready.system);
+        if is_kept {
+            talk = talk.with_summariser(summariser);
+        }
+        Ok(Self { talk, archive, conversation })
     }
 }
 
-fn choose(
+/// A conversation with all that talking in it needs.
+struct Ready {
+    handle: Handle,
+    partner: Partner,
+    system: String,
+    is_resumed: bool,
+}
+
+/// A store that cannot be opened ends the talk before it begins; later nothing does.
+fn open(context: &Context) -> Result<Archive, Failure> {
+    context.archive().map_err(|failure| {
+        let hint = match failure.next_step() {
+            Some(hint) => format!("{hint}; to talk without keeping anything: `rejoin --incognito`"),
+            None => "to talk without keeping anything: `rejoin --incognito`".to_owned(),
+        };
+        failure.hint(hint)
+    })
+}
+
+fn tell_new(context: &Context, start: &Start) {
+    match start {
+        Start::New | Start::Incognito => {}
+        _ if !context.config.persistence_enabled() => {
+            context.note("Keeping conversations is turned off, so there is nothing to resume.");
+        }
+        Start::Latest | Start::LatestMessage | Start::Conversation(_) | Start::Message(_) => {
+            context.note("There is nothing to resume in this project, so a new conversation begins.");
+        }
+    }
+}
+
+fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Result<Ready, Failure> {
+    let command = match &overrides.command {
+        Some(name) => Some(command_file::required(context, name)?),
+        None => None,
+    };
+    let partner = partner(context, &with_command(overrides.clone(), command.as_ref()))?;
+    let Initial { system, hash, files } = initial(context, command.as_ref(), None);
+    let project = context.project(archive)?;
+    let mut conversation = Conversation {
+        title: overrides.title.clone(),
+        project: Some(project.key),
+        settings: settings(&partner, command.as_ref(), hash),
+        ..Conversation::default()
+    };
+    if let Some(command) = &command {
+        conversation.kind.clone_from(&command.name);
+    }
+    name_files(&mut conversation, &files);
+    let handle = archive.start(conversation)?;
+    Ok(Ready { handle, partner, system, is_resumed: false })
+}
+
+fn resume(
     context: &Context,
     archive: &Archive,
-    start: &Start,
-    title: Option<String>,
-) -> Result<Handle, Failure> {
-    let newest = match start {
-        Start::Conversation(name) => Some(named::conversation(archive, name)?.id),
-        Start::Latest => {
-            let project = context.project_key()?;
-            let list = List { project: Some(project), limit: 1, ..List::default() };
-            archive.list(&list)?.items.first().map(|stored| stored.id)
+    found: Found,
+    overrides: &Overrides,
+) -> Result<Ready, Failure> {
+    let stored = context.as_of(archive.now(), found.stored);
+    context.note(&banner::resuming(&stored));
+    may_go_on(context, archive, &stored, overrides.reopen)?;
+    let command = command_of(context, &stored, overrides)?;
+    let partner = partner_of(context, &stored, command.as_ref(), overrides)?;
+    let after_a_pause = stored.conversation.status != Status::Active || command.is_some();
+    let recapped = Some(&stored).filter(|stored| after_a_pause && stored.messages > 0);
+    let Initial { system, hash, files } = initial(context, command.as_ref(), recapped);
+    let handle = leftover::settle(context, found.handle, overrides.partial)?;
+    tell_changed_prompt(context, &stored, command.as_ref(), hash.as_deref());
+    let mut settings = settings(&partner, command.as_ref(), hash);
+    let before = &stored.conversation.settings;
+    // A command whose file is gone is still the conversation's: the file may come back.
+    if command.is_none() && overrides.command.is_none() && before.command.is_some() {
+        settings.command.clone_from(&before.command);
+        settings.prompt_hash.clone_from(&before.prompt_hash);
+    }
+    if settings.tools.is_empty() {
+        settings.tools.clone_from(&before.tools);
+    }
+    let header = archive.conversation(stored.id)?.conversation;
+    let mut changed = header.clone();
+    changed.settings = settings;
+    if overrides.title.is_some() {
+        changed.title.clone_from(&overrides.title);
+    }
+    name_files(&mut changed, &files);
+    if changed != header {
+        archive.update(stored.id, |header| {
+            header.settings.clone_from(&changed.settings);
+            header.title.clone_from(&changed.title);
+            name_files(header, &files);
+        })?;
+    }
+    if header.status == Status::Paused {
+        archive.activate(stored.id)?;
+    }
+    Ok(Ready { handle, partner, system, is_resumed: true })
+}
+
+/// A completed conversation goes on only when somebody says so.
+fn may_go_on(
+    context: &Context,
+    archive: &Archive,
+    stored: &StoredConversation,
+    reopen: Consent,
+) -> Result<(), Failure> {
+    if stored.conversation.status != Status::Completed {
+        return Ok(());
+    }
+    let title = named::title(stored);
+    context.manner.warn(&format!("\"{title}\" was marked as completed"), None);
+    context.confirm(&format!("Open \"{title}\" again?"), reopen)?;
+    archive.reopen(stored.id)?;
+    Ok(())
+}
+
+/// The command file a conversation goes on with: the one this run names, or the current version of its own.
+fn command_of(
+    context: &Context,
+    stored: &StoredConversation,
+    overrides: &Overrides,
+) -> Result<Option<CommandFile>, Failure> {
+    let own = stored.conversation.settings.command.as_deref();
+    if let Some(name) = &overrides.command {
+        let command = command_file::required(context, name)?;
+        if let Some(own) = own.filter(|own| own != name) {
+            context.note(&format!(
+                "The conversation was held with the command `{own}`; it goes on with `{name}`."
+            ));
         }
-        Start::Message(_) | Start::LatestMessage | Start::New | Start::Incognito => None,
+        return Ok(Some(command));
+    }
+    let Some(name) = own else { return Ok(None) };
+    let command = command_file::find(context, name)?;
+    if command.is_none() {
+        context.manner.warn(
+            &format!("the file of the command `{name}` is gone, so the conversation goes on without its instructions"),
+            None,
+        );
+    }
+    Ok(command)
+}
+
+fn tell_changed_prompt(
+    context: &Context,
+    stored: &StoredConversation,
+    command: Option<&CommandFile>,
+    hash: Option<&str>,
+) {
+    let before = &stored.conversation.settings;
+    if before.prompt_hash.is_none() || before.prompt_hash.as_deref() == hash {
+        return;
+    }
+    match command {
+        Some(command) if before.command.as_deref() == Some(&command.name) => context.manner.warn(
+            &format!(
+                "the instructions of the command `{}` have changed since; the new ones apply",
+                command.name
+            ),
+            None,
+        ),
+        None if before.command.is_none() => {
+            context.note("The project's instructions have changed since; the new ones apply.");
+        }
+        Some(_) | None => {}
+    }
+}
+
+/// Whom a conversation goes on with: those it was held with, unless this run names others.
+fn partner_of(
+    context: &Context,
+    stored: &StoredConversation,
+    command: Option<&CommandFile>,
+    overrides: &Overrides,
+) -> Result<Partner, Failure> {
+    let before = &stored.conversation.settings;
+    let mut wanted = overrides.clone();
+    if overrides.provider.is_none() {
+        // Who talked without a model did not choose that for ever.
+        let is_chosen = |name: &String| name != Api::Offline.as_str();
+        wanted.provider = before.provider.clone().filter(is_chosen);
+    }
+    let is_same_provider = wanted.provider == before.provider;
+    if overrides.model.is_none() && is_same_provider {
+        wanted.model.clone_from(&before.model);
+    }
+    let is_named = overrides.provider.is_some() || overrides.model.is_some();
+    let chosen = match partner(context, &wanted) {
+        // What it was held with may be gone; a conversation can go on with any provider.
+        Err(failure) if !is_named && before.provider.is_some() => {
+            let instead = partner(context, &with_command(overrides.clone(), command))?;
+            context.manner.warn(
+                &format!("cannot go on with {}: {}", banner::talked_with(before), failure.summary()),
+                None,
+            );
+            instead
+        }
+        outcome => outcome?,
     };
-    match newest {
-        Some(id) => Ok(archive.resume(id)?),
-        None => {
-            let project = context.project(archive)?;
-            Ok(archive.start(Conversation {
-                title,
-                project: Some(project.key),
-                ..Conversation::default()
-            })?)
-        }
+    let now = settings(&chosen, None, None);
+    let differs = now.provider != before.provider || now.model != before.model;
+    if differs && before.provider.is_some() && is_named {
+        context.note(&format!(
+            "The conversation was held with {}; it goes on with {}.",
+            banner::talked_with(before),
+            banner::talked_with(&now)
+        ));
+    }
+    Ok(chosen)
+}
+
+/// A command names the model unless the user does.
+fn with_command(mut overrides: Overrides, command: Option<&CommandFile>) -> Overrides {
+    if overrides.model.is_none() {
+        overrides.model = command.and_then(|command| command.model.clone());
+    }
+    overrides
+}
+
+fn settings(partner: &Partner, command: Option<&CommandFile>, hash: Option<String>) -> Settings {
+    Settings {
+        provider: Some(partner.provider.name().to_owned()),
+        model: Some(partner.model.clone()),
+        command: command.map(|command| command.name.clone()),
+        prompt_hash: hash,
+        tools: command.and_then(|command| command.tools.clone()).unwrap_or_default(),
+    }
+}
+
+fn name_files(conversation: &mut Conversation, files: &[String]) {
+    let is_known = conversation.extra.field(CONTEXT_FILES).is_some();
+    if is_known || !files.is_empty() {
+        conversation.extra.set(CONTEXT_FILES, Json::of(&files).expect("names are JSON"));
     }
 }

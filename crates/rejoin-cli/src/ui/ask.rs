@@ -51,7 +51,11 @@ pub(crate) fn confirm<Input: BufRead>(
 }
 
 /// Prints the prompt and reads a line without the white space around it; `None` at the end of input.
-fn ask(prompt: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<Option<String>> {
+pub(crate) fn ask(
+    prompt: &str,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<Option<String>> {
     write!(output, "{prompt}")?;
     output.flush()?;
     let mut typed = Vec::new();

@@ -9,6 +9,7 @@ mod escape;
 pub(crate) mod fit;
 pub(crate) mod forest;
 pub(crate) mod json;
+pub(crate) mod markdown;
 pub(crate) mod marked;
 pub(crate) mod page;
 pub(crate) mod paint;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::archive::{ATTEMPTS, Archive, limits};
+use crate::archive::{ATTEMPTS, Archive, StoreUrl, limits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     ConversationId, Digest, Head, Message, MessageId, Receipt, Role, StoredConversation, StoredMessage,
@@ -115,21 +115,24 @@ impl Handle {
     }
 
     fn write(&mut self, messages: Vec<(Option<usize>, Message)>, stale: Stale) -> Result<Receipt> {
-        let mut prepared = self.prepare(messages)?;
+        let mut prepared = self.prepare(messages, 0)?;
         self.commit(&mut prepared, stale, &[])
     }
 
     /// Makes a turn ready to be stored after the head, with ids that stay the same when it is tried again.
-    pub(super) fn prepare(&self, messages: Vec<(Option<usize>, Message)>) -> Result<Prepared> {
+    ///
+    /// `ahead` is how many bytes will be stored before it. Nothing is read, so the only failure is a turn that is wrong
+    /// in itself.
+    pub(super) fn prepare(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<Prepared> {
         if messages.is_empty() {
             return Err(Error::invalid("append a turn without messages"));
         }
-        let drafts = self.draft(messages)?;
+        let drafts = self.draft(messages, ahead)?;
         let ids = self.fresh_ids(&drafts);
-        Ok(Prepared { drafts, ids })
+        Ok(Prepared { base: self.head, drafts, ids })
     }
 
-    /// Stores a turn that was prepared after this head, with blobs that land in the same sync.
+    /// Stores a prepared turn after the head it was prepared for, with blobs that land in the same sync.
     ///
     /// After a failure the same turn can be tried again: what was stored all the same is recognised by its ids.
     pub(super) fn commit(
@@ -144,11 +147,12 @@ impl Handle {
             }
             match self.write_once(prepared, stale, blobs) {
                 // An id that is taken is replaced; a stale head is the caller's to solve.
-                Err(error) if error.kind() == ErrorKind::Conflict && self.still_holds(stale)? => {}
+                Err(error)
+                    if error.kind() == ErrorKind::Conflict && self.still_holds(prepared.base, stale)? => {}
                 Err(error) => return Err(error),
                 Ok(receipt) => {
                     self.head = Some(Head { id: receipt.head, digest: receipt.digest });
-                    self.bytes += prepared.drafts.iter().map(|draft| draft.body.len() as u64).sum::<u64>();
+                    self.bytes += prepared.bytes();
                     return Ok(receipt);
                 }
             }
@@ -160,7 +164,32 @@ impl Handle {
         drafts.iter().map(|_| self.archive.fresh_id()).collect()
     }
 
-    fn draft(&self, messages: Vec<(Option<usize>, Message)>) -> Result<Vec<Draft>> {
+    /// Looks again at what this handle follows, after a turn could not be stored there.
+    ///
+    /// A head that was rewritten is followed as it is now. One that is gone is replaced by the conversation's own head,
+    /// which fell back to the nearest message that is left.
+    pub(super) fn look_again(&mut self) -> Result<()> {
+        let stored = self.archive.conversation(self.id)?;
+        self.head = match self.head.map(|head| self.archive.head_at(self.id, head.id)) {
+            None => None,
+            Some(Ok(head)) => Some(head),
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => stored.head,
+            Some(Err(error)) => return Err(error),
+        };
+        Ok(())
+    }
+
+    /// The same place in another opening of the same store, which is closed before.
+    ///
+    /// What a process knows about a file, SQLite shares among its connections; a new one would know the file as it was.
+    /// Until it can be opened, the handle has an empty store.
+    pub(super) fn reopen(&mut self, open: &mut dyn FnMut() -> Result<Archive>) -> Result<()> {
+        self.archive.store = StoreUrl::Memory.open()?;
+        self.archive = open()?;
+        Ok(())
+    }
+
+    fn draft(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<Vec<Draft>> {
         let now = self.archive.now();
         let mut drafts: Vec<Draft> = Vec::with_capacity(messages.len());
         for (place, (parent, mut message)) in messages.into_iter().enumerate() {
@@ -189,12 +218,12 @@ impl Handle {
         }
         let bytes: u64 = drafts.iter().map(|draft| draft.body.len() as u64).sum();
         self.archive.limits.check_turn(bytes)?;
-        self.archive.limits.check_conversation(self.bytes + bytes)?;
+        self.archive.limits.check_conversation(self.bytes + ahead + bytes)?;
         Ok(drafts)
     }
 
     fn write_once(&self, prepared: &Prepared, stale: Stale, blobs: &[Put<'_>]) -> Result<Receipt> {
-        let Prepared { drafts, ids } = prepared;
+        let Prepared { base, drafts, ids } = prepared;
         let entries: Vec<Entry<'_>> = drafts
             .iter()
             .zip(ids)
@@ -202,7 +231,7 @@ impl Handle {
                 id: *id,
                 parent: match draft.parent {
                     Some(parent) => Some(Anchor { id: ids[parent], link: drafts[parent].digest }),
-                    None => self.head.map(|head| Anchor { id: head.id, link: head.digest }),
+                    None => base.map(|head| Anchor { id: head.id, link: head.digest }),
                 },
                 link: draft.digest,
                 note: Note { label: draft.label.as_deref(), is_pinned: false },
@@ -237,21 +266,37 @@ impl Handle {
     }
 
     /// True when the turn could still be written, so that a conflict can only have been about an id.
-    fn still_holds(&self, stale: Stale) -> Result<bool> {
+    fn still_holds(&self, base: Option<Head>, stale: Stale) -> Result<bool> {
         let stored = self.archive.conversation(self.id)?;
-        let parent_holds = match self.head {
+        let parent_holds = match base {
             Some(head) => self.archive.head_at(self.id, head.id)? == head,
             None => true,
         };
-        Ok(parent_holds && (stale == Stale::Branch || stored.head == self.head))
+        Ok(parent_holds && (stale == Stale::Branch || stored.head == base))
     }
 }
 
 /// A turn that is ready to be stored after the head it was prepared for.
 #[derive(Debug)]
 pub(super) struct Prepared {
+    /// What its digests continue, wherever the handle has gone since.
+    base: Option<Head>,
     drafts: Vec<Draft>,
     ids: Vec<MessageId>,
+}
+
+impl Prepared {
+    /// How many bytes its messages take.
+    pub(super) fn bytes(&self) -> u64 {
+        self.drafts.iter().map(|draft| draft.body.len() as u64).sum()
+    }
+
+    /// Names the messages, so that whoever prepares the same turn again stores it once.
+    pub(super) fn named(mut self, ids: Vec<MessageId>) -> Self {
+        debug_assert_eq!(ids.len(), self.drafts.len(), "every message has a name");
+        self.ids = ids;
+        self
+    }
 }
 
 /// A message that is ready to be stored but for its id.

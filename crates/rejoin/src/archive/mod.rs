@@ -14,6 +14,8 @@ mod project;
 mod query;
 mod record;
 mod state;
+mod status;
+mod subagent;
 mod url;
 
 use std::fmt;
@@ -29,6 +31,8 @@ pub use name::Named;
 pub use project::Project;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved};
+pub use status::{EndReason, Ending};
+pub use subagent::{Parent, Subagent, Subagents};
 pub use url::StoreUrl;
 
 use crate::clock::{Nature, SystemNature};
@@ -185,6 +189,8 @@ impl Archive {
     }
 
     /// Changes a conversation's header; `change` may be called again when another writer was faster.
+    ///
+    /// A status can only become what [`Status::may_become`](crate::Status::may_become) allows; [`Archive::reopen`] is for the rest.
     pub fn update(
         &self,
         id: ConversationId,
@@ -193,6 +199,7 @@ impl Archive {
         self.amending(id, |store, stored| {
             let mut header = stored.conversation.clone();
             change(&mut header);
+            status::check_change(id, stored.conversation.status, header.status)?;
             let (facets, bytes) = encode(&header);
             store
                 .amend(

@@ -106,6 +106,12 @@ impl Fields {
         }
     }
 
+    /// Takes a field away.
+    pub fn remove(&mut self, name: &str) -> Option<Json> {
+        let place = self.0.iter().position(|(own, _)| own == name)?;
+        Some(self.0.remove(place).1)
+    }
+
     pub(crate) fn write_into<M: SerializeMap>(&self, map: &mut M) -> std::result::Result<(), M::Error> {
         self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
     }

@@ -1,6 +1,7 @@
 //! What is kept: plain data, no storage.
 
 mod block;
+mod complete;
 mod conversation;
 mod digest;
 mod id;
@@ -12,6 +13,7 @@ mod time;
 mod words;
 
 pub use block::{Block, Media, MediaKind, Other, Snapshot, Summary, Text, Thinking, ToolCall, ToolResult};
+pub use complete::{Incomplete, incomplete, interrupted};
 pub use conversation::{
     Branch, Conversation, Head, Hold, Metrics, Origin, PREVIEW_LENGTH, Participant, Privacy, Receipt,
     Settings, Status, StoredConversation, Synopsis, preview,

@@ -51,7 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let query = args.query(context)?;
-    let (listed, total) = (archive.list(&query)?, archive.count(&query)?);
+    let (listed, total) = standing(&query, &archive, context)?;
     let active = context.active_conversation(&archive)?;
     if context.is_json() {
         let items: Vec<_> = listed.items.iter().map(|item| ConversationShape::of(item, active)).collect();
@@ -96,6 +96,36 @@ impl Args {
             command.push_str(" --include-expired");
         }
         format!("{command} --cursor {cursor}")
+    }
+}
+
+/// A page and the total, with each conversation as it stands now.
+fn standing(query: &List, archive: &Archive, context: &Context) -> Result<(Listed, u64), Failure> {
+    let now = archive.now();
+    let as_now = |listed: Listed| Listed {
+        items: listed.items.into_iter().map(|stored| context.as_of(now, stored)).collect(),
+        ..listed
+    };
+    let Some(status @ (Status::Active | Status::Paused)) = query.status else {
+        return Ok((as_now(archive.list(query)?), archive.count(query)?));
+    };
+    // Whether it is active or paused may have changed with time alone, which the store does not know.
+    let either = List { status: None, ..query.clone() };
+    let mut total = 0;
+    archive.each_conversation(&List { cursor: None, ..either.clone() }, &mut |stored| {
+        total += u64::from(context.as_of(now, stored).conversation.status == status);
+        Ok(())
+    })?;
+    let mut found = Listed { items: Vec::new(), next_cursor: either.cursor.clone() };
+    loop {
+        let rest = query.limit - found.items.len();
+        let page = List { cursor: found.next_cursor.take(), limit: rest, ..either.clone() };
+        let page = as_now(archive.list(&page)?);
+        found.items.extend(page.items.into_iter().filter(|stored| stored.conversation.status == status));
+        found.next_cursor = page.next_cursor;
+        if found.next_cursor.is_none() || found.items.len() == query.limit {
+            return Ok((found, total));
+        }
     }
 }
 

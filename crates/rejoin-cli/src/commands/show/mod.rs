@@ -52,7 +52,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
                 .hint("run `rejoin list` to see the conversations")
         })?),
     };
-    let stored = archive.conversation(named.conversation())?;
+    let stored = context.as_of(archive.now(), archive.conversation(named.conversation())?);
     let target = target(&args, named, &stored)?;
     show(&archive, &stored, target, if args.full { Length::Whole } else { Length::Short }, context)
 }

@@ -14,7 +14,8 @@ const LONGEST: Duration = Duration::from_secs(30);
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
     failures: u32,
-    closed_until: Option<Time>,
+    /// When the store last failed, and until when it is left alone.
+    left_alone: Option<(Time, Time)>,
 }
 
 impl Breaker {
@@ -25,8 +26,11 @@ impl Breaker {
 
     /// How long the store is left alone.
     pub(super) fn pause(&self, now: Time) -> Duration {
-        let left = self.closed_until.map_or(0, |until| until.as_micros() - now.as_micros());
-        Duration::from_micros(u64::try_from(left).unwrap_or(0))
+        match self.left_alone {
+            // A clock that was set back must not make the pause longer.
+            Some((failed, until)) if failed <= now => micros_between(now, until),
+            Some(_) | None => Duration::ZERO,
+        }
     }
 
     pub(super) fn succeeded(&mut self) {
@@ -36,6 +40,11 @@ impl Breaker {
     pub(super) fn failed(&mut self, now: Time) {
         let pause = FIRST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
-        self.closed_until = Some(now.plus_micros(i64::try_from(pause.as_micros()).unwrap_or(i64::MAX)));
+        let until = now.plus_micros(i64::try_from(pause.as_micros()).unwrap_or(i64::MAX));
+        self.left_alone = Some((now, until));
     }
+}
+
+fn micros_between(from: Time, to: Time) -> Duration {
+    Duration::from_micros(u64::try_from(to.as_micros() - from.as_micros()).unwrap_or(0))
 }

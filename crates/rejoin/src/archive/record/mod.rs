@@ -6,36 +6,60 @@
 
 mod breaker;
 mod open_turn;
+mod tally;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 pub use open_turn::OpenTurn;
 
 use crate::archive::handle::Prepared;
+use crate::archive::status::Ending;
 use crate::archive::{Archive, Handle};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Message, MessageId, Receipt};
-use crate::store::{Put, Safety, Space, Stale};
+use crate::model::{
+    Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, Time, incomplete,
+};
+use crate::store::{Safety, Stale};
 use breaker::Breaker;
+use tally::Tally;
 
 /// How long the name of an open turn is: two programs must never choose the same.
 const NAME_LENGTH: usize = 10;
 
 /// Saves a talk while it happens.
-#[derive(Debug)]
+///
+/// A conversation that another program deletes meanwhile stays deleted. What is said afterwards goes to a new one with
+/// the same project, kind and settings, and the receipt names it. When only the message that the next one would follow
+/// is gone, the talk goes on from the conversation's head.
 pub struct Recorder {
     handle: Handle,
     /// Who records, so that another program can tell whether this one still lives.
     writer: String,
     /// What the open turn is stored under.
     name: MessageId,
+    /// True when the store may hold an open turn of this recorder.
     has_open_turn: bool,
-    waiting: VecDeque<Vec<Message>>,
-    /// The first of the waiting turns, once it was tried.
-    tried: Option<Prepared>,
+    waiting: VecDeque<Waiting>,
     breaker: Breaker,
     cause: Option<Error>,
+    /// What a conversation in the place of a deleted one begins with.
+    header: Conversation,
+    reopen: Option<Box<Reopen>>,
+    is_store_in_doubt: bool,
+    tally: Tally,
+}
+
+type Reopen = dyn FnMut() -> Result<Archive> + Send;
+
+/// A turn that is not on disk.
+#[derive(Debug)]
+struct Waiting {
+    messages: Vec<Message>,
+    bytes: u64,
+    /// Once it was its turn to be tried.
+    prepared: Option<Prepared>,
 }
 
 /// What became of messages that were to be saved.
@@ -51,16 +75,27 @@ impl Recorder {
     /// Records what follows the handle's head. `writer` names this process to others, such as `1234@5678`.
     pub fn new(handle: Handle, writer: impl Into<String>) -> Self {
         let name = handle.archive().fresh_id_of(NAME_LENGTH);
+        let header = handle.conversation().map(|stored| stored.conversation).unwrap_or_default();
         Self {
             handle,
             writer: writer.into(),
             name,
             has_open_turn: false,
             waiting: VecDeque::new(),
-            tried: None,
             breaker: Breaker::default(),
             cause: None,
+            header,
+            reopen: None,
+            is_store_in_doubt: false,
+            tally: Tally::default(),
         }
+    }
+
+    /// Sets how to open the store again. A store whose file system failed once takes no more until that is done.
+    #[must_use]
+    pub fn reopening(mut self, open: impl FnMut() -> Result<Archive> + Send + 'static) -> Self {
+        self.reopen = Some(Box::new(open));
+        self
     }
 
     /// The conversation that is recorded.
@@ -75,90 +110,148 @@ impl Recorder {
 
     /// Saves finished messages as one turn, and takes the open turn away in the same write.
     ///
-    /// Only a request that is wrong in itself, such as a turn that is too large, is an error. When the store fails the
-    /// messages wait.
-    pub fn append(&mut self, messages: Vec<Message>) -> Result<Saved> {
-        if let Err(error) = self.handle.prepare(follow(messages.clone()))
-            && error.kind() == ErrorKind::Invalid
-        {
-            return Err(error);
+    /// Only a turn that is wrong in itself is an error: one that is not complete, or too large. It is not kept then.
+    /// When the store fails the messages wait.
+    pub fn append(&mut self, mut messages: Vec<Message>) -> Result<Saved> {
+        if let Some(lack) = incomplete(&messages) {
+            return Err(Error::invalid(format!("the turn is not complete: {lack}")));
         }
-        self.waiting.push_back(messages);
+        let now = self.handle.archive().now();
+        // The time is when it was said, however long it waits to be saved.
+        stamp(&mut messages, now);
+        let ahead = self.waiting.iter().map(|turn| turn.bytes).sum();
+        let prepared = self.handle.prepare(follow(messages.clone()), ahead)?;
+        self.tally.note(&messages, now);
+        let bytes = prepared.bytes();
+        // A turn behind others will follow a message that is not stored yet, so it is prepared again then.
+        let prepared = self.waiting.is_empty().then_some(prepared);
+        self.waiting.push_back(Waiting { messages, bytes, prepared });
         self.retry()
     }
 
     /// Tries to save what waits, unless the store failed so recently that trying again would only cost time.
+    ///
+    /// The answer is about the newest turn. It is an error when the store refused that one for good, and it is dropped.
     pub fn retry(&mut self) -> Result<Saved> {
-        let mut last = None;
+        if self.breaker.allows(self.handle.archive().now()) { self.flush() } else { Ok(Saved::Later) }
+    }
+
+    /// Tries to save what waits, however recently the store failed: for the end of a talk.
+    pub fn flush(&mut self) -> Result<Saved> {
+        let mut outcome = Ok(Saved::Later);
         while !self.waiting.is_empty() {
-            if !self.breaker.allows(self.handle.archive().now()) {
-                return Ok(Saved::Later);
-            }
-            match self.save_first() {
+            outcome = match self.save_first() {
                 Ok(receipt) => {
-                    self.breaker.succeeded();
-                    self.cause = None;
-                    last = Some(receipt);
+                    self.succeeded();
+                    Ok(Saved::Now(receipt))
+                }
+                Err(error) if error.kind() == ErrorKind::Invalid => {
+                    tracing::error!(?error, "a turn cannot be saved");
+                    Err(error)
                 }
                 Err(error) => {
-                    self.breaker.failed(self.handle.archive().now());
-                    self.cause = Some(error);
+                    self.failed(error);
                     return Ok(Saved::Later);
                 }
-            }
+            };
+            self.waiting.pop_front();
         }
-        Ok(last.map_or(Saved::Later, Saved::Now))
+        outcome
     }
 
     fn save_first(&mut self) -> Result<Receipt> {
-        if self.tried.is_none() {
-            let messages = self.waiting.front().cloned().unwrap_or_default();
-            self.tried = Some(self.handle.prepare(follow(messages))?);
+        self.reopen_store()?;
+        match self.commit_first() {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Conflict) => {
+                self.find_footing()?;
+                self.commit_first()
+            }
+            other => other,
         }
-        let prepared = self.tried.as_mut().expect("it was prepared above");
-        let gone = Put {
-            space: Space::OpenTurn,
-            owner: Some(self.handle.id()),
-            name: self.name.as_str().as_bytes(),
-            bytes: None,
+    }
+
+    fn commit_first(&mut self) -> Result<Receipt> {
+        let first = self.waiting.front_mut().expect("a turn waits");
+        let prepared = match &mut first.prepared {
+            Some(prepared) => prepared,
+            slot => slot.insert(self.handle.prepare(follow(first.messages.clone()), 0)?),
         };
-        let blobs = if self.has_open_turn { &[gone][..] } else { &[] };
+        let erasure = open_turn::erasure(self.handle.id(), &self.name);
+        let blobs = if self.has_open_turn { &[erasure][..] } else { &[] };
         let receipt = self.handle.commit(prepared, Stale::Branch, blobs)?;
         self.has_open_turn = false;
-        self.tried = None;
-        self.waiting.pop_front();
         Ok(receipt)
     }
 
-    /// Saves what has arrived of a reply, in place of what was saved before. It is on disk when this returns.
-    pub fn save_open(&mut self, partial: &Message, results: &[Message]) -> Result<()> {
-        if !self.waiting.is_empty() {
-            // What it follows is not on disk, so nobody could take it up.
-            return Ok(());
+    /// Finds out what the first waiting turn can follow, when it cannot follow what it was prepared for.
+    fn find_footing(&mut self) -> Result<()> {
+        match self.handle.look_again() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let gone = self.handle.id();
+                self.handle = self.handle.archive().start(self.header.clone().begun_again())?;
+                self.has_open_turn = false;
+                tracing::warn!(%gone, new = %self.handle.id(), "the conversation was deleted; the talk goes on in a new one");
+            }
+            other => other?,
         }
-        let turn = OpenTurn {
-            name: self.name,
-            base: self.handle.head(),
-            writer: self.writer.clone(),
-            saved_at: self.handle.archive().now(),
-            partial: partial.clone(),
-            results: results.to_vec(),
-        };
-        let bytes = turn.to_bytes();
-        let blob = Put {
-            space: Space::OpenTurn,
-            owner: Some(self.handle.id()),
-            name: self.name.as_str().as_bytes(),
-            bytes: Some(&bytes),
-        };
-        self.handle.archive().store().put(&[blob], Safety::Synced)?;
-        self.has_open_turn = true;
+        self.waiting.front_mut().expect("a turn waits").prepared = None;
         Ok(())
+    }
+
+    fn reopen_store(&mut self) -> Result<()> {
+        if let Some(reopen) = self.reopen.as_mut().filter(|_| self.is_store_in_doubt) {
+            self.handle.reopen(reopen.as_mut())?;
+            self.is_store_in_doubt = false;
+        }
+        Ok(())
+    }
+
+    fn succeeded(&mut self) {
+        self.breaker.succeeded();
+        self.cause = None;
+    }
+
+    fn failed(&mut self, error: Error) {
+        self.is_store_in_doubt |= error.kind() == ErrorKind::Unavailable;
+        self.breaker.failed(self.handle.archive().now());
+        self.cause = Some(error);
+    }
+
+    /// Saves what has arrived of a reply, in place of what was saved before, and returns whether it is on disk.
+    ///
+    /// It is not while the store fails, or while messages before it wait: what it follows would not be there. Thinking
+    /// that is still arriving is marked by the field `isThinkingComplete`, `false`; it is never kept as a message.
+    pub fn save_open(&mut self, partial: &Message, results: &[Message]) -> bool {
+        let is_possible = self.waiting.is_empty() && self.breaker.allows(self.handle.archive().now());
+        is_possible && self.flush_open(partial, results)
+    }
+
+    /// The same, however recently the store failed: for the end of a talk.
+    pub fn flush_open(&mut self, partial: &Message, results: &[Message]) -> bool {
+        if !self.waiting.is_empty() {
+            return false;
+        }
+        let now = self.handle.archive().now();
+        let bytes = open_turn::encode(self.handle.head(), &self.writer, now, partial, results);
+        // It may be stored in spite of an error, and has to go away all the same.
+        self.has_open_turn = true;
+        match self.put_open(&bytes) {
+            Ok(()) => self.succeeded(),
+            Err(error) => self.failed(error),
+        }
+        self.cause.is_none()
+    }
+
+    fn put_open(&mut self, bytes: &[u8]) -> Result<()> {
+        self.reopen_store()?;
+        let blob = open_turn::blob(self.handle.id(), &self.name, bytes);
+        self.handle.archive().store().put(&[blob], Safety::Synced)
     }
 
     /// Takes the open turn away: what had arrived is not wanted.
     pub fn discard_open(&mut self) -> Result<()> {
         if self.has_open_turn {
+            self.reopen_store()?;
             self.handle.archive().discard_open_turn(self.handle.id(), self.name)?;
             self.has_open_turn = false;
         }
@@ -167,10 +260,15 @@ impl Recorder {
 
     /// How many messages wait to be saved.
     pub fn waiting(&self) -> usize {
-        self.waiting.iter().map(Vec::len).sum()
+        self.waiting.iter().map(|turn| turn.messages.len()).sum()
     }
 
-    /// Why the messages wait.
+    /// Gives up what waits, and returns it: for the end of a talk whose store did not come back.
+    pub fn take_waiting(&mut self) -> Vec<Message> {
+        self.waiting.drain(..).flat_map(|turn| turn.messages).collect()
+    }
+
+    /// Why the store failed when it was last tried.
     pub const fn cause(&self) -> Option<&Error> {
         self.cause.as_ref()
     }
@@ -181,20 +279,82 @@ impl Recorder {
     }
 
     /// Goes on from another message: what is recorded next follows it.
+    ///
+    /// While messages wait this fails, because they have to stand where they were said.
     pub fn rewind(&mut self, to: MessageId) -> Result<()> {
+        self.settle()?;
         self.handle.rewind(to)
     }
 
-    /// Goes on in a new branch that starts at a message.
+    /// Goes on in a new branch that starts at a message. While messages wait this fails.
     pub fn fork(&mut self, at: MessageId, title: &str) -> Result<()> {
+        self.settle()?;
         self.handle = self.handle.fork(at, title)?;
         Ok(())
+    }
+
+    /// Ends the talk for now, and adds what was measured while it was recorded. While messages wait this fails.
+    pub fn end(&mut self, ending: Ending) -> Result<StoredConversation> {
+        self.settle()?;
+        let stored = self.handle.archive().end_measured(self.handle.id(), ending, &self.tally.metrics())?;
+        self.tally = Tally::default();
+        Ok(stored)
+    }
+
+    /// Saves what waits, or fails.
+    fn settle(&mut self) -> Result<()> {
+        self.flush()?;
+        match self.waiting() {
+            0 => self.reopen_store(),
+            messages => {
+                let error =
+                    Error::new(ErrorKind::Unavailable, format!("{messages} messages are not saved yet"));
+                Err(self
+                    .cause
+                    .take()
+                    .map_or(error, |cause| cause.during(format!("save {messages} messages"))))
+            }
+        }
     }
 }
 
 /// Each message follows the one before.
 fn follow(messages: Vec<Message>) -> Vec<(Option<usize>, Message)> {
     messages.into_iter().enumerate().map(|(place, message)| (place.checked_sub(1), message)).collect()
+}
+
+/// Gives messages without a time this one, a microsecond apart so that time order is their order.
+fn stamp(messages: &mut [Message], now: Time) {
+    for (message, place) in messages.iter_mut().zip(0..) {
+        message.created_at.get_or_insert(now.plus_micros(place));
+    }
+}
+
+impl Conversation {
+    /// The same without what was said in it: its title and synopsis may repeat what was deleted.
+    fn begun_again(self) -> Self {
+        Self {
+            project: self.project,
+            kind: self.kind,
+            settings: self.settings,
+            participants: self.participants,
+            privacy: self.privacy,
+            git_commit: self.git_commit,
+            extra: self.extra,
+            ..Self::default()
+        }
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder")
+            .field("handle", &self.handle)
+            .field("writer", &self.writer)
+            .field("waiting", &self.waiting())
+            .field("cause", &self.cause)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Archive {

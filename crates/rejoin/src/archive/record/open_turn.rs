@@ -3,14 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
-use crate::error::{Error, Result};
-use crate::model::{
-    Block, ConversationId, Fields, Json, Message, MessageId, Receipt, Role, Time, ToolResult,
-};
+use crate::archive::record::{follow, stamp};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, Message, MessageId, Receipt, Time, interrupted};
 use crate::store::{Put, Safety, Space, Stale};
 
-/// Why the model stopped, for a reply that was cut off.
-const INTERRUPTED: &str = "interrupted";
+/// The version of what is written; a greater one is left alone.
+const VERSION: u32 = 1;
 
 /// What had arrived of a reply when it was last saved.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,108 +29,127 @@ pub struct OpenTurn {
     pub results: Vec<Message>,
 }
 
-/// As it is stored.
-#[derive(Serialize, Deserialize)]
-struct Stored {
+/// As it is written.
+#[derive(Serialize)]
+struct Written<'a> {
     version: u32,
+    base: Option<MessageId>,
+    writer: &'a str,
+    saved_at: Time,
+    partial: &'a Message,
+    results: &'a [Message],
+}
+
+/// As it is read.
+#[derive(Deserialize)]
+struct Stored {
     base: Option<MessageId>,
     writer: String,
     saved_at: Time,
-    partial: Json,
-    results: Vec<Json>,
+    partial: Message,
+    results: Vec<Message>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+/// The bytes of an open turn.
+pub(super) fn encode(
+    base: Option<MessageId>,
+    writer: &str,
+    saved_at: Time,
+    partial: &Message,
+    results: &[Message],
+) -> Vec<u8> {
+    let written = Written { version: VERSION, base, writer, saved_at, partial, results };
+    serde_json::to_vec(&written).expect("an open turn is plain data")
+}
+
+fn decode(name: &[u8], bytes: &[u8]) -> Result<OpenTurn> {
+    let corrupt = |cause| Error::corrupt("read an open turn").because(cause);
+    let Version { version } = serde_json::from_slice(bytes).map_err(corrupt)?;
+    if version > VERSION {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("the open turn has version `{version}`, this program reads up to `{VERSION}`"),
+        ));
+    }
+    let Stored { base, writer, saved_at, partial, results } =
+        serde_json::from_slice(bytes).map_err(corrupt)?;
+    let name = str::from_utf8(name).ok().and_then(|name| name.parse().ok());
+    let name = name.ok_or_else(|| Error::corrupt("read the name of an open turn"))?;
+    Ok(OpenTurn { name, base, writer, saved_at, partial, results })
 }
 
 impl OpenTurn {
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let json = |message: &Message| Json::parse(message.to_body()).expect("a body is JSON");
-        let stored = Stored {
-            version: 1,
-            base: self.base,
-            writer: self.writer.clone(),
-            saved_at: self.saved_at,
-            partial: json(&self.partial),
-            results: self.results.iter().map(json).collect(),
-        };
-        serde_json::to_vec(&stored).expect("an open turn is plain data")
-    }
-
-    fn from_bytes(name: &[u8], bytes: &[u8]) -> Result<Self> {
-        let stored: Stored = serde_json::from_slice(bytes)
-            .map_err(|cause| Error::corrupt("read an open turn").because(cause))?;
-        let name = str::from_utf8(name).ok().and_then(|name| name.parse().ok());
-        Ok(Self {
-            name: name.ok_or_else(|| Error::corrupt("read the name of an open turn"))?,
-            base: stored.base,
-            writer: stored.writer,
-            saved_at: stored.saved_at,
-            partial: Message::from_body(stored.partial.as_str())?,
-            results: stored
-                .results
-                .iter()
-                .map(|body| Message::from_body(body.as_str()))
-                .collect::<Result<_>>()?,
-        })
-    }
-
     /// The messages to keep: the reply marked as interrupted, and an answer to every call it made.
+    ///
+    /// There are none when nothing had arrived that can be kept.
     pub fn messages(&self) -> Vec<Message> {
-        let mut reply = self.partial.clone();
-        reply.finish = Some(INTERRUPTED.to_owned());
-        let mut results = self.results.clone();
-        let answered: Vec<&str> = self
-            .results
-            .iter()
-            .flat_map(|message| &message.blocks)
-            .filter_map(|block| match block {
-                Block::ToolResult(result) => Some(result.call_id.as_str()),
-                _ => None,
-            })
-            .collect();
-        let unanswered = self.partial.blocks.iter().filter_map(|block| match block {
-            Block::ToolCall(call) if !answered.contains(&call.id.as_str()) => Some(call.id.clone()),
-            _ => None,
-        });
-        results.extend(unanswered.map(cut_off));
-        let mut messages = vec![reply];
-        messages.append(&mut results);
+        let mut messages = interrupted(self.partial.clone(), self.results.clone());
+        stamp(&mut messages, self.saved_at);
         messages
     }
-}
-
-/// What stands for the result of a call that never came back.
-fn cut_off(call_id: String) -> Message {
-    let result = ToolResult {
-        call_id,
-        output: Json::of(&"interrupted before it finished").expect("a string is JSON"),
-        is_error: true,
-        extra: Fields::new(),
-    };
-    let mut message = Message::new(Role::Tool, vec![Block::ToolResult(result)]);
-    message.is_error = true;
-    message
 }
 
 impl Archive {
     /// Replies of a conversation that were still arriving when they were last saved, oldest first.
     ///
-    /// One of them may belong to a process that is still at work; its `writer` tells which.
+    /// One of them may belong to a process that is still at work; its `writer` tells which. What cannot be read is
+    /// passed over and stays where it is, so that it never stands in the way.
     pub fn open_turns(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
         let mut found = Vec::new();
         self.store().get(Space::OpenTurn, Some(conversation), b"", &mut |name, bytes| {
-            found.push(OpenTurn::from_bytes(name, bytes)?);
+            match decode(name, bytes) {
+                Ok(turn) => found.push(turn),
+                Err(error) => tracing::warn!(%conversation, ?error, "an open turn cannot be read"),
+            }
             Ok(())
         })?;
         found.sort_by_key(|turn| turn.saved_at);
         Ok(found)
     }
 
+    /// Replies of a conversation that nobody receives any more, oldest first: their writers are not alive.
+    pub fn leftovers(
+        &self,
+        conversation: ConversationId,
+        is_alive: impl Fn(&str) -> bool,
+    ) -> Result<Vec<OpenTurn>> {
+        let mut turns = self.open_turns(conversation)?;
+        turns.retain(|turn| !is_alive(&turn.writer));
+        Ok(turns)
+    }
+
     /// Makes an open turn part of the conversation, in one write, and returns its receipt.
+    ///
+    /// Two programs that keep the same one store it once. When the message it follows is gone, it follows the
+    /// conversation's head. One of which nothing can be kept is an error; it can be discarded.
     pub fn keep_open_turn(&self, conversation: ConversationId, turn: &OpenTurn) -> Result<Receipt> {
-        let mut handle = match turn.base {
-            Some(base) => self.resume_at(conversation, base)?,
-            None => self.resume(conversation)?,
+        let messages = turn.messages();
+        if messages.is_empty() {
+            return Err(Error::invalid(format!(
+                "nothing had arrived of reply `{}` that can be kept",
+                turn.name
+            )));
+        }
+        let mut handle = match turn.base.map(|base| self.resume_at(conversation, base)) {
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => self.resume(conversation)?,
+            Some(handle) => handle?,
+            None => {
+                let mut handle = self.resume(conversation)?;
+                handle.restart();
+                handle
+            }
         };
-        let mut prepared = handle.prepare(super::follow(turn.messages()))?;
+        let ids = (0..messages.len()).map(|place| format!("{}{place}", turn.name).parse()).collect();
+        let prepared = handle.prepare(follow(messages), 0)?;
+        let mut prepared = match ids {
+            Ok(ids) => prepared.named(ids),
+            Err(_too_long) => prepared,
+        };
         handle.commit(&mut prepared, Stale::Branch, &[erasure(conversation, &turn.name)])
     }
 
@@ -141,6 +159,15 @@ impl Archive {
     }
 }
 
-fn erasure(conversation: ConversationId, name: &MessageId) -> Put<'_> {
-    Put { space: Space::OpenTurn, owner: Some(conversation), name: name.as_str().as_bytes(), bytes: None }
+pub(super) fn blob<'a>(conversation: ConversationId, name: &'a MessageId, bytes: &'a [u8]) -> Put<'a> {
+    Put {
+        space: Space::OpenTurn,
+        owner: Some(conversation),
+        name: name.as_str().as_bytes(),
+        bytes: Some(bytes),
+    }
+}
+
+pub(super) fn erasure(conversation: ConversationId, name: &MessageId) -> Put<'_> {
+    Put { bytes: None, ..blob(conversation, name, b"") }
 }

@@ -2,11 +2,15 @@
 
 mod delete;
 mod describe;
+mod moody;
 mod name;
 mod query;
 mod read;
+mod record;
 mod save;
 mod share;
+mod status;
+mod subagent;
 
 use std::path::Path;
 use std::sync::Arc;

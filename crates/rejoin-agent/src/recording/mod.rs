@@ -1,0 +1,160 @@
+//! The recorder on a thread of its own: the store is synchronous, and the talk must not wait for what it need not.
+//!
+//! Appends are answered when they are on disk. What has arrived of a reply lies in a slot that the thread looks into
+//! when it is due, so a piece costs the talk a copy into memory and nothing more.
+
+mod arriving;
+mod desk;
+mod slot;
+
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rejoin::{Message, Receipt, Recorder};
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+use crate::error::{Error, ErrorKind, Result};
+use desk::Desk;
+pub(crate) use slot::{Slot, Urgency};
+
+/// How long an append may take before the talk goes on: longer than a store waits for another process.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The same while it is known that the store fails.
+const PATIENCE_IN_TROUBLE: Duration = Duration::from_millis(250);
+
+/// Whether everything that was said is on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SavingState {
+    /// It is.
+    Saved,
+    /// It is not: so many messages wait in memory, for this reason. With none, it is the arriving reply that could not
+    /// be saved.
+    Waiting {
+        /// How many.
+        messages: usize,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What could not be saved when a recording was closed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unsaved {
+    /// The messages, oldest first.
+    pub messages: Vec<Message>,
+    /// What would be kept of a reply that was arriving, if it could not be saved either.
+    pub interrupted: Vec<Message>,
+    /// Why.
+    pub reason: String,
+}
+
+/// A recorder on a thread of its own.
+///
+/// Dropping it saves what it can, like [`Recording::close`], but says nothing.
+#[derive(Debug)]
+pub struct Recording {
+    orders: mpsc::Sender<Order>,
+    slot: Slot,
+    state: Arc<watch::Sender<SavingState>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread is asked to do.
+enum Order {
+    Append(Vec<Message>, oneshot::Sender<Result<Option<Receipt>>>),
+    /// There is something in the slot.
+    Look(Urgency),
+    Use(Box<dyn FnOnce(&mut Recorder) + Send>),
+    Close(Option<oneshot::Sender<std::result::Result<(), Unsaved>>>),
+}
+
+impl Recording {
+    /// Starts the thread.
+    pub fn start(recorder: Recorder) -> Self {
+        let (orders, inbox) = mpsc::channel();
+        let state = Arc::new(watch::Sender::new(SavingState::Saved));
+        let slot = Slot::new(orders.clone());
+        let desk = Desk::new(recorder, slot.clone(), Arc::clone(&state));
+        let thread = thread::spawn(move || desk.work(&inbox));
+        Self { orders, slot, state, thread: Some(thread) }
+    }
+
+    /// Saves finished messages as one turn. The answer is a receipt once they are on disk, or none when they have to
+    /// wait because the store fails, or has not answered for long.
+    ///
+    /// A turn that is wrong in itself, such as one that is too large, is an error and is not kept.
+    pub async fn append(&self, messages: Vec<Message>) -> Result<Option<Receipt>> {
+        let (answer, answered) = oneshot::channel();
+        let count = messages.len();
+        let patience = match *self.state.borrow() {
+            SavingState::Saved => PATIENCE,
+            SavingState::Waiting { .. } => PATIENCE_IN_TROUBLE,
+        };
+        self.send(Order::Append(messages, answer))?;
+        match timeout(patience, answered).await {
+            Ok(answer) => answer.map_err(|_| gone())?,
+            Err(_elapsed) => {
+                self.state.send_if_modified(|state| {
+                    let is_news = *state == SavingState::Saved;
+                    if is_news {
+                        let reason = "the store does not answer".to_owned();
+                        *state = SavingState::Waiting { messages: count, reason };
+                    }
+                    is_news
+                });
+                Ok(None)
+            }
+        }
+    }
+
+    /// Lets a function use the recorder on its thread: to fork, to rewind, to end the talk, to look.
+    pub async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Recorder) -> T + Send + 'static,
+    ) -> Result<T> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Order::Use(Box::new(move |recorder| {
+            let _ = answer.send(work(recorder));
+        })))?;
+        answered.await.map_err(|_| gone())
+    }
+
+    /// Whether everything is on disk; can be watched.
+    pub fn state(&self) -> watch::Receiver<SavingState> {
+        self.state.subscribe()
+    }
+
+    /// Tries once more to save what waits and what has arrived of a reply, and ends the thread.
+    pub async fn close(self) -> std::result::Result<(), Unsaved> {
+        let (answer, answered) = oneshot::channel();
+        let nothing =
+            |_| Unsaved { messages: Vec::new(), interrupted: Vec::new(), reason: gone().to_string() };
+        self.send(Order::Close(Some(answer))).map_err(|_| nothing(()))?;
+        answered.await.map_err(|_| nothing(()))?
+    }
+
+    /// Where what has arrived of a reply is put.
+    pub(crate) fn slot(&self) -> Slot {
+        self.slot.clone()
+    }
+
+    fn send(&self, order: Order) -> Result<()> {
+        self.orders.send(order).map_err(|_| gone())
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let _ = self.orders.send(Order::Close(None));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Store, "the recorder has stopped")
+}

@@ -1,0 +1,31 @@
+//! `rejoin chat`: one turn in the active conversation.
+
+use crate::commands::talk::Manner;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::{self, Said, Start, Then};
+
+/// Say something in the active conversation
+///
+/// The active conversation is the one that `new`, `resume` or `append` used last. Without one, a new one begins.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin resume lisbon
+  rejoin chat \"And on a budget?\"")]
+pub(crate) struct Args {
+    /// The message to send, in quotes
+    message: String,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let start = match context.active_conversation(&context.archive_to_read()?)? {
+        Some(id) => Start::Conversation(id.to_string()),
+        None => Start::New,
+    };
+    let said = Said { message: Some(args.message), then: Then::Leave };
+    talk::say(context, &start, &args.manner.overrides(), said)
+}

@@ -1,0 +1,158 @@
+//! `rejoin resume`: come back to a conversation, by picking it, by id, by number or by words.
+
+use std::io::Write;
+
+use rejoin::{Archive, ConversationId, StoredConversation};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::commands::talk::Manner;
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+use crate::shapes::ConversationShape;
+use crate::talk::stop::summary_in_list;
+use crate::talk::which::{self, Found, Numbers, Reach};
+use crate::talk::{self, Overrides, Said, Session, Start, Then, banner};
+
+/// Come back to a conversation
+///
+/// Without a name a list to pick from opens. A name is an id or the beginning of one, a number from the last list that
+/// was shown here, or words of a title or summary. At a terminal the talk goes on at once; elsewhere the conversation
+/// becomes the active one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin resume
+  rejoin resume AU4eqF
+  rejoin resume \"trip to lisbon\"
+  rejoin resume --list")]
+pub(crate) struct Args {
+    /// An id, a number from the last list, or words of a title or summary
+    #[arg(value_name = "ID|N|TEXT")]
+    which: Option<String>,
+
+    /// Print what can be resumed
+    #[arg(long)]
+    list: bool,
+
+    /// Those of every project, not only of this one
+    #[arg(long)]
+    all_projects: bool,
+
+    /// How many to print at most
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let reach = if args.all_projects { Reach::Everything } else { Reach::Project };
+    let overrides = args.manner.clone().overrides();
+    if args.list {
+        let all = which::all(context, &archive, reach)?;
+        let items = match &args.which {
+            Some(words) => which::matching(all, words),
+            None => all,
+        };
+        return print(&args, context, &archive, items);
+    }
+    let found = match args.which.as_deref() {
+        None => which::all(context, &archive, reach)?,
+        Some(name) => match which::named(context, &archive, name, reach)? {
+            Found::One(start) => return go_on(context, &archive, &start, &overrides),
+            Found::Several(items) => items,
+        },
+    };
+    if found.is_empty() {
+        return tell_nothing(context);
+    }
+    if is_at_terminal(context) {
+        let asked = match &args.which {
+            Some(_) => which::ask(context, &archive, found)?,
+            None => which::pick(context, &archive)?,
+        };
+        return asked.map_or(Ok(()), |start| go_on(context, &archive, &start, &overrides));
+    }
+    let count = found.len();
+    print(&args, context, &archive, found)?;
+    Err(Failure::new(Kind::Invalid, format!("{count} conversations could be resumed, and nobody is at a terminal to choose"))
+        .hint("name one: `rejoin resume ID`, or the number it has above"))
+}
+
+/// Whether a person sits there who can be asked and talked to.
+fn is_at_terminal(context: &Context) -> bool {
+    let terminal = context.surroundings.terminal;
+    terminal.stdin && terminal.stdout && !context.is_json()
+}
+
+/// At a terminal the talk goes on; elsewhere the conversation becomes the active one.
+fn go_on(context: &Context, archive: &Archive, start: &Start, overrides: &Overrides) -> Result<(), Failure> {
+    if is_at_terminal(context) {
+        return talk::say(context, start, overrides, Said { message: None, then: Then::Stay });
+    }
+    let session = Session::begin(context, start, overrides)?;
+    let stored = archive.conversation(session.conversation)?;
+    if context.is_json() {
+        return context.answer_json(&Resumed {
+            conversation: ConversationShape::of(&stored, Some(stored.id)),
+            summary: summary_in_list(&stored),
+        });
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "✓ Resumed conversation: {}", stored.id.short())?;
+    writeln!(answer, "Continue chatting: rejoin chat \"your message\"")?;
+    writeln!(answer, "Provider: {}", banner::talked_with(&stored.conversation.settings))?;
+    answer.flush()?;
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Resumed<'a> {
+    #[serde(flatten)]
+    conversation: ConversationShape<'a>,
+    summary: String,
+}
+
+fn print(
+    args: &Args,
+    context: &Context,
+    archive: &Archive,
+    mut items: Vec<StoredConversation>,
+) -> Result<(), Failure> {
+    let total = items.len();
+    items.truncate(args.limit.into());
+    if context.is_json() {
+        let active: Option<ConversationId> = context.active_conversation(archive)?;
+        let items: Vec<Resumed<'_>> = items
+            .iter()
+            .map(|stored| Resumed {
+                conversation: ConversationShape::of(stored, active),
+                summary: summary_in_list(stored),
+            })
+            .collect();
+        return context.answer_json(&json!({"items": items, "next_cursor": null, "total": total}));
+    }
+    if items.is_empty() {
+        return tell_nothing(context);
+    }
+    Numbers::remember(context, archive, &items)?;
+    let look = which::Look::of(context);
+    context.show(|page| {
+        write!(page, "{}", look.list(&items))?;
+        if total > items.len() {
+            writeln!(page, "{} more: rejoin resume --list --limit {total}", total - items.len())?;
+        }
+        Ok(writeln!(page, "Resume one: rejoin resume NUMBER")?)
+    })
+}
+
+fn tell_nothing(context: &Context) -> Result<(), Failure> {
+    let mut answer = context.answer();
+    writeln!(answer, "There is nothing to resume in this project.")?;
+    writeln!(answer, "Start a conversation: rejoin \"your message\"")?;
+    answer.flush()?;
+    Ok(())
+}

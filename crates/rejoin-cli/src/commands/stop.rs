@@ -1,0 +1,53 @@
+//! `rejoin stop`: leave a conversation, paused or completed.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::choose;
+use crate::talk::stop::{End, stop};
+
+/// Pause a conversation, or mark it as completed
+///
+/// Everything that was said is kept. Without ID it is the active conversation.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin stop
+  rejoin stop lisbon --complete")]
+pub(crate) struct Args {
+    /// The conversation, by id or the beginning of one
+    id: Option<String>,
+
+    /// Mark it as completed
+    #[arg(long)]
+    complete: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let id = match &args.id {
+        Some(name) => choose::conversation(&archive, name)?,
+        None => context.active_conversation(&archive)?.ok_or_else(|| {
+            Failure::not_found("there is no active conversation here")
+                .hint("run `rejoin list` to see the conversations")
+        })?,
+    };
+    let stopped = stop(&archive, id, if args.complete { End::Complete } else { End::Pause })?;
+    let short = id.short().to_string();
+    if context.is_json() {
+        return context.answer_json(&json!({
+            "id": id,
+            "short": short,
+            "title": stopped.stored.conversation.title,
+            "status": stopped.stored.conversation.status,
+            "summary": stopped.summary,
+        }));
+    }
+    let mut answer = context.answer();
+    write!(answer, "{}", stopped.told(&format!("rejoin resume {short}")))?;
+    answer.flush()?;
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! The list to pick a conversation from: typed letters narrow it, a pane shows what was said last.
+
+mod branches;
+mod draw;
+mod keys;
+mod preview;
+mod screen;
+mod state;
+
+use rejoin::{Archive, ConversationId, ErrorKind, List, MessageId, StoredConversation};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::choose::is_of_people;
+
+use self::draw::Look;
+use self::keys::{Step, step};
+use self::preview::Previews;
+use self::screen::{Happening, Screen};
+use self::state::{Reach, Row, State};
+
+/// What was picked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Picked {
+    Conversation(ConversationId),
+    /// The end of a branch.
+    Message(ConversationId, MessageId),
+    Nothing,
+}
+
+/// Shows the list until something is picked.
+pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failure> {
+    let mut state = State::new(load(context, archive, Reach::Project)?);
+    let mut previews = Previews::default();
+    let look = Look { clock: context.clock(), paint: context.paint() };
+    let mut screen = Screen::open()?;
+    loop {
+        screen.draw(|frame| look.draw(frame, &mut state, &mut previews.of(archive)))?;
+        let key = match screen.wait()? {
+            Happening::Key(key) => key,
+            Happening::Resized => continue,
+        };
+        match step(&mut state, key) {
+            Step::Stay => {}
+            Step::Leave => return Ok(Picked::Nothing),
+            Step::ChangeReach => {
+                let reach = state.reach().other();
+                state.replace(load(context, archive, reach)?, reach);
+            }
+            Step::Unfold => unfold(archive, &mut state),
+            Step::Pick => match picked(archive, &state)? {
+                Some(picked) => return Ok(picked),
+                None => {
+                    state.say("It was deleted meanwhile.");
+                    let reach = state.reach();
+                    state.replace(load(context, archive, reach)?, reach);
+                }
+            },
+        }
+    }
+}
+
+fn load(context: &Context, archive: &Archive, reach: Reach) -> Result<Vec<StoredConversation>, Failure> {
+    let project = match reach {
+        Reach::Project => Some(context.project_key()?),
+        Reach::Everything => None,
+    };
+    let now = archive.now();
+    let mut found = Vec::new();
+    archive.each_conversation(&List { project, ..List::default() }, &mut |stored| {
+        if is_of_people(&stored) {
+            found.push(context.as_of(now, stored));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn unfold(archive: &Archive, state: &mut State) {
+    let Some(stored) = state.selected_conversation() else { return };
+    match branches::of(archive, stored) {
+        Ok(branches) if branches.len() < 2 => state.say("It has no branches."),
+        Ok(branches) => state.unfold(branches),
+        Err(error) => state.say(&error.to_string()),
+    }
+}
+
+/// What is selected, or none when it is gone. The list may be minutes old.
+fn picked(archive: &Archive, state: &State) -> Result<Option<Picked>, Failure> {
+    let Some(row) = state.selected() else { return Ok(Some(Picked::Nothing)) };
+    let id = state.conversation_of(row).id;
+    let outcome = match row {
+        Row::Conversation(_) => archive.conversation(id).map(|_| Picked::Conversation(id)),
+        Row::Branch(_, branch) => {
+            archive.messages(id, &[branch.head]).map(|_| Picked::Message(id, branch.head))
+        }
+    };
+    match outcome {
+        Ok(picked) => Ok(Some(picked)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,70 @@
+//! What was said last in a conversation, read when it is looked at and kept while the list is open.
+
+use std::collections::HashMap;
+
+use rejoin::store::Order;
+use rejoin::{Archive, ConversationId, MessageId, StoredConversation, StoredMessage};
+
+use super::state::{Row, State};
+
+/// How many messages are shown: more than fit on a usual screen.
+const SHOWN: usize = 12;
+
+/// A branch of a longer conversation is not walked for a preview; its newest messages stand for it.
+const SHORT: u64 = 1_000;
+
+/// Characters of one message; the rest of a long one would not be seen.
+const LONGEST: usize = 2_000;
+
+/// A message as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) role: &'static str,
+    pub(super) text: String,
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct Previews {
+    known: HashMap<(ConversationId, Option<MessageId>), Result<Vec<Said>, String>>,
+}
+
+impl Previews {
+    /// A reader for what is selected.
+    pub(super) fn of<'a>(
+        &'a mut self,
+        archive: &'a Archive,
+    ) -> impl FnMut(&State) -> Result<Vec<Said>, String> + 'a {
+        move |state| {
+            let Some(row) = state.selected() else { return Ok(Vec::new()) };
+            let stored = state.conversation_of(row);
+            let target = match row {
+                Row::Conversation(_) => None,
+                Row::Branch(_, branch) => Some(branch.head),
+            };
+            self.known.entry((stored.id, target)).or_insert_with(|| read(archive, stored, target)).clone()
+        }
+    }
+}
+
+fn read(
+    archive: &Archive,
+    stored: &StoredConversation,
+    target: Option<MessageId>,
+) -> Result<Vec<Said>, String> {
+    let messages = if stored.messages <= SHORT {
+        archive.path(stored.id, target)
+    } else {
+        let newest = archive.all_messages(stored.id, Order::NewestFirst, 0, SHOWN as u64);
+        newest.map(|messages| messages.into_iter().rev().collect())
+    };
+    let messages = messages.map_err(|error| error.to_string())?;
+    let last = messages.len().saturating_sub(SHOWN);
+    Ok(messages[last..].iter().map(said).filter(|said| !said.text.is_empty()).collect())
+}
+
+fn said(stored: &StoredMessage) -> Said {
+    let text = stored.message.text();
+    let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(end, _)| end);
+    Said { role: stored.message.role.as_str(), text: text[..end].trim().to_owned() }
+}

@@ -1,0 +1,37 @@
+//! `/conversations`: the list, and taking old ones away.
+
+use clap::Parser;
+
+use super::After;
+use crate::args::Arguments;
+use crate::error::Failure;
+use crate::prompt::Prompt;
+
+/// What may follow the name.
+pub(super) const WORDS: &[(&str, &str)] = &[
+    ("clean", "delete the old ones of this project"),
+    ("clean-all", "delete all of this project but this one"),
+];
+
+/// Lists conversations, or takes old ones away.
+pub(super) fn conversations(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Failure> {
+    match word {
+        "" => command_line(prompt, &["list"])?,
+        "clean" => command_line(prompt, &["clean"])?,
+        "clean-all" => command_line(prompt, &["clean", "--all"])?,
+        other => {
+            return Err(Failure::usage(format!("`{other}` is not clean or clean-all")));
+        }
+    }
+    Ok(After::Stay)
+}
+
+/// Runs a command of the command line, in the same surroundings.
+pub(super) fn command_line(prompt: &Prompt<'_>, words: &[&str]) -> Result<(), Failure> {
+    let arguments = Arguments::try_parse_from(["rejoin"].iter().chain(words))
+        .map_err(|error| Failure::usage(format!("run `{}`", words.join(" "))).because(error))?;
+    match arguments.command {
+        Some(command) => command.run(prompt.context),
+        None => Err(Failure::usage(format!("`{}` is not a command", words.join(" ")))),
+    }
+}

@@ -1,0 +1,142 @@
+//! What can be asked for with a slash. `/help` and completion read the same table.
+
+mod branches;
+mod conversation;
+mod files;
+mod help;
+mod lifecycle;
+mod listing;
+mod partner;
+mod view;
+
+use super::Prompt;
+use crate::error::Failure;
+use crate::suggest::nearest;
+
+/// What happens to the prompt after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    Stay,
+    Leave,
+    /// Leave a conversation that was stopped; how to come back is told.
+    Stopped,
+}
+
+/// What a command takes after its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Takes {
+    Nothing,
+    Text,
+    Conversation,
+    Message,
+    /// One of these words, each with what it is for.
+    Words(&'static [(&'static str, &'static str)]),
+}
+
+/// A command, as `/help` shows it and completion offers it.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) name: &'static str,
+    /// What follows the name, as it is shown.
+    pub(super) argument: &'static str,
+    pub(super) about: &'static str,
+    pub(super) takes: Takes,
+    run: fn(&mut Prompt<'_>, &str) -> Result<After, Failure>,
+}
+
+#[rustfmt::skip]
+const COMMANDS: &[Command] = &[
+    command("help", "", "what can be typed here", Takes::Nothing, help::help),
+    command("clear", "", "start a new conversation; this one is kept", Takes::Nothing, conversation::clear),
+    command("resume", "[ID]", "go on with another conversation", Takes::Conversation, conversation::resume),
+    command("title", "TITLE", "give this conversation a title", Takes::Text, conversation::title),
+    command("tree", "", "the messages and branches of this conversation", Takes::Nothing, branches::tree),
+    command("fork", "[MESSAGE]", "go on in a new branch", Takes::Message, branches::fork),
+    command("rewind", "[MESSAGE]", "go back to a message, or by one exchange", Takes::Message, branches::rewind),
+    command("conversations", "[clean]", "list conversations, or delete old ones", Takes::Words(listing::WORDS), listing::conversations),
+    command("stop", "", "pause this conversation and leave", Takes::Nothing, lifecycle::stop),
+    command("complete", "", "mark this conversation as done and leave", Takes::Nothing, lifecycle::complete),
+    command("model", "[MODEL]", "ask another model", Takes::Text, partner::model),
+    command("provider", "[NAME]", "ask another provider", Takes::Text, partner::provider),
+    command("tools", "", "the tools the model may ask for", Takes::Nothing, view::tools),
+    command("thinking", "", "show thinking, or fold it again", Takes::Nothing, view::thinking),
+    command("quit", "", "leave", Takes::Nothing, help::quit),
+];
+
+/// Other spellings, which are accepted but not shown.
+const SPELLINGS: &[(&str, &str)] =
+    &[("exit", "quit"), ("workspace.resume", "resume"), ("workspace.stop-conversation", "stop")];
+
+/// Names that are taken for what is not there yet.
+const LATER: &[&str] = &["compact", "uncompact", "pin", "export", "export-all"];
+
+const fn command(
+    name: &'static str,
+    argument: &'static str,
+    about: &'static str,
+    takes: Takes,
+    run: fn(&mut Prompt<'_>, &str) -> Result<After, Failure>,
+) -> Command {
+    Command { name, argument, about, takes, run }
+}
+
+/// Every command, in the order of `/help`.
+pub(super) fn all() -> impl Iterator<Item = &'static Command> {
+    COMMANDS.iter()
+}
+
+/// The command with this name or spelling.
+pub(super) fn named(name: &str) -> Option<&'static Command> {
+    let spelled = SPELLINGS.iter().find(|(spelling, _)| *spelling == name);
+    let name = spelled.map_or(name, |(_, own)| own);
+    COMMANDS.iter().find(|command| command.name == name)
+}
+
+/// Runs a command by its name.
+pub(super) fn run(prompt: &mut Prompt<'_>, name: &str, argument: &str) -> Result<After, Failure> {
+    if let Some(command) = named(name) {
+        return (command.run)(prompt, argument);
+    }
+    if files::found(prompt.context).iter().any(|file| file.name == name) {
+        return files::begin(prompt, name, argument);
+    }
+    Err(unknown(name))
+}
+
+/// Tells what to type instead of a name that means nothing.
+fn unknown(name: &str) -> Failure {
+    if LATER.contains(&name) {
+        return Failure::usage(format!("`/{name}` is not in this version"));
+    }
+    let known = COMMANDS.iter().map(|command| command.name).chain(SPELLINGS.iter().map(|(name, _)| *name));
+    let failure = Failure::usage(format!("there is no command `/{name}`"));
+    match nearest(name, known) {
+        Some(near) => failure.hint(format!("did you mean /{near}?")),
+        None => failure.hint("type /help to see all; two slashes send a message that begins with one"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_command_is_met_with_the_nearest() {
+        let told = ["tre", "compact", "etc/hosts"].map(|name| unknown(name).to_string());
+
+        let expected = [
+            "error: there is no command `/tre`\nhint: did you mean /tree?",
+            "error: `/compact` is not in this version",
+            "error: there is no command `/etc/hosts`\nhint: type /help to see all; two slashes send a message that begins with one",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn other_spellings_are_the_same_commands() {
+        let names = ["exit", "workspace.resume", "workspace.stop-conversation", "quit"]
+            .map(|name| named(name).map(|command| command.name));
+
+        assert_eq!(names, [Some("quit"), Some("resume"), Some("stop"), Some("quit")]);
+    }
+}

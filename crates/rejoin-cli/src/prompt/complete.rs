@@ -1,0 +1,105 @@
+//! Completes the names of commands, conversations and messages.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reedline::{Completer, CompletionResult, Span, Suggestion};
+use rejoin::store::Order;
+use rejoin::{Archive, ConversationId, List};
+
+use super::Keeping;
+use super::commands::{self, Takes};
+use crate::named;
+use crate::ui::fit;
+
+/// How many conversations or messages are offered: the newest.
+const OFFERED: usize = 30;
+
+/// Columns of what a message says, beside its id.
+const SAID: usize = 50;
+
+/// Where names are looked up.
+pub(super) struct Place {
+    pub(super) archive: Archive,
+    pub(super) conversation: ConversationId,
+    pub(super) project: Option<String>,
+    pub(super) keeping: Keeping,
+}
+
+/// Completes the names of commands, conversations and messages.
+#[derive(Clone, Default)]
+pub(super) struct Completions {
+    place: Arc<Mutex<Option<Place>>>,
+}
+
+impl Completions {
+    pub(super) fn look_in(&self, place: Place) {
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+    }
+
+    fn candidates(&self, line: &str) -> Vec<(String, String)> {
+        let Some(rest) = line.strip_prefix('/') else { return Vec::new() };
+        let Some((name, _)) = rest.split_once(' ') else {
+            return commands::all()
+                .map(|command| (format!("/{}", command.name), command.about.to_owned()))
+                .collect();
+        };
+        let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        match (commands::named(name).map(|command| command.takes), &*place) {
+            (Some(Takes::Words(words)), _) => {
+                words.iter().map(|(word, about)| ((*word).to_owned(), (*about).to_owned())).collect()
+            }
+            (Some(Takes::Message), Some(place)) => messages(place),
+            (Some(Takes::Conversation), Some(place)) => conversations(place),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Completer for Completions {
+    fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
+        let typed = line.get(..position).unwrap_or(line);
+        let start = typed.rfind(' ').map_or(0, |space| space + 1);
+        let part = &typed[start..];
+        let wanted = part.to_lowercase();
+        let suggestions: Vec<Suggestion> = self
+            .candidates(typed)
+            .into_iter()
+            .filter(|(value, about)| {
+                let is_named = value.to_lowercase().starts_with(&wanted);
+                is_named || (start > 0 && about.to_lowercase().contains(&wanted))
+            })
+            .map(|(value, about)| Suggestion {
+                value,
+                description: Some(about),
+                span: Span::new(start, position),
+                append_whitespace: true,
+                ..Suggestion::default()
+            })
+            .collect();
+        CompletionResult::fresh(suggestions)
+    }
+}
+
+fn conversations(place: &Place) -> Vec<(String, String)> {
+    let list = List { project: place.project.clone(), limit: OFFERED, ..List::default() };
+    let Ok(listed) = place.archive.list(&list) else { return Vec::new() };
+    let others = listed.items.iter().filter(|stored| stored.id != place.conversation && stored.messages > 0);
+    others.map(|stored| (stored.id.short().to_string(), named::title(stored))).collect()
+}
+
+fn messages(place: &Place) -> Vec<(String, String)> {
+    let found = place.archive.all_messages(place.conversation, Order::NewestFirst, 0, OFFERED as u64);
+    let Ok(found) = found else { return Vec::new() };
+    let told = found.iter().map(|stored| {
+        let said = fit::snippet(&stored.message.text(), SAID);
+        (stored.id.to_string(), format!("{}: {said}", stored.message.role.as_str()))
+    });
+    told.collect()
+}
+
+impl fmt::Debug for Completions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completions").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,265 @@
+//! The prompt: where a person talks, line by line.
+
+mod commands;
+mod complete;
+mod history;
+mod line;
+mod reader;
+mod show;
+mod sign;
+mod turn;
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use rejoin::Message;
+use rejoin_agent::SavingState;
+use tokio::runtime::Runtime;
+
+pub(crate) use self::show::{Thinking, choose};
+pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
+
+use self::commands::After;
+use self::line::Line;
+use self::reader::{Reader, Typed};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::idle::Watch;
+use crate::talk::stop::End;
+use crate::talk::{Overrides, Session, Start};
+use crate::ui::clean;
+use crate::ui::paint::Meaning;
+use crate::ui::size;
+
+/// The prompt of one run.
+#[derive(Debug)]
+pub(crate) struct Prompt<'a> {
+    context: &'a Context,
+    runtime: &'a Runtime,
+    session: Session,
+    overrides: Overrides,
+    keeping: Keeping,
+    thinking: Thinking,
+    reader: Reader,
+    is_unsaved: bool,
+}
+
+/// Whether what is said is written anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    Kept,
+    Incognito,
+}
+
+/// How the prompt is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The conversation may go on any time.
+    Left,
+    /// The conversation was stopped, and how to come back is told.
+    Stopped,
+}
+
+/// Opens the prompt. A first message is sent before anything is asked.
+pub(crate) fn open(
+    context: &Context,
+    runtime: &Runtime,
+    start: &Start,
+    overrides: &Overrides,
+    first: Option<String>,
+) -> Result<(), Failure> {
+    let session = runtime.block_on(async { Session::begin(context, start, overrides) })?;
+    let keeping = if *start == Start::Incognito { Keeping::Incognito } else { Keeping::Kept };
+    let history = history::recall(context, &session.archive, keeping);
+    let mut prompt = Prompt {
+        context,
+        runtime,
+        session,
+        overrides: overrides.clone(),
+        keeping,
+        thinking: Thinking::default(),
+        reader: Reader::open(context, history),
+        is_unsaved: false,
+    };
+    prompt.greet()?;
+    if let Some(first) = first {
+        prompt.line(Meaning::User, &format!("> {first}"))?;
+        prompt.take_up(Line::Message(first))?;
+    }
+    prompt.serve()
+}
+
+impl Prompt<'_> {
+    fn serve(&mut self) -> Result<(), Failure> {
+        let mut is_leaving = false;
+        loop {
+            self.tell_saving()?;
+            self.prepare_reader();
+            let watch = Watch::start(self.context, &self.session.archive, self.session.conversation);
+            let typed = self.reader.read();
+            if let Some(told) = watch.finish() {
+                self.dim(&told)?;
+            }
+            match typed? {
+                Typed::Text(text) => {
+                    is_leaving = false;
+                    self.remember(&text);
+                    match self.take(&text)? {
+                        After::Stay => {}
+                        After::Leave => return self.leave(Way::Left),
+                        After::Stopped => return self.leave(Way::Stopped),
+                    }
+                }
+                Typed::Interrupt if is_leaving => return self.leave(Way::Left),
+                Typed::Interrupt => {
+                    is_leaving = true;
+                    self.dim("Press Ctrl+C again, or Ctrl+D, to leave.")?;
+                }
+                Typed::End => return self.leave(Way::Left),
+            }
+        }
+    }
+
+    /// Does what a line asks for. A failure is told, and the prompt goes on.
+    fn take(&mut self, text: &str) -> Result<After, Failure> {
+        self.take_up(line::read(text))
+    }
+
+    fn take_up(&mut self, line: Line<'_>) -> Result<After, Failure> {
+        let outcome = match line {
+            Line::Nothing => return Ok(After::Stay),
+            Line::Message(message) => self.say(&message).map(|()| After::Stay),
+            Line::Command(name, argument) => commands::run(self, name, argument),
+        };
+        let after = match outcome {
+            Ok(after) => after,
+            Err(failure) if self.ends_talk(&failure) => return Err(failure),
+            Err(failure) => {
+                failure.report(self.context.manner.format);
+                After::Stay
+            }
+        };
+        if after == After::Stay {
+            writeln!(io::stdout())?;
+        }
+        Ok(after)
+    }
+
+    /// Sends a message and shows the reply.
+    fn say(&mut self, message: &str) -> Result<(), Failure> {
+        let state = self.session.talk.recording().state();
+        let mut show = choose(self.context, self.thinking, &state.borrow().clone());
+        let on_error = self.context.config.on_save_error();
+        let message = Message::user(message);
+        let outcome = self.runtime.block_on(turn(&mut self.session.talk, message, show.as_mut(), on_error));
+        drop(show);
+        self.is_unsaved = *state.borrow() != SavingState::Saved;
+        outcome.map(drop)
+    }
+
+    /// Only a talk that must be saved, or a screen that is gone, ends the prompt.
+    fn ends_talk(&self, failure: &Failure) -> bool {
+        let must_be_saved = self.context.config.on_save_error() == crate::config::choices::OnSaveError::Fail;
+        let is_unsaved = *self.session.talk.recording().state().borrow() != SavingState::Saved;
+        (must_be_saved && is_unsaved) || failure.is_broken_pipe()
+    }
+
+    /// Whom it is talked with, and how to get help. What came back is told where it is taken up.
+    fn greet(&self) -> Result<(), Failure> {
+        let talk = &self.session.talk;
+        let name = talk.provider().name();
+        let partner = match talk.model() {
+            "" | "none" => name.to_owned(),
+            model => format!("{name} ({model})"),
+        };
+        let keeping = match self.keeping {
+            Keeping::Kept => "",
+            Keeping::Incognito => " · incognito",
+        };
+        self.dim(&format!("{partner}{keeping} · /help shows commands"))
+    }
+
+    /// Tells when what was said is saved again, or is not saved any more, since the last line.
+    fn tell_saving(&mut self) -> Result<(), Failure> {
+        let state = self.session.talk.recording().state().borrow().clone();
+        let is_unsaved = state != SavingState::Saved;
+        if is_unsaved != self.is_unsaved {
+            self.is_unsaved = is_unsaved;
+            match state {
+                SavingState::Saved => self.line(Meaning::Success, "Saved again.")?,
+                SavingState::Waiting { reason, .. } => {
+                    self.line(Meaning::Warning, &format!("Not saved: {reason}. Saving is tried again."))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare_reader(&mut self) {
+        let names = complete::Place {
+            archive: self.session.archive.clone(),
+            conversation: self.session.conversation,
+            project: self.context.project_key().ok(),
+            keeping: self.keeping,
+        };
+        self.reader.prepare(names, self.session.talk.recording().state(), self.runtime);
+    }
+
+    /// Keeps a line for the next time, beside the conversation. Failing to is not worth a word.
+    fn remember(&mut self, text: &str) {
+        history::remember(self.context, &self.session.archive, self.keeping, text);
+    }
+
+    /// Waits for what is not saved, then says how to come back.
+    fn leave(&mut self, way: Way) -> Result<(), Failure> {
+        let mut state = self.session.talk.recording().state();
+        let left = state.borrow().clone();
+        if let SavingState::Waiting { messages, reason } = left {
+            let count = size::count(messages as u64, "message is", "messages are");
+            self.line(
+                Meaning::Warning,
+                &format!("{count} not saved: {reason}. Trying again; press Ctrl+C to leave without."),
+            )?;
+            let left = self.runtime.block_on(settle(&mut state, interrupted()));
+            match left {
+                SavingState::Saved => self.line(Meaning::Success, "Saved again.")?,
+                SavingState::Waiting { reason, .. } => return Err(not_saved(&reason)),
+            }
+        }
+        let has_something = !self.session.talk.history().is_empty();
+        if self.keeping == Keeping::Kept && has_something && way == Way::Left {
+            // Another may have stopped or completed it already.
+            let _ = self.runtime.block_on(self.session.stop(End::Pause));
+            self.dim(&format!("Continue: rejoin -r {}", self.session.conversation.short()))?;
+        }
+        Ok(())
+    }
+
+    fn dim(&self, text: &str) -> Result<(), Failure> {
+        self.line(Meaning::Dim, text)
+    }
+
+    /// A line whose spaces count.
+    fn line_as_it_is(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", clean::block(text).replace('\n', " "))?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// A line of Rejoin's own.
+    fn line(&self, meaning: Meaning, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        out.write_all(show::own_line(text, meaning, self.context.paint()).as_bytes())?;
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// Returns when Ctrl+C is pressed.
+pub(crate) async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Without a way to notice it there is no reason to wait for ever.
+        tokio::time::sleep(Duration::from_secs(10)).await;
+    }
+}

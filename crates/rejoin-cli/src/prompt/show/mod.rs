@@ -1,0 +1,108 @@
+//! How a turn is shown while it happens: on a screen, as plain text for a pipe, or as events for a program.
+
+mod approve;
+mod events;
+mod figures;
+mod keyboard;
+mod plain;
+mod screen;
+mod tool;
+mod waiting;
+
+use std::io;
+use std::time::Duration;
+
+use rejoin::ConversationId;
+use rejoin_agent::{Ended, Event, SavingState};
+
+use self::events::Events;
+pub(crate) use self::keyboard::Hushed;
+use self::plain::Plain;
+use self::screen::Screen;
+pub(crate) use self::screen::Thinking;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::paint::{Meaning, Paint};
+use crate::ui::{clean, fit};
+
+/// Columns to draw for when the terminal does not say.
+const COLUMNS: usize = 80;
+
+/// How often something that moves is drawn.
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+
+/// Shows a turn while it happens.
+pub(crate) trait Show {
+    /// Shows what happened, and answers when an answer is asked for.
+    fn event(&mut self, event: Event) -> Result<Course, Failure>;
+
+    /// Time went by.
+    fn tick(&mut self) -> Result<(), Failure>;
+
+    /// What was said is not saved, or is saved again.
+    fn saving(&mut self, state: &SavingState) -> Result<(), Failure>;
+
+    /// The turn is over.
+    fn end(&mut self, end: &End) -> Result<(), Failure>;
+}
+
+/// Whether a turn goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Course {
+    Go,
+    /// The person at the keyboard wants it to stop.
+    Stop,
+}
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    Complete {
+        ended: Ended,
+        conversation: ConversationId,
+        model: String,
+    },
+    /// It was stopped.
+    Interrupted {
+        kept: Kept,
+        conversation: ConversationId,
+    },
+    /// It failed; why is told elsewhere.
+    Failed,
+}
+
+/// Whether anything of a reply had arrived when it was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    Part,
+    Nothing,
+}
+
+/// A line of Rejoin's own, wrapped so that no word is cut.
+pub(crate) fn own_line(text: &str, meaning: Meaning, paint: Paint) -> String {
+    let lines = fit::wrap(&clean::line(text), columns());
+    lines.iter().map(|line| paint.apply(meaning, line) + "\n").collect()
+}
+
+/// The width of the screen now: it may change at any time.
+pub(crate) fn columns() -> usize {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+}
+
+/// The way to show a turn that suits where the answer goes.
+///
+/// `state` is what is known about saving already.
+pub(crate) fn choose<'a>(
+    context: &'a Context,
+    thinking: Thinking,
+    state: &SavingState,
+) -> Box<dyn Show + 'a> {
+    if context.is_json() {
+        Box::new(Events::new(context))
+    } else if context.surroundings.terminal.stdout {
+        Box::new(Screen::new(context, thinking, state, io::stdout()))
+    } else {
+        Box::new(Plain::new(context))
+    }
+}

@@ -1,0 +1,159 @@
+//! A turn for a pipe: the reply as it was written on stdout, everything else on stderr.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use rejoin::Block;
+use rejoin_agent::{Decision, Event, Piece, Plan, SavingState};
+
+use super::{Course, End, Kept, Show, approve, figures, tool};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::banner;
+use crate::ui::paint::Paint;
+
+/// Columns of a line on stderr.
+const COLUMNS: usize = 100;
+
+pub(super) const SAVED_AGAIN: &str = "Saved again.";
+
+/// A turn for a pipe.
+#[derive(Debug)]
+pub(crate) struct Plain<'a> {
+    context: &'a Context,
+    calls: HashMap<String, String>,
+    is_in_line: bool,
+    is_unsaved: bool,
+}
+
+impl<'a> Plain<'a> {
+    pub(crate) fn new(context: &'a Context) -> Self {
+        Self { context, calls: HashMap::new(), is_in_line: false, is_unsaved: false }
+    }
+
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        let Some(last) = text.chars().next_back() else { return Ok(()) };
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        self.is_in_line = last != '\n';
+        Ok(())
+    }
+
+    /// Ends the line, so that the next text is not glued to this one.
+    fn end_line(&mut self) -> Result<(), Failure> {
+        if self.is_in_line { self.print("\n") } else { Ok(()) }
+    }
+
+    fn piece(&mut self, piece: Piece) -> Result<(), Failure> {
+        match piece {
+            Piece::Text(text) => self.print(&text)?,
+            Piece::Finished(Block::ToolCall(call)) => {
+                self.calls.insert(call.id, call.name);
+            }
+            Piece::Finished(Block::Text(_)) => self.end_line()?,
+            Piece::Again { reason, failed, wait } => {
+                self.end_line()?;
+                self.context.note(&again(&reason, failed, wait));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Show for Plain<'_> {
+    fn event(&mut self, event: Event) -> Result<Course, Failure> {
+        match event {
+            Event::Piece(piece) => self.piece(piece)?,
+            Event::Approve { tool, plan, answer } => {
+                let terminal = self.context.surroundings.terminal;
+                if terminal.stdin && terminal.stderr {
+                    let (decision, course) = approve::ask(&plan, Paint::Plain, &mut io::stderr())?;
+                    let _ = answer.send(decision);
+                    return Ok(course);
+                }
+                self.context.note(&refused(&tool, &plan));
+                let _ = answer.send(Decision::No(None));
+            }
+            Event::ToolStarted { call, summary } => {
+                self.calls.insert(call, summary);
+            }
+            Event::ToolEnded { call, output, took } => {
+                let what = self.calls.get(&call).map_or("A tool", String::as_str);
+                self.context.note(&tool::line(what, &output, took, COLUMNS, Paint::Plain));
+            }
+            Event::Saved(receipt) => {
+                if let Some(told) = banner::branched(&receipt) {
+                    self.context.note(&told);
+                }
+            }
+            _ => {}
+        }
+        Ok(Course::Go)
+    }
+
+    fn tick(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn saving(&mut self, state: &SavingState) -> Result<(), Failure> {
+        match state {
+            SavingState::Waiting { reason, .. } if !self.is_unsaved => {
+                self.is_unsaved = true;
+                self.context.note(&not_saved(reason));
+            }
+            SavingState::Saved if self.is_unsaved => {
+                self.is_unsaved = false;
+                self.context.note(SAVED_AGAIN);
+            }
+            SavingState::Waiting { .. } | SavingState::Saved => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End) -> Result<(), Failure> {
+        self.end_line()?;
+        if let End::Interrupted { kept: Kept::Part, .. } = end {
+            self.context.note("Stopped. What had arrived is kept.");
+        }
+        Ok(())
+    }
+}
+
+/// That an attempt failed, and what comes next.
+pub(super) fn again(reason: &str, failed: u32, wait: Duration) -> String {
+    let mut letters = reason.trim_end_matches('.').chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let next = failed.saturating_add(1);
+    let wait = figures::duration(wait);
+    format!("{first}{}. Trying again in {wait} (attempt {next}).", letters.as_str())
+}
+
+pub(super) fn refused(tool: &str, plan: &Plan) -> String {
+    format!("Not allowed, because nobody is here to ask: {tool} wanted to {}", lower_first(&plan.summary))
+}
+
+pub(super) fn not_saved(reason: &str) -> String {
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    format!("Not saved{reason}. The talk goes on; saving is tried again.")
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_attempt_is_told_in_full_sentences() {
+        let told = again("overloaded", 1, Duration::from_secs(3));
+
+        assert_eq!(told, "Overloaded. Trying again in 3 s (attempt 2).");
+    }
+}

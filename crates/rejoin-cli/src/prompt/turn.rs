@@ -1,0 +1,128 @@
+//! One turn: what is said, shown while it happens, and stopped when somebody wants it to.
+
+use std::pin::pin;
+
+use rejoin::Message;
+use rejoin_agent::{Event, SavingState, Talk};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::show::{Course, End, Hushed, Kept, Show, TICK};
+use crate::config::choices::OnSaveError;
+use crate::error::{Failure, Kind};
+
+/// How a turn went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Complete,
+    Interrupted,
+}
+
+/// Says something, shows what happens, and returns when the reply is complete or was stopped.
+///
+/// Ctrl+C stops it; what had arrived is kept.
+pub(crate) async fn turn(
+    talk: &mut Talk,
+    message: Message,
+    show: &mut dyn Show,
+    on_error: OnSaveError,
+) -> Result<Outcome, Failure> {
+    let _hushed = Hushed::begin();
+    let mut interrupts =
+        signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
+    let conversation = talk.recording().with(|recorder| recorder.conversation()).await?;
+    let mut state = talk.recording().state();
+    let (events, mut heard) = mpsc::unbounded_channel();
+    let course = {
+        let mut turn = pin!(talk.turn(message, &events));
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            tokio::select! {
+                biased;
+                _ = interrupts.recv() => break Way::Stopped(Ok(())),
+                Some(event) = heard.recv() => match show.event(event) {
+                    Ok(Course::Go) => {}
+                    Ok(Course::Stop) => break Way::Stopped(Ok(())),
+                    Err(failure) => break Way::Stopped(Err(failure)),
+                },
+                Ok(()) = state.changed() => {
+                    let now = state.borrow_and_update().clone();
+                    if let Err(failure) = heed(&now, show, on_error) {
+                        break Way::Stopped(Err(failure));
+                    }
+                }
+                outcome = &mut turn => break Way::Ended(outcome),
+                _ = ticks.tick() => show.tick()?,
+            }
+        }
+    };
+    let shown = show_rest(&mut heard, show);
+    let way = match course {
+        Way::Ended(Ok(ended)) => {
+            let now = state.borrow_and_update().clone();
+            shown.and_then(|()| heed(&now, show, on_error))?;
+            show.end(&End::Complete { ended, conversation, model: talk.model().to_owned() })?;
+            return Ok(Outcome::Complete);
+        }
+        Way::Ended(Err(error)) => Err(Failure::from(error)),
+        Way::Stopped(why) => why,
+    };
+    // A reply that cannot be kept must not hide why the turn ended.
+    let kept = if talk.interrupt(&events).await.unwrap_or(false) { Kept::Part } else { Kept::Nothing };
+    shown.and(show_rest(&mut heard, show)).ok();
+    match way {
+        Ok(()) => {
+            show.end(&End::Interrupted { kept, conversation })?;
+            Ok(Outcome::Interrupted)
+        }
+        Err(failure) => {
+            show.end(&End::Failed).ok();
+            Err(failure)
+        }
+    }
+}
+
+enum Way {
+    Ended(rejoin_agent::Result<rejoin_agent::Ended>),
+    Stopped(Result<(), Failure>),
+}
+
+fn show_rest(heard: &mut mpsc::UnboundedReceiver<Event>, show: &mut dyn Show) -> Result<(), Failure> {
+    while let Ok(event) = heard.try_recv() {
+        show.event(event)?;
+    }
+    Ok(())
+}
+
+/// Tells whether what was said is saved; it is a failure where the user wants it to be one.
+fn heed(state: &SavingState, show: &mut dyn Show, on_error: OnSaveError) -> Result<(), Failure> {
+    if let (SavingState::Waiting { reason, .. }, OnSaveError::Fail) = (state, on_error) {
+        return Err(not_saved(reason));
+    }
+    show.saving(state)
+}
+
+pub(crate) fn not_saved(reason: &str) -> Failure {
+    let failure = Failure::new(Kind::Unavailable, "save what was said");
+    if reason.is_empty() { failure } else { failure.because(reason.to_owned()) }
+}
+
+/// Waits until everything is saved, as long as `patience` lets it. Returns what is left.
+pub(crate) async fn settle(
+    state: &mut watch::Receiver<SavingState>,
+    patience: impl Future<Output = ()>,
+) -> SavingState {
+    let mut patience = pin!(patience);
+    loop {
+        let now = state.borrow_and_update().clone();
+        if now == SavingState::Saved {
+            return now;
+        }
+        tokio::select! {
+            changed = state.changed() => if changed.is_err() { return now },
+            () = &mut patience => return now,
+        }
+    }
+}

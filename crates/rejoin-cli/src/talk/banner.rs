@@ -1,0 +1,31 @@
+//! What a person is told when a talk begins or takes another course.
+
+use rejoin::{Receipt, Settings, StoredConversation};
+
+use crate::named;
+
+/// The first line after coming back.
+pub(crate) fn resuming(stored: &StoredConversation) -> String {
+    format!("[Resuming \"{}\"]", named::title(stored))
+}
+
+/// How much came back.
+pub(crate) fn came_back(messages: usize) -> String {
+    format!("Resumed conversation with {messages} messages")
+}
+
+/// Provider and model, as lists show them.
+pub(crate) fn talked_with(settings: &Settings) -> String {
+    let known = |name: &Option<String>| name.clone().unwrap_or_else(|| "unknown".to_owned());
+    format!("{} ({})", known(&settings.provider), known(&settings.model))
+}
+
+/// What to say when an append became a branch.
+pub(crate) fn branched(receipt: &Receipt) -> Option<String> {
+    receipt.forked.then(|| {
+        let short = receipt.conversation.short();
+        format!(
+            "The conversation had gone on from there, so this is a branch. See all of it: rejoin tree {short}"
+        )
+    })
+}

@@ -1,0 +1,152 @@
+//! Which conversation a talk goes on with.
+
+use rejoin::store::Order;
+use rejoin::{
+    Archive, ConversationId, ErrorKind, Handle, List, MessageId, Named, Role, StoredConversation, Time,
+};
+
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+use crate::named;
+use crate::talk::Start;
+
+/// The kind of conversations that a tool holds on its own; nobody comes back to them by chance.
+const OF_TOOLS: &str = "subagent";
+
+/// How many messages are looked through at once for the newest answer.
+const PAGE: u64 = 50;
+
+/// A conversation that is taken up again.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) stored: StoredConversation,
+    pub(super) handle: Handle,
+}
+
+/// The conversation to go on with; none means a new one.
+pub(super) fn choose(context: &Context, archive: &Archive, start: &Start) -> Result<Option<Found>, Failure> {
+    match start {
+        Start::New | Start::Incognito => Ok(None),
+        Start::Conversation(name) => at_head(archive, conversation(archive, name)?).map(Some),
+        Start::Message(name) => {
+            let (stored, message) = named::message(archive, name)?;
+            at_message(archive, stored, message.id).map(Some)
+        }
+        Start::Latest => match newest(context, archive)? {
+            Some(stored) => at_head(archive, stored.id).map(Some),
+            None => Ok(None),
+        },
+        Start::LatestMessage => match newest_answer(context, archive)? {
+            Some((stored, message)) => at_message(archive, stored, message).map(Some),
+            None => Ok(None),
+        },
+    }
+}
+
+/// Finds a conversation that was named. One that does not exist is told in fixed words.
+pub(crate) fn conversation(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
+    match archive.resolve(name) {
+        Ok(Named::Conversation(id)) => Ok(id),
+        Ok(Named::Message(id, message)) => {
+            Err(Failure::invalid(format!("`{message}` is a message; a conversation is needed here"))
+                .hint(format!("run `rejoin -c {message}`, or `rejoin -r {}`", id.short())))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(missing(name)),
+        Err(error) => Err(named::explain(archive, name, error)),
+    }
+}
+
+/// The failure of a conversation that does not exist.
+pub(crate) fn missing(name: &str) -> Failure {
+    Failure::not_found(format!("Conversation {name} not found. Run: rejoin list"))
+        .hint("run `rejoin list` to see the conversations")
+        .worded(format!("✗ Conversation '{name}' not found\nList available: rejoin list"))
+}
+
+/// The failure of a conversation that is there and cannot be read.
+pub(super) fn damaged(id: ConversationId, error: rejoin::Error) -> Failure {
+    if error.kind() != ErrorKind::Corrupt {
+        return error.into();
+    }
+    let short = id.short();
+    let failure = Failure::from(error);
+    let detail = failure.summary();
+    Failure::new(Kind::Corrupt, format!("Conversation {short} has corrupted data: {detail}"))
+        .hint(format!("run `rejoin verify {short}` to see what is still readable"))
+        .worded(format!(
+            "✗ Conversation '{short}' has corrupted data\n{detail}\nSee what is still readable: rejoin verify {short}"
+        ))
+}
+
+fn at_head(archive: &Archive, id: ConversationId) -> Result<Found, Failure> {
+    let handle = archive.resume(id).map_err(|error| damaged(id, error))?;
+    Ok(Found { stored: archive.conversation(id)?, handle })
+}
+
+fn at_message(archive: &Archive, stored: StoredConversation, message: MessageId) -> Result<Found, Failure> {
+    let handle = archive.resume_at(stored.id, message).map_err(|error| damaged(stored.id, error))?;
+    Ok(Found { stored, handle })
+}
+
+fn newest(context: &Context, archive: &Archive) -> Result<Option<StoredConversation>, Failure> {
+    let mut list = List { project: Some(context.project_key()?), limit: PAGE as usize, ..List::default() };
+    loop {
+        let page = archive.list(&list)?;
+        if let Some(found) = page.items.into_iter().find(is_of_people) {
+            return Ok(Some(found));
+        }
+        match page.next_cursor {
+            Some(cursor) => list.cursor = Some(cursor),
+            None => return Ok(None),
+        }
+    }
+}
+
+/// Whether people talk in it, so that it can be "the newest".
+pub(crate) fn is_of_people(stored: &StoredConversation) -> bool {
+    let kind = &stored.conversation.kind;
+    kind != OF_TOOLS && !kind.starts_with(&format!("{OF_TOOLS}:"))
+}
+
+/// The newest message of the project that a model or a tool said.
+fn newest_answer(
+    context: &Context,
+    archive: &Archive,
+) -> Result<Option<(StoredConversation, MessageId)>, Failure> {
+    let mut list = List { project: Some(context.project_key()?), limit: PAGE as usize, ..List::default() };
+    let mut best: Option<(Time, StoredConversation, MessageId)> = None;
+    loop {
+        let page = archive.list(&list)?;
+        for stored in page.items.into_iter().filter(is_of_people) {
+            // What was last active before the best answer was given cannot hold a newer one.
+            if best.as_ref().is_some_and(|(time, ..)| stored.last_active_at < *time) {
+                return Ok(best.map(|(_, stored, message)| (stored, message)));
+            }
+            let Some((time, message)) = last_answer(archive, &stored)? else { continue };
+            if best.as_ref().is_none_or(|(known, ..)| time > *known) {
+                best = Some((time, stored, message));
+            }
+        }
+        match page.next_cursor {
+            Some(cursor) => list.cursor = Some(cursor),
+            None => return Ok(best.map(|(_, stored, message)| (stored, message))),
+        }
+    }
+}
+
+fn last_answer(archive: &Archive, stored: &StoredConversation) -> Result<Option<(Time, MessageId)>, Failure> {
+    let mut offset = 0;
+    loop {
+        let messages = archive
+            .all_messages(stored.id, Order::NewestFirst, offset, PAGE)
+            .map_err(|error| damaged(stored.id, error))?;
+        let answer = messages.iter().find(|said| matches!(said.message.role, Role::Assistant | Role::Tool));
+        if let Some(said) = answer {
+            return Ok(Some((said.message.created_at.unwrap_or(stored.created_at), said.id)));
+        }
+        if messages.is_empty() {
+            return Ok(None);
+        }
+        offset += PAGE;
+    }
+}

@@ -1,0 +1,157 @@
+//! The initial context: what a model is told before the conversation begins.
+//!
+//! Base instructions or those of a command file, the project and the date, the project's own instruction files, and
+//! after a pause where the conversation stood. It is computed for each run and is not part of the history.
+
+use std::path::{Path, PathBuf};
+
+use rejoin::StoredConversation;
+
+use crate::context::Context;
+use crate::talk::command_file::{self, CommandFile};
+use crate::talk::project_file::{Reading, read_inside};
+use crate::talk::stop;
+use crate::ui::clean;
+
+/// What a project tells models, in the order they are read.
+const FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// The most that is taken of one file: larger ones crowd out the conversation.
+const LARGEST: usize = 32 << 10;
+
+/// The most that is taken of all files.
+const LARGEST_TOGETHER: usize = 96 << 10;
+
+const BASE: &str = "\
+You are a helpful assistant in a terminal. Answer in plain Markdown, as briefly as the question allows. \
+The conversation is kept and may go on after days; what was said in it still holds.";
+
+/// What a model is told first.
+#[derive(Debug)]
+pub(super) struct Initial {
+    pub(super) system: String,
+    /// What tells whether the instructions have changed: of the command, or else of the project's files.
+    pub(super) hash: Option<String>,
+    /// The project's files that were read, from the top.
+    pub(super) files: Vec<String>,
+}
+
+/// Puts the initial context together.
+pub(super) fn initial(
+    context: &Context,
+    command: Option<&CommandFile>,
+    resumed: Option<&StoredConversation>,
+) -> Initial {
+    let clock = context.clock();
+    let mut system = command.map_or_else(|| BASE.to_owned(), CommandFile::prompt);
+    let project = context.config.project();
+    system += &format!("\n\nProject: {}\nDate: {}\n", project.display(), clock.date(clock.now()));
+    let found = instruction_files(context);
+    let mut own = String::new();
+    for file in &found {
+        own += &delimited("project-instructions", Some(&file.name), &file.text);
+    }
+    system += &own;
+    if let Some(stored) = resumed {
+        system += &delimited("resumed-conversation", None, &recap(context, stored));
+    }
+    let hash = match command {
+        Some(command) => Some(command.hash()),
+        None => (!own.is_empty()).then(|| command_file::hash(&own)),
+    };
+    Initial { system, hash, files: found.into_iter().map(|file| file.name).collect() }
+}
+
+/// What a conversation was about and where it stopped.
+fn recap(context: &Context, stored: &StoredConversation) -> String {
+    let clock = context.clock();
+    let mut told = format!(
+        "The user comes back to this conversation. Go on from where it stopped.\n\
+         Title: {}\nKind: {}\nStarted: {}\nLast active: {}\nMessages: {}\n",
+        clean::line(stored.title()),
+        clean::line(&stored.conversation.kind),
+        clock.minute(stored.created_at.as_micros()),
+        clock.minute(stored.last_active_at.as_micros()),
+        stored.messages,
+    );
+    if let Some(synopsis) = &stored.conversation.synopsis {
+        told += &format!("Summary: {}\n", clean::line(&synopsis.text));
+        for item in &synopsis.action_items {
+            told += &format!("To do: {}\n", clean::line(item));
+        }
+    }
+    let stopped = stop::summary_in_list(stored);
+    if stored.conversation.synopsis.is_none() && !stopped.is_empty() {
+        told += &format!("It stopped at: {stopped}\n");
+    }
+    told
+}
+
+/// An instruction file of the project.
+#[derive(Debug, PartialEq, Eq)]
+struct InstructionFile {
+    name: String,
+    text: String,
+}
+
+/// The files from the repository's root down to the working directory, the nearest last.
+fn instruction_files(context: &Context) -> Vec<InstructionFile> {
+    let project = context.config.project();
+    let root = repository_of(project);
+    let working = &context.surroundings.working_directory;
+    let nearest = if working.starts_with(project) { working.as_path() } else { project };
+    let mut folders: Vec<&Path> = nearest.ancestors().take_while(|folder| folder.starts_with(root)).collect();
+    folders.reverse();
+    let mut found = Vec::new();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut left = LARGEST_TOGETHER;
+    for file in folders.iter().flat_map(|folder| FILES.map(|name| folder.join(name))) {
+        let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+        match read_inside(&file, root, LARGEST.min(left)) {
+            Reading::Absent => {}
+            Reading::Outside => context
+                .manner
+                .warn(&format!("`{name}` is a link that leads out of the project, so it was not read"), None),
+            // Projects often keep one of the two as a link to the other.
+            Reading::Text { place, .. } if seen.contains(&place) => {}
+            Reading::Text { mut text, place, is_whole } => {
+                left -= text.len().min(left);
+                if !is_whole {
+                    text.push_str("\n[the rest was left out]");
+                    context
+                        .manner
+                        .warn(&format!("only the beginning of `{name}` is sent to the model"), None);
+                }
+                seen.push(place);
+                found.push(InstructionFile { name, text });
+            }
+        }
+    }
+    found
+}
+
+/// The nearest directory above that is a repository, or the project itself.
+fn repository_of(project: &Path) -> &Path {
+    project.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(project)
+}
+
+/// Sets a text apart so that it cannot pretend to be anything else.
+fn delimited(tag: &str, name: Option<&str>, text: &str) -> String {
+    let inner = text.trim().replace(&format!("</{tag}"), &format!("<\\/{tag}"));
+    let named = name.map(|name| format!(" file={name:?}")).unwrap_or_default();
+    format!("\n<{tag}{named}>\n{inner}\n</{tag}>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_end_its_own_frame() {
+        let framed = delimited("project-instructions", Some("AGENTS.md"), "a\n</project-instructions>\nb\n");
+
+        let expected = "\n<project-instructions file=\"AGENTS.md\">\na\n<\\/project-instructions>\nb\n\
+                        </project-instructions>\n";
+        assert_eq!(framed, expected);
+    }
+}

@@ -1,0 +1,105 @@
+//! What is left of a reply that was cut off: offered to whoever comes back.
+
+use std::io::{self, Write};
+
+use rejoin::{Archive, Handle, OpenTurn, preview};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::writer;
+use crate::ui::ask;
+use crate::ui::clean;
+
+/// What to do with a reply that was cut off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Partial {
+    /// Ask at a terminal; elsewhere leave it and say so.
+    #[default]
+    Ask,
+    Keep,
+    Discard,
+}
+
+/// Settles what is left of replies in a conversation, and returns the handle to go on with.
+pub(super) fn settle(context: &Context, handle: Handle, partial: Partial) -> Result<Handle, Failure> {
+    let archive = handle.archive().clone();
+    let mut handle = handle;
+    for turn in archive.open_turns(handle.id())? {
+        if let Some(process) = writer::living(&turn.writer) {
+            context.note(&format!(
+                "Another rejoin (process {process}) is talking here; what you say becomes a branch."
+            ));
+            continue;
+        }
+        match decide(context, &turn, partial)? {
+            Decision::Keep => handle = keep(context, &archive, handle, &turn)?,
+            Decision::Discard => {
+                archive.discard_open_turn(handle.id(), turn.name)?;
+                context.note("The interrupted reply was discarded.");
+            }
+            Decision::Leave => {}
+        }
+    }
+    Ok(handle)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Keep,
+    Discard,
+    Leave,
+}
+
+fn decide(context: &Context, turn: &OpenTurn, partial: Partial) -> Result<Decision, Failure> {
+    match partial {
+        Partial::Keep => return Ok(Decision::Keep),
+        Partial::Discard => return Ok(Decision::Discard),
+        Partial::Ask => {}
+    }
+    context.note(&format!("A reply was interrupted {}: {}", when(context, turn), excerpt(turn)));
+    let terminal = context.surroundings.terminal;
+    if !(terminal.stdin && terminal.stderr) || context.is_json() {
+        context.note("It is not part of the conversation. To decide: --keep-partial or --discard-partial");
+        return Ok(Decision::Leave);
+    }
+    loop {
+        let question = "Keep it, discard it, or look at it first? [k/d/l] ";
+        match ask::ask(question, &mut io::stdin().lock(), &mut io::stderr())?.as_deref() {
+            Some("k" | "keep" | "K") => return Ok(Decision::Keep),
+            Some("d" | "discard" | "D") => return Ok(Decision::Discard),
+            Some("l" | "look" | "L") => writeln!(io::stderr(), "{}", whole(turn))?,
+            Some(_) => writeln!(io::stderr(), "Please answer k, d or l.")?,
+            // Whoever closes the input decided nothing, so it stays as it is.
+            None => return Ok(Decision::Leave),
+        }
+    }
+}
+
+fn keep(context: &Context, archive: &Archive, handle: Handle, turn: &OpenTurn) -> Result<Handle, Failure> {
+    let receipt = archive.keep_open_turn(handle.id(), turn)?;
+    context.note("The interrupted reply was kept, as far as it had arrived.");
+    if handle.head() == turn.base {
+        return Ok(archive.resume_at(handle.id(), receipt.head)?);
+    }
+    // The talk has gone on elsewhere meanwhile, so the reply became a branch of its own and the head goes back.
+    if let Some(head) = handle.head() {
+        archive.rewind(handle.id(), head)?;
+    }
+    Ok(handle)
+}
+
+fn when(context: &Context, turn: &OpenTurn) -> String {
+    context.clock().relative(turn.saved_at.as_micros())
+}
+
+fn excerpt(turn: &OpenTurn) -> String {
+    match preview(&turn.partial.text()) {
+        text if text.is_empty() => "it had not said anything yet.".to_owned(),
+        text => format!("\"{text}\""),
+    }
+}
+
+fn whole(turn: &OpenTurn) -> String {
+    let texts: Vec<String> = turn.messages().iter().map(rejoin::Message::text).collect();
+    clean::block(texts.join("\n").trim_end())
+}

@@ -1,0 +1,355 @@
+//! `rejoin resume` at a real terminal: the list to pick from, the questions it asks, and the terminal afterwards.
+
+use std::fs;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rejoin::{Conversation, ConversationId, Message, Status};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use crate::skip::skip;
+use crate::world::World;
+
+/// How long the terminal may take to show something on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A shell in a terminal of its own, in the project of a world.
+struct Terminal<'a> {
+    world: &'a World,
+    socket: String,
+}
+
+impl<'a> Terminal<'a> {
+    /// Opens a terminal, or says loudly that there is none.
+    fn open(world: &'a World, columns: u16, rows: u16) -> Option<Self> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            skip("tmux is not installed");
+            return None;
+        }
+        let socket = world.path("tmux").to_str().unwrap().to_owned();
+        let terminal = Self { world, socket };
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().unwrap().to_owned();
+        let shell = format!(
+            "exec env -i HOME='{}' PATH='{}:/usr/bin:/bin' TZ=UTC TERM=screen-256color LANG=C.UTF-8 PS1='$ ' \
+             bash --norc --noprofile",
+            world.path("home").display(),
+            program.display()
+        );
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let project = world.path("project");
+        let project = project.to_str().unwrap();
+        let outcome = terminal.tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            "-c",
+            project,
+            &shell,
+        ]);
+        assert!(outcome.status.success(), "{outcome:?}");
+        terminal.wait_for("$");
+        Some(terminal)
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Output {
+        Command::new("tmux").args(["-u", "-S", &self.socket]).args(arguments).output().unwrap()
+    }
+
+    /// Types a text and presses return.
+    fn enter(&self, text: &str) {
+        self.letters(text);
+        self.key("Enter");
+    }
+
+    fn letters(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", "--", text]);
+    }
+
+    fn key(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).unwrap()
+    }
+
+    /// Waits until the screen shows a text, and returns the screen.
+    fn wait_for(&self, text: &str) -> String {
+        self.wait_until(text, |screen| screen.contains(text))
+    }
+
+    fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+        let began = Instant::now();
+        loop {
+            let screen = self.screen();
+            if holds(&screen) {
+                return screen;
+            }
+            assert!(began.elapsed() < PATIENCE, "waited for {what:?}:\n{screen}");
+            thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    /// Runs a command and waits until the shell is back; the file `settings` tells how the terminal was left.
+    fn settings(&self, name: &str) -> String {
+        let file = self.world.path(name);
+        self.enter(&format!("stty -g > {0}.part; mv {0}.part {0}", file.display()));
+        let began = Instant::now();
+        while !file.exists() {
+            assert!(began.elapsed() < PATIENCE, "the shell does not answer:\n{}", self.screen());
+            thread::sleep(Duration::from_millis(30));
+        }
+        fs::read_to_string(file).unwrap()
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+/// Two trips in this project and taxes in another, the first note out of the way.
+fn planted(world: &World) -> [ConversationId; 3] {
+    world.rejoin(["new", "--title", "note"]).from("home").run();
+    world.rejoin(["delete", "note", "--yes"]).from("home").run();
+    let archive = world.archive();
+    [("Trip to Porto", "project"), ("Trip to Lisbon", "project"), ("Taxes", "home")].map(
+        |(title, project)| {
+            let project = world.path(project).to_str().unwrap().to_owned();
+            let mut talk = archive.start(Conversation::titled(title).in_project(project)).unwrap();
+            talk.append(Message::user(format!("Tell me of {title}."))).unwrap();
+            talk.append(Message::assistant("It is far.\u{1b}[2J")).unwrap();
+            talk.id()
+        },
+    )
+}
+
+#[test]
+fn typed_letters_narrow_the_list_and_enter_resumes() {
+    let world = World::new();
+    planted(&world);
+    let Some(terminal) = Terminal::open(&world, 100, 20) else { return };
+
+    terminal.enter("rejoin resume");
+    let opened = terminal.wait_for("2/2");
+    terminal.letters("prt");
+    let narrowed = terminal.wait_for("1/2");
+    terminal.key("Enter");
+    terminal.wait_for("[Resuming \"Trip to Porto\"]");
+
+    assert!(opened.contains("> Trip to Lisbon"), "{opened}");
+    assert!(narrowed.contains("> Trip to Porto") && narrowed.contains("It is far."), "{narrowed}");
+}
+
+#[test]
+fn leaving_gives_the_terminal_back() {
+    let world = World::new();
+    planted(&world);
+    let Some(terminal) = Terminal::open(&world, 80, 20) else { return };
+    let before = terminal.settings("before");
+
+    terminal.enter("rejoin resume; echo left with $?");
+    terminal.wait_for("2/2");
+    terminal.key("Escape");
+    let screen = terminal.wait_for("left with 0");
+
+    assert!(!screen.contains("Trip to"), "{screen}");
+    assert_eq!(terminal.settings("after"), before);
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let world = World::new();
+    planted(&world);
+    let Some(terminal) = Terminal::open(&world, 80, 20) else { return };
+    let before = terminal.settings("before");
+    let number = world.path("number");
+
+    terminal
+        .enter(&format!("(sh -c 'echo $$ > {}; exec rejoin resume'); echo ended with $?", number.display()));
+    terminal.wait_for("2/2");
+    let process: i32 = fs::read_to_string(number).unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(process).unwrap(), Signal::TERM).unwrap();
+    terminal.wait_for("ended with 143");
+
+    assert_eq!(terminal.settings("after"), before);
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_program() {
+    let world = World::new();
+    planted(&world);
+    let Some(terminal) = Terminal::open(&world, 80, 20) else { return };
+    let number = world.path("number");
+
+    terminal.enter(&format!("(sh -c 'echo $$ > {}; exec rejoin resume')", number.display()));
+    terminal.wait_for("2/2");
+    let process: i32 = fs::read_to_string(number).unwrap().trim().parse().unwrap();
+    terminal.tmux(&["kill-server"]);
+
+    let process = Pid::from_raw(process).unwrap();
+    let began = Instant::now();
+    while test_kill_process(process).is_ok() {
+        assert!(began.elapsed() < PATIENCE, "it lives on without a terminal");
+        thread::sleep(Duration::from_millis(30));
+    }
+}
+
+#[test]
+fn forty_columns_without_colour_are_enough() {
+    let world = World::new();
+    planted(&world);
+    let Some(terminal) = Terminal::open(&world, 40, 8) else { return };
+
+    terminal.enter("NO_COLOR=1 rejoin resume");
+    let screen = terminal.wait_for("2/2");
+
+    let painted = String::from_utf8(terminal.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
+    let lines: Vec<&str> = screen.lines().take(3).map(str::trim_end).collect();
+    let expected = [
+        "Resume:                              2/2",
+        "> Trip to Lisbon                just now",
+        "  Trip to Porto                 just now",
+    ];
+    assert_eq!(lines, expected);
+    assert!(!painted.contains('\u{1b}'), "{painted:?}");
+}
+
+#[test]
+fn the_picture_follows_the_size_of_the_screen() {
+    let world = World::new();
+    planted(&world);
+    let Some(terminal) = Terminal::open(&world, 100, 20) else { return };
+
+    terminal.enter("rejoin resume");
+    terminal.wait_for("It is far.");
+    terminal.tmux(&["resize-window", "-x", "40", "-y", "6"]);
+    terminal.wait_until("the list alone", |screen| {
+        screen.contains("> Trip to Lisbon                just now") && !screen.contains("It is far.")
+    });
+    terminal.tmux(&["resize-window", "-x", "120", "-y", "30"]);
+
+    terminal.wait_for("It is far.");
+}
+
+#[test]
+fn a_key_offers_the_other_projects() {
+    let world = World::new();
+    let [.., taxes] = planted(&world);
+    let Some(terminal) = Terminal::open(&world, 80, 20) else { return };
+
+    terminal.enter("rejoin resume");
+    terminal.wait_for("2/2");
+    terminal.key("Tab");
+    terminal.wait_for("3/3");
+    terminal.letters("taxes");
+    terminal.wait_for("1/3");
+    terminal.key("Enter");
+    terminal.wait_for("[Resuming \"Taxes\"]");
+
+    assert!(world.archive().conversation(taxes).is_ok());
+}
+
+#[test]
+fn a_branch_can_be_picked() {
+    let world = World::new();
+    let [_, lisbon, _] = planted(&world);
+    let archive = world.archive();
+    let first = archive.path(lisbon, None).unwrap()[0].id;
+    let mut cheap = archive.resume(lisbon).unwrap().fork(first, "On a budget").unwrap();
+    cheap.append(Message::assistant("Walk.")).unwrap();
+    cheap.append(Message::user("How long?")).unwrap();
+    let Some(terminal) = Terminal::open(&world, 100, 20) else { return };
+
+    terminal.enter("rejoin resume");
+    terminal.wait_for("2/2");
+    terminal.key("Right");
+    terminal.wait_for("└ On a budget");
+    terminal.key("Down");
+    terminal.wait_for(">   └ It is far.");
+    terminal.key("Down");
+    let screen = terminal.wait_for(">   └ On a budget");
+    terminal.key("Enter");
+
+    assert!(screen.contains("How long?"), "{screen}");
+    terminal.wait_for("Resumed conversation with 3 messages");
+}
+
+#[test]
+fn what_was_deleted_meanwhile_is_told() {
+    let world = World::new();
+    let [_, lisbon, _] = planted(&world);
+    let Some(terminal) = Terminal::open(&world, 80, 20) else { return };
+
+    terminal.enter("rejoin resume");
+    terminal.wait_for("2/2");
+    world.rejoin(["delete", &lisbon.to_string(), "--yes"]).run();
+    terminal.key("Enter");
+    let screen = terminal.wait_for("It was deleted meanwhile.");
+
+    assert!(screen.contains("1/1") && screen.contains("> Trip to Porto"), "{screen}");
+}
+
+#[test]
+fn several_matches_are_asked_about_by_number_or_words() {
+    let world = World::new();
+    planted(&world);
+    let Some(terminal) = Terminal::open(&world, 90, 30) else { return };
+
+    terminal.enter("rejoin resume trip");
+    let screen = terminal.wait_for("Which conversation would you like to continue? (number or search)");
+    terminal.enter("porto");
+    terminal.wait_for("[Resuming \"Trip to Porto\"]");
+
+    assert!(
+        screen.contains("1. [chat] Trip to Lisbon\n   Last active: just now | Status: active\n"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_completed_conversation_is_asked_about() {
+    let world = World::new();
+    let [porto, ..] = planted(&world);
+    world.archive().update(porto, |header| header.status = Status::Completed).unwrap();
+    let Some(terminal) = Terminal::open(&world, 90, 20) else { return };
+
+    terminal.enter("rejoin resume trip-to-porto; echo refused with $?");
+    terminal.wait_for("Open \"Trip to Porto\" again? [y/N]");
+    terminal.enter("n");
+    terminal.wait_for("refused with 1");
+    terminal.enter("clear; rejoin resume trip-to-porto");
+    terminal.wait_for("again? [y/N]");
+    terminal.enter("y");
+
+    terminal.wait_for("Resumed conversation with 2 messages");
+}
+
+#[test]
+fn an_interrupted_reply_is_offered() {
+    let world = World::new();
+    let [porto, ..] = planted(&world);
+    let archive = world.archive();
+    archive.resume(porto).unwrap().append(Message::user("And by train?")).unwrap();
+    let mut recorder = archive.record(archive.resume(porto).unwrap(), "1@1");
+    let partial = format!("The first line.\n{}", "It takes three hours. ".repeat(10));
+    assert!(recorder.save_open(&Message::assistant(partial), &[]));
+    let Some(terminal) = Terminal::open(&world, 90, 30) else { return };
+
+    terminal.enter("rejoin resume trip-to-porto");
+    let offered = terminal.wait_for("[k/d/l]");
+    terminal.enter("l");
+    terminal.wait_until("the whole of it", |screen| screen.matches("[k/d/l]").count() == 2);
+    terminal.enter("k");
+    terminal.wait_for("Resumed conversation with 4 messages");
+
+    assert!(offered.contains("A reply was interrupted just now: \"The first line. It takes"), "{offered}");
+    assert_eq!(archive.open_turns(porto).unwrap(), []);
+}

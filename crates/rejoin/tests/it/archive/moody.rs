@@ -1,0 +1,122 @@
+//! A store that fails when it is told to, before or after the work is done.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rejoin::store::{
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Outcome, Page, Progress,
+    Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
+    VisitBlob,
+};
+use rejoin::{ConversationId, Error, ErrorKind, Result, Time};
+
+/// What becomes of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mood {
+    Well,
+    /// Nothing is done.
+    Failing(ErrorKind),
+    /// It is done, and an error comes back.
+    Forgetful,
+}
+
+/// A store that fails when it is told to.
+pub(super) struct Moody {
+    inner: Box<dyn Store>,
+    mood: Mutex<Mood>,
+    /// How often a write was tried.
+    tried: Mutex<usize>,
+}
+
+impl Moody {
+    pub(super) fn new() -> Self {
+        Self::over(MemoryStore::new())
+    }
+
+    pub(super) fn over(inner: impl Store + 'static) -> Self {
+        Self { inner: Box::new(inner), mood: Mutex::new(Mood::Well), tried: Mutex::new(0) }
+    }
+
+    pub(super) fn set(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+
+    /// How often a write was tried since this was last asked.
+    pub(super) fn tried(&self) -> usize {
+        std::mem::take(&mut self.tried.lock().unwrap())
+    }
+
+    fn write<T>(&self, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        *self.tried.lock().unwrap() += 1;
+        let failure = |kind| Error::new(kind, "the store is in a mood");
+        match *self.mood.lock().unwrap() {
+            Mood::Well => work(self.inner.as_ref()),
+            Mood::Failing(kind) => Err(failure(kind)),
+            Mood::Forgetful => work(self.inner.as_ref()).and_then(|_| Err(failure(ErrorKind::Unavailable))),
+        }
+    }
+}
+
+impl Read for Moody {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.inner.read(id, what, visit)
+    }
+
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        self.inner.list(query)
+    }
+
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        self.inner.find(text, limit)
+    }
+
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        self.inner.search(query)
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        self.inner.changes(after, wait)
+    }
+
+    fn get(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        prefix: &[u8],
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.inner.get(space, owner, prefix, visit)
+    }
+}
+
+impl Store for Moody {
+    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
+        self.write(|inner| inner.append(turn))
+    }
+
+    fn amend(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version> {
+        self.write(|inner| inner.amend(id, expected, change, at))
+    }
+
+    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
+        self.write(|inner| inner.remove(targets, reason, at))
+    }
+
+    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.write(|inner| inner.put(blobs, safety))
+    }
+
+    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
+        self.inner.maintain(task, budget)
+    }
+}
