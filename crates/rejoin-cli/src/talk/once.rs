@@ -9,7 +9,7 @@ use rejoin_agent::SavingState;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::{self, Outcome, Thinking};
-use crate::talk::{Overrides, Session, Start, runtime};
+use crate::talk::{GRACE, Overrides, Session, Start, runtime};
 use crate::ui::paint::Meaning;
 
 /// The longest message read from a pipe. A provider takes far less.

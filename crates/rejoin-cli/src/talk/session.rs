@@ -1,7 +1,7 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
-use rejoin_agent::{Recording, Summariser, Talk};
+use rejoin_agent::{Api, Recording, Summariser, Talk};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
@@ -285,7 +285,9 @@ fn partner_of(
     let before = &stored.conversation.settings;
     let mut wanted = overrides.clone();
     if overrides.provider.is_none() {
-        wanted.provider.clone_from(&before.provider);
+        // Who talked without a model did not choose that for ever.
+        let is_chosen = |name: &String| name != Api::Offline.as_str();
+        wanted.provider = before.provider.clone().filter(is_chosen);
     }
     let is_same_provider = wanted.provider == before.provider;
     if overrides.model.is_none() && is_same_provider {
