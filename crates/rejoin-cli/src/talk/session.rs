@@ -45,6 +45,7 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn begin(context: &Context, start: &Start, overrides: &Overrides) -> Result<Self, Failure> {
+        let toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
         let archive = match start {
             Start::Incognito => Archive::open("memory:")?,
             _ => context.archive()?,
@@ -54,7 +55,6 @@ impl Session {
         if *start != Start::Incognito {
             context.set_active(&archive, handle.id())?;
         }
-        let toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
         tools::recall(context, &toolbox, &archive, handle.id())?;
         let recording = Recording::start(archive.record(handle, std::process::id().to_string()));
         let Partner { provider, model } = partner(context, overrides)?;
