@@ -317,11 +317,15 @@ async fn a_search_is_bounded_and_says_so() {
 
     let said = shop.said("find", json!({"pattern": "x", "limit": 3})).await;
     let wrong = shop.refusal("find", json!({"pattern": "("}));
+    let nowhere = shop.failed("find", json!({"pattern": "x", "path": "none"})).await;
+    let file = shop.said("find", json!({"pattern": "x", "path": "a", "limit": 1})).await;
 
     assert_eq!(
         said,
         "a:1: x\na:2: x\na:3: x\n[the search was cut short here; make it narrower to see the rest]\n"
     );
+    assert_eq!(nowhere, "cannot search `none`: No such file or directory (os error 2)");
+    assert!(file.starts_with("a:1: x\n"), "{file}");
     assert!(wrong.starts_with("the pattern is not a regular expression"), "{wrong}");
 }
 
