@@ -76,6 +76,7 @@ store sqlite:[world]/home/.local/share/rejoin/rejoin.db default
 tools.allow [] default
 tools.ask [] default
 tools.deny [] default
+tools.run_seconds 120 default
 vault.quarantine_days 7 default";
     assert_eq!(words.join("\n"), expected);
 }
