@@ -18,9 +18,6 @@ const LONGEST_INPUT: u64 = 64 << 20;
 /// How long one turn waits at its end for a store that fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a synopsis may take to arrive once the reply is complete.
-const GRACE: Duration = Duration::from_secs(2);
-
 /// What the store remembers about the first turn.
 const FIRST_TURN: &str = "notice.continue";
 
