@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rejoin::{Archive, Block, Conversation, Json, Limits, Message, Thinking, incomplete};
 use rejoin_agent::{
-    ErrorKind, Event, Future, Offline, Output, Piece, Plan, Recording, Result, Stop, Talk, Tool, ToolSpec,
-    Toolbox,
+    ErrorKind, Event, Offline, Output, Piece, Plan, Prepared, Recording, Result, Stop, Subject, Talk, Tool,
+    ToolSpec, Toolbox,
 };
 use tokio::sync::mpsc;
 
@@ -36,18 +36,16 @@ impl Tool for Echo {
         &self.spec
     }
 
-    fn plan(&self, _input: &Json) -> Result<Plan> {
-        Ok(Plan { summary: String::new(), detail: None, rule: String::new(), is_harmless: true })
-    }
-
-    fn run<'a>(&'a self, _input: &'a Json) -> Future<'a, Output> {
-        Box::pin(async move {
-            if let Some(gate) = &self.gate {
+    fn prepare(&self, _input: &Json) -> Result<Prepared> {
+        let subject = Subject::Tool(self.spec.name.clone());
+        let (name, gate) = (self.spec.name.clone(), self.gate.clone());
+        Ok(Prepared::new(Plan::new("", &subject).harmless(), subject, async move {
+            if let Some(gate) = gate {
                 gate.reached.notify_one();
                 gate.open.notified().await;
             }
-            Output::text(&self.spec.name)
-        })
+            Output::text(&name)
+        }))
     }
 }
 

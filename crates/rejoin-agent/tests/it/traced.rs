@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use rejoin::{Block, Conversation, Json, Message, Role};
 use rejoin_agent::{
-    Api, Event, Future, Listener, Output, Piece, Plan, Provider, Recording, Reply, Request, Result, Stop,
-    Talk, Tool, ToolSpec, Toolbox,
+    Api, Event, Future, Listener, Output, Piece, Plan, Prepared, Provider, Recording, Reply, Request, Result,
+    Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
 };
 use tokio::sync::mpsc;
 
@@ -178,14 +178,12 @@ impl Tool for Watching {
         &self.spec
     }
 
-    fn plan(&self, _input: &Json) -> Result<Plan> {
-        Ok(Plan { summary: String::new(), detail: None, rule: String::new(), is_harmless: true })
-    }
-
-    fn run<'a>(&'a self, _input: &'a Json) -> Future<'a, Output> {
-        Box::pin(async move {
-            until(|| self.archive.open_turns(self.id).unwrap().pop()).await;
+    fn prepare(&self, _input: &Json) -> Result<Prepared> {
+        let subject = Subject::Tool(self.spec.name.clone());
+        let (archive, id) = (self.archive.clone(), self.id);
+        Ok(Prepared::new(Plan::new("", &subject).harmless(), subject, async move {
+            until(|| archive.open_turns(id).unwrap().pop()).await;
             Output::text("seen")
-        })
+        }))
     }
 }

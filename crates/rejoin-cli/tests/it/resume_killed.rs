@@ -176,3 +176,29 @@ fn a_model_is_told_where_it_is_and_after_a_pause_where_it_was() {
     let held: Vec<[bool; 3]> = systems.iter().map(holds).collect();
     assert_eq!(held, [[true, true, false], [true, true, true]], "{systems:?}");
 }
+
+#[test]
+fn a_command_file_leaves_tools_out_and_adds_none_also_when_it_is_gone() {
+    let world = World::new();
+    let server = Server::start(vec![("Noted.", End::Whole); 6]);
+    server.configure(&world);
+    let file = "project/.rejoin/commands/look.md";
+    world.write(file, "---\ntools: [read, launch]\n---\nLook closely.");
+    keyed(world.rejoin(["-q", "--command", "look", "at this, please"])).run();
+    std::fs::remove_file(world.path(file)).unwrap();
+
+    keyed(world.rejoin(["-q", "-r", "and again"])).run();
+
+    let requests: Vec<Value> = server.requests.try_iter().collect();
+    let turns = requests.iter().filter(|request| {
+        let system = request["messages"][0]["content"].as_str().unwrap_or_default();
+        system.contains("Project: ")
+    });
+    let offered: Vec<Vec<&str>> = turns
+        .map(|request| {
+            let tools = request["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+            tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect()
+        })
+        .collect();
+    assert_eq!(offered, [["read"], ["read"]]);
+}
