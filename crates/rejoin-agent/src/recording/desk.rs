@@ -109,12 +109,19 @@ impl Desk {
         if let Err(error) = self.recorder.flush() {
             tracing::error!(?error, "a message that waited cannot be saved");
         }
-        let mut kept = Vec::new();
-        if let Some((partial, results)) = self.slot.snapshot()
-            && !self.recorder.flush_open(&partial, &results)
-        {
-            kept = interrupted(partial, results);
-        }
+        let kept = match self.slot.snapshot() {
+            Some((partial, results)) if !self.recorder.flush_open(&partial, &results) => {
+                interrupted(partial, results)
+            }
+            Some(_) => Vec::new(),
+            None => {
+                // What was saved of a reply that came to nothing must not be offered later.
+                if let Err(error) = self.recorder.discard_open() {
+                    tracing::warn!(?error, "the open turn of a void reply was not removed");
+                }
+                Vec::new()
+            }
+        };
         self.tell_state();
         let messages = self.recorder.take_waiting();
         if messages.is_empty() && kept.is_empty() {

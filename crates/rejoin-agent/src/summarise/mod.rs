@@ -32,7 +32,7 @@ pub struct Summariser {
 struct Shared {
     archive: Archive,
     conversation: ConversationId,
-    model: Option<Model>,
+    model: Mutex<Option<Arc<Model>>>,
     state: Mutex<State>,
     /// Told when there is nothing left to do.
     idle: Notify,
@@ -42,6 +42,13 @@ struct Shared {
 struct Model {
     provider: Arc<dyn Provider>,
     name: String,
+}
+
+impl Model {
+    /// None for the provider without a model.
+    fn of(provider: Arc<dyn Provider>, name: String) -> Option<Arc<Self>> {
+        (provider.api() != Api::Offline).then(|| Arc::new(Self { provider, name }))
+    }
 }
 
 #[derive(Default)]
@@ -61,9 +68,14 @@ impl Summariser {
         provider: Arc<dyn Provider>,
         model: impl Into<String>,
     ) -> Self {
-        let model = (provider.api() != Api::Offline).then(|| Model { provider, name: model.into() });
+        let model = Mutex::new(Model::of(provider, model.into()));
         let shared = Shared { archive, conversation, model, state: Mutex::default(), idle: Notify::new() };
         Self { shared: Arc::new(shared), task: Mutex::new(None) }
+    }
+
+    /// Asks another provider, or for another model, from the next time on.
+    pub fn ask_instead(&self, provider: Arc<dyn Provider>, model: impl Into<String>) {
+        *self.shared.model() = Model::of(provider, model.into());
     }
 
     /// Describes the conversation as it is after these messages, oldest first. Returns at once.
@@ -124,6 +136,10 @@ impl Shared {
         self.state.lock().expect("nothing panics while it is held")
     }
 
+    fn model(&self) -> MutexGuard<'_, Option<Arc<Model>>> {
+        self.model.lock().expect("nothing panics while it is held")
+    }
+
     fn keep_computed(&self, snapshot: &Snapshot) {
         self.keep(snapshot.title(), &snapshot.synopsis());
     }
@@ -161,7 +177,8 @@ async fn work(shared: Arc<Shared>) {
 }
 
 async fn describe(shared: Arc<Shared>, snapshot: Snapshot) {
-    let asked = match &shared.model {
+    let model = shared.model().clone();
+    let asked = match model {
         None => None,
         Some(model) => {
             let store = shared.clone();

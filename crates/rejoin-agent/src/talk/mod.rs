@@ -155,6 +155,9 @@ impl Talk {
     pub fn ask_instead(&mut self, provider: Arc<dyn Provider>, model: impl Into<String>) {
         self.provider = provider;
         self.model = model.into();
+        if let Some(summariser) = &self.summariser {
+            summariser.ask_instead(self.provider.clone(), &self.model);
+        }
     }
 
     /// Whom it talks to.

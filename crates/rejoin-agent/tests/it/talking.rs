@@ -37,9 +37,9 @@ impl Tool for Echo {
     }
 
     fn prepare(&self, _input: &Json) -> Result<Prepared> {
-        let plan = Plan { summary: String::new(), detail: None, rule: String::new(), is_harmless: true };
-        let (gate, name) = (self.gate.clone(), self.spec.name.clone());
-        Ok(Prepared::new(plan, Subject::Tool(name.clone()), async move {
+        let subject = Subject::Tool(self.spec.name.clone());
+        let (name, gate) = (self.spec.name.clone(), self.gate.clone());
+        Ok(Prepared::new(Plan::new("", &subject).harmless(), subject, async move {
             if let Some(gate) = gate {
                 gate.reached.notify_one();
                 gate.open.notified().await;
@@ -247,6 +247,30 @@ async fn an_attempt_that_failed_leaves_nothing_in_the_reply() {
     talk.interrupt().await;
 
     assert_eq!(talk.history(), ["user: hello", "assistant (interrupted): An"]);
+}
+
+#[tokio::test]
+async fn what_was_saved_of_an_attempt_that_came_to_nothing_is_not_offered_later() {
+    let (place, gate) = (Place::new(), Arc::new(Gate::default()));
+    let again = Piece::Again { reason: "overloaded".into(), failed: 1, wait: Duration::ZERO };
+    let script = Script::new(vec![vec![
+        text("void"),
+        Step::Gate(gate.clone()),
+        Step::Tell(again),
+        Step::Fail(ErrorKind::Overloaded),
+    ]]);
+    let mut talk = place.talk(&script);
+    let (id, archive) = (talk.id, place.archive());
+
+    let (ended, ()) = tokio::join!(talk.say("hello"), async {
+        gate.reached.notified().await;
+        until(|| archive.open_turns(id).unwrap().pop()).await;
+        gate.open.notify_one();
+    });
+    talk.talk.close().await.unwrap();
+
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::Overloaded);
+    assert_eq!((place.stored(id), place.open_turns(id)), (vec!["user: hello".to_owned()], vec![]));
 }
 
 #[tokio::test]

@@ -228,7 +228,7 @@ async fn every_occurrence_is_replaced_only_when_asked_for() {
     let shop = Workshop::new();
     shop.write("a", "x\ny\nx\n");
 
-    let refused = shop.refusal("edit", json!({"path": "a", "old": "x", "new": "z"}));
+    let refused = shop.failed("edit", json!({"path": "a", "old": "x", "new": "z"})).await;
     let said = shop.said("edit", json!({"path": "a", "old": "x", "new": "z", "replace_all": true})).await;
 
     assert_eq!(
@@ -238,20 +238,17 @@ async fn every_occurrence_is_replaced_only_when_asked_for() {
     assert_eq!((said.as_str(), shop.read("a").as_str()), ("edited `a` in 2 places", "z\ny\nz\n"));
 }
 
-#[test]
-fn a_text_that_is_not_found_is_explained() {
+#[tokio::test]
+async fn a_text_that_is_not_found_is_explained() {
     let shop = Workshop::new();
     shop.write("a", "one\n    two\n    three\nfour\n");
     shop.write("crlf", "one\r\ntwo\r\n");
-    let edit = |path: &str, old: &str| shop.refusal("edit", json!({"path": path, "old": old, "new": "z"}));
+    let cases = [("a", "two\nthree"), ("a", "two\nfive"), ("a", "six"), ("crlf", "one\ntwo"), ("b", "x")];
 
-    let told = [
-        edit("a", "two\nthree"),
-        edit("a", "two\nfive"),
-        edit("a", "six"),
-        edit("crlf", "one\ntwo"),
-        edit("b", "x"),
-    ];
+    let mut told = Vec::new();
+    for (path, old) in cases {
+        told.push(shop.failed("edit", json!({"path": path, "old": old, "new": "z"})).await);
+    }
 
     assert_eq!(
         told,
@@ -320,11 +317,15 @@ async fn a_search_is_bounded_and_says_so() {
 
     let said = shop.said("find", json!({"pattern": "x", "limit": 3})).await;
     let wrong = shop.refusal("find", json!({"pattern": "("}));
+    let nowhere = shop.failed("find", json!({"pattern": "x", "path": "none"})).await;
+    let file = shop.said("find", json!({"pattern": "x", "path": "a", "limit": 1})).await;
 
     assert_eq!(
         said,
         "a:1: x\na:2: x\na:3: x\n[the search was cut short here; make it narrower to see the rest]\n"
     );
+    assert_eq!(nowhere, "cannot search `none`: No such file or directory (os error 2)");
+    assert!(file.starts_with("a:1: x\n"), "{file}");
     assert!(wrong.starts_with("the pattern is not a regular expression"), "{wrong}");
 }
 
@@ -366,6 +367,36 @@ fn an_input_that_does_not_fit_is_explained() {
             "the command is empty or contains a null character",
             "`seconds` must be from 1 to 3600",
         ]
+    );
+}
+
+#[test]
+fn what_a_file_elsewhere_holds_is_not_told_before_it_is_allowed() {
+    let shop = Workshop::new();
+    fs::write(shop.elsewhere("secret"), "a secret").unwrap();
+    let path = shop.elsewhere("secret").to_str().unwrap().to_owned();
+
+    let plans = [
+        shop.prepare("edit", json!({"path": path, "old": "a secret", "new": "x"})),
+        shop.prepare("edit", json!({"path": path, "old": "another", "new": "x"})),
+        shop.prepare("write", json!({"path": shop.elsewhere("").to_str().unwrap(), "content": "x"})),
+    ];
+
+    assert_eq!(plans.map(|call| Rules::default().judge(&call)), [Verdict::Ask, Verdict::Ask, Verdict::Ask]);
+}
+
+#[test]
+fn what_may_not_be_read_is_not_told_by_an_edit_that_fails() {
+    let rules = Rules::new(&[], &[], &["read(.env)"]).unwrap();
+    let shop = Workshop::new();
+    shop.write(".env", "KEY=x");
+
+    let calls =
+        ["KEY=x", "KEY=y"].map(|old| shop.prepare("edit", json!({"path": ".env", "old": old, "new": "z"})));
+
+    assert_eq!(
+        calls.map(|call| rules.judge(&call)),
+        [(); 2].map(|()| Verdict::Deny("read(.env)".to_owned()))
     );
 }
 

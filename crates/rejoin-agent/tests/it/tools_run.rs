@@ -79,8 +79,10 @@ async fn a_command_has_a_plan_with_its_rule() {
 
     let simple = shop.plan("run", json!({"command": "git  commit -m 'a b'"}));
     let complex = shop.plan("run", json!({"command": "ls | head"}));
+    let long = shop.plan("run", json!({"command": "ls\nrm x\n"}));
 
     assert_eq!((simple.summary.as_str(), simple.is_harmless), ("Run `git  commit -m 'a b'`", false));
+    assert_eq!((long.summary.as_str(), long.detail.as_deref()), ("Run `ls …`", Some("ls\nrm x\n")));
     assert_eq!([simple.rule, complex.rule], ["run(git commit -m 'a b')", "run(=ls | head)"]);
 }
 

@@ -179,9 +179,9 @@ impl Tool for Watching {
     }
 
     fn prepare(&self, _input: &Json) -> Result<Prepared> {
-        let plan = Plan { summary: String::new(), detail: None, rule: String::new(), is_harmless: true };
+        let subject = Subject::Tool(self.spec.name.clone());
         let (archive, id) = (self.archive.clone(), self.id);
-        Ok(Prepared::new(plan, Subject::Tool("watch".to_owned()), async move {
+        Ok(Prepared::new(Plan::new("", &subject).harmless(), subject, async move {
             until(|| archive.open_turns(id).unwrap().pop()).await;
             Output::text("seen")
         }))

@@ -32,13 +32,6 @@ pub(crate) struct McpServer {
     pub(crate) environment: Variables,
 }
 
-/// What a million tokens of a model cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Prices {
-    pub(crate) input: f64,
-    pub(crate) output: f64,
-}
-
 /// `models.<name>`, as far as it is configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ModelFacts {
@@ -48,6 +41,13 @@ pub(crate) struct ModelFacts {
     pub(crate) input_price: Option<f64>,
     /// The price of a million tokens received.
     pub(crate) output_price: Option<f64>,
+}
+
+/// What a million tokens of a model cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Prices {
+    pub(crate) input: f64,
+    pub(crate) output: f64,
 }
 
 impl Config {

@@ -226,7 +226,6 @@ impl Prompt<'_> {
             }
         }
         let has_something = !self.session.talk.history().is_empty();
-        self.runtime.block_on(self.session.talk.finish(GRACE));
         if self.keeping == Keeping::Kept && has_something && way == Way::Left {
             // Another may have stopped or completed it already.
             let _ = self.runtime.block_on(self.session.stop(End::Pause));
@@ -257,9 +256,6 @@ impl Prompt<'_> {
         Ok(())
     }
 }
-
-/// How long a synopsis may take to arrive before the prompt is left.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// Returns when Ctrl+C is pressed.
 pub(crate) async fn interrupted() {

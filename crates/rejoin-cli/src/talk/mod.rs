@@ -19,7 +19,12 @@ pub(crate) use once::{Said, Then, say};
 pub(crate) use partner::{Partner, partner};
 pub(crate) use session::{Overrides, Session, Start};
 
+use std::time::Duration;
+
 use crate::error::Failure;
+
+/// How long a synopsis may take to arrive when a talk is left.
+const GRACE: Duration = Duration::from_secs(2);
 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()

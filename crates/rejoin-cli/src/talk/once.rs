@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use rejoin::Message;
 use rejoin_agent::SavingState;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::{self, Outcome, Thinking};
-use crate::talk::{Overrides, Session, Start, runtime};
+use crate::talk::{GRACE, Overrides, Session, Start, runtime};
 use crate::ui::paint::Meaning;
 
 /// The longest message read from a pipe. A provider takes far less.
@@ -17,9 +18,6 @@ const LONGEST_INPUT: u64 = 64 << 20;
 
 /// How long one turn waits at its end for a store that fails.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How long a synopsis may take to arrive once the reply is complete.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// What the store remembers about the first turn.
 const FIRST_TURN: &str = "notice.continue";
@@ -48,7 +46,14 @@ pub(crate) fn say(
     said: Said,
 ) -> Result<(), Failure> {
     let terminal = context.surroundings.terminal;
-    let piped = if terminal.stdin { None } else { piped()? };
+    let piped = match &said.message {
+        _ if terminal.stdin => None,
+        Some(_) if !has_input() => {
+            context.note("Nothing came through the input, so the message is sent alone.");
+            None
+        }
+        _ => piped()?,
+    };
     let message = match (said.message, piped) {
         (Some(message), Some(piped)) => Some(format!("{message}\n\n{piped}")),
         (message, piped) => message.or(piped),
@@ -65,6 +70,16 @@ pub(crate) fn say(
             Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`"))
         }
     }
+}
+
+/// Whether anything comes through the input, its end included. A program that started this one may have left open what
+/// it never writes to.
+fn has_input() -> bool {
+    let stdin = io::stdin();
+    let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+    let limit = Timespec { tv_sec: 3, tv_nsec: 0 };
+    // What cannot be watched, such as a file, is there at once.
+    !matches!(poll(&mut watched, Some(&limit)), Ok(0))
 }
 
 /// What came through the pipe, without the line breaks at its end; none when that is nothing.

@@ -73,6 +73,8 @@ impl Session {
 
     /// Finds or starts the conversation, and tells the user which it is.
     pub(crate) fn begin(context: &Context, start: &Start, overrides: &Overrides) -> Result<Self, Failure> {
+        // A rule that cannot be understood is told before anything is written.
+        let mut toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
         let is_kept = *start != Start::Incognito && context.config.persistence_enabled();
         let archive = if is_kept { open(context)? } else { Archive::open("memory:")? };
         let found = if is_kept { choose::choose(context, &archive, start)? } else { None };
@@ -92,7 +94,6 @@ impl Session {
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
         }
-        let mut toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
         if let Some(names) = ready.tools {
             toolbox = toolbox.only(names);
         }

@@ -4,7 +4,7 @@ use rejoin::{Archive, ConversationId, EndReason, Ending, Status, StoredConversat
 
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::talk::Session;
+use crate::talk::{GRACE, Session};
 use crate::ui::fit;
 
 /// Columns of a summary: two or three lines on a usual screen.
@@ -41,6 +41,7 @@ impl Session {
     /// Pauses or completes the conversation that is talked in, with what was measured while talking.
     pub(crate) async fn stop(&self, end: End) -> Result<Stopped, Failure> {
         check(&self.archive.conversation(self.conversation)?, end)?;
+        self.talk.finish(GRACE).await;
         let ending = match end {
             End::Pause => Ending::Paused(EndReason::Ended),
             End::Complete => Ending::Completed,

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
@@ -87,7 +88,7 @@ fn talk(
     holder: Option<&Path>,
 ) -> (String, Vec<String>) {
     let variables = variables.iter().copied().chain([("REJOIN_LOG", "trace")]);
-    let child = world.program(&["hello"]).envs(variables).spawn().unwrap();
+    let child = world.program(&["hello"]).envs(variables).stdin(Stdio::null()).spawn().unwrap();
     let head = server.heads.recv().unwrap();
     let arguments = fs::read(format!("/proc/{}/cmdline", child.id())).unwrap();
     server.go.send(()).unwrap();

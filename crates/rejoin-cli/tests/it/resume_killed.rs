@@ -153,7 +153,8 @@ fn a_killed_process_leaves_its_reply_and_the_next_one_goes_on_after_it() {
 #[test]
 fn a_model_is_told_where_it_is_and_after_a_pause_where_it_was() {
     let world = World::new();
-    let server = Server::start(vec![("Noted.", End::Whole), ("Green.", End::Whole)]);
+    // Summaries are asked for beside the turns.
+    let server = Server::start(vec![("Noted.", End::Whole); 4]);
     server.configure(&world);
     world.write("project/AGENTS.md", "Answer in one word.");
     keyed(world.rejoin(["--no-tools", "-q", "--title", "Bicycle", "my bicycle is green"])).run();
@@ -161,14 +162,43 @@ fn a_model_is_told_where_it_is_and_after_a_pause_where_it_was() {
 
     keyed(world.rejoin(["-r", "--no-tools", "what colour is it?"])).run();
 
-    let systems = [(); 2].map(|()| {
-        let request = server.requests.recv_timeout(PATIENCE).unwrap();
-        request["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
-    });
+    let systems: Vec<String> = server
+        .requests
+        .try_iter()
+        .map(|request| request["messages"][0]["content"].as_str().unwrap_or_default().to_owned())
+        .filter(|system| system.contains("Project: "))
+        .collect();
     let project = format!("Project: {}\n", world.path("project").display());
     let file = "<project-instructions file=\"AGENTS.md\">\nAnswer in one word.\n</project-instructions>\n";
     let recap = "<resumed-conversation>\nThe user comes back to this conversation. Go on from where it stopped.\n\
                  Title: Bicycle\nKind: chat\n";
     let holds = |system: &String| [project.as_str(), file, recap].map(|part| system.contains(part));
-    assert_eq!(systems.each_ref().map(holds), [[true, true, false], [true, true, true]], "{systems:?}");
+    let held: Vec<[bool; 3]> = systems.iter().map(holds).collect();
+    assert_eq!(held, [[true, true, false], [true, true, true]], "{systems:?}");
+}
+
+#[test]
+fn a_command_file_leaves_tools_out_and_adds_none_also_when_it_is_gone() {
+    let world = World::new();
+    let server = Server::start(vec![("Noted.", End::Whole); 6]);
+    server.configure(&world);
+    let file = "project/.rejoin/commands/look.md";
+    world.write(file, "---\ntools: [read, launch]\n---\nLook closely.");
+    keyed(world.rejoin(["-q", "--command", "look", "at this, please"])).run();
+    std::fs::remove_file(world.path(file)).unwrap();
+
+    keyed(world.rejoin(["-q", "-r", "and again"])).run();
+
+    let requests: Vec<Value> = server.requests.try_iter().collect();
+    let turns = requests.iter().filter(|request| {
+        let system = request["messages"][0]["content"].as_str().unwrap_or_default();
+        system.contains("Project: ")
+    });
+    let offered: Vec<Vec<&str>> = turns
+        .map(|request| {
+            let tools = request["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+            tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect()
+        })
+        .collect();
+    assert_eq!(offered, [["read"], ["read"]]);
 }

@@ -43,7 +43,7 @@ fn stopping_says_what_was_paused_how_to_come_back_and_where_it_stopped() {
     let short = id.short().to_string();
     let expected = "Session saved.\nConversation \"Lisbon\" has been paused.\n\
                     You can continue later with rejoin resume [id]\n\
-                    Summary: You said: Where to eat? The last answer: In Alfama.\n";
+                    Summary: You said \"Where to eat?\". The reply was \"In Alfama\".\n";
     assert_eq!(outcome.naming(&[(&short, "[id]")]), Outcome::answer(expected));
     assert_eq!(status(&world.archive(), id), Status::Paused);
 }
@@ -58,7 +58,7 @@ fn a_conversation_can_be_completed_by_name() {
 
     let expected = json!({
         "id": id.to_string(), "short": id.short().to_string(), "title": "Lisbon", "status": "completed",
-        "summary": "You said: Where to eat? The last answer: In Alfama.",
+        "summary": "You said \"Where to eat?\". The reply was \"In Alfama\".",
     });
     assert_eq!((outcome.json(), outcome.code), (expected, 0));
     assert_eq!(status(&world.archive(), id), Status::Completed);

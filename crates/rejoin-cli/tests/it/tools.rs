@@ -19,7 +19,7 @@ fn a_rule_that_cannot_be_meant_is_refused_before_anything_is_sent() {
             code: 2
         }
     );
-    assert_eq!((key.code, key.stdout.as_str()), (2, ""));
+    assert_eq!((key.code, key.stdout.as_str()), (1, ""));
     assert!(
         key.stderr.starts_with("error: read the rule `wirte`: a rule begins with read, list, "),
         "{}",

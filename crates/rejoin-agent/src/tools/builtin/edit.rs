@@ -4,7 +4,7 @@ use rejoin::Json;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::write::{current, replace};
+use super::write::{current, failing, replace};
 use crate::error::Result;
 use crate::providers::ToolSpec;
 use crate::tools::files::Found;
@@ -57,40 +57,63 @@ impl Tool for Edit {
 
     fn prepare(&self, input: &Json) -> Result<Prepared> {
         let Input { path, old, new, replace_all } = input::read(input)?;
-        let place = self.project.resolve(&path)?;
-        let shown = place.shown();
-        let was = current(&place)?;
-        let Found::Bytes(bytes) = &was else {
-            return Err(wrong(format!("there is no file `{shown}`; `write` creates one")));
-        };
-        let text = str::from_utf8(bytes).map_err(|_| wrong(format!("`{shown}` is not a text file")))?;
         if old.is_empty() || old == new {
             return Err(wrong("`old` must not be empty, and must differ from `new`".to_owned()));
         }
-        let places: Vec<usize> = text.match_indices(&old).map(|(at, _)| line_of(text, at)).collect();
-        match places.len() {
-            0 => return Err(wrong(missing(&shown, text, &old))),
-            1 => {}
-            count if !replace_all => {
-                let lines: Vec<String> = places.iter().take(MOST_PLACES).map(ToString::to_string).collect();
-                return Err(wrong(format!(
-                    "`old` occurs {count} times in `{shown}`, in lines {}; add text around it until it is unique, or set \
-                     `replace_all`",
-                    lines.join(", ")
-                )));
-            }
-            _ => {}
-        }
-        let content = text.replace(&old, &new);
+        let occurrences = if replace_all { Occurrences::All } else { Occurrences::One };
+        let place = self.project.resolve(&path)?;
+        let shown = place.shown();
         let subject = place.subject("edit");
-        let plan =
-            Plan::new(format!("Edit `{shown}`"), &subject).with_detail(diff::unified(&shown, &was, &content));
-        let told = match places.len() {
-            1 => format!("edited `{shown}`, line {}", places[0]),
-            count => format!("edited `{shown}` in {count} places"),
+        let plan = Plan::new(format!("Edit `{shown}`"), &subject);
+        let edited = current(&place).and_then(|was| {
+            let (content, lines) = edit(&shown, &was, &old, &new, occurrences)?;
+            Ok((was, content, lines))
+        });
+        let (was, content, lines) = match edited {
+            Ok(edited) => edited,
+            Err(error) => return Ok(failing(&place, plan, subject, error)),
+        };
+        let plan = plan.with_detail(diff::unified(&shown, &was, &content));
+        let told = match lines[..] {
+            [line] => format!("edited `{shown}`, line {line}"),
+            _ => format!("edited `{shown}` in {} places", lines.len()),
         };
         Ok(Prepared::new(plan, subject, replace(place, was, content, told)))
     }
+}
+
+/// How often the old text may occur.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Occurrences {
+    One,
+    All,
+}
+
+/// What the file would hold, and the lines that change.
+fn edit(
+    shown: &str,
+    was: &Found,
+    old: &str,
+    new: &str,
+    occurrences: Occurrences,
+) -> Result<(String, Vec<usize>)> {
+    let Found::Bytes(bytes) = was else {
+        return Err(wrong(format!("there is no file `{shown}`; `write` creates one")));
+    };
+    let text = str::from_utf8(bytes).map_err(|_| wrong(format!("`{shown}` is not a text file")))?;
+    let lines: Vec<usize> = text.match_indices(old).map(|(at, _)| line_of(text, at)).collect();
+    if lines.is_empty() {
+        return Err(wrong(missing(shown, text, old)));
+    }
+    if lines.len() > 1 && occurrences == Occurrences::One {
+        let named: Vec<String> = lines.iter().take(MOST_PLACES).map(ToString::to_string).collect();
+        return Err(wrong(format!(
+            "`old` occurs {} times in `{shown}`, in lines {}; add text around it until it is unique, or set `replace_all`",
+            lines.len(),
+            named.join(", ")
+        )));
+    }
+    Ok((text.replace(old, new), lines))
 }
 
 fn line_of(text: &str, at: usize) -> usize {

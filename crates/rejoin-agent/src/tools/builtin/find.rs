@@ -120,6 +120,7 @@ impl Drop for Stop {
 
 /// One search, ready to run.
 struct Search {
+    root: Place,
     walk: WalkBuilder,
     pattern: Option<Regex>,
     limit: usize,
@@ -160,10 +161,25 @@ impl Search {
             walk.overrides(built.map_err(|cause| wrong(format!("the glob `{glob}` is wrong: {cause}")))?);
         }
         let limit = input.limit.unwrap_or(MATCHES).clamp(1, MOST_MATCHES);
-        Ok(Self { walk, pattern: pattern.transpose()?, limit, project, rules, is_stopped: Arc::default() })
+        Ok(Self {
+            root: place.clone(),
+            walk,
+            pattern: pattern.transpose()?,
+            limit,
+            project,
+            rules,
+            is_stopped: Arc::default(),
+        })
     }
 
     fn run(self) -> Output {
+        // A link put in its place since then would be followed by the walk.
+        if let Err(error) = files::open_directory(&self.root.path)
+            .map(drop)
+            .or_else(|_| files::open(&self.root.path).map(drop))
+        {
+            return Output::failure(format!("cannot search `{}`: {error}", self.root.shown()));
+        }
         let started = Instant::now();
         let mut findings = Findings::default();
         for entry in self.walk.build() {

@@ -100,7 +100,13 @@ impl Tool for Run {
         }
         let limit = seconds.map_or(self.limit, Duration::from_secs);
         let subject = Subject::Command(text.clone());
-        let plan = Plan::new(format!("Run `{text}`"), &subject);
+        let mut lines = text.trim().lines();
+        let first = lines.next().unwrap_or_default();
+        let plan = match lines.next() {
+            None => Plan::new(format!("Run `{first}`"), &subject),
+            // A person sees all of it before agreeing.
+            Some(_) => Plan::new(format!("Run `{first} …`"), &subject).with_detail(&text),
+        };
         let (command, endings) = (self.command(&text), self.endings.clone());
         Ok(Prepared::new(plan, subject, async move {
             match run(command, limit, &endings).await {

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::off_thread;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::providers::ToolSpec;
 use crate::tools::files::{Found, Refusal};
 use crate::tools::input::{self, wrong};
 use crate::tools::place::{Place, Project};
-use crate::tools::{Output, Plan, Prepared, Tool, diff, files};
+use crate::tools::{Output, Plan, Prepared, Subject, Tool, diff, files};
 
 /// A file that is larger is not replaced: its diff could not be shown.
 pub(super) const LARGEST_FILE: u64 = 10_000_000;
@@ -54,12 +54,18 @@ impl Tool for Write {
     fn prepare(&self, input: &Json) -> Result<Prepared> {
         let Input { path, content } = input::read(input)?;
         let place = self.project.resolve(&path)?;
-        let was = current(&place)?;
+        let subject = place.subject("write");
+        let was = match current(&place) {
+            Ok(was) => was,
+            Err(error) => {
+                let plan = Plan::new(format!("Write `{}`", place.shown()), &subject);
+                return Ok(failing(&place, plan, subject, error));
+            }
+        };
         let (doing, done) = match was {
             Found::Nothing => ("Create", "created"),
             Found::Bytes(_) => ("Replace", "replaced"),
         };
-        let subject = place.subject("write");
         let plan = Plan::new(format!("{doing} `{}`", place.shown()), &subject).with_detail(diff::unified(
             &place.shown(),
             &was,
@@ -68,6 +74,12 @@ impl Tool for Write {
         let told = format!("{done} `{}` ({} bytes)", place.shown(), content.len());
         Ok(Prepared::new(plan, subject, replace(place, was, content, told)))
     }
+}
+
+/// A call that can only fail. It asks as if it could succeed, since why it fails tells something about the file.
+pub(super) fn failing(place: &Place, plan: Plan, subject: Subject, error: Error) -> Prepared {
+    let plan = if place.is_inside() { plan.harmless() } else { plan };
+    Prepared::new(plan, subject, async move { Output::error(&error) })
 }
 
 /// What is in the place now.

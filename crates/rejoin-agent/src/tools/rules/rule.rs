@@ -68,7 +68,7 @@ impl Rule {
                 Subject::Path { tool: asked, absolute, relative },
             ) => {
                 let path = if *is_absolute { Some(absolute) } else { relative.as_ref() };
-                includes(tool, asked)
+                includes(tool, asked, reach)
                     && match (pattern, path) {
                         (Some(pattern), Some(path)) => pattern.matches(path, reach),
                         (Some(_), None) => false,
@@ -87,11 +87,11 @@ impl Rule {
     }
 }
 
-/// Who may read a file may find it and list it; who may write it may edit it.
-fn includes(rule: &str, tool: &str) -> bool {
+/// Who may read a file may find it and list it; who may write it may edit it; who may not read it may not edit it.
+fn includes(rule: &str, tool: &str, reach: Reach) -> bool {
     rule == tool
         || match rule {
-            "read" => ["list", "find"].contains(&tool),
+            "read" => ["list", "find"].contains(&tool) || reach == Reach::Wide && tool == "edit",
             "write" => tool == "edit",
             _ => false,
         }

@@ -19,7 +19,7 @@ use crate::archive::status::Ending;
 use crate::archive::{Archive, Handle};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, Time, incomplete,
+    Block, Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, Time, incomplete,
 };
 use crate::store::{Safety, Stale};
 use breaker::Breaker;
@@ -220,7 +220,8 @@ impl Recorder {
     /// Saves what has arrived of a reply, in place of what was saved before, and returns whether it is on disk.
     ///
     /// It is not while the store fails, or while messages before it wait: what it follows would not be there. Thinking
-    /// that is still arriving is marked by the field `isThinkingComplete`, `false`; it is never kept as a message.
+    /// that is still arriving is marked by the field `isThinkingComplete`, `false`. It is never kept as a message, so
+    /// nothing is written before there is more than thinking.
     pub fn save_open(&mut self, partial: &Message, results: &[Message]) -> bool {
         let is_possible = self.waiting.is_empty() && self.breaker.allows(self.handle.archive().now());
         is_possible && self.flush_open(partial, results)
@@ -230,6 +231,10 @@ impl Recorder {
     pub fn flush_open(&mut self, partial: &Message, results: &[Message]) -> bool {
         if !self.waiting.is_empty() {
             return false;
+        }
+        let is_only_thinking = partial.blocks.iter().all(|block| matches!(block, Block::Thinking(_)));
+        if is_only_thinking && !self.has_open_turn {
+            return true;
         }
         let now = self.handle.archive().now();
         let bytes = open_turn::encode(self.handle.head(), &self.writer, now, partial, results);

@@ -223,3 +223,19 @@ fn what_is_remembered_can_be_recalled_and_forgotten() {
     archive.remember("active", None).unwrap();
     assert_eq!(archive.recall("active").unwrap(), None);
 }
+
+#[test]
+fn what_is_remembered_for_a_conversation_is_its_own_and_goes_with_it() {
+    let archive = archive();
+    let [lisbon, porto] =
+        ["Lisbon", "Porto"].map(|title| archive.start(Conversation::titled(title)).unwrap().id());
+    archive.remember("rules", Some("all")).unwrap();
+    archive.remember_for(lisbon, "rules", Some("one")).unwrap();
+
+    let recalled = [lisbon, porto].map(|id| archive.recall_for(id, "rules").unwrap());
+    archive.delete_conversations(&[lisbon], "test");
+
+    assert_eq!(recalled, [Some("one".to_owned()), None]);
+    assert_eq!(archive.recall_for(lisbon, "rules").unwrap(), None);
+    assert_eq!(archive.recall("rules").unwrap(), Some("all".to_owned()));
+}

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rejoin::store::{Children, Put, Safety, Space, SqliteStore};
 use rejoin::{
     Archive, Block, Conversation, EndReason, Ending, ErrorKind, Json, Limits, Message, MessageId, Metrics,
-    OpenTurn, Receipt, Recorder, Role, Saved, Status,
+    OpenTurn, Receipt, Recorder, Role, Saved, Status, Thinking,
 };
 
 use super::moody::{Mood, Moody};
@@ -494,12 +494,25 @@ fn an_open_turn_of_which_nothing_can_be_kept_is_refused() {
     let archive = archive();
     let mut recorder = record(&archive);
     recorder.append(vec![Message::user("ask")]).unwrap();
+    recorder.save_open(&Message::assistant("An"), &[]);
     recorder.save_open(&Message::new(Role::Assistant, Vec::new()), &[]);
     let turn = open_turns(&recorder).remove(0);
 
     let error = archive.keep_open_turn(recorder.conversation(), &turn).unwrap_err();
 
     assert_eq!((error.kind(), turn.messages()), (ErrorKind::Invalid, vec![]));
+}
+
+#[test]
+fn nothing_is_written_while_there_is_only_thinking() {
+    let mut desk = desk();
+    desk.say("ask");
+    desk.store.tried();
+    let thinking = Block::Thinking(Thinking { text: "hm".into(), ..Thinking::default() });
+
+    let is_saved = desk.recorder.save_open(&Message::new(Role::Assistant, vec![thinking]), &[]);
+
+    assert_eq!((is_saved, desk.store.tried(), open_turns(&desk.recorder).len()), (true, 0, 0));
 }
 
 #[test]
