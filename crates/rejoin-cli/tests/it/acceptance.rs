@@ -48,7 +48,7 @@ fn a_talk_is_cut_off_taken_up_branched_stopped_and_found_again() {
         "Where to eat?" => vec![
             text("In **Alfama** there is a small place, "),
             Step::Rest(std::time::Duration::from_millis(2_500)),
-            text("and then"),
+            text("and then it"),
             Step::Hold,
         ],
         other => reply(&format!("You said: {other}")),

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::banner;
 use crate::ui::paint::Paint;
+use crate::ui::quote::argument;
 
 /// Columns of a line on stderr.
 const COLUMNS: usize = 100;
@@ -133,7 +134,11 @@ pub(super) fn again(reason: &str, failed: u32, wait: Duration) -> String {
 }
 
 pub(super) fn refused(tool: &str, plan: &Plan) -> String {
-    format!("Not allowed, because nobody is here to ask: {tool} wanted to {}", lower_first(&plan.summary))
+    let wish = lower_first(&plan.summary);
+    let rule = argument(&plan.rule);
+    format!(
+        "Not allowed, because nobody is here to ask: {tool} wanted to {wish}. To allow it: --allow {rule}"
+    )
 }
 
 pub(super) fn not_saved(reason: &str) -> String {

@@ -332,7 +332,8 @@ mod tests {
 
         let told = told(vec![Event::Approve { tool: "run".to_owned(), plan, answer }], &End::Failed);
 
-        assert_eq!(told, "Not allowed, because nobody is here to ask: run wanted to run `rm x`\n");
+        let expected = "Not allowed, because nobody is here to ask: run wanted to run `rm x`. To allow\nit: --allow 'run(rm x)'\n";
+        assert_eq!(told, expected);
         assert_eq!(answered.try_recv(), Err(oneshot::error::TryRecvError::Closed));
     }
 
