@@ -171,3 +171,29 @@ fn a_provider_that_fails_is_asked_again_and_the_talk_goes_on() {
     let texts: Vec<String> = path.iter().map(|stored| stored.message.text()).collect();
     assert_eq!(texts, ["hello", "The whole."]);
 }
+
+#[test]
+fn of_two_that_talk_at_once_the_later_becomes_a_branch_and_is_told() {
+    let world = World::new();
+    let Some(terminal) = Terminal::open(&world, 80, 40) else { return };
+    terminal.enter("rejoin");
+    terminal.wait_for_last(">");
+    terminal.enter("my bicycle is green");
+    terminal.wait_for("What you said is kept");
+    terminal.wait_for_last(">");
+
+    let other = world.rejoin(["-r", "from elsewhere"]).run();
+    terminal.enter("second");
+    let told = terminal.wait_for("so this is a branch");
+    terminal.wait_for_last(">");
+    terminal.enter("/quit");
+    terminal.wait_for_last("$");
+
+    assert_eq!(other.code, 0, "{other:?}");
+    assert!(told.contains("rejoin tree"), "{told}");
+    let archive = world.archive();
+    let order = rejoin::store::Order::OldestFirst;
+    let all = archive.all_messages(newest(&world).id, order, 0, u64::MAX).unwrap();
+    let parent_of = |text: &str| all.iter().find(|stored| stored.message.text() == text).unwrap().parent;
+    assert_eq!((all.len(), parent_of("second")), (6, parent_of("from elsewhere")));
+}

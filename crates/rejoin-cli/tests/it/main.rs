@@ -43,6 +43,7 @@ mod prompt_once;
 mod provider;
 mod receipts;
 mod rename;
+mod restart;
 mod resume;
 mod resume_killed;
 mod rewind;

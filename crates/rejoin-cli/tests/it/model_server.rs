@@ -1,4 +1,4 @@
-//! A server on loopback that speaks Chat Completions, driven by the test: what it says, when it pauses, when it hangs up.
+//! A server on loopback that speaks what a test wants, Chat Completions with the helpers below, driven by the test: what it says, when it pauses, when it hangs up.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -31,7 +31,7 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) struct ModelServer {
     address: String,
-    requests: Arc<Mutex<Vec<Value>>>,
+    bodies: Arc<Mutex<Vec<String>>>,
     arrived: Receiver<()>,
 }
 
@@ -39,10 +39,10 @@ impl ModelServer {
     pub(crate) fn start(answer: impl Fn(&Value) -> Vec<Step> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let requests = Arc::new(Mutex::new(Vec::new()));
+        let bodies = Arc::new(Mutex::new(Vec::new()));
         let (tell, arrived) = mpsc::channel();
         let answer = Arc::new(answer);
-        let seen = Arc::clone(&requests);
+        let seen = Arc::clone(&bodies);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answer, seen, tell) = (Arc::clone(&answer), Arc::clone(&seen), tell.clone());
@@ -52,7 +52,7 @@ impl ModelServer {
                 });
             }
         });
-        Self { address, requests, arrived }
+        Self { address, bodies, arrived }
     }
 
     /// Configuration that makes this server the provider.
@@ -64,9 +64,14 @@ impl ModelServer {
         )
     }
 
+    /// What was asked so far, as it came, oldest first.
+    pub(crate) fn bodies(&self) -> Vec<String> {
+        self.bodies.lock().unwrap().clone()
+    }
+
     /// What was asked so far, oldest first.
     pub(crate) fn requests(&self) -> Vec<Value> {
-        self.requests.lock().unwrap().clone()
+        self.bodies().iter().map(|body| serde_json::from_str(body).unwrap()).collect()
     }
 
     /// Waits until an answer holds.
@@ -78,7 +83,7 @@ impl ModelServer {
 fn serve(
     mut stream: TcpStream,
     answer: &(dyn Fn(&Value) -> Vec<Step> + Send + Sync),
-    seen: &Mutex<Vec<Value>>,
+    seen: &Mutex<Vec<String>>,
     arrived: &Sender<()>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -97,8 +102,9 @@ fn serve(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let request: Value = serde_json::from_slice(&body).unwrap();
-    seen.lock().unwrap().push(request.clone());
+    let body = String::from_utf8(body).unwrap();
+    let request: Value = serde_json::from_str(&body).unwrap();
+    seen.lock().unwrap().push(body);
     let mut has_begun = false;
     for step in answer(&request) {
         let begins = matches!(step, Step::Send(_) | Step::Hold | Step::Rest(_) | Step::HangUp);
