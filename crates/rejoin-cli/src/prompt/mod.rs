@@ -192,7 +192,10 @@ impl Prompt<'_> {
             match state {
                 SavingState::Saved => self.line(Meaning::Success, "Saved again.")?,
                 SavingState::Waiting { reason, .. } => {
-                    self.line(Meaning::Warning, &format!("Not saved: {reason}. Saving is tried again."))?;
+                    self.line(
+                        Meaning::Warning,
+                        &format!("Failed to save turn: {reason}. Saving is tried again."),
+                    )?;
                 }
             }
         }

@@ -185,7 +185,7 @@ fn a_store_that_is_locked_is_told_and_so_is_its_return() {
     terminal.wait_for("Saved again.");
     terminal.wait_for_last(">");
 
-    assert!(locked.contains("Not saved: "), "{locked}");
+    assert!(locked.contains("Failed to save turn: "), "{locked}");
     assert_eq!(said(&world), ["my bicycle is green", "my boat is blue", "and my car?"]);
 }
 

@@ -143,7 +143,7 @@ pub(super) fn refused(tool: &str, plan: &Plan) -> String {
 
 pub(super) fn not_saved(reason: &str) -> String {
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    format!("Not saved{reason}. The talk goes on; saving is tried again.")
+    format!("Failed to save turn{reason}. The talk goes on; saving is tried again.")
 }
 
 fn lower_first(text: &str) -> String {

@@ -349,7 +349,7 @@ mod tests {
         }
 
         let expected =
-            "Not saved: the disk is full. The talk goes on; saving is tried again.\nSaved again.\n";
+            "Failed to save turn: the disk is full. The talk goes on; saving is tried again.\nSaved again.\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

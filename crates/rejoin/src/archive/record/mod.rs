@@ -143,6 +143,7 @@ impl Recorder {
             outcome = match self.save_first() {
                 Ok(receipt) => {
                     self.succeeded();
+                    tracing::debug!("Persisted {} messages", receipt.messages.len());
                     Ok(Saved::Now(receipt))
                 }
                 Err(error) if error.kind() == ErrorKind::Invalid => {
@@ -212,6 +213,7 @@ impl Recorder {
     }
 
     fn failed(&mut self, error: Error) {
+        tracing::warn!("Conversation persistence failed: {error}");
         self.is_store_in_doubt |= error.kind() == ErrorKind::Unavailable;
         self.breaker.failed(self.handle.archive().now());
         self.cause = Some(error);
