@@ -16,6 +16,7 @@ test:
     cargo test --workspace
 
 docs:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --bin rejoin --no-deps
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 deny:
