@@ -11,7 +11,8 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::shapes::ConversationShape;
 use crate::talk::stop::summary_in_list;
-use crate::talk::which::{self, Found, Numbers, Reach};
+use crate::talk::reach::{Reach, all};
+use crate::talk::which::{self, Found, Numbers};
 use crate::talk::{self, Overrides, Said, Session, Start, Then, banner};
 
 /// Come back to a conversation
@@ -52,7 +53,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let reach = if args.all_projects { Reach::Everything } else { Reach::Project };
     let overrides = args.manner.clone().overrides();
     if args.list {
-        let all = which::all(context, &archive, reach)?;
+        let all = all(context, &archive, reach)?;
         let items = match &args.which {
             Some(words) => which::matching(all, words),
             None => all,
@@ -60,7 +61,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return print(&args, context, &archive, items);
     }
     let found = match args.which.as_deref() {
-        None => which::all(context, &archive, reach)?,
+        None => all(context, &archive, reach)?,
         Some(name) => match which::named(context, &archive, name, reach)? {
             Found::One(start) => return go_on(context, &archive, &start, &overrides),
             Found::Several(items) => items,

@@ -8,8 +8,9 @@ use ratatui::widgets::Paragraph;
 use rejoin::StoredConversation;
 
 use super::preview::Said;
-use super::state::{Reach, Row, State};
+use super::state::{Row, State};
 use crate::talk::banner;
+use crate::talk::reach::Reach;
 use crate::talk::stop::summary_in_list;
 use crate::ui::paint::Paint;
 use crate::ui::when::Clock;

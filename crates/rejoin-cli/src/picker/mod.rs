@@ -7,17 +7,17 @@ mod preview;
 mod screen;
 mod state;
 
-use rejoin::{Archive, ConversationId, ErrorKind, List, MessageId, StoredConversation};
+use rejoin::{Archive, ConversationId, ErrorKind, MessageId};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::choose::is_of_people;
+use crate::talk::reach::{Reach, all};
 
 use self::draw::Look;
 use self::keys::{Step, step};
 use self::preview::Previews;
 use self::screen::{Happening, Screen};
-use self::state::{Reach, Row, State};
+use self::state::{Row, State};
 
 /// What was picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) enum Picked {
 
 /// Shows the list until something is picked.
 pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failure> {
-    let mut state = State::new(load(context, archive, Reach::Project)?);
+    let mut state = State::new(all(context, archive, Reach::Project)?);
     let mut previews = Previews::default();
     let look = Look { clock: context.clock(), paint: context.paint() };
     let mut screen = Screen::open()?;
@@ -45,7 +45,7 @@ pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failu
             Step::Leave => return Ok(Picked::Nothing),
             Step::ChangeReach => {
                 let reach = state.reach().other();
-                state.replace(load(context, archive, reach)?, reach);
+                state.replace(all(context, archive, reach)?, reach);
             }
             Step::Unfold => unfold(archive, &mut state),
             Step::Pick => match picked(archive, &state)? {
@@ -53,27 +53,11 @@ pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failu
                 None => {
                     state.say("It was deleted meanwhile.");
                     let reach = state.reach();
-                    state.replace(load(context, archive, reach)?, reach);
+                    state.replace(all(context, archive, reach)?, reach);
                 }
             },
         }
     }
-}
-
-fn load(context: &Context, archive: &Archive, reach: Reach) -> Result<Vec<StoredConversation>, Failure> {
-    let project = match reach {
-        Reach::Project => Some(context.project_key()?),
-        Reach::Everything => None,
-    };
-    let now = archive.now();
-    let mut found = Vec::new();
-    archive.each_conversation(&List { project, ..List::default() }, &mut |stored| {
-        if is_of_people(&stored) {
-            found.push(context.as_of(now, stored));
-        }
-        Ok(())
-    })?;
-    Ok(found)
 }
 
 fn unfold(archive: &Archive, state: &mut State) {

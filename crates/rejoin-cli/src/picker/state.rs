@@ -5,25 +5,10 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use rejoin::{ConversationId, StoredConversation};
 
 use super::branches::Branch;
+use crate::talk::reach::Reach;
 
 /// What a letter must add to the score of a long text. Scattered letters are in every text, and score less.
 const PER_LETTER: u32 = 14;
-
-/// Which conversations are offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    Project,
-    Everything,
-}
-
-impl Reach {
-    pub(super) const fn other(self) -> Self {
-        match self {
-            Self::Project => Self::Everything,
-            Self::Everything => Self::Project,
-        }
-    }
-}
 
 /// A line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]

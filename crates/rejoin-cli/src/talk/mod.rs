@@ -9,6 +9,7 @@ pub(crate) mod leftover;
 mod once;
 mod partner;
 mod project_file;
+pub(crate) mod reach;
 mod session;
 pub(crate) mod stop;
 pub(crate) mod tools;

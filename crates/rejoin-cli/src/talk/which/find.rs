@@ -1,49 +1,22 @@
 //! Finds what somebody wants to resume: by id, by the number it had in the last list, or by words.
 
-use rejoin::{Archive, ConversationId, ErrorKind, List, Named, StoredConversation};
+use rejoin::{Archive, ConversationId, ErrorKind, Named, StoredConversation};
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named as names;
 use crate::talk::Start;
-use crate::talk::choose::{is_of_people, missing};
+use crate::talk::choose::missing;
+use crate::talk::reach::{Reach, all};
 
 /// From this length on a word that begins an id is one; shorter ones are looked for in titles first.
 const LIKELY_AN_ID: usize = 4;
-
-/// Which conversations are looked through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    Project,
-    Everything,
-}
 
 /// What a name led to.
 #[derive(Debug)]
 pub(crate) enum Found {
     One(Start),
     Several(Vec<StoredConversation>),
-}
-
-/// Every conversation that can be resumed, the most recently active first.
-pub(crate) fn all(
-    context: &Context,
-    archive: &Archive,
-    reach: Reach,
-) -> Result<Vec<StoredConversation>, Failure> {
-    let project = match reach {
-        Reach::Project => Some(context.project_key()?),
-        Reach::Everything => None,
-    };
-    let now = archive.now();
-    let mut found = Vec::new();
-    archive.each_conversation(&List { project, ..List::default() }, &mut |stored| {
-        if is_of_people(&stored) {
-            found.push(context.as_of(now, stored));
-        }
-        Ok(())
-    })?;
-    Ok(found)
 }
 
 /// What a name stands for: a number of the last list, an id, or words.

@@ -8,12 +8,13 @@ use std::io::{self, Write};
 use rejoin::{Archive, StoredConversation};
 
 pub(crate) use self::draw::Look;
-pub(crate) use self::find::{Found, Numbers, Reach, all, matching, named};
+pub(crate) use self::find::{Found, Numbers, matching, named};
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::picker::{self, Picked};
 use crate::talk::Start;
+use crate::talk::reach::Reach;
 use crate::ui::ask as question;
 
 /// Finds what a name stands for and asks where that is not clear; without a name everything is offered. None means
