@@ -151,6 +151,7 @@ impl Prompt<'_> {
 
     /// Sends a message and shows the reply.
     fn say(&mut self, message: &str) -> Result<(), Failure> {
+        self.session.make_active(self.context);
         let state = self.session.talk.recording().state();
         let mut show = choose(self.context, self.thinking, &state.borrow().clone());
         let on_error = self.context.config.on_save_error();

@@ -98,6 +98,7 @@ fn piped() -> Result<Option<String>, Failure> {
 
 async fn once(context: &Context, start: &Start, overrides: &Overrides, message: &str) -> Result<(), Failure> {
     let mut session = Session::begin(context, start, overrides)?;
+    session.make_active(context);
     let mut show = prompt::choose(context, Thinking::default(), &SavingState::Saved);
     let on_error = context.config.on_save_error();
     let outcome = prompt::turn(&mut session.talk, Message::user(message), show.as_mut(), on_error).await;

@@ -61,6 +61,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// Makes a conversation that this talk began the active one, because something is said in it.
+    pub(crate) fn make_active(&self, context: &Context) {
+        if self.is_new
+            && let Err(failure) = context.set_active(&self.archive, self.conversation)
+        {
+            // A store that fails does not end a talk; the recorder tells of it.
+            tracing::warn!(kind = failure.kind(), "the active conversation was not remembered");
+        }
+    }
+
     /// Takes away the conversation that this talk began, if nothing was ever said in it.
     pub(crate) fn forget_if_empty(&self) {
         let is_empty =
@@ -86,7 +96,7 @@ impl Session {
             None => begin_new(context, &archive, overrides)?,
         };
         let conversation = ready.handle.id();
-        if is_kept {
+        if ready.is_resumed {
             context.set_active(&archive, conversation)?;
         }
         let path = ready.handle.path().map_err(|error| choose::damaged(conversation, error))?;

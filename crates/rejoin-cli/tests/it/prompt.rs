@@ -206,14 +206,19 @@ fn a_talk_that_must_be_saved_ends_when_it_is_not() {
 }
 
 #[test]
-fn leaving_without_a_word_leaves_no_conversation() {
+fn leaving_without_a_word_changes_nothing() {
     let world = World::new();
+    let lisbon = world.started("Lisbon");
     let Some(terminal) = Terminal::open(&world, 80, 24) else { return };
 
     terminal.enter("rejoin");
     terminal.wait_for_last(">");
     terminal.enter("/quit");
     terminal.wait_for_last("$");
+    world.rejoin(["append", "Where to eat?"]).run();
 
-    assert_eq!(world.archive().list(&List::default()).unwrap().items, []);
+    let items = world.archive().list(&List::default()).unwrap().items;
+    let seen: Vec<(String, u64)> =
+        items.iter().map(|stored| (stored.id.to_string(), stored.messages)).collect();
+    assert_eq!(seen, [(lisbon, 1)]);
 }
