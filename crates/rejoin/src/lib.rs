@@ -41,4 +41,22 @@ pub use model::{
     WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word, preview, slug, word_root,
     words,
 };
+pub mod compact {
+    //! Compaction: what is kept of a conversation that grew too long.
+
+    pub use crate::ops::{
+        COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY,
+        SUMMARY_PROMPT, compacted, lost, needs_compaction, select, summary_text, tokens, tokens_of,
+        truncate_middle, user_messages,
+    };
+}
+
+pub mod view {
+    //! The view: what a model is sent.
+
+    pub use crate::ops::{
+        Compaction, FirstRule, Kept, MediaRule, Recipient, Repair, ThinkingRule, View, Viewed, view,
+    };
+}
+
 pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of};

@@ -1,10 +1,17 @@
 //! Verbs over stores: each reads or writes through the contract and knows no particular store.
 
+mod compact;
 mod contents;
 mod diagnose;
 mod synopsis;
 mod verify;
+mod view;
 
+pub use compact::{
+    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY, SUMMARY_PROMPT,
+    compacted, lost, needs_compaction, select, summary_text, tokens, tokens_of, truncate_middle,
+    user_messages,
+};
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
@@ -12,3 +19,4 @@ pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{survey, verify_conversation};
+pub use view::{Compaction, FirstRule, Kept, MediaRule, Recipient, Repair, ThinkingRule, View, Viewed, view};

@@ -1,0 +1,109 @@
+//! What a compaction shows in place of what came before it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::model::{Block, Json, Message, MessageId, Role, StoredMessage, Summary};
+use crate::ops::view::Viewed;
+
+/// The field of a summary block that says what stays.
+const FIELD: &str = "compaction";
+
+/// What is kept with a summary.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Compaction {
+    /// The user's messages that stay, oldest first.
+    pub kept: Vec<Kept>,
+    /// How many of the oldest items the summariser could not be shown.
+    pub trimmed: u64,
+    /// Tokens of the view before.
+    pub tokens_before: u64,
+    /// Tokens of the view after.
+    pub tokens_after: u64,
+    /// What the new view no longer mentions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
+}
+
+/// A message of the user that stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Which.
+    pub message: MessageId,
+    /// Its text when it had to be cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl Compaction {
+    /// The message that stores it.
+    pub fn to_message(&self, summary: &str) -> Result<Message> {
+        let mut block = Summary { text: summary.to_owned(), ..Summary::default() };
+        block.extra.set(FIELD, Json::of(self)?);
+        Ok(Message::new(Role::User, vec![Block::Summary(block)]))
+    }
+
+    /// What a message stores, if it is a compaction. A summary of another program keeps nothing before it.
+    pub fn from_message(message: &Message) -> Option<Result<Self>> {
+        let summary = message.blocks.iter().find_map(|block| match block {
+            Block::Summary(summary) => Some(summary),
+            _ => None,
+        })?;
+        Some(summary.extra.field(FIELD).map_or(Ok(Self::default()), |json| {
+            json.to().map_err(|cause| Error::corrupt("read a compaction").because(cause))
+        }))
+    }
+}
+
+/// The messages of a path that are shown: all, or what its newest compaction leaves and what follows.
+pub(super) fn shown(path: &[StoredMessage], ignored: &[MessageId]) -> Vec<Viewed> {
+    let is_summary = |stored: &&StoredMessage| {
+        !ignored.contains(&stored.id) && Compaction::from_message(&stored.message).is_some()
+    };
+    let Some(place) = path.iter().rposition(|stored| is_summary(&stored)) else {
+        return path.iter().filter(|stored| !ignored.contains(&stored.id)).map(whole).collect();
+    };
+    let (before, after) = path.split_at(place);
+    let compaction = Compaction::from_message(&after[0].message).and_then(Result::ok).unwrap_or_default();
+    let mut shown: Vec<Viewed> = Vec::new();
+    for stored in before {
+        let kept = compaction.kept.iter().find(|kept| kept.message == stored.id);
+        match kept {
+            _ if stored.message.role == Role::System || stored.is_pinned => shown.push(whole(stored)),
+            Some(Kept { text: Some(text), .. }) => shown.push(Viewed {
+                id: Some(stored.id),
+                message: with_blocks(&stored.message, vec![Block::text(text.clone())]),
+            }),
+            Some(_) => shown.push(whole(stored)),
+            None => {}
+        }
+    }
+    shown.push(whole(&after[0]));
+    shown.extend(before.iter().filter_map(snapshots));
+    shown.extend(after[1..].iter().filter(|stored| !ignored.contains(&stored.id)).map(whole));
+    shown
+}
+
+fn whole(stored: &StoredMessage) -> Viewed {
+    Viewed { id: Some(stored.id), message: stored.message.clone() }
+}
+
+/// The snapshots of a message, which survive a compaction.
+fn snapshots(stored: &StoredMessage) -> Option<Viewed> {
+    let blocks: Vec<Block> =
+        stored.message.blocks.iter().filter(|block| matches!(block, Block::Snapshot(_))).cloned().collect();
+    if blocks.is_empty() {
+        return None;
+    }
+    let mut message = with_blocks(&stored.message, blocks);
+    message.role = Role::User;
+    Some(Viewed { id: Some(stored.id), message })
+}
+
+fn with_blocks(message: &Message, blocks: Vec<Block>) -> Message {
+    let mut message = message.clone();
+    message.blocks = blocks;
+    message
+}

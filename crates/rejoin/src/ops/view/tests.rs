@@ -1,0 +1,149 @@
+use super::*;
+use crate::model::{Digest, Thinking, ToolCall};
+
+fn stored(number: u8, message: Message) -> StoredMessage {
+    StoredMessage {
+        id: format!("m{number}").parse().unwrap(),
+        parent: None,
+        seq: u32::from(number),
+        turn: u32::from(number),
+        digest: Digest::chain(None, b""),
+        is_pinned: false,
+        message,
+    }
+}
+
+fn calling(ids: &[&str]) -> Message {
+    let blocks = ids.iter().map(|id| {
+        Block::ToolCall(ToolCall {
+            id: (*id).to_owned(),
+            name: "read".to_owned(),
+            input: Json::parse("{}").unwrap(),
+            ..ToolCall::default()
+        })
+    });
+    Message::new(Role::Assistant, blocks.collect())
+}
+
+fn answer(id: &str, text: &str) -> Message {
+    Message::new(Role::Tool, vec![Block::tool_result(id, Json::of(&text).unwrap())])
+}
+
+fn path(messages: Vec<Message>) -> Vec<StoredMessage> {
+    messages.into_iter().zip(1..).map(|(message, number)| stored(number, message)).collect()
+}
+
+fn told(view: &View) -> Vec<String> {
+    view.repairs.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_call_without_a_result_gets_a_stub() {
+    let path =
+        path(vec![Message::user("look"), calling(&["a", "b"]), answer("b", "found"), Message::user("and?")]);
+
+    let view = view(&path, &[], &Recipient::new("chat"));
+
+    let roles: Vec<Role> = view.messages.iter().map(|viewed| viewed.message.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::User]);
+    assert_eq!(told(&view), ["The call `a` has no result; a stub stands for it. m2"]);
+}
+
+#[test]
+fn a_result_that_nobody_asked_for_is_left_out() {
+    let path = path(vec![
+        answer("z", "?"),
+        Message::user("hi"),
+        answer("y", "?"),
+        calling(&["a"]),
+        answer("a", "1"),
+        answer("a", "2"),
+    ]);
+
+    let view = view(&path, &[], &Recipient::new("chat"));
+
+    assert_eq!(view.messages.len(), 3);
+    assert_eq!(view.repairs.len(), 3);
+}
+
+#[test]
+fn calls_that_share_an_id_are_told_apart() {
+    let path = path(vec![calling(&["a"]), answer("a", "1"), calling(&["a"]), answer("a", "2")]);
+
+    let view = view(&path, &[], &Recipient::new("chat"));
+
+    let ids: Vec<String> = view
+        .messages
+        .iter()
+        .flat_map(|viewed| &viewed.message.blocks)
+        .map(|block| match block {
+            Block::ToolCall(call) => call.id.clone(),
+            Block::ToolResult(result) => result.call_id.clone(),
+            other => other.kind().to_owned(),
+        })
+        .collect();
+    assert_eq!(ids, ["a", "a", "a-2", "a-2"]);
+}
+
+#[test]
+fn thinking_goes_back_only_to_where_it_came_from() {
+    let thinking = |signature: Option<&str>| {
+        let block = Thinking {
+            text: "hm".to_owned(),
+            signature: signature.map(str::to_owned),
+            ..Thinking::default()
+        };
+        let mut message = Message::new(Role::Assistant, vec![Block::Thinking(block), Block::text("so")]);
+        message.extra.set("api", Json::of(&"anthropic").unwrap());
+        message
+    };
+    let path = path(vec![Message::user("?"), thinking(Some("s")), Message::user("?"), thinking(None)]);
+    let mut own = Recipient::new("anthropic");
+    own.thinking = ThinkingRule::Signed;
+
+    let counts = [own, Recipient::new("openai-chat")].map(|recipient| {
+        let view = view(&path, &[], &recipient);
+        view.messages.iter().map(|viewed| viewed.message.blocks.len()).collect::<Vec<_>>()
+    });
+
+    assert_eq!(counts, [vec![1, 2, 1, 1], vec![1, 1, 1, 1]]);
+}
+
+#[test]
+fn a_long_output_is_cut_in_the_middle_and_told() {
+    let path = path(vec![calling(&["a"]), answer("a", &"é".repeat(100))]);
+    let mut recipient = Recipient::new("chat");
+    recipient.output_bytes = 11;
+
+    let view = view(&path, &[], &recipient);
+
+    let Block::ToolResult(result) = &view.messages[1].message.blocks[0] else { panic!("{view:?}") };
+    assert_eq!(result.output.to::<String>().unwrap(), "éé\n\n[... 192 bytes left out ...]\n\néé");
+}
+
+#[test]
+fn a_view_begins_at_the_newest_compaction() {
+    let compaction = Compaction {
+        kept: vec![Kept { message: "m3".parse().unwrap(), text: Some("cut".to_owned()) }],
+        ..Compaction::default()
+    };
+    let mut messages = path(vec![
+        Message::new(Role::System, vec![Block::text("be brief")]),
+        Message::user("pinned"),
+        Message::user("long"),
+        Message::assistant("forgotten"),
+        compaction.to_message("so far").unwrap(),
+        Message::user("next"),
+    ]);
+    messages[1].is_pinned = true;
+
+    let texts: Vec<String> = view(&messages, &[], &Recipient::new("chat"))
+        .messages
+        .iter()
+        .map(|viewed| viewed.message.text())
+        .collect();
+    let ignored = view(&messages, &["m5".parse().unwrap()], &Recipient::new("chat"));
+
+    assert_eq!(texts, ["be brief", "pinned", "cut", "so far", "next"]);
+    assert_eq!(ignored.messages.len(), 5);
+}
