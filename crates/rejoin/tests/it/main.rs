@@ -7,3 +7,4 @@ mod hostile;
 mod layers;
 mod model;
 mod stores;
+mod view;

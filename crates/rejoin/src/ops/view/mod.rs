@@ -159,7 +159,9 @@ fn fit_block(
             }
             Some(Block::Text(text))
         }
-        Block::Thinking(_) if origin == Origin::Foreign || recipient.thinking == ThinkingRule::Never => {
+        Block::Thinking(_)
+            if !is_assistant || origin == Origin::Foreign || recipient.thinking == ThinkingRule::Never =>
+        {
             repairs.push(Repair::ForeignThinking { message: id });
             None
         }
@@ -224,13 +226,16 @@ fn cut(
     if text.len() <= recipient.output_bytes {
         return result;
     }
-    let (head, tail) = ends(&text, recipient.output_bytes);
+    let (head, tail) = ends(&text, recipient.output_bytes.saturating_sub(MARKER));
     let missing = text.len() - head.len() - tail.len();
     let shortened = format!("{head}\n\n[... {missing} bytes left out ...]\n\n{tail}");
     result.output = Json::of(&shortened).expect("a string is JSON");
     repairs.push(Repair::CutOutput { message: id, call: result.call_id.clone(), bytes: missing });
     result
 }
+
+/// Room for the line that stands for what is missing, so that a cut output is not cut again.
+const MARKER: usize = 60;
 
 /// The first and last halves of `most` bytes, at character borders.
 fn ends(text: &str, most: usize) -> (&str, &str) {

@@ -113,7 +113,7 @@ fn thinking_goes_back_only_to_where_it_came_from() {
 fn a_long_output_is_cut_in_the_middle_and_told() {
     let path = path(vec![calling(&["a"]), answer("a", &"é".repeat(100))]);
     let mut recipient = Recipient::new("chat");
-    recipient.output_bytes = 11;
+    recipient.output_bytes = 71;
 
     let view = view(&path, &[], &recipient);
 
