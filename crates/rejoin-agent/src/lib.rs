@@ -3,14 +3,17 @@
 //! [`Talk`] is one conversation with one provider. It asks, streams what comes back to its listener, runs tools that
 //! were approved, and records as it goes. It does not know which store it has.
 
+mod compact;
 mod error;
 mod mcp;
 mod providers;
 mod recording;
 mod summarise;
 mod talk;
+mod tokens;
 mod tools;
 
+pub use compact::{CompactSettings, Compacted, Foreseen, Fullness, OnFailure};
 pub use error::{Error, ErrorKind, Result};
 pub use mcp::{ServerSpec, Servers};
 pub use providers::{
@@ -19,5 +22,5 @@ pub use providers::{
 };
 pub use recording::{Recording, SavingState, Unsaved};
 pub use summarise::Summariser;
-pub use talk::{Ended, Event, Talk};
+pub use talk::{Ended, Event, History, Talk};
 pub use tools::{Builtin, Decision, Output, Plan, Prepared, Rules, Subject, Tool, Toolbox, Verdict};

@@ -55,7 +55,7 @@ pub mod view {
     //! The view: what a model is sent.
 
     pub use crate::ops::{
-        Compaction, FirstRule, Kept, MediaRule, Recipient, Repair, ThinkingRule, View, Viewed, view,
+        Compaction, FirstRule, Kept, MediaRule, Recipient, Repair, Said, ThinkingRule, View, Viewed, view,
     };
 }
 

@@ -28,7 +28,8 @@ pub use http::{Http, HttpSettings, ThinkingBudget};
 pub use key::{Key, KeyLookup, KeySource};
 pub use offline::Offline;
 pub use presets::{Preset, presets};
-use rejoin::{Block, Json, Message, MessageId};
+use rejoin::view::{Recipient, Viewed};
+use rejoin::{Block, Json, Message};
 
 use crate::error::Result;
 
@@ -45,6 +46,16 @@ pub trait Provider: fmt::Debug + Send + Sync {
 
     /// The language it speaks.
     fn api(&self) -> Api;
+
+    /// What it can take: a view that is sent to it must be made for this.
+    fn recipient(&self) -> Recipient {
+        Recipient::new(self.api().as_str())
+    }
+
+    /// The text that would be posted for a request; none when nothing is sent anywhere.
+    fn written(&self, _request: &Request<'_>) -> Option<String> {
+        None
+    }
 
     /// Asks for a reply, and tells the listener what arrives.
     ///
@@ -88,10 +99,8 @@ pub struct Request<'a> {
     pub model: &'a str,
     /// The initial context: who the model is and what it works on.
     pub system: &'a str,
-    /// The conversation, oldest first, ending with what is to be answered.
-    pub messages: &'a [Message],
-    /// The ids of those messages, in the same order; none where one is not stored yet. May be shorter.
-    pub ids: &'a [Option<MessageId>],
+    /// The view of the conversation for this provider, oldest first, ending with what is to be answered.
+    pub messages: &'a [Viewed<'a>],
     /// The tools it may ask for.
     pub tools: &'a [ToolSpec],
     /// The most tokens to write, if that is limited.

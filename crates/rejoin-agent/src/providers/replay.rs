@@ -1,6 +1,7 @@
 //! For tests: reads recorded streams as they come, cut, broken off, and with strange events in between.
 
 use rejoin::Message;
+use rejoin::view::Viewed;
 
 use crate::error::{ErrorKind, Result};
 use crate::providers::sse::Sse;
@@ -9,7 +10,7 @@ use crate::providers::{Piece, Reply, Request};
 
 /// A request without content, for a reader that needs one.
 pub(crate) const NOTHING: Request<'static> =
-    Request { model: "model-1", system: "", messages: &[], ids: &[], tools: &[], max_tokens: None };
+    Request { model: "model-1", system: "", messages: &[], tools: &[], max_tokens: None };
 
 /// What came of a stream, and the pieces that were told.
 pub(crate) type Outcome = (Result<Reply>, Vec<Piece>);
@@ -72,6 +73,11 @@ pub(crate) fn check_strange_events(wire: &dyn Wire, stream: &str, strange: &[&st
 /// Everything about an outcome that can be compared.
 pub(crate) fn shown(outcome: &Outcome) -> String {
     format!("{outcome:?}")
+}
+
+/// A view that shows these messages as they are.
+pub(crate) fn all(messages: &[Message]) -> Vec<Viewed<'_>> {
+    messages.iter().map(Viewed::from).collect()
 }
 
 /// The message as it comes back from a store.

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use rejoin::view::Viewed;
 use rejoin::{Block, Json, Media, MediaKind, Message, Role, ToolCall, ToolResult};
 
 use crate::providers::Api;
@@ -69,10 +70,10 @@ impl Call<'_> {
 }
 
 /// The steps of a history, for a provider that speaks `api`.
-pub(crate) fn steps<'a>(messages: &'a [Message], api: Api, provider: &str) -> Vec<Step<'a>> {
+pub(crate) fn steps<'a>(messages: &'a [Viewed<'a>], api: Api, provider: &str) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
     let (mut taken, mut replies) = (HashSet::new(), HashSet::new());
-    for message in messages {
+    for message in messages.iter().map(|viewed| viewed.message.as_ref()) {
         match message.role {
             Role::Assistant => {
                 let mut origin = origin(message, api, provider);
@@ -217,6 +218,7 @@ mod tests {
     use rejoin::Fields;
 
     use super::*;
+    use crate::providers::replay::all;
 
     fn call(id: &str, name: &str) -> Block {
         Block::tool_call(id, name, Json::parse("{}").unwrap())
@@ -227,7 +229,8 @@ mod tests {
     }
 
     fn answers(messages: &[Message]) -> Vec<(String, String, String)> {
-        let steps = steps(messages, Api::Chat, "local");
+        let messages = all(messages);
+        let steps = steps(&messages, Api::Chat, "local");
         let calls = steps.iter().filter_map(|step| match step {
             Step::Said { calls, .. } => Some(calls),
             Step::Heard { .. } => None,
@@ -350,6 +353,6 @@ mod tests {
                 Part::Text("[audio of type `x/y`, not sent]".into()),
             ],
         }];
-        assert_eq!(steps(&messages, Api::Chat, "local"), expected);
+        assert_eq!(steps(&all(&messages), Api::Chat, "local"), expected);
     }
 }

@@ -1,5 +1,6 @@
 //! Asks a model for a synopsis, and reads what it answers with care.
 
+use rejoin::view::Viewed;
 use rejoin::{Message, Synopsis, Time};
 use serde_json::Value;
 
@@ -36,12 +37,11 @@ pub(super) async fn ask(
     snapshot: &Snapshot,
     title: Title,
 ) -> Result<Answer> {
-    let messages = [Message::user(prompt(snapshot, title))];
+    let asked = Message::user(prompt(snapshot, title));
     let request = Request {
         model,
         system: SYSTEM,
-        messages: &messages,
-        ids: &[],
+        messages: &[Viewed::from(&asked)],
         tools: &[],
         max_tokens: Some(MAX_TOKENS),
     };
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_title_is_only_asked_for_when_there_is_none() {
-        let snapshot = Snapshot::of(&[Message::user("a")], Time::from_micros(0));
+        let snapshot = Snapshot::of([Message::user("a")].iter(), Time::from_micros(0));
 
         let asked = [Title::Kept, Title::Missing].map(|title| prompt(&snapshot, title).contains("\"title\""));
 

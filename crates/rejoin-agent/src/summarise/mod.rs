@@ -81,7 +81,7 @@ impl Summariser {
     /// Describes the conversation as it is after these messages, oldest first. Returns at once.
     ///
     /// It must be called inside a runtime.
-    pub fn refresh(&self, messages: &[Message]) {
+    pub fn refresh<'a>(&self, messages: impl ExactSizeIterator<Item = &'a Message> + Clone) {
         let snapshot = Snapshot::of(messages, self.shared.archive.now());
         let mut state = self.shared.state();
         state.next = Some(snapshot);

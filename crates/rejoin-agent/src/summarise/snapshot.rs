@@ -21,9 +21,10 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn of(messages: &[Message], taken: Time) -> Self {
-        let opening = messages.iter().take(OPENING).map(text_only).collect();
-        let newest = messages[messages.len().saturating_sub(NEWEST)..].iter().map(text_only).collect();
+    pub(super) fn of<'a>(messages: impl ExactSizeIterator<Item = &'a Message> + Clone, taken: Time) -> Self {
+        let opening = messages.clone().take(OPENING).map(text_only).collect();
+        let earlier = messages.len().saturating_sub(NEWEST);
+        let newest = messages.skip(earlier).map(text_only).collect();
         Self { opening, newest, taken }
     }
 
@@ -92,7 +93,7 @@ mod tests {
             (0..500).map(|place| Message::assistant(format!("reply {place} {}", "x".repeat(10_000)))),
         );
 
-        let transcript = Snapshot::of(&messages, Time::from_micros(0)).transcript(10_000);
+        let transcript = Snapshot::of(messages.iter(), Time::from_micros(0)).transcript(10_000);
 
         assert!(transcript.len() <= 10_100, "{}", transcript.len());
         assert!(
@@ -106,7 +107,7 @@ mod tests {
     fn a_short_transcript_is_whole() {
         let messages = [Message::user("a"), Message::new(Role::Tool, Vec::new()), Message::assistant("b")];
 
-        let transcript = Snapshot::of(&messages, Time::from_micros(0)).transcript(1_000);
+        let transcript = Snapshot::of(messages.iter(), Time::from_micros(0)).transcript(1_000);
 
         assert_eq!(transcript, "user: a\n\nassistant: b\n\n");
     }

@@ -6,19 +6,22 @@
 
 mod calls;
 mod draft;
+mod history;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Message, MessageId, Receipt, StoredMessage, interrupted};
+use rejoin::{Message, Receipt, interrupted};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::compact::Compacted;
 use crate::error::Result;
 use crate::providers::{Piece, Provider, Reply, Request, Stop};
 use crate::recording::{Recording, Unsaved};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
+pub use crate::talk::history::History;
 use crate::tools::{Decision, Output, Plan, Toolbox};
 
 /// One conversation with one provider.
@@ -30,9 +33,7 @@ pub struct Talk {
     toolbox: Toolbox,
     summariser: Option<Summariser>,
     recording: Recording,
-    history: Vec<Message>,
-    /// The ids of the history; none where a message waits to be stored. It may be shorter.
-    ids: Vec<Option<MessageId>>,
+    history: History,
     draft: Draft,
 }
 
@@ -69,6 +70,12 @@ pub enum Event {
     },
     /// Messages are on disk.
     Saved(Receipt),
+    /// A summary is being written; this takes as long as a reply.
+    Compacting,
+    /// From now on the summary stands for what it is about.
+    Compacted(Compacted),
+    /// Something that a person should know, in a sentence.
+    Warning(String),
 }
 
 /// How a turn ended.
@@ -90,7 +97,7 @@ impl Talk {
         provider: Arc<dyn Provider>,
         model: impl Into<String>,
         recording: Recording,
-        history: Vec<Message>,
+        history: History,
     ) -> Self {
         Self {
             provider,
@@ -101,15 +108,7 @@ impl Talk {
             draft: Draft::new(recording.slot()),
             recording,
             history,
-            ids: Vec::new(),
         }
-    }
-
-    /// Sets the ids of the history's messages, in the same order, so that a provider can name them.
-    #[must_use]
-    pub fn with_ids(mut self, ids: impl IntoIterator<Item = MessageId>) -> Self {
-        self.ids = ids.into_iter().map(Some).collect();
-        self
     }
 
     /// Sets the initial context.
@@ -140,14 +139,14 @@ impl Talk {
         }
     }
 
-    /// The messages so far, oldest first.
-    pub fn history(&self) -> &[Message] {
+    /// Everything said so far.
+    pub const fn history(&self) -> &History {
         &self.history
     }
 
     /// Goes on from another path, after the recorder went to another message.
-    pub fn go_on_from(&mut self, path: Vec<StoredMessage>) {
-        (self.ids, self.history) = path.into_iter().map(|stored| (Some(stored.id), stored.message)).unzip();
+    pub fn go_on_from(&mut self, history: History) {
+        self.history = history;
         self.draft.clear();
     }
 
@@ -215,7 +214,7 @@ impl Talk {
             if !goes_on {
                 ended.took = started.elapsed();
                 if let Some(summariser) = &self.summariser {
-                    summariser.refresh(&self.history);
+                    summariser.refresh(self.history.messages());
                 }
                 return Ok(ended);
             }
@@ -241,13 +240,11 @@ impl Talk {
 
     async fn keep(&mut self, messages: Vec<Message>, events: &mpsc::UnboundedSender<Event>) -> Result<()> {
         let before = self.history.len();
-        // History that came without ids keeps its place.
-        self.ids.resize(before, None);
         // The history comes first: when this future is dropped, the recorder saves the messages all the same.
-        self.history.extend(messages.iter().cloned());
+        self.history.extend(&messages);
         match self.recording.append(messages).await {
             Ok(Some(receipt)) => {
-                self.ids.extend(receipt.messages.iter().copied().map(Some));
+                self.history.name(&receipt);
                 let _ = events.send(Event::Saved(receipt));
             }
             Ok(None) => {}
@@ -261,11 +258,11 @@ impl Talk {
 
     async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Reply> {
         let specs = self.toolbox.specs().await;
+        let view = self.history.view(&self.provider.recipient());
         let request = Request {
             model: &self.model,
             system: &self.system,
-            messages: &self.history,
-            ids: &self.ids,
+            messages: &view.messages,
             tools: &specs,
             max_tokens: None,
         };

@@ -245,7 +245,7 @@ async fn a_finished_result_is_on_disk_while_another_call_still_runs() {
 
     let answered: Vec<&str> = kept.iter().flat_map(|message| &message.blocks).filter_map(answer).collect();
     let all: Vec<&str> =
-        talk.history().iter().flat_map(|message| &message.blocks).filter_map(answer).collect();
+        talk.history().messages().flat_map(|message| &message.blocks).filter_map(answer).collect();
     assert_eq!((first.as_str(), answered), ("call-1", vec!["call-1"]));
     assert_eq!(all, ["call-0", "call-1"]);
     assert_eq!(archive.open_turns(stage.conversation).unwrap(), []);

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use rejoin::{Archive, Block, Conversation, ConversationId, Message, Role, ToolCall};
 use rejoin_agent::{
-    Api, Decision, Event, Future, Listener, Output, Piece, Plan, Prepared, Provider, Recording, Reply,
-    Request, Result, Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
+    Api, Decision, Event, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Recording,
+    Reply, Request, Result, Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -117,7 +117,7 @@ impl Stage {
     pub(crate) fn talk(&self, provider: Arc<Scripted>, toolbox: Toolbox) -> Talk {
         let archive = Archive::open(&self.url).unwrap();
         let handle = archive.resume(self.conversation).unwrap();
-        Talk::new(provider, "none", Recording::start(archive.record(handle, "1@1")), Vec::new())
+        Talk::new(provider, "none", Recording::start(archive.record(handle, "1@1")), History::default())
             .with_tools(toolbox)
     }
 
@@ -151,7 +151,7 @@ impl Stage {
             }
         }
         let results =
-            talk.history().iter().flat_map(|message| &message.blocks).filter_map(|block| match block {
+            talk.history().messages().flat_map(|message| &message.blocks).filter_map(|block| match block {
                 Block::ToolResult(result) => {
                     let output = Output {
                         output: result.output.clone(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rejoin::Message;
+use rejoin::view::{Said, view};
 use rejoin_agent::{HttpSettings, Key, KeySource, Piece, Provider, Reply, Request, Result, ToolSpec};
 
 use crate::server::Server;
@@ -26,8 +27,10 @@ pub(crate) async fn ask(
     tools: &[ToolSpec],
 ) -> (Result<Reply>, Vec<Piece>) {
     let mut pieces = Vec::new();
-    let request =
-        Request { model: "model-1", system: "be kind", messages, ids: &[], tools, max_tokens: Some(1000) };
+    let said: Vec<Said<'_>> =
+        messages.iter().map(|message| Said { id: None, is_pinned: false, message }).collect();
+    let messages = &view(&said, &[], &provider.recipient()).messages;
+    let request = Request { model: "model-1", system: "be kind", messages, tools, max_tokens: Some(1000) };
     let reply = provider.reply(request, &mut |piece| pieces.push(piece)).await;
     (reply, pieces)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::Message;
+use rejoin::view::Viewed;
 use rejoin_agent::{ErrorKind, Http, HttpSettings, Key, KeySource, Piece, Provider, Request, Stop};
 use tokio::sync::mpsc;
 
@@ -237,9 +238,14 @@ async fn a_slow_first_byte_is_waited_for() {
 async fn dropping_the_future_closes_the_connection() {
     let server = Server::start([Answer::stream(&PLAIN[..PLAIN.len() * 3 / 4]).hold()]).await;
     let provider = Http::anthropic(settings(&server)).unwrap();
-    let hello = hello();
-    let request =
-        Request { model: "model-1", system: "", messages: &hello, ids: &[], tools: &[], max_tokens: None };
+    let [hello] = hello();
+    let request = Request {
+        model: "model-1",
+        system: "",
+        messages: &[Viewed::from(&hello)],
+        tools: &[],
+        max_tokens: None,
+    };
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut listen = |piece: Piece| tell.send(piece).unwrap();
 

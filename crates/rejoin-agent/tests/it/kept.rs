@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rejoin::{Archive, Conversation, ConversationId, Json, Message};
 use rejoin_agent::{
-    Ended, Output, Plan, Prepared, Provider, Recording, Result, Subject, Talk, Tool, ToolSpec, Toolbox,
+    Ended, History, Output, Plan, Prepared, Provider, Recording, Result, Subject, Talk, Tool, ToolSpec,
+    Toolbox,
 };
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -31,8 +32,7 @@ impl Kept {
         };
         let id = handle.id();
         self.conversation = Some(id);
-        let history: Vec<Message> =
-            archive.path(id, None).unwrap().into_iter().map(|stored| stored.message).collect();
+        let history = History::load(&handle).unwrap();
         let recording = Recording::start(archive.record(handle, "1@1"));
         let mut talk = Talk::new(Arc::new(provider), "model-1", recording, history)
             .with_system("be kind")

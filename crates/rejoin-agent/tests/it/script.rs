@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rejoin::{Archive, Block, Conversation, ConversationId, Json, Message, OpenTurn, Role, ToolCall};
 use rejoin_agent::{
-    Api, Error, ErrorKind, Event, Future, Listener, Piece, Provider, Recording, Reply, Request, Result, Stop,
-    Talk,
+    Api, Error, ErrorKind, Event, Future, History, Listener, Piece, Provider, Recording, Reply, Request,
+    Result, Stop, Talk,
 };
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc};
@@ -55,7 +55,10 @@ impl Provider for Script {
 
     fn reply<'a>(&'a self, request: Request<'a>, listen: &'a mut Listener<'_>) -> Future<'a, Result<Reply>> {
         let steps = self.replies.lock().unwrap().pop_front().expect("the script has another reply");
-        self.asked.lock().unwrap().push(request.messages.iter().map(Message::text).collect());
+        self.asked
+            .lock()
+            .unwrap()
+            .push(request.messages.iter().map(|viewed| viewed.message.text()).collect());
         Box::pin(async move {
             for step in steps {
                 match step {
@@ -164,7 +167,7 @@ pub(crate) struct Conversing {
 impl Conversing {
     pub(crate) fn new(recording: Recording, script: &Arc<Script>, id: ConversationId) -> Self {
         let (events, heard) = mpsc::unbounded_channel();
-        let talk = Talk::new(script.clone(), "m", recording, Vec::new());
+        let talk = Talk::new(script.clone(), "m", recording, History::default());
         Self { talk, id, events, heard }
     }
 
@@ -185,7 +188,7 @@ impl Conversing {
     }
 
     pub(crate) fn history(&self) -> Vec<String> {
-        self.talk.history().iter().map(told).collect()
+        self.talk.history().messages().map(told).collect()
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rejoin::{Archive, Conversation, ConversationId, Message, Synopsis};
 use rejoin_agent::{
-    Api, Error, ErrorKind, Future, Listener, Offline, Provider, Recording, Reply, Request, Result, Stop,
-    Summariser, Talk,
+    Api, Error, ErrorKind, Future, History, Listener, Offline, Provider, Recording, Reply, Request, Result,
+    Stop, Summariser, Talk,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -52,7 +52,7 @@ impl Provider for Actor {
             if !request.system.contains("JSON") {
                 return done("fine");
             }
-            assert!(request.max_tokens.is_some() && request.messages[0].text().len() < 20_000);
+            assert!(request.max_tokens.is_some() && request.messages[0].message.text().len() < 20_000);
             let part = self.synopses.lock().unwrap().remove(0);
             self.asked.notify_one();
             match part {
@@ -77,7 +77,7 @@ fn talk(provider: Arc<dyn Provider>, conversation: Conversation) -> (Talk, Archi
     let id = handle.id();
     let recording = Recording::start(archive.record(handle, "1@1"));
     let summariser = Summariser::new(archive.clone(), id, provider.clone(), "m");
-    let talk = Talk::new(provider, "m", recording, Vec::new()).with_summariser(summariser);
+    let talk = Talk::new(provider, "m", recording, History::default()).with_summariser(summariser);
     (talk, archive, id)
 }
 

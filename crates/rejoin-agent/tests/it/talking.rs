@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rejoin::{Archive, Block, Conversation, Json, Limits, Message, Thinking, incomplete};
 use rejoin_agent::{
-    ErrorKind, Event, Offline, Output, Piece, Plan, Prepared, Recording, Result, Stop, Subject, Talk, Tool,
-    ToolSpec, Toolbox,
+    ErrorKind, Event, History, Offline, Output, Piece, Plan, Prepared, Recording, Result, Stop, Subject,
+    Talk, Tool, ToolSpec, Toolbox,
 };
 use tokio::sync::mpsc;
 
@@ -57,7 +57,7 @@ async fn a_turn_is_on_disk_when_it_ends() {
     let handle = archive.start(Conversation::new()).unwrap();
     let id = handle.id();
     let recording = Recording::start(archive.record(handle, "1@1"));
-    let mut talk = Talk::new(Arc::new(Offline), "none", recording, Vec::new());
+    let mut talk = Talk::new(Arc::new(Offline), "none", recording, History::default());
     let (events, _heard) = mpsc::unbounded_channel();
 
     let ended = talk.turn(Message::user("my bicycle is green"), &events).await.unwrap();

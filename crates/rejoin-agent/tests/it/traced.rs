@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use rejoin::{Block, Conversation, Json, Message, Role};
 use rejoin_agent::{
-    Api, Event, Future, Listener, Output, Piece, Plan, Prepared, Provider, Recording, Reply, Request, Result,
-    Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
+    Api, Event, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Recording, Reply,
+    Request, Result, Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
 };
 use tokio::sync::mpsc;
 
@@ -104,7 +104,7 @@ async fn talk(kind: Kind, path: String) {
     let handle = archive.start(Conversation::new()).unwrap();
     let watching = Watching { archive: archive.clone(), id: handle.id(), spec: spec() };
     let recording = Recording::start(archive.record(handle, "1@1"));
-    let mut talk = Talk::new(Arc::new(Speaker(kind)), "m", recording, Vec::new())
+    let mut talk = Talk::new(Arc::new(Speaker(kind)), "m", recording, History::default())
         .with_tools(Toolbox::default().with(Arc::new(watching)));
     let (events, mut heard) = mpsc::unbounded_channel();
     let showing = tokio::spawn(async move {
@@ -146,7 +146,7 @@ impl Provider for Speaker {
 
     fn reply<'a>(&'a self, request: Request<'a>, listen: &'a mut Listener<'_>) -> Future<'a, Result<Reply>> {
         Box::pin(async move {
-            let is_asked = request.messages.last().is_some_and(|message| message.role == Role::User);
+            let is_asked = request.messages.last().is_some_and(|viewed| viewed.message.role == Role::User);
             let (blocks, stop) = match self.0 {
                 Kind::Tool if is_asked => (vec![call("c1", "look")], Stop::Tools),
                 Kind::Short | Kind::Tool => (vec![Block::text("yes")], Stop::Done),

@@ -133,7 +133,7 @@ mod tests {
     use std::sync::Arc;
 
     use rejoin::{Archive, Conversation, ConversationId};
-    use rejoin_agent::{Api, Future as Reply, Listener, Piece, Provider, Recording, Request};
+    use rejoin_agent::{Api, Future as Reply, History, Listener, Piece, Provider, Recording, Request};
 
     use super::*;
 
@@ -197,7 +197,7 @@ mod tests {
         let handle = archive.start(Conversation::new()).unwrap();
         let id = handle.id();
         let recording = Recording::start(archive.record(handle, "1@1"));
-        (archive, id, Talk::new(Arc::new(Stalled), "none", recording, Vec::new()))
+        (archive, id, Talk::new(Arc::new(Stalled), "none", recording, History::default()))
     }
 
     fn kept(archive: &Archive, id: ConversationId) -> Vec<(String, Option<String>)> {

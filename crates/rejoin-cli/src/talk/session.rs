@@ -1,7 +1,7 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
-use rejoin_agent::{Api, Recording, Summariser, Talk};
+use rejoin_agent::{Api, History, Recording, Summariser, Talk};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
@@ -99,8 +99,7 @@ impl Session {
         if ready.is_resumed {
             context.set_active(&archive, conversation)?;
         }
-        let path = ready.handle.path().map_err(|error| choose::damaged(conversation, error))?;
-        let (ids, history): (Vec<_>, Vec<_>) = path.into_iter().map(|seen| (seen.id, seen.message)).unzip();
+        let history = History::load(&ready.handle).map_err(|error| choose::damaged(conversation, error))?;
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
         }
@@ -115,10 +114,8 @@ impl Session {
         let recording = Recording::start(recorder);
         let Partner { provider, model } = ready.partner;
         let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
-        let mut talk = Talk::new(provider, model, recording, history)
-            .with_ids(ids)
-            .with_system(ready.system)
-            .with_tools(toolbox);
+        let mut talk =
+            Talk::new(provider, model, recording, history).with_system(ready.system).with_tools(toolbox);
         if is_kept {
             talk = talk.with_summariser(summariser);
         }

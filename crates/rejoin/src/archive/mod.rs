@@ -9,6 +9,7 @@ mod describe;
 mod events;
 mod handle;
 mod limits;
+mod marks;
 mod name;
 mod project;
 mod query;
@@ -43,8 +44,7 @@ use crate::model::{
 };
 use crate::ops::{Survey, Verdict, survey, verify_conversation};
 use crate::store::{
-    Change, Facets, Fault, ListQuery, Note, Opening, Order, Row, Seen, Selection, Stale, Store, Task, Tip,
-    Turn,
+    Change, Facets, Fault, ListQuery, Opening, Order, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
 
 /// How often an id that is taken is replaced by another before it is an error.
@@ -217,16 +217,6 @@ impl Archive {
     pub fn rename(&self, id: ConversationId, title: &str) -> Result<StoredConversation> {
         limits::check_title(title)?;
         self.update(id, |conversation| conversation.title = Some(title.to_owned()))
-    }
-
-    /// Labels a message, or takes its label away.
-    pub fn label(&self, id: ConversationId, message: MessageId, label: Option<&str>) -> Result<()> {
-        label.map_or(Ok(()), limits::check_title)?;
-        self.amending(id, |store, stored| {
-            let is_pinned = self.messages(id, &[message])?.first().is_some_and(|message| message.is_pinned);
-            let note = Change::Note(message, Note { label, is_pinned });
-            store.amend(id, Some(stored.version), &note, self.now()).map(drop)
-        })
     }
 
     /// Moves a conversation's head to one of its messages; nothing is removed.

@@ -211,6 +211,9 @@ pub struct Conversation {
     /// The commit of the project's repository when it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git_commit: Option<String>,
+    /// Summaries that the view passes over, so that it shows again what they stood for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored_summaries: Vec<MessageId>,
     /// The caller's own fields.
     #[serde(skip_serializing_if = "Fields::is_empty")]
     pub extra: Fields,
@@ -244,6 +247,7 @@ impl Default for Conversation {
             privacy: Privacy::default(),
             origin: None,
             git_commit: None,
+            ignored_summaries: Vec::new(),
             extra: Fields::new(),
         }
     }

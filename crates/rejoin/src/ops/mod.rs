@@ -19,4 +19,6 @@ pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{survey, verify_conversation};
-pub use view::{Compaction, FirstRule, Kept, MediaRule, Recipient, Repair, ThinkingRule, View, Viewed, view};
+pub use view::{
+    Compaction, FirstRule, Kept, MediaRule, Recipient, Repair, Said, ThinkingRule, View, Viewed, view,
+};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use rejoin::view::{Compaction, FirstRule, MediaRule, Recipient, ThinkingRule, View, view};
+use rejoin::view::{Compaction, FirstRule, MediaRule, Recipient, Said, ThinkingRule, View, view};
 use rejoin::{
     Block, Digest, Fields, Json, Media, MediaKind, Message, Other, Role, Snapshot, StoredMessage, Text,
     Thinking, ToolCall, ToolResult,
@@ -95,7 +95,7 @@ fn path() -> impl Strategy<Value = Vec<StoredMessage>> {
 }
 
 /// What is wrong with a view, as a strict provider would say it.
-fn objections(view: &View, recipient: &Recipient) -> Vec<String> {
+fn objections(view: &View<'_>, recipient: &Recipient) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut known = HashSet::new();
     let mut open: Vec<String> = Vec::new();
@@ -159,7 +159,7 @@ proptest! {
     #[test]
     fn any_history_gives_a_valid_view(path in path()) {
         for recipient in APIS.map(recipient) {
-            let view = view(&path, &[], &recipient);
+            let view = view(&Said::all(&path), &[], &recipient);
 
             prop_assert_eq!(objections(&view, &recipient), Vec::<String>::new());
         }
@@ -168,7 +168,7 @@ proptest! {
     #[test]
     fn a_view_of_what_needs_no_repair_is_the_same_again(path in path()) {
         for recipient in APIS.map(recipient) {
-            let once = view(&path, &[], &recipient);
+            let once = view(&Said::all(&path), &[], &recipient);
             let again: Vec<StoredMessage> = once.messages.iter().zip(1..).map(|(viewed, seq)| StoredMessage {
                 id: format!("v{seq}").parse().unwrap(),
                 parent: None,
@@ -176,11 +176,11 @@ proptest! {
                 turn: seq,
                 digest: Digest::chain(None, b""),
                 is_pinned: false,
-                message: viewed.message.clone(),
+                message: viewed.message.clone().into_owned(),
             }).collect();
-            let twice = view(&again, &[], &recipient);
+            let twice = view(&Said::all(&again), &[], &recipient);
 
-            let messages = |view: &View| view.messages.iter().map(|viewed| viewed.message.clone()).collect::<Vec<_>>();
+            let messages = |view: &View<'_>| view.messages.iter().map(|viewed| viewed.message.clone().into_owned()).collect::<Vec<_>>();
             prop_assert_eq!(messages(&twice), messages(&once));
         }
     }
@@ -198,7 +198,7 @@ proptest! {
             message: Message::user("more"),
         });
         for recipient in APIS.map(recipient) {
-            let (before, after) = (view(&path, &[], &recipient), view(&longer, &[], &recipient));
+            let (before, after) = (view(&Said::all(&path), &[], &recipient), view(&Said::all(&longer), &[], &recipient));
 
             prop_assert_eq!(&after.messages[..before.messages.len()], &before.messages[..]);
         }

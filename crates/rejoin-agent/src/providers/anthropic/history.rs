@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use rejoin::view::Viewed;
 use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Role, ToolCall, ToolResult};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -39,11 +40,15 @@ impl Serialize for Turn {
 }
 
 /// The turns of a history for the provider with this name.
-pub(super) fn turns(messages: &[Message], provider: &str) -> Vec<Turn> {
+pub(super) fn turns(messages: &[Viewed<'_>], provider: &str) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut taken = HashSet::new();
     let mut calls = Vec::new();
-    let spoken: Vec<&Message> = messages.iter().filter(|message| message.role != Role::System).collect();
+    let spoken: Vec<&Message> = messages
+        .iter()
+        .map(|viewed| viewed.message.as_ref())
+        .filter(|message| message.role != Role::System)
+        .collect();
     for group in spoken.chunk_by(|one, next| is_reply(one) == is_reply(next)) {
         if is_reply(group[0]) {
             let mut said: Vec<Fields> = group.iter().flat_map(|message| said(message, provider)).collect();

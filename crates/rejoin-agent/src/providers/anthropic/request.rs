@@ -3,6 +3,7 @@
 //! Two places are marked for the provider's cache: the end of the initial context, and the end of the last message of
 //! the user. What stands before a mark and has not changed since the last request costs a tenth.
 
+use rejoin::view::Viewed;
 use rejoin::{Fields, Json, Message, Role};
 use serde::Serialize;
 
@@ -72,8 +73,9 @@ fn thinking(budget: ThinkingBudget, max_tokens: u64) -> (Option<Json>, u64) {
 }
 
 /// The initial context, and what the system said later.
-fn system(initial: &str, messages: &[Message]) -> Vec<Fields> {
-    let later = messages.iter().filter(|message| message.role == Role::System).map(Message::text);
+fn system(initial: &str, messages: &[Viewed<'_>]) -> Vec<Fields> {
+    let messages = messages.iter().map(|viewed| viewed.message.as_ref());
+    let later = messages.filter(|message: &&Message| message.role == Role::System).map(Message::text);
     std::iter::once(initial.to_owned())
         .chain(later)
         .filter(|text| !text.trim().is_empty())

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
+use rejoin::view::Viewed;
 use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Role, ToolResult};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::error::ErrorKind;
-use crate::providers::replay::{check_every_cut, check_strange_events, replay, shown, stored};
+use crate::providers::replay::{all, check_every_cut, check_strange_events, replay, shown, stored};
 use crate::providers::written::check_written;
 use crate::providers::{Reply, Stop, ToolSpec};
 
@@ -67,13 +68,13 @@ fn end(reason: &str) -> Value {
     json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
 }
 
-fn request<'a>(messages: &'a [Message]) -> Request<'a> {
-    Request { model: "model-1", system: "Be brief.", messages, ids: &[], tools: &[], max_tokens: None }
+fn request<'a>(messages: &'a [Viewed<'a>]) -> Request<'a> {
+    Request { model: "model-1", system: "Be brief.", messages, tools: &[], max_tokens: None }
 }
 
 /// The messages of a request after the system's.
 fn sent(messages: &[Message]) -> Vec<Value> {
-    let body: Value = serde_json::from_str(&wire().post(&request(messages)).body).unwrap();
+    let body: Value = serde_json::from_str(&wire().post(&request(&all(messages))).body).unwrap();
     let mut messages: Vec<Value> = serde_json::from_value(body["messages"].clone()).unwrap();
     assert_eq!(messages.remove(0), json!({"role": "system", "content": "Be brief."}));
     messages
@@ -301,7 +302,7 @@ fn messages_of_one_role_are_sent_as_one() {
         Message::new(Role::System, vec![Block::text("five")]),
         Message::user("six"),
     ];
-    let body: Value = serde_json::from_str(&wire().post(&request(&messages)).body).unwrap();
+    let body: Value = serde_json::from_str(&wire().post(&request(&all(&messages))).body).unwrap();
 
     let expected = json!([
         {"role": "system", "content": "Be brief.\n\nSpeak French."},
@@ -330,7 +331,7 @@ fn a_request_says_everything_that_is_asked() {
         input_schema: Json::parse(r#"{"type":"object"}"#).unwrap(),
     }];
 
-    let post = wire.post(&Request { max_tokens: Some(100), tools: &tools, ..request(&messages) });
+    let post = wire.post(&Request { max_tokens: Some(100), tools: &tools, ..request(&all(&messages)) });
 
     let expected = json!({
         "model": "model-1",

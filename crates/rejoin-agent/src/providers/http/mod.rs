@@ -262,6 +262,10 @@ impl Provider for Http {
         self.wire.api()
     }
 
+    fn written(&self, request: &Request<'_>) -> Option<String> {
+        Some(self.wire.post(request).body)
+    }
+
     fn reply<'a>(&'a self, request: Request<'a>, listen: &'a mut Listener<'_>) -> Future<'a, Result<Reply>> {
         Box::pin(self.ask(request, listen))
     }

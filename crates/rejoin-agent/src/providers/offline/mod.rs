@@ -61,13 +61,13 @@ impl Provider for Offline {
 
 fn answer(request: &Request<'_>) -> String {
     let Some((asked, earlier)) = request.messages.split_last() else { return NOTICE.to_owned() };
-    let notice = if earlier.iter().any(is_own) { SHORT_NOTICE } else { NOTICE };
-    let question = Question::read(&asked.text());
+    let notice = if earlier.iter().any(|viewed| is_own(&viewed.message)) { SHORT_NOTICE } else { NOTICE };
+    let question = Question::read(&asked.message.text());
     let body = match question.wish() {
         Wish::Nothing => "Say something to be kept, or ask about what was said before.".to_owned(),
         Wish::ToBeKept => "What you said is kept; ask about it later.".to_owned(),
         Wish::Answer => {
-            let memories = recall(&question, earlier, request.ids);
+            let memories = recall(&question, earlier);
             if memories.is_empty() {
                 "Nothing said earlier in this conversation answers that.".to_owned()
             } else {

@@ -3,7 +3,8 @@
 //! Words count by how rare they are in the conversation. More than half of that weight must be in a statement; one
 //! shared word is not an answer. Among equals the newest comes first, because people change their minds.
 
-use rejoin::{Message, MessageId, Role, each_sentence, each_word, word_root};
+use rejoin::view::Viewed;
+use rejoin::{MessageId, Role, each_sentence, each_word, word_root};
 
 use crate::providers::offline::is_own;
 use crate::providers::offline::question::{Question, is_negated, is_question};
@@ -35,13 +36,7 @@ pub(super) struct Memory<'a> {
 }
 
 /// The statements that answer, best first.
-///
-/// `ids` are those of the messages, as far as they are known.
-pub(super) fn recall<'a>(
-    question: &Question,
-    messages: &'a [Message],
-    ids: &[Option<MessageId>],
-) -> Vec<Memory<'a>> {
+pub(super) fn recall<'a>(question: &Question, messages: &'a [Viewed<'a>]) -> Vec<Memory<'a>> {
     if question.terms.is_empty() {
         return Vec::new();
     }
@@ -60,8 +55,8 @@ pub(super) fn recall<'a>(
         if !is_repeated && chosen.len() < MOST {
             chosen.push(Memory {
                 statement: candidate.statement,
-                role: messages[candidate.message].role,
-                id: ids.get(candidate.message).copied().flatten(),
+                role: messages[candidate.message].message.role,
+                id: messages[candidate.message].id,
             });
         }
     }
@@ -81,11 +76,12 @@ struct Candidate<'a> {
 }
 
 /// The statements that share a word with the question, newest first, and how many statements there are.
-fn candidates<'a>(question: &Question, messages: &'a [Message]) -> (Vec<Candidate<'a>>, usize) {
+fn candidates<'a>(question: &Question, messages: &'a [Viewed<'a>]) -> (Vec<Candidate<'a>>, usize) {
     let mut found = Vec::new();
     let mut seen = 0;
     let mut bytes = 0;
-    for (place, message) in messages.iter().enumerate().rev() {
+    let messages = messages.iter().map(|viewed| viewed.message.as_ref());
+    for (place, message) in messages.enumerate().rev() {
         if bytes > MOST_BYTES || !matches!(message.role, Role::User | Role::Assistant) || is_own(message) {
             continue;
         }

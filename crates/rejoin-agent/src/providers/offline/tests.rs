@@ -1,8 +1,11 @@
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use rejoin::MessageId;
+use rejoin::view::Viewed;
 
 use super::*;
+use crate::providers::replay::all;
 
 /// A message id that tells which message it is of.
 fn id(place: usize) -> MessageId {
@@ -16,13 +19,17 @@ fn asked(said: &[&str], question: &str) -> String {
 }
 
 fn body(messages: &[Message]) -> String {
-    let ids: Vec<Option<MessageId>> = (0..messages.len()).map(|place| Some(id(place))).collect();
-    let answer = answer(&request(messages, &ids));
+    let messages: Vec<Viewed<'_>> = messages
+        .iter()
+        .enumerate()
+        .map(|(place, message)| Viewed { id: Some(id(place)), message: Cow::Borrowed(message) })
+        .collect();
+    let answer = answer(&request(&messages));
     answer.split_once("\n\n").unwrap().1.to_owned()
 }
 
-fn request<'a>(messages: &'a [Message], ids: &'a [Option<MessageId>]) -> Request<'a> {
-    Request { model: "none", system: "", messages, ids, tools: &[], max_tokens: None }
+fn request<'a>(messages: &'a [Viewed<'a>]) -> Request<'a> {
+    Request { model: "none", system: "", messages, tools: &[], max_tokens: None }
 }
 
 const NONE: &str = "Nothing said earlier in this conversation answers that.";
@@ -160,7 +167,7 @@ fn a_long_statement_is_cut_and_a_message_without_id_is_quoted_without() {
     let said = format!("my bicycle is {}green", "very ".repeat(100));
     let messages = [Message::user(said), Message::user("what colour is my bicycle?")];
 
-    let answer = answer(&request(&messages, &[]));
+    let answer = answer(&request(&all(&messages)));
 
     let quote = format!("my bicycle is {}v...", "very ".repeat(57));
     assert_eq!(answer, format!("{NOTICE}\n\nYou said \"{quote}\""));
@@ -172,7 +179,7 @@ fn the_notice_is_one_line_and_short_after_the_first_time() {
     own.extra.set("api", Json::of(&"offline").unwrap());
     let messages = [Message::user("my bicycle is green"), own, Message::user("and my car is red")];
 
-    let answers = [answer(&request(&messages[..1], &[])), answer(&request(&messages, &[]))];
+    let answers = [answer(&request(&all(&messages[..1]))), answer(&request(&all(&messages)))];
 
     let expected = [NOTICE, SHORT_NOTICE]
         .map(|notice| format!("{notice}\n\nWhat you said is kept; ask about it later."));
@@ -185,7 +192,7 @@ async fn a_reply_arrives_in_pieces_and_says_what_made_it() {
     let mut pieces = Vec::new();
     let mut listen = |piece: Piece| pieces.push(piece);
 
-    let reply = Offline.reply(request(&messages, &[]), &mut listen).await.unwrap();
+    let reply = Offline.reply(request(&all(&messages)), &mut listen).await.unwrap();
 
     let text: String = pieces
         .iter()

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
+use rejoin::view::Viewed;
 use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Role, ToolResult};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::ErrorKind;
 use crate::providers::replay::{
-    check_every_break, check_every_cut, check_strange_events, replay, shown, stored,
+    all, check_every_break, check_every_cut, check_strange_events, replay, shown, stored,
 };
 use crate::providers::written::check_written;
 use crate::providers::{Reply, Stop, ToolSpec};
@@ -51,12 +52,12 @@ fn reply(name: &str) -> Reply {
     replay(&wire(), [stream(name).as_bytes()]).0.unwrap()
 }
 
-fn request<'a>(messages: &'a [Message]) -> Request<'a> {
-    Request { model: "gpt-5.3-codex", system: "Be brief.", messages, ids: &[], tools: &[], max_tokens: None }
+fn request<'a>(messages: &'a [Viewed<'a>]) -> Request<'a> {
+    Request { model: "gpt-5.3-codex", system: "Be brief.", messages, tools: &[], max_tokens: None }
 }
 
 fn input(messages: &[Message]) -> Vec<Value> {
-    let body: Value = serde_json::from_str(&wire().post(&request(messages)).body).unwrap();
+    let body: Value = serde_json::from_str(&wire().post(&request(&all(messages))).body).unwrap();
     serde_json::from_value(body["input"].clone()).unwrap()
 }
 
@@ -66,7 +67,7 @@ fn raw_input(messages: &[Message]) -> Vec<BTreeMap<String, String>> {
     struct Body {
         input: Vec<Raw>,
     }
-    let body: Body = serde_json::from_str(&wire().post(&request(messages)).body).unwrap();
+    let body: Body = serde_json::from_str(&wire().post(&request(&all(messages))).body).unwrap();
     body.input.into_iter().map(letters).collect()
 }
 
@@ -251,6 +252,7 @@ fn a_request_says_everything_that_is_asked() {
         description: "Reads a file.".to_owned(),
         input_schema: Json::parse(r#"{"type":"object"}"#).unwrap(),
     }];
+    let messages = all(&messages);
     let request = Request { max_tokens: Some(100), tools: &tools, ..request(&messages) };
 
     let post = wire.post(&request);

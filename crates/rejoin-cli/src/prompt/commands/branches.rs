@@ -1,7 +1,7 @@
 //! `/tree`, `/fork` and `/rewind`: other ways a conversation could go.
 
 use rejoin::{Archive, ConversationId, MessageId, Role, StoredMessage};
-use rejoin_agent::SavingState;
+use rejoin_agent::{History, SavingState};
 
 use super::After;
 use super::listing::command_line;
@@ -104,10 +104,10 @@ impl Prompt<'_> {
     ) -> Result<(), Failure> {
         let moved = self.session.talk.recording().with(|recorder| {
             change(recorder)?;
-            recorder.handle().path()
+            History::load(recorder.handle())
         });
-        let path = self.runtime.block_on(moved)??;
-        self.session.talk.go_on_from(path);
+        let history = self.runtime.block_on(moved)??;
+        self.session.talk.go_on_from(history);
         Ok(())
     }
 }

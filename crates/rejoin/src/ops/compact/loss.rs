@@ -2,8 +2,13 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Block, Role};
+use crate::ops::view::View;
+
 /// Something a reader may want back: a path, a name, a number, an address, an instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fact {
     /// What kind of thing it is.
     pub kind: FactKind,
@@ -12,7 +17,8 @@ pub struct Fact {
 }
 
 /// What kind of thing a fact is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FactKind {
     /// An address on the web.
     Url,
@@ -42,9 +48,19 @@ impl FactKind {
     }
 }
 
-/// The facts in `before` that `after` does not mention, in order of their first appearance. Sentences of the user, in
-/// `said`, are looked at for instructions too.
-pub fn lost(before: &str, said: &str, after: &str) -> Vec<Fact> {
+/// The facts that the view had before and does not mention after, in order of their first appearance. Sentences of the
+/// user are looked at for instructions too.
+pub fn lost(before: &View<'_>, after: &View<'_>) -> Vec<Fact> {
+    let words = |view: &View<'_>| {
+        let blocks = view.messages.iter().flat_map(|viewed| &viewed.message.blocks);
+        blocks.filter_map(Block::words).collect::<Vec<_>>().join("\n")
+    };
+    let spoken = before.messages.iter().filter(|viewed| viewed.message.role == Role::User);
+    let said: Vec<String> = spoken.map(|viewed| viewed.message.text()).collect();
+    missing(&words(before), &said.join("\n"), &words(after))
+}
+
+pub(super) fn missing(before: &str, said: &str, after: &str) -> Vec<Fact> {
     let mut seen = HashSet::new();
     let facts = facts(before).into_iter().chain(instructions(said));
     facts.filter(|fact| seen.insert(fact.clone()) && !mentions(after, &fact.text)).collect()

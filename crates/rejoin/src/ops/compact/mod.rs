@@ -10,8 +10,8 @@ pub use loss::{Fact, FactKind, lost};
 pub use select::{select, truncate_middle};
 
 use crate::error::Result;
-use crate::model::{Block, Message, MessageId, Role, StoredMessage};
-use crate::ops::view::{Compaction, View};
+use crate::model::{Block, Message, MessageId, Role};
+use crate::ops::view::{Compaction, Said, View};
 
 /// Counts the tokens of a text.
 pub type Count<'a> = dyn Fn(&str) -> u64 + 'a;
@@ -62,11 +62,10 @@ pub fn summary_text(answer: &str) -> String {
 }
 
 /// The user's own messages with their texts, oldest first: neither summaries nor empty ones.
-pub fn user_messages(path: &[StoredMessage]) -> Vec<(MessageId, String)> {
-    let spoken =
-        path.iter().filter(|stored| stored.message.role == Role::User && !is_summary(&stored.message));
+pub fn user_messages(path: &[Said<'_>]) -> Vec<(MessageId, String)> {
+    let spoken = path.iter().filter(|said| said.message.role == Role::User && !is_summary(said.message));
     spoken
-        .map(|stored| (stored.id, stored.message.text()))
+        .filter_map(|said| Some((said.id?, said.message.text())))
         .filter(|(_, text)| !text.trim().is_empty())
         .collect()
 }
@@ -80,8 +79,8 @@ fn is_summary(message: &Message) -> bool {
 
 /// The message that compacts a path: append it, and the view begins there.
 pub fn compacted(
-    path: &[StoredMessage],
-    before: &View,
+    path: &[Said<'_>],
+    before: &View<'_>,
     summary: &str,
     trimmed: u64,
     budget: u64,
@@ -94,7 +93,7 @@ pub fn compacted(
 }
 
 /// The tokens of a view.
-pub fn tokens(view: &View, count: &Count<'_>) -> u64 {
+pub fn tokens(view: &View<'_>, count: &Count<'_>) -> u64 {
     view.messages.iter().map(|viewed| tokens_of(&viewed.message, count)).sum()
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ops::compact::loss::missing;
 use crate::ops::view::Kept;
 
 fn letters(text: &str) -> u64 {
@@ -62,8 +63,8 @@ fn what_is_still_mentioned_is_not_lost() {
         "Edit src/main.rs and call parse_line(42) at https://example.org/a, timeout 250ms; see `the plan`.";
     let said = "Never touch the lock file. Thanks!";
 
-    let all: Vec<String> = lost(before, said, "").into_iter().map(|fact| fact.text).collect();
-    let after = lost(before, said, "In src/main.rs the timeout is 250ms, parse_lines is gone.");
+    let all: Vec<String> = missing(before, said, "").into_iter().map(|fact| fact.text).collect();
+    let after = missing(before, said, "In src/main.rs the timeout is 250ms, parse_lines is gone.");
 
     assert_eq!(
         all,

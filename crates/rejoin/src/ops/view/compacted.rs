@@ -1,10 +1,13 @@
 //! What a compaction shows in place of what came before it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::{Block, Json, Message, MessageId, Role, StoredMessage, Summary};
-use crate::ops::view::Viewed;
+use crate::model::{Block, Json, Message, MessageId, Role, Summary};
+use crate::ops::compact::Fact;
+use crate::ops::view::{Said, Viewed};
 
 /// The field of a summary block that says what stays.
 const FIELD: &str = "compaction";
@@ -24,7 +27,7 @@ pub struct Compaction {
     pub tokens_after: u64,
     /// What the new view no longer mentions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lost: Vec<String>,
+    pub lost: Vec<Fact>,
 }
 
 /// A message of the user that stays.
@@ -58,52 +61,50 @@ impl Compaction {
 }
 
 /// The messages of a path that are shown: all, or what its newest compaction leaves and what follows.
-pub(super) fn shown(path: &[StoredMessage], ignored: &[MessageId]) -> Vec<Viewed> {
-    let is_summary = |stored: &&StoredMessage| {
-        !ignored.contains(&stored.id) && Compaction::from_message(&stored.message).is_some()
-    };
-    let Some(place) = path.iter().rposition(|stored| is_summary(&stored)) else {
-        return path.iter().filter(|stored| !ignored.contains(&stored.id)).map(whole).collect();
+pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> Vec<Viewed<'a>> {
+    let is_ignored = |said: &Said<'_>| said.id.is_some_and(|id| ignored.contains(&id));
+    let is_summary = |said: &Said<'_>| !is_ignored(said) && Compaction::from_message(said.message).is_some();
+    let Some(place) = path.iter().rposition(is_summary) else {
+        return path.iter().filter(|said| !is_ignored(said)).map(whole).collect();
     };
     let (before, after) = path.split_at(place);
-    let compaction = Compaction::from_message(&after[0].message).and_then(Result::ok).unwrap_or_default();
-    let mut shown: Vec<Viewed> = Vec::new();
-    for stored in before {
-        let kept = compaction.kept.iter().find(|kept| kept.message == stored.id);
+    let compaction = Compaction::from_message(after[0].message).and_then(Result::ok).unwrap_or_default();
+    let mut shown: Vec<Viewed<'a>> = Vec::new();
+    for said in before {
+        let kept = compaction.kept.iter().find(|kept| Some(kept.message) == said.id);
         match kept {
-            _ if stored.message.role == Role::System || stored.is_pinned => shown.push(whole(stored)),
-            Some(Kept { text: Some(text), .. }) => shown.push(Viewed {
-                id: Some(stored.id),
-                message: with_blocks(&stored.message, vec![Block::text(text.clone())]),
-            }),
-            Some(_) => shown.push(whole(stored)),
+            _ if said.message.role == Role::System || said.is_pinned => shown.push(whole(said)),
+            Some(Kept { text: Some(text), .. }) => {
+                shown.push(with_blocks(said, vec![Block::text(text.clone())]));
+            }
+            Some(_) => shown.push(whole(said)),
             None => {}
         }
     }
     shown.push(whole(&after[0]));
     shown.extend(before.iter().filter_map(snapshots));
-    shown.extend(after[1..].iter().filter(|stored| !ignored.contains(&stored.id)).map(whole));
+    shown.extend(after[1..].iter().filter(|said| !is_ignored(said)).map(whole));
     shown
 }
 
-fn whole(stored: &StoredMessage) -> Viewed {
-    Viewed { id: Some(stored.id), message: stored.message.clone() }
+fn whole<'a>(said: &Said<'a>) -> Viewed<'a> {
+    Viewed { id: said.id, message: Cow::Borrowed(said.message) }
 }
 
 /// The snapshots of a message, which survive a compaction.
-fn snapshots(stored: &StoredMessage) -> Option<Viewed> {
+fn snapshots<'a>(said: &Said<'a>) -> Option<Viewed<'a>> {
     let blocks: Vec<Block> =
-        stored.message.blocks.iter().filter(|block| matches!(block, Block::Snapshot(_))).cloned().collect();
+        said.message.blocks.iter().filter(|block| matches!(block, Block::Snapshot(_))).cloned().collect();
     if blocks.is_empty() {
         return None;
     }
-    let mut message = with_blocks(&stored.message, blocks);
-    message.role = Role::User;
-    Some(Viewed { id: Some(stored.id), message })
+    let mut viewed = with_blocks(said, blocks);
+    viewed.message.to_mut().role = Role::User;
+    Some(viewed)
 }
 
-fn with_blocks(message: &Message, blocks: Vec<Block>) -> Message {
-    let mut message = message.clone();
+fn with_blocks<'a>(said: &Said<'a>, blocks: Vec<Block>) -> Viewed<'a> {
+    let mut message = said.message.clone();
     message.blocks = blocks;
-    message
+    Viewed { id: said.id, message: Cow::Owned(message) }
 }

@@ -8,6 +8,8 @@ mod compacted;
 mod pairs;
 mod repair;
 
+use std::borrow::Cow;
+
 use crate::model::{
     Block, Fields, Json, Media, MediaKind, Message, MessageId, Role, StoredMessage, ToolResult,
 };
@@ -24,6 +26,8 @@ const API: &str = "api";
 pub struct Recipient {
     /// The API, as replies name it in their `extra`.
     pub api: String,
+    /// The provider, as replies name it in their `extra`; none when any that speaks the API will do.
+    pub provider: Option<String>,
     /// Which thinking can be sent back.
     pub thinking: ThinkingRule,
     /// What becomes of images and other media.
@@ -68,6 +72,7 @@ impl Recipient {
     pub fn new(api: impl Into<String>) -> Self {
         Self {
             api: api.into(),
+            provider: None,
             thinking: ThinkingRule::Own,
             media: MediaRule::Images,
             output_bytes: 1 << 20,
@@ -76,26 +81,56 @@ impl Recipient {
     }
 }
 
+/// A message on a path, as a view needs it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Said<'a> {
+    /// Its id; none while it is not stored.
+    pub id: Option<MessageId>,
+    /// True when it survives every compaction.
+    pub is_pinned: bool,
+    /// What was said.
+    pub message: &'a Message,
+}
+
+impl<'a> Said<'a> {
+    /// The messages of a stored path.
+    pub fn all(path: &'a [StoredMessage]) -> Vec<Self> {
+        path.iter().map(Self::from).collect()
+    }
+}
+
+impl<'a> From<&'a StoredMessage> for Said<'a> {
+    fn from(stored: &'a StoredMessage) -> Self {
+        Self { id: Some(stored.id), is_pinned: stored.is_pinned, message: &stored.message }
+    }
+}
+
 /// What a model is sent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct View {
+pub struct View<'a> {
     /// The messages, oldest first.
-    pub messages: Vec<Viewed>,
+    pub messages: Vec<Viewed<'a>>,
     /// What was changed to make them valid, in order.
     pub repairs: Vec<Repair>,
 }
 
 /// A message of a view.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Viewed {
+pub struct Viewed<'a> {
     /// The stored message it shows; none when it only exists in the view.
     pub id: Option<MessageId>,
-    /// What is sent.
-    pub message: Message,
+    /// What is sent: the message itself, or what a repair made of it.
+    pub message: Cow<'a, Message>,
+}
+
+impl<'a> From<&'a Message> for Viewed<'a> {
+    fn from(message: &'a Message) -> Self {
+        Self { id: None, message: Cow::Borrowed(message) }
+    }
 }
 
 /// Computes the view of a path, root first. Summaries named in `ignored` are passed over.
-pub fn view(path: &[StoredMessage], ignored: &[MessageId], recipient: &Recipient) -> View {
+pub fn view<'a>(path: &[Said<'a>], ignored: &[MessageId], recipient: &Recipient) -> View<'a> {
     let mut repairs = Vec::new();
     let shown = compacted::shown(path, ignored);
     let fitted = shown.into_iter().filter_map(|viewed| fit(viewed, recipient, &mut repairs)).collect();
@@ -103,14 +138,18 @@ pub fn view(path: &[StoredMessage], ignored: &[MessageId], recipient: &Recipient
     let begins_wrong = messages.first().is_some_and(|first| first.message.role != Role::User);
     if begins_wrong && recipient.first == FirstRule::User {
         repairs.push(Repair::Began);
-        messages.insert(0, Viewed { id: None, message: Message::user("(The beginning is not shown.)") });
+        messages.insert(
+            0,
+            Viewed { id: None, message: Cow::Owned(Message::user("(The beginning is not shown.)")) },
+        );
     }
     View { messages, repairs }
 }
 
 /// Leaves out of one message what the recipient cannot take. A message of which nothing is left is left out.
-fn fit(viewed: Viewed, recipient: &Recipient, repairs: &mut Vec<Repair>) -> Option<Viewed> {
-    let Viewed { id, mut message } = viewed;
+fn fit<'a>(viewed: Viewed<'a>, recipient: &Recipient, repairs: &mut Vec<Repair>) -> Option<Viewed<'a>> {
+    let Viewed { id, message } = viewed;
+    let mut message = message.into_owned();
     let api = message.extra.field(API).and_then(|api| api.to::<String>().ok());
     let origin = if message.role != Role::Assistant || api.as_deref() == Some(&recipient.api) {
         Origin::Own
@@ -132,7 +171,7 @@ fn fit(viewed: Viewed, recipient: &Recipient, repairs: &mut Vec<Repair>) -> Opti
     if origin == Origin::Foreign {
         message.extra = Fields::new();
     }
-    Some(Viewed { id, message })
+    Some(Viewed { id, message: Cow::Owned(message) })
 }
 
 /// Whether a reply came from the API that the view is for.

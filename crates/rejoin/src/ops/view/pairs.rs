@@ -1,5 +1,6 @@
 //! Every call with its result: what no API accepts otherwise, and what a crash or another program may leave behind.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{Block, Fields, Json, Message, Role, ToolResult};
@@ -11,9 +12,9 @@ const NO_RESULT: &str = "(no result was recorded)";
 /// Puts the results of each reply's calls directly behind it, in the order of the calls.
 ///
 /// A result is looked for among the tool messages that follow the reply, up to the next reply or user message.
-pub(super) fn pair(messages: Vec<Viewed>, repairs: &mut Vec<Repair>) -> Vec<Viewed> {
+pub(super) fn pair<'a>(messages: Vec<Viewed<'a>>, repairs: &mut Vec<Repair>) -> Vec<Viewed<'a>> {
     let mut names = Names::default();
-    let mut paired: Vec<Viewed> = Vec::with_capacity(messages.len());
+    let mut paired: Vec<Viewed<'a>> = Vec::with_capacity(messages.len());
     let mut rest = messages.into_iter().peekable();
     while let Some(mut viewed) = rest.next() {
         if viewed.message.role == Role::Tool {
@@ -32,7 +33,7 @@ pub(super) fn pair(messages: Vec<Viewed>, repairs: &mut Vec<Repair>) -> Vec<View
             calls.iter().map(|call| (call.original.clone(), call.clone())).collect();
         for mut answer in answers {
             let id = answer.id;
-            answer.message.blocks.retain_mut(|block| match block {
+            answer.message.to_mut().blocks.retain_mut(|block| match block {
                 Block::ToolResult(result) => match waiting.remove(&result.call_id) {
                     Some(call) => {
                         result.call_id = call.sent;
@@ -52,7 +53,7 @@ pub(super) fn pair(messages: Vec<Viewed>, repairs: &mut Vec<Repair>) -> Vec<View
         }
         for call in calls.iter().filter(|call| waiting.contains_key(&call.original)) {
             repairs.push(Repair::MissingResult { message: asker, call: call.sent.clone() });
-            paired.push(Viewed { id: None, message: stub(&call.sent) });
+            paired.push(Viewed { id: None, message: Cow::Owned(stub(&call.sent)) });
         }
     }
     paired
@@ -72,10 +73,10 @@ struct Names(HashSet<String>);
 impl Names {
     /// The calls of a message, renamed where an earlier one has the id. A second call of that id in the same message is
     /// left out, because its result could not be told apart.
-    fn unique_calls(&mut self, viewed: &mut Viewed, repairs: &mut Vec<Repair>) -> Vec<Call> {
+    fn unique_calls(&mut self, viewed: &mut Viewed<'_>, repairs: &mut Vec<Repair>) -> Vec<Call> {
         let id = viewed.id;
         let mut calls: Vec<Call> = Vec::new();
-        viewed.message.blocks.retain_mut(|block| {
+        viewed.message.to_mut().blocks.retain_mut(|block| {
             let Block::ToolCall(call) = block else { return true };
             if calls.iter().any(|known| known.original == call.id) {
                 repairs.push(Repair::MisplacedCall { message: id, call: call.id.clone() });
@@ -100,7 +101,7 @@ impl Names {
     }
 }
 
-fn drop_results(viewed: &Viewed, repairs: &mut Vec<Repair>) {
+fn drop_results(viewed: &Viewed<'_>, repairs: &mut Vec<Repair>) {
     for block in &viewed.message.blocks {
         if let Block::ToolResult(result) = block {
             repairs.push(Repair::OrphanResult { message: viewed.id, call: result.call_id.clone() });

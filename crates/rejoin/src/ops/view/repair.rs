@@ -102,22 +102,22 @@ impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MissingResult { call, .. } => {
-                write!(f, "The call `{call}` has no result; a stub stands for it.")?
+                write!(f, "The call `{call}` has no result; a stub stands for it.")?;
             }
             Self::OrphanResult { call, .. } => {
-                write!(f, "A result for `{call}` answers no open call; it is left out.")?
+                write!(f, "A result for `{call}` answers no open call; it is left out.")?;
             }
             Self::MisplacedCall { call, .. } => {
-                write!(f, "The call `{call}` is not by a model; it is left out.")?
+                write!(f, "The call `{call}` is not by a model; it is left out.")?;
             }
             Self::RenamedCall { call, .. } => {
-                write!(f, "Two calls are named `{call}`; the later one is renamed.")?
+                write!(f, "Two calls are named `{call}`; the later one is renamed.")?;
             }
             Self::ForeignThinking { .. } => f.write_str("Thinking of another provider is left out.")?,
             Self::UnsignedThinking { .. } => f.write_str("Thinking without a signature is left out.")?,
             Self::ForeignItem { kind, .. } => write!(f, "A `{kind}` of another provider is left out.")?,
             Self::DescribedMedia { mime_type, .. } => {
-                write!(f, "A file of type `{mime_type}` is described, not sent.")?
+                write!(f, "A file of type `{mime_type}` is described, not sent.")?;
             }
             Self::CutOutput { call, bytes, .. } => {
                 write!(f, "The result of `{call}` is long; {bytes} bytes are left out.")?;

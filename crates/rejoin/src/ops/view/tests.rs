@@ -33,7 +33,7 @@ fn path(messages: Vec<Message>) -> Vec<StoredMessage> {
     messages.into_iter().zip(1..).map(|(message, number)| stored(number, message)).collect()
 }
 
-fn told(view: &View) -> Vec<String> {
+fn told(view: &View<'_>) -> Vec<String> {
     view.repairs.iter().map(ToString::to_string).collect()
 }
 
@@ -42,7 +42,7 @@ fn a_call_without_a_result_gets_a_stub() {
     let path =
         path(vec![Message::user("look"), calling(&["a", "b"]), answer("b", "found"), Message::user("and?")]);
 
-    let view = view(&path, &[], &Recipient::new("chat"));
+    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
 
     let roles: Vec<Role> = view.messages.iter().map(|viewed| viewed.message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::User]);
@@ -60,7 +60,7 @@ fn a_result_that_nobody_asked_for_is_left_out() {
         answer("a", "2"),
     ]);
 
-    let view = view(&path, &[], &Recipient::new("chat"));
+    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
 
     assert_eq!(view.messages.len(), 3);
     assert_eq!(view.repairs.len(), 3);
@@ -70,7 +70,7 @@ fn a_result_that_nobody_asked_for_is_left_out() {
 fn calls_that_share_an_id_are_told_apart() {
     let path = path(vec![calling(&["a"]), answer("a", "1"), calling(&["a"]), answer("a", "2")]);
 
-    let view = view(&path, &[], &Recipient::new("chat"));
+    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
 
     let ids: Vec<String> = view
         .messages
@@ -102,7 +102,7 @@ fn thinking_goes_back_only_to_where_it_came_from() {
     own.thinking = ThinkingRule::Signed;
 
     let counts = [own, Recipient::new("openai-chat")].map(|recipient| {
-        let view = view(&path, &[], &recipient);
+        let view = view(&Said::all(&path), &[], &recipient);
         view.messages.iter().map(|viewed| viewed.message.blocks.len()).collect::<Vec<_>>()
     });
 
@@ -115,7 +115,7 @@ fn a_long_output_is_cut_in_the_middle_and_told() {
     let mut recipient = Recipient::new("chat");
     recipient.output_bytes = 71;
 
-    let view = view(&path, &[], &recipient);
+    let view = view(&Said::all(&path), &[], &recipient);
 
     let Block::ToolResult(result) = &view.messages[1].message.blocks[0] else { panic!("{view:?}") };
     assert_eq!(result.output.to::<String>().unwrap(), "éé\n\n[... 192 bytes left out ...]\n\néé");
@@ -137,12 +137,12 @@ fn a_view_begins_at_the_newest_compaction() {
     ]);
     messages[1].is_pinned = true;
 
-    let texts: Vec<String> = view(&messages, &[], &Recipient::new("chat"))
+    let texts: Vec<String> = view(&Said::all(&messages), &[], &Recipient::new("chat"))
         .messages
         .iter()
         .map(|viewed| viewed.message.text())
         .collect();
-    let ignored = view(&messages, &["m5".parse().unwrap()], &Recipient::new("chat"));
+    let ignored = view(&Said::all(&messages), &["m5".parse().unwrap()], &Recipient::new("chat"));
 
     assert_eq!(texts, ["be brief", "pinned", "cut", "so far", "next"]);
     assert_eq!(ignored.messages.len(), 5);

@@ -7,7 +7,7 @@ use rejoin::{
 use super::{STREAMS, items, json, read, sent, wire};
 use crate::providers::anthropic::Anthropic;
 use crate::providers::anthropic::history::{self, string};
-use crate::providers::replay::NOTHING;
+use crate::providers::replay::{NOTHING, all};
 use crate::providers::wire::{Post, Wire};
 use crate::providers::{Request, ThinkingBudget, ToolSpec};
 
@@ -47,7 +47,7 @@ fn a_request_has_everything_in_its_place() {
         Message::assistant("two"),
         Message::user("three"),
     ];
-    let request = Request { system: "be kind", messages: &messages, tools: &tools, ..NOTHING };
+    let request = Request { system: "be kind", messages: &all(&messages), tools: &tools, ..NOTHING };
 
     let post = wire().post(&request);
 
