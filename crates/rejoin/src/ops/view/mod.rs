@@ -6,6 +6,7 @@
 
 mod compacted;
 mod pairs;
+mod recipient;
 mod repair;
 
 use std::borrow::Cow;
@@ -15,71 +16,10 @@ use crate::model::{
 };
 
 pub use compacted::{Compaction, Kept};
+pub use recipient::{
+    CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, RepeatRule, TextRule, ThinkingRule,
+};
 pub use repair::Repair;
-
-/// The field of a reply's `extra` that names the API it came from.
-const API: &str = "api";
-
-/// Who receives a view, and what it can take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Recipient {
-    /// The API, as replies name it in their `extra`.
-    pub api: String,
-    /// The provider, as replies name it in their `extra`; none when any that speaks the API will do.
-    pub provider: Option<String>,
-    /// Which thinking can be sent back.
-    pub thinking: ThinkingRule,
-    /// What becomes of images and other media.
-    pub media: MediaRule,
-    /// The most bytes of one tool's output; longer ones are cut in the middle.
-    pub output_bytes: usize,
-    /// Who must speak first.
-    pub first: FirstRule,
-}
-
-/// Which thinking can be sent back to the API it came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ThinkingRule {
-    /// With a signature, or in the provider's own sealed form.
-    Signed,
-    /// Any of its own.
-    Own,
-    /// None.
-    Never,
-}
-
-/// What becomes of images and other media.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MediaRule {
-    /// Images are sent, the rest is described.
-    Images,
-    /// Everything is described.
-    Described,
-}
-
-/// Who must speak first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstRule {
-    /// A user.
-    User,
-    /// Anyone.
-    Anyone,
-}
-
-impl Recipient {
-    /// A recipient that takes its own thinking, images, and a megabyte of output.
-    pub fn new(api: impl Into<String>) -> Self {
-        Self {
-            api: api.into(),
-            provider: None,
-            thinking: ThinkingRule::Own,
-            media: MediaRule::Images,
-            output_bytes: 1 << 20,
-            first: FirstRule::Anyone,
-        }
-    }
-}
 
 /// A message on a path, as a view needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,8 +90,7 @@ pub fn view<'a>(path: &[Said<'a>], ignored: &[MessageId], recipient: &Recipient)
 fn fit<'a>(viewed: Viewed<'a>, recipient: &Recipient, repairs: &mut Vec<Repair>) -> Option<Viewed<'a>> {
     let Viewed { id, message } = viewed;
     let mut message = message.into_owned();
-    let api = message.extra.field(API).and_then(|api| api.to::<String>().ok());
-    let origin = if message.role != Role::Assistant || api.as_deref() == Some(&recipient.api) {
+    let origin = if message.role != Role::Assistant || recipient.is_own(&message) {
         Origin::Own
     } else {
         Origin::Foreign
