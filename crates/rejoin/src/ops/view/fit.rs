@@ -27,6 +27,9 @@ pub(super) struct Fitting<'r> {
     recipient: &'r Recipient,
     /// The replies so far.
     replies: HashSet<String>,
+    /// True once thinking was fitted, and once an item of the provider was.
+    pub(super) has_thinking: bool,
+    pub(super) has_items: bool,
 }
 
 /// Who said it, as far as that decides what can be sent.
@@ -44,7 +47,7 @@ enum Speaker {
 
 impl<'r> Fitting<'r> {
     pub(super) fn new(recipient: &'r Recipient) -> Self {
-        Self { recipient, replies: HashSet::new() }
+        Self { recipient, replies: HashSet::new(), has_thinking: false, has_items: false }
     }
 
     /// The message as it can be sent; none when nothing of it can.
@@ -59,7 +62,11 @@ impl<'r> Fitting<'r> {
             return None;
         }
         let speaker = self.speaker(&mut viewed, repairs);
-        edit_blocks(&mut viewed, |block| fit_block(block, speaker, self.recipient, id, repairs));
+        edit_blocks(&mut viewed, |block| {
+            self.has_thinking |= matches!(block, Block::Thinking(_));
+            self.has_items |= matches!(block, Block::Other(_));
+            fit_block(block, speaker, self.recipient, id, repairs)
+        });
         if speaker == Speaker::Own && self.recipient.items == ItemRule::CustomCalls {
             answer_custom_calls(&mut viewed, repairs);
         }
@@ -176,7 +183,7 @@ fn carried(snapshot: &Snapshot) -> Block {
 
 /// A text without a word.
 fn is_blank(block: &Block) -> bool {
-    matches!(block, Block::Text(text) if text.text.trim().is_empty())
+    matches!(block, Block::Text(text) if text.text.chars().all(char::is_whitespace))
 }
 
 /// White space, or a text that is part of an item, as only a provider writes it.
