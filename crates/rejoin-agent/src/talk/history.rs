@@ -1,7 +1,7 @@
 //! The path of a conversation as a talk knows it: every message, also those that no view shows any more.
 
 use rejoin::view::{Recipient, Said, View, view};
-use rejoin::{Handle, Message, MessageId, Receipt, StoredMessage};
+use rejoin::{Block, Handle, Message, MessageId, Receipt, StoredMessage};
 
 /// Every message from the root to where the talk is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,6 +54,16 @@ impl History {
     /// How many messages there are.
     pub const fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// True when a summary stands for a part of it, so that its view does not show everything.
+    pub fn is_compacted(&self) -> bool {
+        self.entries.iter().any(|entry| self.is_compaction(entry))
+    }
+
+    fn is_compaction(&self, entry: &Entry) -> bool {
+        let is_summary = entry.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
+        is_summary && !entry.id.is_some_and(|id| self.ignored.contains(&id))
     }
 
     pub(super) fn said(&self) -> Vec<Said<'_>> {

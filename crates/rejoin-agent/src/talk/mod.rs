@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::compact::Compacted;
 use crate::error::Result;
-use crate::providers::{Piece, Provider, Reply, Request, Stop};
+use crate::providers::{Piece, Provider, Reply, Request, Stop, ToolSpec};
 use crate::recording::{Recording, Unsaved};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
@@ -256,8 +256,13 @@ impl Talk {
         Ok(())
     }
 
+    /// The tools as the model sees them now: the same for a reply and for a summary.
+    pub(crate) async fn specs(&self) -> Vec<ToolSpec> {
+        self.toolbox.specs().await
+    }
+
     async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Reply> {
-        let specs = self.toolbox.specs().await;
+        let specs = self.specs().await;
         let view = self.history.view(&self.provider.recipient());
         let request = Request {
             model: &self.model,
