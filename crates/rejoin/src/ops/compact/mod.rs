@@ -114,7 +114,7 @@ fn is_summary(message: &Message) -> bool {
 const PREAMBLES: [&str; 3] = ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
 
 /// True for a text that a program wrote in the user's name, about the project and where it runs.
-pub(in crate::ops) fn is_preamble(text: &str) -> bool {
+pub fn is_preamble(text: &str) -> bool {
     PREAMBLES.iter().any(|beginning| text.trim_start().starts_with(beginning))
 }
 
