@@ -7,6 +7,9 @@ mod approval_stage;
 mod asking;
 mod chat;
 mod compacting;
+mod compacting_alone;
+mod compacting_http;
+mod compacting_views;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/dice.rs"]
 mod dice;
