@@ -1,18 +1,22 @@
 //! Compaction that nobody asked for: after a turn, within one, after a resume, for a smaller model, and when it fails.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use rejoin::Message;
+use rejoin::store::SqliteStore;
+use rejoin::{Archive, Conversation, Message};
 use rejoin_agent::{
     CompactSettings, Error, ErrorKind, Fullness, History, OnFailure, Recording, Talk, Toolbox,
 };
 use rusqlite::Connection;
+use tokio::sync::mpsc;
 
 use crate::kept::Read;
 use crate::scribe::{
     Desk, Says, Scribe, exchange, exchanges, line, says, snapshot, summary_line, summary_told, view_of,
     window, writes,
 };
+use crate::script::Place;
 
 const FAILED: &str = "Compression failed, conversation may hit limits soon";
 const REASON: &str = "No summary could be had: the scribe fails.";
@@ -303,16 +307,14 @@ async fn an_undone_compaction_shows_everything_and_waits_for_the_end_of_the_next
 #[tokio::test]
 async fn a_store_that_fails_loses_nothing_of_a_compaction() {
     let scribe = Scribe::new([], [writes("so far")]);
-    let place = crate::script::Place::new();
-    let store =
-        rejoin::store::SqliteStore::open_waiting(&place.database(), std::time::Duration::from_millis(50))
-            .unwrap();
-    let archive = rejoin::Archive::with_store(Arc::new(store));
-    let handle = archive.start(rejoin::Conversation::new()).unwrap();
+    let place = Place::new();
+    let store = SqliteStore::open_waiting(place.database(), Duration::from_millis(50)).unwrap();
+    let archive = Archive::with_store(Arc::new(store));
+    let handle = archive.start(Conversation::new()).unwrap();
     let id = handle.id();
     let recording = Recording::start(archive.record(handle, "1@1"));
     let mut talk = Talk::new(scribe.clone(), "m", recording, History::default());
-    let (events, _heard) = tokio::sync::mpsc::unbounded_channel();
+    let (events, _heard) = mpsc::unbounded_channel();
     talk.turn(Message::user("saved"), &events).await.unwrap();
     let holder = Connection::open(place.database()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
