@@ -50,6 +50,7 @@ impl Compactor {
     /// Another model may be asked: what was learned of the last one does not hold.
     pub(crate) fn forget_model(&mut self) {
         self.own_name = None;
+        self.initial = Initial::default();
         self.start_over();
     }
 

@@ -166,6 +166,7 @@ impl Talk {
         self.provider = provider;
         self.model = model.into();
         self.compactor.forget_model();
+        self.history.forget_tokens();
         if let Some(summariser) = &self.summariser {
             summariser.ask_instead(self.provider.clone(), &self.model);
         }
