@@ -16,6 +16,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::providers::Future;
 use desk::Desk;
 pub(crate) use slot::{Slot, Urgency};
 
@@ -115,11 +116,23 @@ impl Recording {
         &self,
         work: impl FnOnce(&mut Recorder) -> T + Send + 'static,
     ) -> Result<T> {
-        let (answer, answered) = oneshot::channel();
-        self.send(Order::Use(Box::new(move |recorder| {
-            let _ = answer.send(work(recorder));
-        })))?;
-        answered.await.map_err(|_| gone())
+        self.later(work).await
+    }
+
+    /// The same as a future that needs no recording to be held.
+    pub(crate) fn later<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Recorder) -> T + Send + 'static,
+    ) -> Future<'static, Result<T>> {
+        let orders = self.orders.clone();
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            let order = Order::Use(Box::new(move |recorder| {
+                let _ = answer.send(work(recorder));
+            }));
+            orders.send(order).map_err(|_| gone())?;
+            answered.await.map_err(|_| gone())
+        })
     }
 
     /// Whether everything is on disk; can be watched.

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::providers::Future;
 use crate::talk::{Event, Talk};
-use crate::tools::{Decision, Output, Plan, Prepared, Rules, Verdict};
+use crate::tools::{Decision, Output, Plan, Prepared, Rules, Verdict, recall};
 
 /// Calls under way: the number of the call, when it began, and what comes of it.
 type UnderWay = FuturesUnordered<Future<'static, (usize, Instant, Output)>>;
@@ -53,6 +53,10 @@ impl Talk {
     }
 
     fn prepare(&self, call: &ToolCall) -> Result<Prepared, Output> {
+        if call.name == recall::NAME && self.can_recall() {
+            let handle = self.recording.later(|recorder| recorder.handle().clone());
+            return recall::prepare(&call.input, handle).map_err(|error| Output::error(&error));
+        }
         let Some(tool) = self.toolbox.named(&call.name) else {
             let names = self.toolbox.names().join(", ");
             let known = if names.is_empty() {

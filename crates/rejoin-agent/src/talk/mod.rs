@@ -23,7 +23,7 @@ use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
 pub(crate) use crate::talk::history::CountedBy;
 pub use crate::talk::history::History;
-use crate::tools::{Decision, Output, Plan, Toolbox};
+use crate::tools::{Decision, Output, Plan, Toolbox, recall};
 
 /// One conversation with one provider.
 #[derive(Debug)]
@@ -287,7 +287,19 @@ impl Talk {
 
     /// The tools as the model sees them now: the same for a reply and for a summary.
     pub(crate) async fn specs(&self) -> Vec<ToolSpec> {
-        self.toolbox.specs().await
+        let mut specs = self.toolbox.specs().await;
+        // A model that is offered no tools may not take any.
+        if !specs.is_empty() && self.can_recall() {
+            specs.push(recall::spec());
+        }
+        specs
+    }
+
+    /// True when the model may fetch what a summary stands for. A tool that someone else named so comes first.
+    pub(crate) fn can_recall(&self) -> bool {
+        self.history.is_compacted()
+            && self.toolbox.offers(recall::NAME)
+            && self.toolbox.named(recall::NAME).is_none()
     }
 
     async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Reply> {

@@ -11,6 +11,7 @@ mod files;
 pub(crate) mod group;
 mod input;
 mod place;
+pub(crate) mod recall;
 mod rules;
 mod toolbox;
 

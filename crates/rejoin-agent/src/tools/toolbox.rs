@@ -83,7 +83,8 @@ impl Toolbox {
         own.chain(self.servers.names()).filter(|name| self.offers(name)).collect()
     }
 
-    fn offers(&self, name: &str) -> bool {
+    /// True when a tool of this name may be offered.
+    pub(crate) fn offers(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only.iter().any(|own| own == name))
     }
 

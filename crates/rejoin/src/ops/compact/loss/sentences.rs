@@ -182,7 +182,9 @@ const SENTENCE: std::ops::RangeInclusive<usize> = 8..=400;
 pub(super) fn decisions<'a>(text: &'a str, source: Source, found: &mut Vec<Found<'a>>) {
     for (begin, line) in prose(text) {
         for (place, sentence) in sentences(line) {
-            if sentence.len() > 4 * SENTENCE.end() || !SENTENCE.contains(&sentence.chars().count()) {
+            let is_word = !sentence.contains(char::is_whitespace);
+            if is_word || sentence.len() > 4 * SENTENCE.end() || !SENTENCE.contains(&sentence.chars().count())
+            {
                 continue;
             }
             let spoken = spoken(sentence);
@@ -213,7 +215,7 @@ fn spoken(sentence: &str) -> String {
     for letter in sentence.chars() {
         match letter {
             '’' => spoken.push('\''),
-            _ if letter.is_alphanumeric() || letter == '\'' => spoken.extend(letter.to_lowercase()),
+            _ if letter.is_alphanumeric() || "'_".contains(letter) => spoken.extend(letter.to_lowercase()),
             _ if spoken.ends_with(' ') => {}
             _ => spoken.push(' '),
         }

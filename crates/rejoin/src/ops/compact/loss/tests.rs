@@ -212,6 +212,7 @@ fn instructions_of_the_user_and_decisions_of_anyone_are_found() {
                 - never push to main\n\
                 Could you also rename the module? What is that? It must stay below 5 MB.\n\
                 use std::io;\n\
+                read_all_of_it\n\
                 We decided to keep SQLite, because of the locks.";
     let answered = "I will use tabs. You must wait. We decided to drop the cache. The decision: no retries.";
 
