@@ -7,6 +7,7 @@
 mod calls;
 mod draft;
 mod history;
+mod next;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
 pub use crate::talk::history::History;
+pub use crate::talk::next::NextRequest;
 use crate::tools::{Decision, Output, Plan, Toolbox};
 
 /// One conversation with one provider.
