@@ -1,0 +1,1 @@
+//! Compaction: asked for, by itself, looked at beforehand, undone.
