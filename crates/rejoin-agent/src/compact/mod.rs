@@ -2,12 +2,32 @@
 //!
 //! History stays as it is. The summary is one more message, and views begin there.
 
-use rejoin::MessageId;
-use rejoin::compact::Fact;
+mod ask;
+mod run;
+mod weigh;
+mod when;
+
+use rejoin::compact::{
+    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Fact, SUMMARY_PROMPT, Summarised, compacted,
+    tokens_of,
+};
+use rejoin::{Message, MessageId};
 use tokio::sync::mpsc;
 
-use crate::error::Result;
+use crate::compact::ask::{Summary, asking};
+use crate::compact::weigh::Initial;
+pub(crate) use crate::compact::when::{Compactor, Moment};
+use crate::error::{Error, ErrorKind, Result};
+use crate::providers::ToolSpec;
+use crate::recording::SavingState;
 use crate::talk::{Event, Talk};
+use crate::tokens;
+
+/// The field of a reply's `extra` that names its model.
+const MODEL: &str = "model";
+
+/// How long a summary is asked to be.
+const SUMMARY_TOKENS: u64 = 500;
 
 /// When and how a talk is compacted.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,35 +96,135 @@ pub struct Fullness {
     pub window: Option<u64>,
 }
 
+impl Default for CompactSettings {
+    /// An unknown window, and what most conversations need.
+    fn default() -> Self {
+        Self {
+            window: None,
+            threshold: COMPACT_THRESHOLD,
+            user_tokens: COMPACT_USER_MESSAGE_MAX_TOKENS,
+            model: None,
+            on_failure: OnFailure::Keep,
+        }
+    }
+}
+
 impl Talk {
-    /// Sets when and how it is compacted.
+    /// Sets when and how it is compacted. Without this, it is compacted only when [`Talk::compact`] is called.
     #[must_use]
-    pub fn with_compaction(self, _settings: CompactSettings) -> Self {
-        todo!()
+    pub fn with_compaction(mut self, settings: CompactSettings) -> Self {
+        self.compactor.set(settings);
+        self
     }
 
     /// Changes when and how it is compacted, for instance for another model.
-    pub fn set_compaction(&mut self, _settings: CompactSettings) {
-        todo!()
+    pub fn set_compaction(&mut self, settings: CompactSettings) {
+        self.compactor.set(settings);
     }
 
-    /// How much of the window is filled.
+    /// How much of the window is filled. While there is much room, this is a guess that costs nothing.
     pub fn fullness(&self) -> Fullness {
-        todo!()
+        let window = self.compactor.settings.as_ref().and_then(|settings| settings.window);
+        Fullness { tokens: self.weigh(self.compactor.limit()), window }
     }
 
-    /// Compacts now.
-    pub async fn compact(&mut self, _events: &mpsc::UnboundedSender<Event>) -> Result<Compacted> {
-        todo!()
+    /// Compacts now. A failure leaves everything as it was; it is the error, and told as an [`Event::Warning`] too.
+    ///
+    /// Dropping the future leaves everything as it was, or the compaction complete.
+    pub async fn compact(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Compacted> {
+        // What was dropped without a word comes first.
+        self.interrupt(events).await?;
+        self.compactor.start_over();
+        let (compacted, _) = self.compact_told(None, events).await?;
+        Ok(compacted)
     }
 
     /// What compacting now would do. Nothing is asked or written.
     pub async fn foresee(&self) -> Foreseen {
-        todo!()
+        let specs = self.specs().await;
+        let initial = Initial::new(&self.system, specs.clone());
+        let settings = self.compact_settings();
+        let (recipient, said) = (self.provider.recipient(), self.history.said());
+        let before = self.history.view(&recipient);
+        let summary = self.summary(&settings, &specs);
+        let asked = asking(before.messages.clone());
+        let request = self.provider.written(&summary.request(&asked));
+        let prompt = tokens_of(&Message::user(SUMMARY_PROMPT), &tokens::count);
+        let summarised = Summarised { budget: settings.user_tokens, ..Summarised::default() };
+        let compaction = compacted(&said, self.history.ignored(), &recipient, summarised, &tokens::count)
+            .map(|(_, compaction)| compaction)
+            .unwrap_or_default();
+        Foreseen {
+            request,
+            request_tokens: initial.tokens() + compaction.tokens_before + prompt,
+            tokens_before: compaction.tokens_before,
+            tokens_after: compaction.tokens_after + SUMMARY_TOKENS,
+            kept: compaction.kept.len() + compaction.unsaved.len(),
+            lost: compaction.lost,
+        }
     }
 
     /// Undoes the newest compaction; later turns stay. Returns its summary; none when nothing was compacted.
+    ///
+    /// Nothing is compacted by itself before the next turn is complete.
     pub async fn uncompact(&mut self) -> Result<Option<MessageId>> {
-        todo!()
+        if !self.history.is_compacted() {
+            return Ok(None);
+        }
+        self.learn_ids().await?;
+        if self.history.newest_compaction_is_unnamed() {
+            return Err(Error::new(ErrorKind::Store, "undo a compaction that is not saved yet"));
+        }
+        let summary = self.recording.with(|recorder| {
+            let handle = recorder.handle();
+            handle.archive().uncompact(handle.id(), handle.head())
+        });
+        let summary = summary.await??;
+        if let Some(summary) = summary {
+            self.history.ignore(summary);
+            self.compactor.hold();
+        }
+        Ok(summary)
+    }
+
+    /// Pins a message: every view shows it, however often the talk is compacted.
+    pub async fn pin(&mut self, message: MessageId) -> Result<()> {
+        self.recording
+            .with(move |recorder| recorder.handle().archive().pin(recorder.conversation(), message))
+            .await??;
+        self.history.pin(message);
+        Ok(())
+    }
+
+    /// Takes the pin away.
+    pub async fn unpin(&mut self, message: MessageId) -> Result<()> {
+        self.recording
+            .with(move |recorder| recorder.handle().archive().unpin(recorder.conversation(), message))
+            .await??;
+        self.history.unpin(message);
+        Ok(())
+    }
+
+    fn compact_settings(&self) -> CompactSettings {
+        self.compactor.settings.clone().unwrap_or_default()
+    }
+
+    fn summary<'a>(&'a self, settings: &'a CompactSettings, tools: &'a [ToolSpec]) -> Summary<'a> {
+        let model = settings.model.as_deref().unwrap_or(&self.model);
+        Summary { provider: self.provider.as_ref(), model, system: &self.system, tools }
+    }
+
+    /// Finds out the ids of messages that had to wait to be stored.
+    async fn learn_ids(&mut self) -> Result<()> {
+        if !self.history.has_unnamed() || *self.recording.state().borrow() != SavingState::Saved {
+            return Ok(());
+        }
+        let path = self.recording.with(|recorder| match recorder.waiting() {
+            0 => recorder.handle().path(),
+            _ => Ok(Vec::new()),
+        });
+        let ids: Vec<MessageId> = path.await??.iter().map(|stored| stored.id).collect();
+        self.history.name_newest(&ids);
+        Ok(())
     }
 }

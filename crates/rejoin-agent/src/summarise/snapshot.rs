@@ -1,6 +1,6 @@
 //! What a synopsis is made of: a bounded part of a conversation, so that taking it costs next to nothing.
 
-use rejoin::{Message, Role, Synopsis, Time, synopsis_of, title_of};
+use rejoin::{Block, Message, Role, Synopsis, Time, synopsis_of, title_of};
 
 /// How many messages of the beginning: the title is in the first words of the user.
 const OPENING: usize = 8;
@@ -66,9 +66,10 @@ impl Snapshot {
     }
 }
 
-/// The text of a message, its beginning when it is long.
+/// The text of a message, its beginning when it is long. A summary is nothing that somebody said.
 fn text_only(message: &Message) -> Message {
-    let mut text = message.text();
+    let is_summary = message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
+    let mut text = if is_summary { String::new() } else { message.text() };
     if text.len() > MESSAGE_BYTES {
         let end = (0..=MESSAGE_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         text.truncate(end);

@@ -1,7 +1,12 @@
 //! The path of a conversation as a talk knows it: every message, also those that no view shows any more.
+//!
+//! A message's tokens are counted once and remembered, so that a new turn counts only itself.
 
-use rejoin::view::{Recipient, Said, View, view};
-use rejoin::{Handle, Message, MessageId, Receipt, StoredMessage};
+use std::sync::OnceLock;
+
+use rejoin::compact::{Count, most_tokens_of, tokens_of};
+use rejoin::view::{Compaction, Recipient, Said, View, view};
+use rejoin::{Block, Handle, Message, MessageId, Receipt, Role, StoredMessage};
 
 /// Every message from the root to where the talk is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -9,6 +14,8 @@ pub struct History {
     entries: Vec<Entry>,
     /// Summaries that are passed over.
     ignored: Vec<MessageId>,
+    /// Where the usage begins that was measured on views like the next. Before it, other messages were shown.
+    measured_from: usize,
 }
 
 /// A message of the history.
@@ -18,17 +25,73 @@ struct Entry {
     id: Option<MessageId>,
     is_pinned: bool,
     message: Message,
+    tokens: Counted,
+}
+
+impl Entry {
+    fn new(id: Option<MessageId>, message: Message) -> Self {
+        Self { id, is_pinned: false, message, tokens: Counted::default() }
+    }
+
+    fn is_summary(&self) -> bool {
+        self.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)))
+    }
+}
+
+/// A count that is made when it is first needed. It follows from the message, so it makes no difference to equality.
+#[derive(Clone, Debug, Default)]
+struct Counted(OnceLock<u64>);
+
+impl PartialEq for Counted {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// How a history was before something was added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Added {
+    length: usize,
+    measured_from: usize,
+}
+
+/// What the next view weighs: what is known, and where what has to be counted begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Tokens that were counted before.
+    pub(crate) tokens: u64,
+    /// The first message they do not include.
+    pub(crate) from: usize,
+    /// Who counted them.
+    pub(crate) by: CountedBy,
+}
+
+/// Who counted tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CountedBy {
+    /// The provider, with the initial context.
+    Provider,
+    /// This program, without it.
+    Estimate,
 }
 
 impl History {
     /// The history that a stored path holds. Summaries named in `ignored` are passed over.
     pub fn new(path: Vec<StoredMessage>, ignored: Vec<MessageId>) -> Self {
-        let entries = path.into_iter().map(|stored| Entry {
-            id: Some(stored.id),
-            is_pinned: stored.is_pinned,
-            message: stored.message,
-        });
-        Self { entries: entries.collect(), ignored }
+        let entries: Vec<Entry> = path
+            .into_iter()
+            .map(|stored| Entry {
+                is_pinned: stored.is_pinned,
+                ..Entry::new(Some(stored.id), stored.message)
+            })
+            .collect();
+        let mut history = Self { entries, ignored, measured_from: 0 };
+        if let Some(summary) = history.entries.iter().rposition(Entry::is_summary) {
+            // What was said after a summary that is passed over now may have been measured before or after that.
+            let is_ignored = !history.is_compaction(&history.entries[summary]);
+            history.measured_from = if is_ignored { history.len() } else { summary + 1 };
+        }
+        history
     }
 
     /// The history that a handle goes on from.
@@ -56,7 +119,30 @@ impl History {
         self.entries.len()
     }
 
-    pub(super) fn said(&self) -> Vec<Said<'_>> {
+    /// True when a summary stands for a part of it, so that its view does not show everything.
+    pub fn is_compacted(&self) -> bool {
+        self.newest_compaction().is_some()
+    }
+
+    /// The place of the summary that the view begins with.
+    pub(crate) fn newest_compaction(&self) -> Option<usize> {
+        self.entries.iter().rposition(|entry| self.is_compaction(entry))
+    }
+
+    /// True when the summary that the view begins with waits to be stored.
+    pub(crate) fn newest_compaction_is_unnamed(&self) -> bool {
+        self.newest_compaction().is_some_and(|place| self.entries[place].id.is_none())
+    }
+
+    fn is_compaction(&self, entry: &Entry) -> bool {
+        entry.is_summary() && !self.is_ignored(entry)
+    }
+
+    fn is_ignored(&self, entry: &Entry) -> bool {
+        entry.id.is_some_and(|id| self.ignored.contains(&id))
+    }
+
+    pub(crate) fn said(&self) -> Vec<Said<'_>> {
         let said = self.entries.iter().map(|entry| Said {
             id: entry.id,
             is_pinned: entry.is_pinned,
@@ -65,23 +151,196 @@ impl History {
         said.collect()
     }
 
+    /// The summaries that are passed over.
+    pub(crate) fn ignored(&self) -> &[MessageId] {
+        &self.ignored
+    }
+
+    /// The newest message's id, once it is stored.
+    pub(crate) fn newest(&self) -> Option<MessageId> {
+        self.entries.last().and_then(|entry| entry.id)
+    }
+
+    /// Shows a pinned message in every view from now on.
+    pub(crate) fn pin(&mut self, message: MessageId) {
+        self.mark(message, |entry| entry.is_pinned = true);
+    }
+
+    /// Takes the pin away.
+    pub(crate) fn unpin(&mut self, message: MessageId) {
+        self.mark(message, |entry| entry.is_pinned = false);
+    }
+
+    fn mark(&mut self, message: MessageId, change: impl FnOnce(&mut Entry)) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == Some(message)) {
+            change(entry);
+        }
+    }
+
+    /// Passes over a summary from now on.
+    pub(crate) fn ignore(&mut self, summary: MessageId) {
+        self.ignored.push(summary);
+        self.measured_from = self.len();
+    }
+
+    /// What is known of the tokens of the next view, without counting. `is_by` tells whether a reply is by the model
+    /// that will be asked.
+    pub(crate) fn known(&self, is_by: impl Fn(&Message) -> bool) -> Known {
+        let measured =
+            self.entries.iter().enumerate().skip(self.measured_from).rev().find_map(|(place, entry)| {
+                let usage = entry.message.usage.as_ref().filter(|_| entry.message.role == Role::Assistant)?;
+                let tokens = usage.input_tokens + usage.output_tokens;
+                (tokens > 0 && is_by(&entry.message)).then_some((place, tokens))
+            });
+        if let Some((place, tokens)) = measured {
+            return Known { tokens, from: place + 1, by: CountedBy::Provider };
+        }
+        let by = CountedBy::Estimate;
+        let Some(place) = self.newest_compaction() else { return Known { tokens: 0, from: 0, by } };
+        let compaction = Compaction::from_message(&self.entries[place].message).and_then(Result::ok);
+        match compaction.map_or(0, |compaction| compaction.tokens_after) {
+            // A summary that another program wrote.
+            0 => Known { tokens: 0, from: place, by },
+            tokens => Known { tokens, from: place + 1, by },
+        }
+    }
+
+    /// More tokens than the messages from a place on can have, without counting.
+    pub(crate) fn most_tokens(&self, from: usize) -> u64 {
+        self.shown(from)
+            .map(|entry| entry.tokens.0.get().copied().unwrap_or_else(|| most_tokens_of(&entry.message)))
+            .sum()
+    }
+
+    /// A guess at the tokens of the messages from a place on, without counting: most tokens have about four bytes.
+    pub(crate) fn guessed_tokens(&self, from: usize) -> u64 {
+        let guess = |entry: &Entry| most_tokens_of(&entry.message).div_ceil(4);
+        self.shown(from).map(|entry| entry.tokens.0.get().copied().unwrap_or_else(|| guess(entry))).sum()
+    }
+
+    /// The tokens of the messages from a place on. Each message is counted once.
+    pub(crate) fn tokens(&self, from: usize, count: &Count<'_>) -> u64 {
+        self.shown(from).map(|entry| *entry.tokens.0.get_or_init(|| tokens_of(&entry.message, count))).sum()
+    }
+
+    fn shown(&self, from: usize) -> impl Iterator<Item = &Entry> {
+        self.entries[from.min(self.len())..].iter().filter(|entry| !self.is_ignored(entry))
+    }
+
     /// Adds messages that are about to be stored.
-    pub(super) fn extend(&mut self, messages: &[Message]) {
-        let entries =
-            messages.iter().map(|message| Entry { id: None, is_pinned: false, message: message.clone() });
-        self.entries.extend(entries);
+    pub(super) fn extend(&mut self, messages: &[Message]) -> Added {
+        let added = Added { length: self.len(), measured_from: self.measured_from };
+        self.entries.extend(messages.iter().map(|message| Entry::new(None, message.clone())));
+        if self.entries.last().is_some_and(Entry::is_summary) {
+            self.measured_from = self.len();
+        }
+        added
     }
 
     /// Takes back what was added last.
-    pub(super) fn truncate(&mut self, length: usize) {
-        self.entries.truncate(length);
+    pub(super) fn take_back(&mut self, added: Added) {
+        self.entries.truncate(added.length);
+        self.measured_from = added.measured_from;
     }
 
     /// Names the newest messages, which were stored.
     pub(super) fn name(&mut self, receipt: &Receipt) {
-        let first = self.entries.len().saturating_sub(receipt.messages.len());
-        for (entry, id) in self.entries[first..].iter_mut().zip(&receipt.messages) {
+        self.name_newest(&receipt.messages);
+    }
+
+    /// True when messages waited to be stored, so that their ids are not known here.
+    pub(crate) fn has_unnamed(&self) -> bool {
+        self.entries.iter().any(|entry| entry.id.is_none())
+    }
+
+    /// Names the newest messages.
+    pub(crate) fn name_newest(&mut self, ids: &[MessageId]) {
+        for (entry, id) in self.entries.iter_mut().rev().zip(ids.iter().rev()) {
             entry.id = Some(*id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use rejoin::Usage;
+
+    use super::*;
+
+    fn replied(text: &str, model: &str, tokens: u64) -> Message {
+        let mut message = Message::assistant(text);
+        message.usage = Some(Usage { input_tokens: tokens - 1, output_tokens: 1, detail: None });
+        message.finish = Some(model.to_owned());
+        message
+    }
+
+    fn by_one(message: &Message) -> bool {
+        message.finish.as_deref() == Some("one")
+    }
+
+    #[test]
+    fn a_new_turn_counts_only_itself() {
+        let calls = Cell::new(0);
+        let count = |text: &str| {
+            calls.set(calls.get() + 1);
+            text.len() as u64
+        };
+        let mut history = History::default();
+        let mut counted = Vec::new();
+        for turn in 0..3 {
+            history.extend(&[Message::user(format!("question {turn}")), Message::assistant("reply")]);
+            history.tokens(0, &count);
+            counted.push(calls.replace(0));
+        }
+
+        assert_eq!(counted, [2, 2, 2]);
+        assert_eq!(history.tokens(0, &count), 3 * (10 + 4 + 5 + 4));
+        assert_eq!(calls.get(), 0);
+    }
+
+    #[test]
+    fn what_the_provider_counted_last_for_this_model_is_known() {
+        let mut history = History::default();
+        history.extend(&[Message::user("a"), replied("b", "one", 100)]);
+        history.extend(&[Message::user("c"), replied("d", "other", 7)]);
+
+        let known = history.known(by_one);
+
+        assert_eq!(known, Known { tokens: 100, from: 2, by: CountedBy::Provider });
+    }
+
+    #[test]
+    fn what_was_counted_before_a_compaction_is_not_known() {
+        let mut compaction = Compaction::default();
+        compaction.tokens_after = 30;
+        let mut history = History::default();
+        history.extend(&[Message::user("a"), replied("b", "one", 100)]);
+        history.extend(&[compaction.to_message("so far").unwrap()]);
+
+        let after = history.known(by_one);
+        history.extend(&[Message::user("c"), replied("d", "one", 40)]);
+        let later = history.known(by_one);
+        let summary: MessageId = "s1".parse().unwrap();
+        history.entries[2].id = Some(summary);
+        history.ignore(summary);
+        let undone = history.known(by_one);
+
+        assert_eq!(after, Known { tokens: 30, from: 3, by: CountedBy::Estimate });
+        assert_eq!(later, Known { tokens: 40, from: 5, by: CountedBy::Provider });
+        assert_eq!(undone, Known { tokens: 0, from: 0, by: CountedBy::Estimate });
+    }
+
+    #[test]
+    fn a_guess_is_less_than_the_most_and_gives_way_to_a_count() {
+        let mut history = History::default();
+        history.extend(&[Message::user("x".repeat(96))]);
+
+        let before = (history.guessed_tokens(0), history.most_tokens(0));
+        history.tokens(0, &|_| 50);
+        let after = (history.guessed_tokens(0), history.most_tokens(0));
+
+        assert_eq!((before, after), ((25, 100), (54, 54)));
     }
 }

@@ -12,16 +12,17 @@ mod next;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Message, Receipt, interrupted};
+use rejoin::{Message, Receipt, Usage, interrupted};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::compact::Compacted;
-use crate::error::Result;
-use crate::providers::{Piece, Provider, Reply, Request, Stop};
+use crate::compact::{Compacted, Compactor, Moment};
+use crate::error::{ErrorKind, Result};
+use crate::providers::{Piece, Provider, Reply, Request, Stop, ToolSpec};
 use crate::recording::{Recording, Unsaved};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
+pub(crate) use crate::talk::history::CountedBy;
 pub use crate::talk::history::History;
 pub use crate::talk::next::NextRequest;
 use crate::tools::{Decision, Output, Plan, Toolbox};
@@ -29,13 +30,14 @@ use crate::tools::{Decision, Output, Plan, Toolbox};
 /// One conversation with one provider.
 #[derive(Debug)]
 pub struct Talk {
-    provider: Arc<dyn Provider>,
-    model: String,
-    system: String,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) model: String,
+    pub(crate) system: String,
     toolbox: Toolbox,
     summariser: Option<Summariser>,
-    recording: Recording,
-    history: History,
+    pub(crate) compactor: Compactor,
+    pub(crate) recording: Recording,
+    pub(crate) history: History,
     draft: Draft,
 }
 
@@ -93,6 +95,13 @@ pub struct Ended {
     pub took: Duration,
 }
 
+impl Ended {
+    fn add(&mut self, usage: Option<&Usage>) {
+        self.input_tokens += usage.map_or(0, |usage| usage.input_tokens);
+        self.output_tokens += usage.map_or(0, |usage| usage.output_tokens);
+    }
+}
+
 impl Talk {
     /// A talk that goes on from `history`, which is what the recording's conversation holds.
     pub fn new(
@@ -107,6 +116,7 @@ impl Talk {
             system: String::new(),
             toolbox: Toolbox::default(),
             summariser: None,
+            compactor: Compactor::default(),
             draft: Draft::new(recording.slot()),
             recording,
             history,
@@ -156,6 +166,7 @@ impl Talk {
     pub fn ask_instead(&mut self, provider: Arc<dyn Provider>, model: impl Into<String>) {
         self.provider = provider;
         self.model = model.into();
+        self.compactor.forget_model();
         if let Some(summariser) = &self.summariser {
             summariser.ask_instead(self.provider.clone(), &self.model);
         }
@@ -189,14 +200,26 @@ impl Talk {
         let started = Instant::now();
         // An earlier turn may have been dropped without a word.
         self.interrupt(events).await?;
+        // It stays whole while it is not answered.
+        let pending = self.history.len();
         self.keep(vec![message], events).await?;
+        self.compactor.begin_turn();
         let mut ended = Ended { stop: Stop::Done, input_tokens: 0, output_tokens: 0, took: Duration::ZERO };
         loop {
-            let reply = self.ask(events).await?;
-            if let Some(usage) = &reply.message.usage {
-                ended.input_tokens += usage.input_tokens;
-                ended.output_tokens += usage.output_tokens;
+            // A reply that was paused has to be continued as it is.
+            if ended.stop != Stop::Paused {
+                ended.add(self.compact_when_full(Moment::BeforeRequest { pending }, events).await.as_ref());
             }
+            let reply = match self.ask(events).await {
+                Err(error) if error.kind() == ErrorKind::TooLong => {
+                    let usage = self.compact_after(error, pending, events).await?;
+                    ended.add(usage.as_ref());
+                    self.ask(events).await?
+                }
+                other => other?,
+            };
+            self.compactor.learn_model(&reply.message);
+            ended.add(reply.message.usage.as_ref());
             ended.stop = reply.stop;
             let is_pause = reply.stop == Stop::Paused && !reply.message.blocks.is_empty();
             let calls = calls_of(&reply.message);
@@ -214,10 +237,11 @@ impl Talk {
             self.draft.clear();
             self.keep(messages, events).await?;
             if !goes_on {
-                ended.took = started.elapsed();
                 if let Some(summariser) = &self.summariser {
                     summariser.refresh(self.history.messages());
                 }
+                ended.add(self.compact_when_full(Moment::AfterTurn, events).await.as_ref());
+                ended.took = started.elapsed();
                 return Ok(ended);
             }
         }
@@ -240,10 +264,13 @@ impl Talk {
         self.recording.close().await
     }
 
-    async fn keep(&mut self, messages: Vec<Message>, events: &mpsc::UnboundedSender<Event>) -> Result<()> {
-        let before = self.history.len();
+    pub(crate) async fn keep(
+        &mut self,
+        messages: Vec<Message>,
+        events: &mpsc::UnboundedSender<Event>,
+    ) -> Result<()> {
         // The history comes first: when this future is dropped, the recorder saves the messages all the same.
-        self.history.extend(&messages);
+        let added = self.history.extend(&messages);
         match self.recording.append(messages).await {
             Ok(Some(receipt)) => {
                 self.history.name(&receipt);
@@ -251,15 +278,20 @@ impl Talk {
             }
             Ok(None) => {}
             Err(error) => {
-                self.history.truncate(before);
+                self.history.take_back(added);
                 return Err(error);
             }
         }
         Ok(())
     }
 
+    /// The tools as the model sees them now: the same for a reply and for a summary.
+    pub(crate) async fn specs(&self) -> Vec<ToolSpec> {
+        self.toolbox.specs().await
+    }
+
     async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Reply> {
-        let specs = self.toolbox.specs().await;
+        let specs = self.specs().await;
         let view = self.history.view(&self.provider.recipient());
         let request = Request {
             model: &self.model,

@@ -44,7 +44,7 @@ impl Kept {
 
 /// A tool that knows one file.
 #[derive(Debug)]
-struct Read(ToolSpec);
+pub(crate) struct Read(ToolSpec);
 
 impl Default for Read {
     fn default() -> Self {

@@ -6,6 +6,10 @@ mod approval;
 mod approval_stage;
 mod asking;
 mod chat;
+mod compacting;
+mod compacting_alone;
+mod compacting_http;
+mod compacting_views;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/dice.rs"]
 mod dice;
@@ -20,6 +24,7 @@ mod mcp;
 mod power;
 mod python;
 mod responses;
+mod scribe;
 mod script;
 mod server;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]

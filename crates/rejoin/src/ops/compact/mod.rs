@@ -7,11 +7,11 @@ mod loss;
 mod select;
 
 pub use loss::{Fact, FactKind, lost};
-pub use select::{select, truncate_middle};
+pub use select::{Selected, select, truncate_middle};
 
 use crate::error::Result;
-use crate::model::{Block, Message, MessageId, Role};
-use crate::ops::view::{Compaction, Said, View};
+use crate::model::{Block, MediaKind, Message, MessageId, Role};
+use crate::ops::view::{Compaction, Kept, Recipient, Said, View, view};
 
 /// Counts the tokens of a text.
 pub type Count<'a> = dyn Fn(&str) -> u64 + 'a;
@@ -43,16 +43,26 @@ const PREFIX: &str = "Summary of earlier conversation:\n\n";
 /// Beginnings of summaries that other programs wrote.
 const OTHER_PREFIXES: [&str; 1] = ["Summary: "];
 
-/// True when a history of so many tokens should be compacted.
-pub fn needs_compaction(tokens: u64, window: u64, threshold: f64) -> bool {
+/// The threshold when it is not a part of anything: the least that is one.
+const LEAST_THRESHOLD: f64 = 0.01;
+
+/// The most tokens of a history that is not compacted. A threshold outside of (0, 1] is moved into it.
+pub fn compaction_limit(window: u64, threshold: f64) -> u64 {
+    let threshold =
+        if threshold.is_nan() { COMPACT_THRESHOLD } else { threshold.clamp(LEAST_THRESHOLD, 1.0) };
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "windows are far below 2^53, and a threshold is between 0 and 1"
     )]
-    let limit = (window as f64 * threshold.clamp(0.0, 1.0)).floor() as u64;
-    tokens > limit
+    let limit = (window as f64 * threshold).floor() as u64;
+    limit
+}
+
+/// True when a history of so many tokens should be compacted.
+pub fn needs_compaction(tokens: u64, window: u64, threshold: f64) -> bool {
+    tokens > compaction_limit(window, threshold)
 }
 
 /// The words of a summary message: the model's, or what stands for them.
@@ -61,12 +71,35 @@ pub fn summary_text(answer: &str) -> String {
     format!("{PREFIX}{}", if words.is_empty() { NO_SUMMARY } else { words })
 }
 
-/// The user's own messages with their texts, oldest first: neither summaries nor empty ones.
-pub fn user_messages(path: &[Said<'_>]) -> Vec<(MessageId, String)> {
-    let spoken = path.iter().filter(|said| said.message.role == Role::User && !is_summary(said.message));
+/// A message of the user, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spoken {
+    /// Which; none while it is not stored.
+    pub id: Option<MessageId>,
+    /// Its place on the path.
+    pub place: usize,
+    /// What it says.
+    pub text: String,
+}
+
+impl AsRef<str> for Spoken {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The user's own messages that a compaction may choose from, oldest first.
+///
+/// Summaries are not among them, nor what a program said in the user's name, nor empty messages. Pinned ones stay in
+/// any case, and are not among them either.
+pub fn user_messages(path: &[Said<'_>]) -> Vec<Spoken> {
+    let spoken = path
+        .iter()
+        .enumerate()
+        .filter(|(_, said)| said.message.role == Role::User && !said.is_pinned && !is_summary(said.message));
     spoken
-        .filter_map(|said| Some((said.id?, said.message.text())))
-        .filter(|(_, text)| !text.trim().is_empty())
+        .map(|(place, said)| Spoken { id: said.id, place, text: said.message.text() })
+        .filter(|spoken| !spoken.text.trim().is_empty() && !is_preamble(&spoken.text))
         .collect()
 }
 
@@ -77,19 +110,65 @@ fn is_summary(message: &Message) -> bool {
         || OTHER_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// The message that compacts a path: append it, and the view begins there.
+/// What programs tell a model in the user's name before the user says anything.
+const PREAMBLES: [&str; 3] = ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
+
+/// True for a text that a program wrote in the user's name, about the project and where it runs.
+pub fn is_preamble(text: &str) -> bool {
+    PREAMBLES.iter().any(|beginning| text.trim_start().starts_with(beginning))
+}
+
+/// What a compaction is made of, beside the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summarised<'a> {
+    /// What the summariser answered.
+    pub answer: &'a str,
+    /// How many of the oldest messages it could not be shown.
+    pub trimmed: u64,
+    /// How many tokens of the user's messages stay.
+    pub budget: u64,
+    /// The place of a message that is not answered yet. It stays whole and takes nothing from the budget.
+    pub pending: Option<usize>,
+}
+
+/// The message that compacts a path, and what it holds: append it, and the view begins there.
 pub fn compacted(
     path: &[Said<'_>],
-    before: &View<'_>,
-    summary: &str,
-    trimmed: u64,
-    budget: u64,
+    ignored: &[MessageId],
+    recipient: &Recipient,
+    summarised: Summarised<'_>,
     count: &Count<'_>,
-) -> Result<Message> {
-    let kept = select(&user_messages(path), budget, count);
-    let compaction =
-        Compaction { kept, trimmed, tokens_before: tokens(before, count), ..Compaction::default() };
-    compaction.to_message(&summary_text(summary))
+) -> Result<(Message, Compaction)> {
+    let mut compaction = kept(path, summarised, count);
+    compaction.trimmed = summarised.trimmed;
+    let text = summary_text(summarised.answer);
+    let message = compaction.to_message(&text)?;
+    let longer: Vec<Said<'_>> =
+        path.iter().copied().chain([Said { id: None, is_pinned: false, message: &message }]).collect();
+    let (before, after) = (view(path, ignored, recipient), view(&longer, ignored, recipient));
+    compaction.tokens_before = tokens(&before, count);
+    compaction.tokens_after = tokens(&after, count);
+    compaction.lost = lost(&before, &after);
+    Ok((compaction.to_message(&text)?, compaction))
+}
+
+/// Chooses what stays of the user's own words.
+fn kept(path: &[Said<'_>], summarised: Summarised<'_>, count: &Count<'_>) -> Compaction {
+    let (mut whole, spoken): (Vec<Spoken>, Vec<Spoken>) =
+        user_messages(path).into_iter().partition(|spoken| Some(spoken.place) == summarised.pending);
+    let selected = select(&spoken, summarised.budget, count);
+    let staying = selected.into_iter().map(|Selected { place, cut }| (&spoken[place], cut));
+    let mut staying: Vec<(&Spoken, Option<String>)> =
+        staying.chain(whole.iter_mut().map(|pending| (&*pending, None))).collect();
+    staying.sort_by_key(|(spoken, _)| spoken.place);
+    let mut compaction = Compaction::default();
+    for (spoken, cut) in staying {
+        match spoken.id {
+            Some(message) => compaction.kept.push(Kept { message, text: cut }),
+            None => compaction.unsaved.push(cut.unwrap_or_else(|| spoken.text.clone())),
+        }
+    }
+    compaction
 }
 
 /// The tokens of a view.
@@ -100,10 +179,32 @@ pub fn tokens(view: &View<'_>, count: &Count<'_>) -> u64 {
 /// What a message costs beside its words: its role and the marks around it.
 const MESSAGE_TOKENS: u64 = 4;
 
+/// What an image costs: providers scale it down to about this.
+const IMAGE_TOKENS: u64 = 1_600;
+
 /// The tokens of one message, so that a caller can count each message once.
 pub fn tokens_of(message: &Message, count: &Count<'_>) -> u64 {
-    let words: u64 = message.blocks.iter().filter_map(Block::words).map(|words| count(&words)).sum();
-    words + MESSAGE_TOKENS
+    let tokens = message.blocks.iter().map(|block| match block {
+        Block::Media(media) if media.kind == MediaKind::Image => IMAGE_TOKENS,
+        Block::Snapshot(snapshot) => count(snapshot.data.as_str()),
+        _ => block.words().map_or(0, |words| count(&words)),
+    });
+    tokens.sum::<u64>() + MESSAGE_TOKENS
+}
+
+/// More than [`tokens_of`] can be, without counting: no token is shorter than a byte.
+pub fn most_tokens_of(message: &Message) -> u64 {
+    let bytes = message.blocks.iter().map(|block| match block {
+        Block::Text(text) => text.text.len(),
+        Block::Summary(summary) => summary.text.len(),
+        Block::Thinking(thinking) => thinking.text.len(),
+        Block::ToolCall(call) => call.name.len() + 1 + call.input.as_str().len(),
+        Block::ToolResult(result) => result.output.as_str().len(),
+        Block::Snapshot(snapshot) => snapshot.data.as_str().len(),
+        Block::Media(media) if media.kind == MediaKind::Image => IMAGE_TOKENS as usize,
+        Block::Media(_) | Block::Other(_) => 0,
+    });
+    bytes.sum::<usize>() as u64 + MESSAGE_TOKENS
 }
 
 #[cfg(test)]

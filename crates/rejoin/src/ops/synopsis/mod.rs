@@ -10,7 +10,7 @@ mod title;
 
 pub use title::title_of;
 
-use crate::model::{Message, Role, Synopsis, Time, each_sentence};
+use crate::model::{Block, Message, Role, Synopsis, Time, each_sentence};
 
 /// How many of the newest messages are looked at.
 const NEWEST_MESSAGES: usize = 200;
@@ -42,7 +42,8 @@ struct Said {
 
 impl Said {
     fn by_message(message: &Message) -> Option<Self> {
-        if !matches!(message.role, Role::User | Role::Assistant) {
+        let is_summary = message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
+        if is_summary || !matches!(message.role, Role::User | Role::Assistant) {
             return None;
         }
         let mut text = message.text();
@@ -117,7 +118,7 @@ fn boundary(text: &str, place: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Block, Json};
+    use crate::model::Json;
 
     fn synopsis(messages: &[Message]) -> Synopsis {
         synopsis_of(messages, Time::from_micros(7))

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::{Block, Json, Message, MessageId, Role, Summary};
-use crate::ops::compact::Fact;
+use crate::ops::compact::{Fact, is_preamble};
 use crate::ops::view::{Said, Viewed};
 
 /// The field of a summary block that says what stays.
@@ -19,6 +19,10 @@ const FIELD: &str = "compaction";
 pub struct Compaction {
     /// The user's messages that stay, oldest first.
     pub kept: Vec<Kept>,
+    /// Texts of the user that stay and were not stored yet, so that nothing can name them. They are newer than the
+    /// messages that stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsaved: Vec<String>,
     /// How many of the oldest items the summariser could not be shown.
     pub trimmed: u64,
     /// Tokens of the view before.
@@ -70,10 +74,13 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> Vec<Viewed<
     let (before, after) = path.split_at(place);
     let compaction = Compaction::from_message(after[0].message).and_then(Result::ok).unwrap_or_default();
     let mut shown: Vec<Viewed<'a>> = Vec::new();
-    for said in before {
+    let spoken = before.iter().position(|said| said.message.role == Role::Assistant).unwrap_or(before.len());
+    for (place, said) in before.iter().enumerate() {
+        let is_initial = said.message.role == Role::System
+            || place < spoken && said.message.role == Role::User && is_preamble(&said.message.text());
         let kept = compaction.kept.iter().find(|kept| Some(kept.message) == said.id);
         match kept {
-            _ if said.message.role == Role::System || said.is_pinned => shown.push(whole(said)),
+            _ if is_initial || said.is_pinned => shown.push(whole(said)),
             Some(Kept { text: Some(text), .. }) => {
                 shown.push(with_blocks(said, vec![Block::text(text.clone())]));
             }
@@ -81,6 +88,8 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> Vec<Viewed<
             None => {}
         }
     }
+    let unsaved = compaction.unsaved.into_iter().map(|text| Cow::Owned(Message::user(text)));
+    shown.extend(unsaved.map(|message| Viewed { id: None, message }));
     shown.push(whole(&after[0]));
     shown.extend(before.iter().filter_map(snapshots));
     shown.extend(after[1..].iter().filter(|said| !is_ignored(said)).map(whole));

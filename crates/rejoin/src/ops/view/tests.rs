@@ -147,3 +147,21 @@ fn a_view_begins_at_the_newest_compaction() {
     assert_eq!(texts, ["be brief", "pinned", "cut", "so far", "next"]);
     assert_eq!(ignored.messages.len(), 5);
 }
+
+#[test]
+fn what_a_program_said_before_the_first_reply_survives_a_compaction() {
+    let messages = path(vec![
+        Message::user("# AGENTS.md instructions for /home"),
+        Message::user("long"),
+        Message::assistant("forgotten"),
+        Message::user("<environment_context>later</environment_context>"),
+        Compaction { unsaved: vec!["not stored".to_owned()], ..Compaction::default() }
+            .to_message("so far")
+            .unwrap(),
+    ]);
+
+    let view = view(&Said::all(&messages), &[], &Recipient::new("chat"));
+
+    let texts: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
+    assert_eq!(texts, ["# AGENTS.md instructions for /home", "not stored", "so far"]);
+}

@@ -1,0 +1,171 @@
+//! When a talk is compacted by itself: above a part of the window, and when the provider says that it is too long.
+
+use rejoin::compact::compaction_limit;
+use rejoin::{Message, Usage};
+use tokio::sync::mpsc;
+
+use crate::compact::weigh::Initial;
+use crate::compact::{CompactSettings, MODEL};
+use crate::error::{Error, Result};
+use crate::talk::{Event, Talk};
+
+/// After so many turns in a row that could not be compacted, a person has to ask for it.
+const MOST_FAILURES: u32 = 3;
+
+/// What a talk remembers about its compactions.
+#[derive(Debug, Default)]
+pub(crate) struct Compactor {
+    pub(super) settings: Option<CompactSettings>,
+    pub(super) initial: Initial,
+    /// What the model calls itself, which may be more exact than what it is asked for by.
+    own_name: Option<String>,
+    /// How many turns in a row could not be compacted.
+    failures: u32,
+    /// True when this turn could not be compacted.
+    has_failed: bool,
+    /// True when the provider called a request of this turn too long, and it was compacted for that.
+    has_reacted: bool,
+    /// True from the time a compaction is undone to the end of the next turn.
+    is_held: bool,
+}
+
+/// When the window is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Before a request of a turn; the message at this place is not answered yet.
+    BeforeRequest {
+        /// Which.
+        pending: usize,
+    },
+    /// When a turn is complete.
+    AfterTurn,
+}
+
+impl Compactor {
+    pub(super) fn set(&mut self, settings: CompactSettings) {
+        self.settings = Some(settings);
+        self.start_over();
+    }
+
+    /// Another model may be asked: what was learned of the last one does not hold.
+    pub(crate) fn forget_model(&mut self) {
+        self.own_name = None;
+        self.start_over();
+    }
+
+    pub(crate) fn begin_turn(&mut self) {
+        self.has_failed = false;
+        self.has_reacted = false;
+    }
+
+    /// Learns what the model that is asked calls itself.
+    pub(crate) fn learn_model(&mut self, reply: &Message) {
+        self.own_name = name_of(reply);
+    }
+
+    /// True for a reply of the model that is asked for by this name.
+    pub(super) fn is_by(&self, model: &str, reply: &Message) -> bool {
+        let Some(name) = name_of(reply) else { return false };
+        let is_dated = name.strip_prefix(model).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+        is_dated || self.own_name.as_deref() == Some(&name)
+    }
+
+    /// Waits for the end of the next turn before anything is compacted by itself.
+    pub(super) fn hold(&mut self) {
+        self.is_held = true;
+    }
+
+    /// Forgets earlier failures.
+    pub(super) fn start_over(&mut self) {
+        self.failures = 0;
+        self.has_failed = false;
+    }
+
+    /// Remembers a failure, and returns what a person should know about it.
+    fn fail(&mut self) -> Option<String> {
+        self.has_failed = true;
+        self.failures += 1;
+        (self.failures == MOST_FAILURES).then(|| {
+            format!(
+                "Compacting failed in {MOST_FAILURES} turns in a row and is not tried again by itself. Ask for it with `/compact`."
+            )
+        })
+    }
+
+    const fn is_resting(&self) -> bool {
+        self.has_failed || self.failures >= MOST_FAILURES
+    }
+
+    /// The most tokens of a request that is not compacted, when the window is known.
+    pub(super) fn limit(&self) -> Option<u64> {
+        let settings = self.settings.as_ref()?;
+        settings.window.map(|window| compaction_limit(window, settings.threshold))
+    }
+}
+
+fn name_of(reply: &Message) -> Option<String> {
+    reply.extra.field(MODEL)?.to().ok().filter(|name: &String| !name.is_empty())
+}
+
+impl Talk {
+    /// Compacts when the window is too full, and returns what that cost. A failure is told and does not end the turn.
+    pub(crate) async fn compact_when_full(
+        &mut self,
+        moment: Moment,
+        events: &mpsc::UnboundedSender<Event>,
+    ) -> Option<Usage> {
+        let limit = self.compactor.limit()?;
+        let pending = match moment {
+            Moment::BeforeRequest { .. } if self.compactor.is_held => return None,
+            Moment::BeforeRequest { pending } => Some(pending),
+            Moment::AfterTurn => {
+                self.compactor.is_held = false;
+                None
+            }
+        };
+        if self.compactor.is_resting() {
+            return None;
+        }
+        let specs = self.specs().await;
+        self.compactor.initial.update(&self.system, specs);
+        if self.weigh(Some(limit)) <= limit {
+            return None;
+        }
+        self.compact_by_itself(pending, events).await.ok().flatten()
+    }
+
+    /// Compacts once in a turn because the provider calls a request too long. Returns the error when that is no help.
+    pub(crate) async fn compact_after(
+        &mut self,
+        error: Error,
+        pending: usize,
+        events: &mpsc::UnboundedSender<Event>,
+    ) -> Result<Option<Usage>> {
+        let is_wanted = self.compactor.settings.is_some();
+        if !is_wanted || self.compactor.has_reacted || self.compactor.is_resting() {
+            return Err(error);
+        }
+        self.compactor.has_reacted = true;
+        self.compact_by_itself(Some(pending), events).await.map_err(|_| error)
+    }
+
+    async fn compact_by_itself(
+        &mut self,
+        pending: Option<usize>,
+        events: &mpsc::UnboundedSender<Event>,
+    ) -> Result<Option<Usage>> {
+        match self.compact_told(pending, events).await {
+            Ok((_, usage)) => {
+                self.compactor.start_over();
+                Ok(usage)
+            }
+            Err(error) => {
+                tracing::warn!(?error, "the talk was not compacted");
+                if let Some(warning) = self.compactor.fail() {
+                    let _ = events.send(Event::Warning(warning));
+                }
+                Err(error)
+            }
+        }
+    }
+}
