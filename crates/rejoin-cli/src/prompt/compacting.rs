@@ -17,6 +17,7 @@ pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Opti
         signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
     let conversation = talk.recording().with(|recorder| recorder.conversation()).await?;
     let (events, mut heard) = mpsc::unbounded_channel();
+    let mut teller = Teller { show, warning: None };
     let outcome = {
         let mut work = pin!(talk.compact(&events));
         let mut ticks = interval(TICK);
@@ -25,15 +26,16 @@ pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Opti
             tokio::select! {
                 biased;
                 _ = interrupts.recv() => break None,
-                Some(event) = heard.recv() => tell(show, event)?,
+                Some(event) = heard.recv() => teller.tell(event)?,
                 outcome = &mut work => break Some(outcome),
-                _ = ticks.tick() => show.tick()?,
+                _ = ticks.tick() => teller.show.tick()?,
             }
         }
     };
     while let Ok(event) = heard.try_recv() {
-        tell(show, event)?;
+        teller.tell(event)?;
     }
+    let Teller { show, .. } = teller;
     match outcome {
         Some(Ok(compacted)) => {
             show.end(&End::Compacted)?;
@@ -50,7 +52,22 @@ pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Opti
     }
 }
 
-fn tell(show: &mut dyn Show, event: Event) -> Result<(), Failure> {
-    // Nothing that happens here asks for a decision.
-    show.event(event).map(drop)
+/// Tells what happens. A failure says itself what its last warning said, so a warning waits for what comes next.
+struct Teller<'a> {
+    show: &'a mut dyn Show,
+    warning: Option<Event>,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, event: Event) -> Result<(), Failure> {
+        if let Some(warning) = self.warning.take() {
+            self.show.event(warning)?;
+        }
+        match event {
+            Event::Warning(_) => self.warning = Some(event),
+            // Nothing that happens here asks for a decision.
+            event => drop(self.show.event(event)?),
+        }
+        Ok(())
+    }
 }

@@ -54,7 +54,8 @@ impl Report<'_> {
         let sizes = sizes(self.tokens_before, self.tokens_after, self.window);
         let mut lines = vec![format!("Compacted \"{}\": {sizes}.", named::title(stored))];
         lines.extend(self.kept.map(|kept| stays(kept, "stays", "stay")));
-        lines.extend(trimmed(self.trimmed));
+        // Whoever asked for the compaction was warned of this already.
+        lines.extend(trimmed(self.trimmed).filter(|_| self.summary.is_none()));
         lines.extend(match self.lost.len() {
             0 => vec!["Everything that was named is still mentioned.".to_owned()],
             1 => vec!["1 fact is no longer mentioned:".to_owned()],

@@ -98,7 +98,7 @@ pub(super) fn in_prompt(failure: Failure) -> Failure {
 
 impl Prompt<'_> {
     /// Moves the recorder to another message and goes on from what leads there.
-    pub(super) fn move_recorder(
+    fn move_recorder(
         &mut self,
         change: impl FnOnce(&mut rejoin::Recorder) -> rejoin::Result<()> + Send + 'static,
     ) -> Result<(), Failure> {

@@ -75,15 +75,14 @@ pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure>
         name => named::message_in(&archive, id, name).map_err(in_prompt)?,
     };
     let found = archive.messages(id, &[message])?.pop().ok_or_else(nothing_said)?;
+    let talk = &mut prompt.session.talk;
     let done = if found.is_pinned {
-        archive.unpin(id, message)?;
+        prompt.runtime.block_on(talk.unpin(message))?;
         "No longer pinned"
     } else {
-        archive.pin(id, message)?;
+        prompt.runtime.block_on(talk.pin(message))?;
         "Pinned, so compaction never leaves it out"
     };
-    // The talk knows its own copy of the path.
-    prompt.move_recorder(|_| Ok(()))?;
     let said = fit::snippet(&found.message.text(), SAID);
     prompt.line(Meaning::Plain, &format!("{done}: \"{said}\" {message}"))?;
     Ok(After::Stay)

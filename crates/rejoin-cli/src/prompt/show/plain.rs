@@ -8,7 +8,7 @@ use rejoin::Block;
 use rejoin_agent::{Event, Piece, Plan, SavingState};
 
 use super::{Course, End, Kept, LossReport, Show, approve, figures, tool};
-use crate::compaction::{COMPACTING, STOPPED, notice, trimmed};
+use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::banner;
@@ -102,9 +102,6 @@ impl Show for Plain<'_> {
             }
             Event::Compacted(compacted) => {
                 self.is_compacting = false;
-                if let Some(told) = trimmed(compacted.trimmed) {
-                    self.context.note(&told);
-                }
                 self.context.note(&notice(&compacted, self.report.command()));
             }
             Event::Warning(warning) => {

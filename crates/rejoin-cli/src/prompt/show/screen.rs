@@ -9,7 +9,7 @@ use rejoin_agent::{Event, Piece, SavingState, Stop};
 
 use super::waiting::Waiting;
 use super::{Course, End, Kept, LossReport, Show, approve, columns, figures, own_line, tool};
-use crate::compaction::{COMPACTING, STOPPED, notice, trimmed};
+use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::banner;
@@ -234,9 +234,6 @@ impl<Out: Write> Show for Screen<'_, Out> {
             }
             Event::Compacted(compacted) => {
                 self.end_compacting()?;
-                if let Some(told) = trimmed(compacted.trimmed) {
-                    self.line(Meaning::Dim, &told)?;
-                }
                 self.line(Meaning::Dim, &notice(&compacted, self.report.command()))?;
                 self.wait_for("Waiting for the reply");
             }
@@ -382,8 +379,7 @@ mod tests {
         let told = ends.map(|(events, end)| told(events, &end));
 
         let expected = [
-            "Compacting conversation history...\nTrimmed 2 older item(s) before compacting to fit context window\n\
-             Compacted: 900 → 100 tokens. Everything that was named is still mentioned.\n",
+            "Compacting conversation history...\nCompacted: 900 → 100 tokens. Everything that was named is still mentioned.\n",
             "Compacting conversation history...\nNo summary.\n",
             "Compacting conversation history...\nStopped. Nothing was compacted.\n",
         ];
