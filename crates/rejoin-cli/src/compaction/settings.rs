@@ -1,5 +1,6 @@
 //! When and how a talk is compacted, from what is configured and what is known about its model.
 
+use rejoin::Settings;
 use rejoin_agent::{CompactSettings, OnFailure, Provider, context_window};
 
 use crate::config::Config;
@@ -20,8 +21,15 @@ pub(crate) fn settings(config: &Config, provider: &dyn Provider, model: &str) ->
     }
 }
 
+/// The tokens that the model of a conversation can be sent; where it names nobody, the model that is configured.
+pub(crate) fn window_of(config: &Config, held_with: &Settings) -> Option<u64> {
+    let provider = held_with.provider.as_deref().or(config.provider())?;
+    let configured = || Known::named(config, provider)?.model;
+    window(config, provider, &held_with.model.clone().or_else(configured)?)
+}
+
 /// The tokens that a model can be sent: what is configured for it, then for its provider, then what is known.
-pub(crate) fn window(config: &Config, provider: &str, model: &str) -> Option<u64> {
+fn window(config: &Config, provider: &str, model: &str) -> Option<u64> {
     let of_model = config.models().remove(model).and_then(|facts| facts.context_window);
     let of_provider = || Known::named(config, provider)?.context_window;
     of_model.or_else(of_provider).or_else(|| context_window(model))

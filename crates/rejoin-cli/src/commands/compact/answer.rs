@@ -67,7 +67,9 @@ impl Report<'_> {
         if is_cut {
             lines.push(format!("All of them: rejoin compact {short} --report"));
         }
-        lines.push(format!("Undo: rejoin uncompact {short}"));
+        if self.summary.is_some() {
+            lines.push(format!("Undo: rejoin uncompact {short}"));
+        }
         context.show(|page| Ok(lines.iter().try_for_each(|line| writeln!(page, "{line}"))?))
     }
 }

@@ -4,7 +4,6 @@ mod answer;
 
 use std::time::Duration;
 
-use rejoin::compact::Fact;
 use rejoin::view::Compaction;
 use rejoin::{Archive, MessageId, StoredConversation};
 use rejoin_agent::{Api, CompactSettings, Compacted, Event, Foreseen, SavingState};
@@ -163,10 +162,7 @@ fn report(archive: &Archive, stored: &StoredConversation, context: &Context) -> 
     let Some((message, compaction)) = newest(archive, stored, None)? else {
         return answer::never(stored, context);
     };
-    let settings = &stored.conversation.settings;
-    let provider = settings.provider.as_deref().unwrap_or_default();
-    let window = compaction::window(&context.config, provider, settings.model.as_deref().unwrap_or_default());
-    let lost: &[Fact] = &compaction.lost;
+    let window = compaction::window_of(&context.config, &stored.conversation.settings);
     let report = Report {
         message: Some(message),
         summary: None,
@@ -175,7 +171,7 @@ fn report(archive: &Archive, stored: &StoredConversation, context: &Context) -> 
         window,
         kept: Some(compaction.kept.len()),
         trimmed: compaction.trimmed,
-        lost,
+        lost: &compaction.lost,
     };
     report.answer(stored, Extent::All, context)
 }

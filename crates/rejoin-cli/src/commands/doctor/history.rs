@@ -82,26 +82,32 @@ fn damage(archive: &Archive, stored: &StoredConversation) -> Result<Vec<Repair>,
     let path = archive.path(stored.id, None)?;
     let ignored = &stored.conversation.ignored_summaries;
     let repairs = view(&Said::all(&path), ignored, &Recipient::new("")).repairs;
-    Ok(repairs.into_iter().filter(|repair| word(repair).is_some()).collect())
+    Ok(repairs.into_iter().filter(Repair::is_damage).collect())
 }
 
 fn told(stored: &StoredConversation, repairs: &[Repair]) -> String {
     let mut kinds: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for word in repairs.iter().filter_map(word) {
-        *kinds.entry(word).or_default() += 1;
+    for repair in repairs {
+        *kinds.entry(word(repair)).or_default() += 1;
     }
     let kinds: Vec<String> = kinds.into_iter().map(|((one, many), count)| size::count(count, one, many)).collect();
     format!("{} \"{}\" ({})", stored.id.short(), named::title(stored), kinds.join(", "))
 }
 
-/// What is wrong with the history, in a few words; none when the repair only suits a recipient.
-fn word(repair: &Repair) -> Option<(&'static str, &'static str)> {
+/// What is wrong, in the words for one and for several.
+const fn word(repair: &Repair) -> (&'static str, &'static str) {
     match repair {
-        Repair::MissingResult { .. } => Some(("call without a result", "calls without a result")),
-        Repair::OrphanResult { .. } => Some(("result without a call", "results without a call")),
-        Repair::MisplacedCall { .. } => Some(("misplaced call", "misplaced calls")),
-        Repair::RenamedCall { .. } => Some(("call with a taken id", "calls with a taken id")),
+        Repair::MissingResult { .. } | Repair::AbandonedTool { .. } => {
+            ("call without a result", "calls without a result")
+        }
+        Repair::OrphanResult { .. } => ("result without a call", "results without a call"),
+        Repair::LateResult { .. } => ("late result", "late results"),
+        Repair::MisplacedCall { .. } => ("misplaced call", "misplaced calls"),
+        Repair::RepeatedCall { .. } => ("repeated call", "repeated calls"),
+        Repair::RepeatedReply { .. } => ("repeated reply", "repeated replies"),
+        Repair::Empty { .. } => ("empty message", "empty messages"),
+        Repair::UnreadableCompaction { .. } => ("unreadable compaction", "unreadable compactions"),
         // The library's list of repairs is open-ended.
-        _ => None,
+        _ => ("other fault", "other faults"),
     }
 }

@@ -54,7 +54,7 @@ const COMMANDS: &[Command] = &[
     command("tree", "", "the messages and branches of this conversation", Takes::Nothing, branches::tree),
     command("fork", "[MESSAGE]", "go on in a new branch", Takes::Message, branches::fork),
     command("rewind", "[MESSAGE]", "go back to a message, or by one exchange", Takes::Message, branches::rewind),
-    command("compact", "[report]", "shorten what the model is sent, or see what that left out", Takes::Words(compaction::WORDS), compaction::compact),
+    command("compact", "[report]", "shorten what the model is sent; what that left out", Takes::Words(compaction::WORDS), compaction::compact),
     command("uncompact", "", "send the model again what a summary stands for", Takes::Nothing, compaction::uncompact),
     command("pin", "[MESSAGE]", "keep a message whatever is compacted, or let it go", Takes::Message, compaction::pin),
     command("conversations", "[clean]", "list conversations, or delete old ones", Takes::Words(listing::WORDS), listing::conversations),
