@@ -1,6 +1,6 @@
 //! `rejoin uncompact`: the model is sent again what a summary stood for.
 
-use rejoin::compact::needs_compaction;
+use rejoin_agent::Fullness;
 use serde_json::json;
 
 use crate::commands::compact::which;
@@ -32,7 +32,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let (summary, fullness) = runtime()?.block_on(async {
         let mut quiet = Quiet::begin(context, archive, &stored, None, &asked)?;
         let summary = quiet.talk.uncompact().await?;
-        Ok::<_, Failure>((summary, quiet.talk.fullness()))
+        let known = quiet.talk.fullness();
+        // A provider that counted the last request knows best; else the initial context is counted here.
+        let tokens = known.tokens.max(quiet.talk.foresee().await.request_tokens);
+        Ok::<_, Failure>((summary, Fullness { tokens, ..known }))
     })?;
     if context.is_json() {
         return context.answer_json(&json!({
@@ -47,12 +50,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         context.note(&format!("\"{title}\" is not compacted, so there is nothing to undo."));
         return Ok(());
     };
-    let tokens = compaction::tokens(fullness.tokens, fullness.window);
-    context.note(&format!("The model is sent the messages of \"{title}\" again: {tokens}."));
-    let threshold = context.config.compact_threshold();
-    if fullness.window.is_some_and(|window| needs_compaction(fullness.tokens, window, threshold)) {
-        context.note("That is so much that it will be compacted again after the next turn.");
-    }
+    let tokens = compaction::sent_again(fullness, context.config.compact_threshold());
+    context.note(&format!("The model is sent the messages of \"{title}\" again: {tokens}"));
     context.note(&format!("The summary that is passed over: {summary}"));
     Ok(())
 }

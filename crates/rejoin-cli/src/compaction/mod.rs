@@ -5,5 +5,5 @@ mod settings;
 mod told;
 
 pub(crate) use losses::{Extent, losses};
-pub(crate) use settings::{settings, window_of};
-pub(crate) use told::{COMPACTING, STOPPED, facts, full, notice, share, tokens, trimmed};
+pub(crate) use settings::settings;
+pub(crate) use told::{COMPACTING, STOPPED, facts, full, notice, sent_again, share, trimmed};

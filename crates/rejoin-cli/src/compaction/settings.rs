@@ -1,6 +1,5 @@
 //! When and how a talk is compacted, from what is configured and what is known about its model.
 
-use rejoin::Settings;
 use rejoin_agent::{CompactSettings, OnFailure, Provider, context_window};
 
 use crate::config::Config;
@@ -19,13 +18,6 @@ pub(crate) fn settings(config: &Config, provider: &dyn Provider, model: &str) ->
             OnSummaryFailure::Placeholder => OnFailure::Placeholder,
         },
     }
-}
-
-/// The tokens that the model of a conversation can be sent; where it names nobody, the model that is configured.
-pub(crate) fn window_of(config: &Config, held_with: &Settings) -> Option<u64> {
-    let provider = held_with.provider.as_deref().or(config.provider())?;
-    let configured = || Known::named(config, provider)?.model;
-    window(config, provider, &held_with.model.clone().or_else(configured)?)
 }
 
 /// The tokens that a model can be sent: what is configured for it, then for its provider, then what is known.

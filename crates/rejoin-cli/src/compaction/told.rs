@@ -1,5 +1,6 @@
 //! The sentences about compaction, the same at the prompt, in a pipe and in a report.
 
+use rejoin::compact::needs_compaction;
 use rejoin_agent::{Compacted, Fullness};
 
 use crate::ui::size;
@@ -34,13 +35,15 @@ pub(crate) fn facts(count: usize) -> String {
     size::count(count as u64, "fact", "facts")
 }
 
-/// Tokens, and their part of the window if that is known.
-pub(crate) fn tokens(tokens: u64, window: Option<u64>) -> String {
-    let count = size::count(tokens, "token", "tokens");
-    match window {
-        Some(window) => format!("{count}, {} of the window", share(tokens, window)),
-        None => count,
+/// What the model is sent after a compaction was undone, and what becomes of it.
+pub(crate) fn sent_again(fullness: Fullness, threshold: f64) -> String {
+    let tokens = size::count(fullness.tokens, "token", "tokens");
+    let Some(window) = fullness.window else { return format!("{tokens}.") };
+    let told = format!("{tokens}, {} of the window.", share(fullness.tokens, window));
+    if needs_compaction(fullness.tokens, window, threshold) {
+        return format!("{told} After the next turn they are compacted again.");
     }
+    told
 }
 
 /// The part of the window that is filled, once it is more than half.

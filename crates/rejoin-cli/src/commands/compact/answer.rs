@@ -10,10 +10,25 @@ use crate::config::families::Prices;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::ui::size;
+use crate::ui::{fit, size};
 
 /// Tokens of a summary of the usual length, for an estimate of what it costs.
 const SUMMARY: f64 = 500.0;
+
+/// The window of a model, and how much of it is taken before anything is said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) tokens: u64,
+    /// Tokens of the initial context and the tools.
+    pub(super) initial: u64,
+}
+
+impl Window {
+    /// The part that is filled beside so many tokens of a conversation.
+    fn share(self, tokens: u64) -> String {
+        share(self.initial + tokens, self.tokens)
+    }
+}
 
 /// What a compaction did.
 pub(super) struct Report<'a> {
@@ -22,7 +37,7 @@ pub(super) struct Report<'a> {
     pub(super) summary: Option<String>,
     pub(super) tokens_before: u64,
     pub(super) tokens_after: u64,
-    pub(super) window: Option<u64>,
+    pub(super) window: Option<Window>,
     /// Messages of the user that stay; none while that is not known.
     pub(super) kept: Option<usize>,
     pub(super) trimmed: u64,
@@ -45,14 +60,18 @@ impl Report<'_> {
                 "summary": self.summary,
                 "tokens_before": self.tokens_before,
                 "tokens_after": self.tokens_after,
-                "window": self.window,
+                "window": self.window.map(|window| window.tokens),
                 "kept": self.kept,
                 "trimmed": self.trimmed,
                 "lost": self.lost,
             }));
         }
-        let sizes = sizes(self.tokens_before, self.tokens_after, self.window);
+        let sizes = sizes(self.tokens_before, self.tokens_after);
         let mut lines = vec![format!("Compacted \"{}\": {sizes}.", named::title(stored))];
+        lines.extend(self.window.map(|window| {
+            let (before, after) = (window.share(self.tokens_before), window.share(self.tokens_after));
+            format!("The window of {} is {after} full; it was {before}.", size::number(window.tokens))
+        }));
         lines.extend(self.kept.map(|kept| stays(kept, "stays", "stay")));
         // Whoever asked for the compaction was warned of this already.
         lines.extend(trimmed(self.trimmed).filter(|_| self.summary.is_none()));
@@ -63,14 +82,14 @@ impl Report<'_> {
         });
         let shown = losses(self.lost, extent, context.columns());
         let is_cut = shown != losses(self.lost, Extent::All, context.columns());
-        lines.extend(shown);
+        let mut rest = Vec::new();
         if is_cut {
-            lines.push(format!("All of them: rejoin compact {short} --report"));
+            rest.push(format!("All of them: rejoin compact {short} --report"));
         }
         if self.summary.is_some() {
-            lines.push(format!("Undo: rejoin uncompact {short}"));
+            rest.push(format!("Undo: rejoin uncompact {short}"));
         }
-        context.show(|page| Ok(lines.iter().try_for_each(|line| writeln!(page, "{line}"))?))
+        show(&lines, &shown, &rest, context)
     }
 }
 
@@ -79,7 +98,7 @@ pub(super) struct Forecast<'a> {
     pub(super) foreseen: &'a Foreseen,
     pub(super) provider: &'a str,
     pub(super) model: &'a str,
-    pub(super) window: Option<u64>,
+    pub(super) window: Option<Window>,
     pub(super) prices: Option<Prices>,
 }
 
@@ -100,7 +119,7 @@ impl Forecast<'_> {
                 "cost": self.cost(),
                 "tokens_before": foreseen.tokens_before,
                 "tokens_after": foreseen.tokens_after,
-                "window": self.window,
+                "window": self.window.map(|window| window.tokens),
                 "kept": foreseen.kept,
                 "lost": foreseen.lost,
             }));
@@ -117,8 +136,12 @@ impl Forecast<'_> {
             ),
             None => format!("No model is configured that could write a summary of \"{title}\"."),
         };
-        let sizes = sizes(foreseen.tokens_before, foreseen.tokens_after, self.window);
+        let sizes = sizes(foreseen.tokens_before, foreseen.tokens_after);
         let mut lines = vec![sent, format!("What the model is sent would shrink: {sizes}.")];
+        lines.extend(self.window.map(|window| {
+            let (before, after) = (window.share(foreseen.tokens_before), window.share(foreseen.tokens_after));
+            format!("The window of {} would be {after} full; it is {before}.", size::number(window.tokens))
+        }));
         lines.push(stays(foreseen.kept, "would stay", "would stay"));
         lines.push(match foreseen.lost.len() {
             0 => "Everything that was named would still be mentioned.".to_owned(),
@@ -126,11 +149,8 @@ impl Forecast<'_> {
         });
         let shown = losses(&foreseen.lost, Extent::Short, context.columns());
         let is_cut = shown != losses(&foreseen.lost, Extent::All, context.columns());
-        lines.extend(shown);
-        if is_cut {
-            lines.push("All of them: add --json".to_owned());
-        }
-        context.show(|page| Ok(lines.iter().try_for_each(|line| writeln!(page, "{line}"))?))?;
+        let rest: &[String] = if is_cut { &["All of them: add --json".to_owned()] } else { &[] };
+        show(&lines, &shown, rest, context)?;
         context.note("Nothing was sent or changed.");
         Ok(())
     }
@@ -180,17 +200,16 @@ pub(super) fn never(stored: &StoredConversation, context: &Context) -> Result<()
     Ok(())
 }
 
-fn sizes(before: u64, after: u64, window: Option<u64>) -> String {
-    let tokens = format!("{} → {} tokens", size::number(before), size::number(after));
-    match window {
-        Some(window) => format!(
-            "{tokens} ({} → {} of the window of {})",
-            share(before, window),
-            share(after, window),
-            size::number(window)
-        ),
-        None => tokens,
-    }
+fn sizes(before: u64, after: u64) -> String {
+    format!("{} → {} tokens", size::number(before), size::number(after))
+}
+
+/// Answers with sentences, wrapped where there is a screen, and the lines of a loss report.
+fn show(sentences: &[String], losses: &[String], rest: &[String], context: &Context) -> Result<(), Failure> {
+    let room = context.columns().unwrap_or(usize::MAX);
+    let wrapped = |lines: &[String]| lines.iter().flat_map(|line| fit::wrap(line, room)).collect::<Vec<_>>();
+    let lines = [wrapped(sentences), losses.to_vec(), wrapped(rest)].concat();
+    context.show(|page| Ok(lines.iter().try_for_each(|line| writeln!(page, "{line}"))?))
 }
 
 fn stays(kept: usize, one: &str, many: &str) -> String {

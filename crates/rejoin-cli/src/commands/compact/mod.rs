@@ -8,7 +8,7 @@ use rejoin::view::Compaction;
 use rejoin::{Archive, MessageId, StoredConversation};
 use rejoin_agent::{Api, CompactSettings, Compacted, Event, Foreseen, SavingState};
 
-use crate::commands::compact::answer::{Forecast, Report};
+use crate::commands::compact::answer::{Forecast, Report, Window};
 use crate::compaction::{self, COMPACTING, Extent};
 use crate::context::Context;
 use crate::error::Failure;
@@ -97,7 +97,8 @@ async fn compact(
             "choose one with `rejoin provider set NAME --model M`, or add `--provider NAME --model M`",
         ));
     }
-    let settings = compaction::settings(&context.config, quiet.talk.provider(), quiet.talk.model());
+    let CompactSettings { window, .. } =
+        compaction::settings(&context.config, quiet.talk.provider(), quiet.talk.model());
     let foreseen = quiet.talk.foresee().await;
     if foreseen.tokens_after >= foreseen.tokens_before {
         return answer::nothing(stored, &foreseen, context);
@@ -119,7 +120,7 @@ async fn compact(
         summary: Some(summary),
         tokens_before,
         tokens_after,
-        window: settings.window,
+        window: window.map(|tokens| Window { tokens, initial: initial(&foreseen) }),
         kept,
         trimmed,
         lost: &lost,
@@ -143,8 +144,14 @@ async fn foresee(
         return answer::nothing(stored, &foreseen, context);
     }
     let prices = context.config.prices(&model);
+    let window = window.map(|tokens| Window { tokens, initial: initial(&foreseen) });
     Forecast { foreseen: &foreseen, provider: provider.name(), model: &model, window, prices }
         .answer(stored, context)
+}
+
+/// The tokens that stand before every view: the initial context and the tools.
+const fn initial(foreseen: &Foreseen) -> u64 {
+    foreseen.request_tokens.saturating_sub(foreseen.tokens_before)
 }
 
 /// How many messages of the user stay beside a summary.
@@ -162,13 +169,12 @@ fn report(archive: &Archive, stored: &StoredConversation, context: &Context) -> 
     let Some((message, compaction)) = newest(archive, stored, None)? else {
         return answer::never(stored, context);
     };
-    let window = compaction::window_of(&context.config, &stored.conversation.settings);
     let report = Report {
         message: Some(message),
         summary: None,
         tokens_before: compaction.tokens_before,
         tokens_after: compaction.tokens_after,
-        window,
+        window: None,
         kept: Some(compaction.kept.len()),
         trimmed: compaction.trimmed,
         lost: &compaction.lost,

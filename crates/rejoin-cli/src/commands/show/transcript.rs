@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use rejoin::view::Compaction;
-use rejoin::{Block, Json, Media, StoredConversation, StoredMessage};
+use rejoin::{Block, Json, Media, MessageId, StoredConversation, StoredMessage};
 
 use crate::compaction::{Extent, facts, losses};
 use crate::ui::paint::{Meaning, Paint};
@@ -61,10 +61,16 @@ impl Transcript<'_> {
         if path.is_empty() {
             return writeln!(output, "\nNo messages yet. Add one: rejoin append {} \"your message\"", stored.id.short());
         }
-        path.iter().try_for_each(|message| self.write_message(message, output))
+        let ignored = &stored.conversation.ignored_summaries;
+        path.iter().try_for_each(|message| self.write_message(message, ignored, output))
     }
 
-    fn write_message(&self, stored: &StoredMessage, output: &mut dyn Write) -> io::Result<()> {
+    fn write_message(
+        &self,
+        stored: &StoredMessage,
+        ignored: &[MessageId],
+        output: &mut dyn Write,
+    ) -> io::Result<()> {
         let message = &stored.message;
         let role = message.role.as_str();
         let mut parts = vec![self.paint.apply(Meaning::Id, stored.id.as_str())];
@@ -77,6 +83,9 @@ impl Transcript<'_> {
         }
         if stored.is_pinned {
             parts.push(self.paint.apply(Meaning::Dim, "pinned"));
+        }
+        if ignored.contains(&stored.id) {
+            parts.push(self.paint.apply(Meaning::Dim, "undone"));
         }
         if message.is_error {
             parts.push(self.paint.apply(Meaning::Error, "failed"));

@@ -1,7 +1,7 @@
 //! `/compact`, `/uncompact` and `/pin`: what of the conversation the model is sent.
 
 use rejoin::{MessageId, Role};
-use rejoin_agent::{Api, Fullness, SavingState};
+use rejoin_agent::{Api, SavingState};
 
 use super::After;
 use super::branches::{head, in_prompt, nothing_said, settled};
@@ -60,9 +60,9 @@ pub(super) fn uncompact(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failu
         prompt.line(Meaning::Plain, "This conversation is not compacted, so there is nothing to undo.")?;
         return Ok(After::Stay);
     };
-    let Fullness { tokens, window } = prompt.session.talk.fullness();
-    let tokens = words::tokens(tokens, window);
-    prompt.line(Meaning::Plain, &format!("The model is sent the messages again: {tokens}."))?;
+    let threshold = prompt.context.config.compact_threshold();
+    let tokens = words::sent_again(prompt.session.talk.fullness(), threshold);
+    prompt.line(Meaning::Plain, &format!("The model is sent the messages again: {tokens}"))?;
     prompt.dim(&format!("The summary that is passed over: {summary}"))?;
     Ok(After::Stay)
 }
