@@ -36,7 +36,7 @@ pub struct CompactSettings {
     pub window: Option<u64>,
     /// The part of the window above which a talk is compacted by itself.
     pub threshold: f64,
-    /// Tokens of the user's own messages that stay.
+    /// Tokens of the user's own messages that stay, or half of what the threshold allows if that is less.
     pub user_tokens: u64,
     /// The model that writes the summary; the talk's own when none is named.
     pub model: Option<String>,
@@ -150,7 +150,8 @@ impl Talk {
         let asked = asking(before.messages.clone());
         let request = self.provider.written(&summary.request(&asked));
         let prompt = tokens_of(&Message::user(SUMMARY_PROMPT), &tokens::count);
-        let summarised = Summarised { budget: settings.user_tokens, ..Summarised::default() };
+        let budget = self.compactor.user_tokens(&settings);
+        let summarised = Summarised { budget, ..Summarised::default() };
         let compaction = compacted(&said, self.history.ignored(), &recipient, summarised, &tokens::count)
             .map(|(_, compaction)| compaction)
             .unwrap_or_default();

@@ -116,7 +116,7 @@ impl Talk {
             let summarised = Summarised {
                 answer: &answer.text,
                 trimmed: answer.trimmed,
-                budget: settings.user_tokens,
+                budget: self.compactor.user_tokens(settings),
                 pending,
             };
             compacted(&said, self.history.ignored(), &recipient, summarised, &tokens::count)

@@ -63,12 +63,11 @@ impl Talk {
             CountedBy::Provider => None,
             CountedBy::Estimate => Some(&self.compactor.initial),
         };
-        let most = known.tokens + initial.map_or(0, Initial::most) + self.history.most_tokens(known.from);
+        let sum = |initial: u64, said: u64| known.tokens.saturating_add(initial).saturating_add(said);
+        let most = sum(initial.map_or(0, Initial::most), self.history.most_tokens(known.from));
         if limit.is_none_or(|limit| most <= limit) {
-            return known.tokens
-                + initial.map_or(0, Initial::guess)
-                + self.history.guessed_tokens(known.from);
+            return sum(initial.map_or(0, Initial::guess), self.history.guessed_tokens(known.from));
         }
-        known.tokens + initial.map_or(0, Initial::tokens) + self.history.tokens(known.from, &tokens::count)
+        sum(initial.map_or(0, Initial::tokens), self.history.tokens(known.from, &tokens::count))
     }
 }

@@ -189,7 +189,7 @@ impl History {
         let measured =
             self.entries.iter().enumerate().skip(self.measured_from).rev().find_map(|(place, entry)| {
                 let usage = entry.message.usage.as_ref().filter(|_| entry.message.role == Role::Assistant)?;
-                let tokens = usage.input_tokens + usage.output_tokens;
+                let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
                 (tokens > 0 && is_by(&entry.message)).then_some((place, tokens))
             });
         if let Some((place, tokens)) = measured {

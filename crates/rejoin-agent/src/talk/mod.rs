@@ -97,8 +97,9 @@ pub struct Ended {
 
 impl Ended {
     fn add(&mut self, usage: Option<&Usage>) {
-        self.input_tokens += usage.map_or(0, |usage| usage.input_tokens);
-        self.output_tokens += usage.map_or(0, |usage| usage.output_tokens);
+        let Some(usage) = usage else { return };
+        self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
     }
 }
 
