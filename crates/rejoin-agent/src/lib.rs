@@ -18,10 +18,10 @@ pub use error::{Error, ErrorKind, Result};
 pub use mcp::{ServerSpec, Servers};
 pub use providers::{
     Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
-    Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, presets,
+    Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, context_window, presets,
 };
 pub use recording::{Recording, SavingState, Unsaved};
 pub use summarise::Summariser;
-pub use talk::{Ended, Event, History, Talk};
+pub use talk::{Ended, Event, History, NextRequest, Talk};
 pub use tokens::Estimate;
 pub use tools::{Builtin, Decision, Output, Plan, Prepared, Rules, Subject, Tool, Toolbox, Verdict};

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod compaction;
 mod config;
 mod context;
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod presets;
 mod replay;
 mod responses;
 mod sse;
+mod windows;
 mod wire;
 #[cfg(test)]
 mod written;
@@ -30,6 +31,7 @@ pub use offline::Offline;
 pub use presets::{Preset, presets};
 use rejoin::view::{Recipient, Viewed};
 use rejoin::{Block, Json, Message};
+pub use windows::context_window;
 
 use crate::error::Result;
 

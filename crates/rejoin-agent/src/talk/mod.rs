@@ -7,6 +7,7 @@
 mod calls;
 mod draft;
 mod history;
+mod next;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
 pub(crate) use crate::talk::history::CountedBy;
 pub use crate::talk::history::History;
+pub use crate::talk::next::NextRequest;
 use crate::tools::{Decision, Output, Plan, Toolbox, recall};
 
 /// One conversation with one provider.

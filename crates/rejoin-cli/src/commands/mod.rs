@@ -37,6 +37,7 @@ commands! {
     backup => Backup,
     chat => Chat,
     clean => Clean,
+    compact => Compact,
     completions => Completions,
     config => Config,
     conversation => Conversation,
@@ -49,6 +50,7 @@ commands! {
     list => List,
     man => Man,
     new => New,
+    pin => Pin,
     project => Project,
     provider => Provider,
     rename => Rename,
@@ -61,6 +63,7 @@ commands! {
     stop => Stop,
     tree => Tree,
     trust => Trust,
+    uncompact => Uncompact,
     verify => Verify,
 }
 

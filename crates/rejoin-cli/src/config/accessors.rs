@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
-use crate::config::choices::{Choice, OnSaveError, Scope, StartDefault};
+use crate::config::choices::{Choice, OnSaveError, OnSummaryFailure, Scope, StartDefault};
 use crate::config::value::Value;
 
 impl Config {
@@ -29,10 +29,7 @@ impl Config {
 
     /// The provider of a new conversation, if one is chosen.
     pub(crate) fn provider(&self) -> Option<&str> {
-        match &self.setting("provider")?.value {
-            Value::Text(name) => Some(name),
-            other => unreachable!("`provider` was checked when it was read: {other:?}"),
-        }
+        self.optional_text("provider")
     }
 
     pub(crate) fn project_scope(&self) -> Scope {
@@ -75,6 +72,29 @@ impl Config {
         Duration::from_secs(60 * self.number("session.auto_pause_minutes"))
     }
 
+    /// The part of the context window above which a conversation is compacted by itself.
+    pub(crate) fn compact_threshold(&self) -> f64 {
+        match self.value("compact.threshold") {
+            Value::Fraction(value) => *value,
+            other => unreachable!("`compact.threshold` was checked when it was read: {other:?}"),
+        }
+    }
+
+    /// Tokens of the user's own messages that compaction keeps.
+    pub(crate) fn compact_user_tokens(&self) -> u64 {
+        self.number("compact.user_tokens")
+    }
+
+    /// What to do when no summary can be had.
+    pub(crate) fn on_summary_failure(&self) -> OnSummaryFailure {
+        self.choice("compact.on_summary_failure")
+    }
+
+    /// The model that writes summaries, unless it is the conversation's own.
+    pub(crate) fn compact_model(&self) -> Option<&str> {
+        self.optional_text("compact.model")
+    }
+
     /// Rules for tools that run without asking.
     pub(crate) fn tools_allow(&self) -> &[String] {
         self.texts("tools.allow")
@@ -101,6 +121,14 @@ impl Config {
 
     fn value(&self, name: &str) -> &Value {
         &self.setting(name).expect("the key has a default").value
+    }
+
+    /// The text of a key that has no default.
+    fn optional_text(&self, name: &str) -> Option<&str> {
+        match &self.setting(name)?.value {
+            Value::Text(text) => Some(text),
+            other => unreachable!("`{name}` was checked when it was read: {other:?}"),
+        }
     }
 
     fn boolean(&self, name: &str) -> bool {
@@ -154,14 +182,17 @@ mod tests {
             config.wait().as_secs(),
             config.auto_pause().as_secs(),
             config.tools_run_limit().as_secs(),
+            config.compact_user_tokens(),
         ];
         let rules = [config.tools_allow(), config.tools_ask(), config.tools_deny()];
         let choices =
             (config.persistence_enabled(), config.project_scope(), config.start_default(), config.log());
 
         assert_eq!(config.on_save_error(), OnSaveError::Warn);
+        let compaction = (config.compact_threshold(), config.on_summary_failure(), config.compact_model());
+        assert_eq!(compaction, (0.8, OnSummaryFailure::Abort, None));
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
-        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120]);
+        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120, 20_000]);
         assert_eq!(rules, [&[] as &[String]; 3]);
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));
     }

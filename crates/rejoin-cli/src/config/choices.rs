@@ -23,6 +23,15 @@ pub(crate) enum OnSaveError {
     Fail,
 }
 
+/// `compact.on_summary_failure`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnSummaryFailure {
+    /// Keep the history as it is, and warn.
+    Abort,
+    /// Go on with words that stand for the summary.
+    Placeholder,
+}
+
 /// `providers.<name>.kind`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProviderKind {
@@ -67,6 +76,16 @@ impl Choice for OnSaveError {
     }
 }
 
+impl Choice for OnSummaryFailure {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "abort" => Some(OnSummaryFailure::Abort),
+            "placeholder" => Some(OnSummaryFailure::Placeholder),
+            _ => None,
+        }
+    }
+}
+
 impl Choice for ProviderKind {
     fn named(text: &str) -> Option<Self> {
         match text {
@@ -97,9 +116,10 @@ mod tests {
             all_named::<Scope>("project.scope"),
             all_named::<StartDefault>("start.default"),
             all_named::<OnSaveError>("persistence.on_error"),
+            all_named::<OnSummaryFailure>("compact.on_summary_failure"),
             all_named::<ProviderKind>("providers.<name>.kind"),
         ];
 
-        assert_eq!(outcomes, [true; 4]);
+        assert_eq!(outcomes, [true; 5]);
     }
 }

@@ -1,6 +1,7 @@
 //! The prompt: where a person talks, line by line.
 
 mod commands;
+mod compacting;
 mod complete;
 mod history;
 mod line;
@@ -16,7 +17,8 @@ use rejoin::Message;
 use rejoin_agent::SavingState;
 use tokio::runtime::Runtime;
 
-pub(crate) use self::show::{Thinking, choose};
+pub(crate) use self::compacting::compact;
+pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose};
 pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
 
 use self::commands::After;
@@ -26,7 +28,7 @@ use self::reader::{Reader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::idle::Watch;
-use crate::talk::stop::End;
+use crate::talk::stop;
 use crate::talk::{Overrides, Session, Start};
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
@@ -153,7 +155,7 @@ impl Prompt<'_> {
     fn say(&mut self, message: &str) -> Result<(), Failure> {
         self.session.make_active(self.context);
         let state = self.session.talk.recording().state();
-        let mut show = choose(self.context, self.thinking, &state.borrow().clone());
+        let mut show = choose(self.context, self.thinking, &state.borrow().clone(), LossReport::Here);
         let on_error = self.context.config.on_save_error();
         let message = Message::user(message);
         let outcome = self.runtime.block_on(turn(&mut self.session.talk, message, show.as_mut(), on_error));
@@ -232,7 +234,7 @@ impl Prompt<'_> {
         let has_something = !self.session.talk.history().is_empty();
         if self.keeping == Keeping::Kept && has_something && way == Way::Left {
             // Another may have stopped or completed it already.
-            let _ = self.runtime.block_on(self.session.stop(End::Pause));
+            let _ = self.runtime.block_on(self.session.stop(stop::End::Pause));
             self.dim(&format!("Continue: rejoin -r {}", self.session.conversation.short()))?;
         }
         self.session.forget_if_empty();

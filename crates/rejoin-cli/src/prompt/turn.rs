@@ -63,7 +63,8 @@ pub(crate) async fn turn(
         Way::Ended(Ok(ended)) => {
             let now = state.borrow_and_update().clone();
             shown.and_then(|()| heed(&now, show, on_error))?;
-            show.end(&End::Complete { ended, conversation, model: talk.model().to_owned() })?;
+            let (model, fullness) = (talk.model().to_owned(), talk.fullness());
+            show.end(&End::Complete { ended, conversation, model, fullness })?;
             return Ok(Outcome::Complete);
         }
         Way::Ended(Err(error)) => Err(Failure::from(error)),

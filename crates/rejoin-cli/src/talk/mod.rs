@@ -9,6 +9,7 @@ pub(crate) mod leftover;
 mod once;
 mod partner;
 mod project_file;
+mod quiet;
 pub(crate) mod reach;
 mod session;
 pub(crate) mod stop;
@@ -18,6 +19,7 @@ mod writer;
 
 pub(crate) use once::{Said, Then, say};
 pub(crate) use partner::{Partner, partner};
+pub(crate) use quiet::{Asked, Quiet};
 pub(crate) use session::{Overrides, Session, Start};
 
 use std::time::Duration;
@@ -27,7 +29,7 @@ use crate::error::Failure;
 /// How long a synopsis may take to arrive when a talk is left.
 const GRACE: Duration = Duration::from_secs(2);
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

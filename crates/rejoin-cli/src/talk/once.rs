@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::prompt::{self, Outcome, Thinking};
+use crate::prompt::{self, LossReport, Outcome, Thinking};
 use crate::talk::{GRACE, Overrides, Session, Start, runtime};
 use crate::ui::paint::Meaning;
 
@@ -99,7 +99,7 @@ fn piped() -> Result<Option<String>, Failure> {
 async fn once(context: &Context, start: &Start, overrides: &Overrides, message: &str) -> Result<(), Failure> {
     let mut session = Session::begin(context, start, overrides)?;
     session.make_active(context);
-    let mut show = prompt::choose(context, Thinking::default(), &SavingState::Saved);
+    let mut show = prompt::choose(context, Thinking::default(), &SavingState::Saved, LossReport::Elsewhere);
     let on_error = context.config.on_save_error();
     let outcome = prompt::turn(&mut session.talk, Message::user(message), show.as_mut(), on_error).await;
     let mut state = session.talk.recording().state();

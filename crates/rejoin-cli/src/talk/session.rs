@@ -3,6 +3,7 @@
 use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
 use rejoin_agent::{Api, History, Recording, Summariser, Talk};
 
+use crate::compaction;
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
@@ -114,8 +115,11 @@ impl Session {
         let recording = Recording::start(recorder);
         let Partner { provider, model } = ready.partner;
         let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
-        let mut talk =
-            Talk::new(provider, model, recording, history).with_system(ready.system).with_tools(toolbox);
+        let compaction = compaction::settings(&context.config, provider.as_ref(), &model);
+        let mut talk = Talk::new(provider, model, recording, history)
+            .with_system(ready.system)
+            .with_tools(toolbox)
+            .with_compaction(compaction);
         if is_kept {
             talk = talk.with_summariser(summariser);
         }
@@ -190,9 +194,7 @@ fn resume(
     may_go_on(context, archive, &stored, overrides.reopen)?;
     let command = command_of(context, &stored, overrides)?;
     let partner = partner_of(context, &stored, command.as_ref(), overrides)?;
-    let after_a_pause = stored.conversation.status != Status::Active || command.is_some();
-    let recapped = Some(&stored).filter(|stored| after_a_pause && stored.messages > 0);
-    let Initial { system, hash, files } = initial(context, command.as_ref(), recapped);
+    let Initial { system, hash, files } = initial_of(context, &stored, command.as_ref());
     let handle = leftover::settle(context, found.handle, overrides.partial)?;
     tell_changed_prompt(context, &stored, command.as_ref(), hash.as_deref());
     let mut settings = settings(&partner, command.as_ref(), hash);
@@ -222,10 +224,25 @@ fn resume(
     if header.status == Status::Paused {
         archive.activate(stored.id)?;
     }
-    // A command whose file is gone still may use no more than it could before.
-    let before = Some(changed.settings.tools).filter(|tools| !tools.is_empty());
-    let tools = command.map_or(before, |command| command.tools);
+    let tools = tools_of(command, &stored);
     Ok(Ready { handle, partner, system, tools, is_resumed: true })
+}
+
+/// The initial context of a conversation that goes on; after a pause it says where that stood.
+pub(super) fn initial_of(
+    context: &Context,
+    stored: &StoredConversation,
+    command: Option<&CommandFile>,
+) -> Initial {
+    let after_a_pause = stored.conversation.status != Status::Active || command.is_some();
+    let recapped = Some(stored).filter(|stored| after_a_pause && stored.messages > 0);
+    initial(context, command, recapped)
+}
+
+/// The tools of a conversation that goes on. A command whose file is gone still may use no more than it could before.
+pub(super) fn tools_of(command: Option<CommandFile>, stored: &StoredConversation) -> Option<Vec<String>> {
+    let before = Some(&stored.conversation.settings.tools).filter(|tools| !tools.is_empty());
+    command.map_or_else(|| before.cloned(), |command| command.tools)
 }
 
 /// A completed conversation goes on only when somebody says so.
@@ -246,7 +263,7 @@ fn may_go_on(
 }
 
 /// The command file a conversation goes on with: the one this run names, or the current version of its own.
-fn command_of(
+pub(super) fn command_of(
     context: &Context,
     stored: &StoredConversation,
     overrides: &Overrides,
@@ -298,7 +315,7 @@ fn tell_changed_prompt(
 }
 
 /// Whom a conversation goes on with: those it was held with, unless this run names others.
-fn partner_of(
+pub(super) fn partner_of(
     context: &Context,
     stored: &StoredConversation,
     command: Option<&CommandFile>,

@@ -41,6 +41,15 @@ pub(crate) fn count(value: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(value), if value == 1 { one } else { many })
 }
 
+/// Returns an amount of money; small ones keep two digits that count.
+pub(crate) fn money(amount: f64) -> String {
+    match amount {
+        amount if amount >= 0.995 => format!("${amount:.2}"),
+        amount if amount >= 0.01 => format!("${amount:.3}"),
+        amount => format!("${amount:.4}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

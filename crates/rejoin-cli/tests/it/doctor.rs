@@ -48,6 +48,38 @@ fn a_sound_store_has_nothing_wrong() {
 }
 
 #[test]
+fn a_conversation_with_a_call_that_was_never_answered_is_named_and_is_no_problem() {
+    let world = World::new();
+    let id = world.started("Lisbon");
+    world.append("lisbon", r#"{"role":"user","content":"Where to eat?"}"#);
+    let sound = doctor(&world).run();
+    world.append(
+        "lisbon",
+        r#"{"role":"assistant","content":[{"type":"tool_call","id":"c1","name":"read","input":{}}]}"#,
+    );
+
+    let outcome = doctor(&world).run();
+
+    let history = |outcome: &Outcome| {
+        let answer: Json = serde_json::from_str(&outcome.stdout).unwrap();
+        let checks = answer["checks"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["name"] == "history").unwrap()
+    };
+    let message = format!(
+        "1 conversation needs mending: {} \"Lisbon\" (1 call without a result)",
+        crate::world::short(&id)
+    );
+    let remedy = "nothing to do: what a model is sent is mended, what is stored stays as it is; \
+                  `rejoin show ID --view chat` shows how";
+    assert_eq!(history(&sound)["message"], "no conversation needs mending");
+    assert_eq!(
+        history(&outcome),
+        serde_json::json!({"name": "history", "state": "ok", "message": message, "remedy": remedy})
+    );
+    assert_eq!((ailing(&outcome), outcome.code), (Ailing::new(), 0));
+}
+
+#[test]
 fn a_machine_without_a_store_has_nothing_wrong_and_gets_none() {
     let world = World::new();
 

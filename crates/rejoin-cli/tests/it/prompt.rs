@@ -65,7 +65,7 @@ fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)>
 
     assert!(tree.contains("(branch: Green bicycle") && tree.contains("------"), "{tree}");
     assert!(wrong.contains("hint: did you mean /tree?"), "{wrong}");
-    assert!(help.contains("/rewind [MESSAGE]") && !help.contains("/compact"), "{help}");
+    assert!(help.contains("/rewind [MESSAGE]") && !help.contains("/export"), "{help}");
     assert!(end.contains(&format!("Continue: rejoin -r {}", newest(&world).id.short())), "{end}");
     Some((said(&world), newest(&world)))
 }

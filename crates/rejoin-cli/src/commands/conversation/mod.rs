@@ -48,7 +48,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     match args.action {
         Action::List(args) => tree::run(args, context),
         Action::Print(args) => {
-            show::run(show::Args { id: Some(args.id), branch: None, full: args.full }, context)
+            show::run(show::Args { id: Some(args.id), branch: None, full: args.full, view: None }, context)
         }
         Action::Delete(args) => delete::run(args, context),
     }

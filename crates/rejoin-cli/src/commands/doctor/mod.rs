@@ -5,6 +5,7 @@
 mod attention;
 mod configuration;
 mod finding;
+mod history;
 mod layout;
 mod machine;
 mod mend;
@@ -22,9 +23,10 @@ use crate::ui::size;
 
 /// Find out what is wrong and what to do about it
 ///
-/// Looks at the configuration, the store, the place it lies in and the machine. Nothing is changed, unless `--fix` is
-/// given: then permissions are tightened, the search index is filled and the log is folded. Nothing that could lose
-/// data is ever done here. The exit code is 1 when there is a problem, 0 when there are warnings at most.
+/// Looks at the configuration, the store, the place it lies in and the machine, and through the newest conversations
+/// for calls without a result and the like. Nothing is changed, unless `--fix` is given: then permissions are
+/// tightened, the search index is filled and the log is folded. Nothing that could lose data is ever done here. The
+/// exit code is 1 when there is a problem, 0 when there are warnings at most.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -66,6 +68,7 @@ fn check_store(context: &Context) -> Vec<Finding> {
     drop(gauge);
     let mut findings = store::findings(&url, &diagnosis, from.now);
     if diagnosis.contents.is_some() {
+        findings.extend(history::check(context));
         findings.extend(attention::check(context, from.now));
     }
     findings

@@ -1,5 +1,6 @@
 //! `rejoin show`: what was said, from the first message to a message, a branch or the head.
 
+mod request;
 mod transcript;
 
 use rejoin::{Archive, Branch, MessageId, Named, StoredConversation, slug};
@@ -11,18 +12,23 @@ use crate::named;
 use crate::shapes::{ConversationShape, MessageShape};
 use crate::ui::clean;
 
+pub(super) use self::request::Language;
 use self::transcript::{Length, Transcript};
 
 /// Show what was said in a conversation
 ///
 /// A conversation is shown along its current branch, and a message with everything that leads to it. Without ID
 /// it is the active conversation. Long answers of tools are shortened; `--full` shows them whole.
+///
+/// With `--view` it is the request that a model would be sent if you went on there, to the letter, without what you
+/// would say next. Nothing is sent and no key is needed. What had to be mended for that is told beside it.
 #[derive(Debug, clap::Args)]
 #[command(visible_aliases = ["print", "view"], after_help = "\
 Examples:
   rejoin show lisbon
   rejoin show lisbon --branch \"on a budget\"
   rejoin show k3f9aB --full
+  rejoin show lisbon --view anthropic
   rejoin show lisbon --json | jq -r '.messages[].text'")]
 pub(crate) struct Args {
     /// A conversation or a message, by id or the beginning of one
@@ -35,6 +41,10 @@ pub(crate) struct Args {
     /// Show what tools answered whole
     #[arg(long)]
     pub(super) full: bool,
+
+    /// Show the request that a model would be sent, in this language
+    #[arg(long, value_name = "API", conflicts_with = "full")]
+    pub(super) view: Option<Language>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +64,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     };
     let stored = context.as_of(archive.now(), archive.conversation(named.conversation())?);
     let target = target(&args, named, &stored)?;
+    if let Some(language) = args.view {
+        return request::show(archive, &stored, target, language, context);
+    }
     show(&archive, &stored, target, if args.full { Length::Whole } else { Length::Short }, context)
 }
 

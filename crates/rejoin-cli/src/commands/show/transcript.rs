@@ -4,8 +4,10 @@
 
 use std::io::{self, Write};
 
-use rejoin::{Block, Json, Media, StoredConversation, StoredMessage};
+use rejoin::view::Compaction;
+use rejoin::{Block, Json, Media, MessageId, StoredConversation, StoredMessage};
 
+use crate::compaction::{Extent, facts, losses};
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::when::Clock;
 use crate::ui::{clean, fit, size};
@@ -59,10 +61,16 @@ impl Transcript<'_> {
         if path.is_empty() {
             return writeln!(output, "\nNo messages yet. Add one: rejoin append {} \"your message\"", stored.id.short());
         }
-        path.iter().try_for_each(|message| self.write_message(message, output))
+        let ignored = &stored.conversation.ignored_summaries;
+        path.iter().try_for_each(|message| self.write_message(message, ignored, output))
     }
 
-    fn write_message(&self, stored: &StoredMessage, output: &mut dyn Write) -> io::Result<()> {
+    fn write_message(
+        &self,
+        stored: &StoredMessage,
+        ignored: &[MessageId],
+        output: &mut dyn Write,
+    ) -> io::Result<()> {
         let message = &stored.message;
         let role = message.role.as_str();
         let mut parts = vec![self.paint.apply(Meaning::Id, stored.id.as_str())];
@@ -76,11 +84,40 @@ impl Transcript<'_> {
         if stored.is_pinned {
             parts.push(self.paint.apply(Meaning::Dim, "pinned"));
         }
+        if ignored.contains(&stored.id) {
+            parts.push(self.paint.apply(Meaning::Dim, "undone"));
+        }
         if message.is_error {
             parts.push(self.paint.apply(Meaning::Error, "failed"));
         }
         writeln!(output, "\n{}", parts.join(" "))?;
-        message.blocks.iter().try_for_each(|block| self.write_block(block, output))
+        message.blocks.iter().try_for_each(|block| self.write_block(block, output))?;
+        match Compaction::from_message(message) {
+            Some(Ok(compaction)) if compaction.tokens_before > 0 => self.write_compaction(&compaction, output),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a summary stands for, and what it no longer mentions.
+    fn write_compaction(&self, compaction: &Compaction, output: &mut dyn Write) -> io::Result<()> {
+        let (before, after) = (size::number(compaction.tokens_before), size::number(compaction.tokens_after));
+        let kept = size::count(compaction.kept.len() as u64, "message", "messages");
+        let lost = match compaction.lost.len() {
+            0 => "everything that was named is still mentioned".to_owned(),
+            1 => "1 fact is no longer mentioned".to_owned(),
+            lost => format!("{} are no longer mentioned", facts(lost)),
+        };
+        let told = format!("[compaction] {before} → {after} tokens, {kept} of the user kept; {lost}");
+        self.write_text(Meaning::Dim, &told, output)?;
+        let extent = match self.length {
+            Length::Short => Extent::Short,
+            Length::Whole => Extent::All,
+        };
+        let screen = self.screen.map(|columns| columns.saturating_sub(INDENTATION));
+        for line in losses(&compaction.lost, extent, screen) {
+            writeln!(output, "{:INDENTATION$}{}", "", self.paint.apply(Meaning::Dim, &line))?;
+        }
+        Ok(())
     }
 
     fn write_block(&self, block: &Block, output: &mut dyn Write) -> io::Result<()> {

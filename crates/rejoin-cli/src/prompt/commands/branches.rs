@@ -75,24 +75,24 @@ fn before_last(
 }
 
 /// Where the conversation is kept. What waits in memory has no place in a tree yet.
-fn settled(prompt: &Prompt<'_>) -> Result<(Archive, ConversationId), Failure> {
+pub(super) fn settled(prompt: &Prompt<'_>) -> Result<(Archive, ConversationId), Failure> {
     if *prompt.session.talk.recording().state().borrow() != SavingState::Saved {
         return Err(Failure::new(Kind::Unavailable, "change branches while messages are not saved"));
     }
     Ok((prompt.session.archive.clone(), prompt.session.conversation))
 }
 
-fn head(prompt: &Prompt<'_>) -> Result<Option<MessageId>, Failure> {
+pub(super) fn head(prompt: &Prompt<'_>) -> Result<Option<MessageId>, Failure> {
     let recording = prompt.session.talk.recording();
     Ok(prompt.runtime.block_on(recording.with(|recorder| recorder.handle().head()))?)
 }
 
-fn nothing_said() -> Failure {
+pub(super) fn nothing_said() -> Failure {
     Failure::new(Kind::NotFound, "nothing was said yet")
 }
 
 /// At the prompt, messages are found with its own commands.
-fn in_prompt(failure: Failure) -> Failure {
+pub(super) fn in_prompt(failure: Failure) -> Failure {
     failure.hint("type /tree to see the messages, or press Tab")
 }
 

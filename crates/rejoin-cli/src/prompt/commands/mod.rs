@@ -1,6 +1,7 @@
 //! What can be asked for with a slash. `/help` and completion read the same table.
 
 mod branches;
+mod compaction;
 mod conversation;
 mod files;
 mod help;
@@ -53,6 +54,9 @@ const COMMANDS: &[Command] = &[
     command("tree", "", "the messages and branches of this conversation", Takes::Nothing, branches::tree),
     command("fork", "[MESSAGE]", "go on in a new branch", Takes::Message, branches::fork),
     command("rewind", "[MESSAGE]", "go back to a message, or by one exchange", Takes::Message, branches::rewind),
+    command("compact", "[report]", "shorten what the model is sent; what that left out", Takes::Words(compaction::WORDS), compaction::compact),
+    command("uncompact", "", "send the model again what a summary stands for", Takes::Nothing, compaction::uncompact),
+    command("pin", "[MESSAGE]", "keep a message whatever is compacted, or let it go", Takes::Message, compaction::pin),
     command("conversations", "[clean]", "list conversations, or delete old ones", Takes::Words(listing::WORDS), listing::conversations),
     command("stop", "", "pause this conversation and leave", Takes::Nothing, lifecycle::stop),
     command("complete", "", "mark this conversation as done and leave", Takes::Nothing, lifecycle::complete),
@@ -68,7 +72,7 @@ const SPELLINGS: &[(&str, &str)] =
     &[("exit", "quit"), ("workspace.resume", "resume"), ("workspace.stop-conversation", "stop")];
 
 /// Names that are taken for what is not there yet.
-const LATER: &[&str] = &["compact", "uncompact", "pin", "export", "export-all"];
+const LATER: &[&str] = &["export", "export-all"];
 
 const fn command(
     name: &'static str,
@@ -122,11 +126,11 @@ mod tests {
 
     #[test]
     fn an_unknown_command_is_met_with_the_nearest() {
-        let told = ["tre", "compact", "etc/hosts"].map(|name| unknown(name).to_string());
+        let told = ["tre", "export", "etc/hosts"].map(|name| unknown(name).to_string());
 
         let expected = [
             "error: there is no command `/tre`\nhint: did you mean /tree?",
-            "error: `/compact` is not in this version",
+            "error: `/export` is not in this version",
             "error: there is no command `/etc/hosts`\nhint: type /help to see all; two slashes send a message that begins with one",
         ];
         assert_eq!(told, expected);

@@ -1,10 +1,14 @@
 //! `/model` and `/provider`: whom to ask from here on.
 
+use rejoin_agent::Fullness;
+
 use super::After;
+use crate::compaction::{self, share};
 use crate::error::Failure;
 use crate::prompt::Prompt;
 use crate::talk::{Overrides, Partner, partner};
 use crate::ui::paint::Meaning;
+use crate::ui::size;
 
 /// Asks another model from here on, or tells which is asked.
 pub(super) fn model(prompt: &mut Prompt<'_>, model: &str) -> Result<After, Failure> {
@@ -27,13 +31,22 @@ pub(super) fn provider(prompt: &mut Prompt<'_>, provider: &str) -> Result<After,
 
 fn ask_instead(prompt: &mut Prompt<'_>, overrides: Overrides) -> Result<(), Failure> {
     let Partner { provider, model } = partner(prompt.context, &overrides)?;
-    prompt.session.talk.ask_instead(provider, model);
+    let settings = compaction::settings(&prompt.context.config, provider.as_ref(), &model);
+    let talk = &mut prompt.session.talk;
+    talk.ask_instead(provider, model);
+    talk.set_compaction(settings);
     prompt.overrides = overrides;
     Ok(())
 }
 
 fn tell(prompt: &Prompt<'_>) -> Result<After, Failure> {
     let talk = &prompt.session.talk;
-    prompt.line(Meaning::Plain, &format!("Provider {}, model {}.", talk.provider().name(), talk.model()))?;
+    let mut told = format!("Provider {}, model {}.", talk.provider().name(), talk.model());
+    let Fullness { tokens, window } = talk.fullness();
+    if let Some(window) = window {
+        let of = size::number(window);
+        told += &format!(" Its window of {of} tokens is {} full.", share(tokens, window));
+    }
+    prompt.line(Meaning::Plain, &told)?;
     Ok(After::Stay)
 }

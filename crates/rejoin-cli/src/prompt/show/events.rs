@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rejoin_agent::{Event, Piece, SavingState, Stop};
+use rejoin_agent::{Compacted, Event, Piece, SavingState, Stop};
 use serde_json::{Value, json};
 
 use super::{Course, End, Show, figures};
@@ -65,6 +65,19 @@ impl Show for Events<'_> {
                 }
                 told
             }
+            Event::Compacting => json!({"event": "compacting"}),
+            Event::Compacted(Compacted { message, summary, tokens_before, tokens_after, trimmed, lost }) => {
+                json!({
+                    "event": "compacted",
+                    "message": message,
+                    "summary": summary,
+                    "tokens_before": tokens_before,
+                    "tokens_after": tokens_after,
+                    "trimmed": trimmed,
+                    "lost": lost,
+                })
+            }
+            Event::Warning(message) => json!({"event": "warning", "message": message}),
             _ => return Ok(Course::Go),
         };
         tell(&told)?;
@@ -90,7 +103,7 @@ impl Show for Events<'_> {
 
     fn end(&mut self, end: &End) -> Result<(), Failure> {
         match end {
-            End::Complete { ended, conversation, model } => {
+            End::Complete { ended, conversation, model, fullness } => {
                 let cost = figures::cost(ended, self.context.config.prices(model));
                 tell(&json!({
                     "event": "done",
@@ -99,6 +112,7 @@ impl Show for Events<'_> {
                     "finish": word(ended.stop),
                     "usage": {"input_tokens": ended.input_tokens, "output_tokens": ended.output_tokens},
                     "cost": cost,
+                    "window": {"tokens": fullness.tokens, "of": fullness.window},
                     "seconds": ended.took.as_secs_f64(),
                 }))
             }
@@ -109,7 +123,7 @@ impl Show for Events<'_> {
                 "finish": "interrupted",
             })),
             // The error is told on stderr, as with every other command.
-            End::Failed => Ok(()),
+            End::Failed | End::Compacted => Ok(()),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! What a turn took: tokens, money, time.
+//! What a turn took: tokens, money, time, and the window once it is more than half full.
 
 use std::time::Duration;
 
-use rejoin_agent::Ended;
+use rejoin_agent::{Ended, Fullness};
 
+use crate::compaction::full;
 use crate::config::families::Prices;
 use crate::ui::size;
 
@@ -11,14 +12,15 @@ use crate::ui::size;
 const MILLION: f64 = 1_000_000.0;
 
 /// What a turn took, in one line; none when there is nothing worth telling.
-pub(super) fn line(ended: &Ended, prices: Option<Prices>) -> Option<String> {
+pub(super) fn line(ended: &Ended, prices: Option<Prices>, fullness: Fullness) -> Option<String> {
     if ended.input_tokens == 0 && ended.output_tokens == 0 {
         return None;
     }
     let tokens =
         format!("{} tokens in, {} out", size::number(ended.input_tokens), size::number(ended.output_tokens));
-    let cost = cost(ended, prices).map(money);
-    let parts: Vec<String> = [Some(tokens), cost, Some(duration(ended.took))].into_iter().flatten().collect();
+    let cost = cost(ended, prices).map(size::money);
+    let parts = [Some(tokens), cost, Some(duration(ended.took)), full(fullness)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     Some(parts.join(" · "))
 }
 
@@ -27,15 +29,6 @@ pub(super) fn line(ended: &Ended, prices: Option<Prices>) -> Option<String> {
 pub(super) fn cost(ended: &Ended, prices: Option<Prices>) -> Option<f64> {
     let prices = prices?;
     Some((ended.input_tokens as f64 * prices.input + ended.output_tokens as f64 * prices.output) / MILLION)
-}
-
-/// Small amounts keep two digits that count.
-fn money(amount: f64) -> String {
-    match amount {
-        amount if amount >= 0.995 => format!("${amount:.2}"),
-        amount if amount >= 0.01 => format!("${amount:.3}"),
-        amount => format!("${amount:.4}"),
-    }
 }
 
 /// A length of time for people: `0.4 s`, `12 s`, `2 min 5 s`.
@@ -63,13 +56,14 @@ mod tests {
     #[test]
     fn the_cost_is_shown_when_it_is_known() {
         let prices = Some(Prices { input: 3.0, output: 15.0 });
+        let empty = Fullness { tokens: 5, window: Some(200_000) };
 
         let told = [
-            line(&ended(1_204, 356), prices),
-            line(&ended(1_204, 356), None),
-            line(&ended(900_000, 100_000), prices),
-            line(&ended(10, 5), prices),
-            line(&ended(0, 0), prices),
+            line(&ended(1_204, 356), prices, empty),
+            line(&ended(1_204, 356), None, empty),
+            line(&ended(900_000, 100_000), prices, empty),
+            line(&ended(10, 5), prices, empty),
+            line(&ended(0, 0), prices, empty),
         ];
 
         let expected = [

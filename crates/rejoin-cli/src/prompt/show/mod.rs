@@ -13,11 +13,12 @@ use std::io;
 use std::time::Duration;
 
 use rejoin::ConversationId;
-use rejoin_agent::{Ended, Event, SavingState};
+use rejoin_agent::{Ended, Event, Fullness, SavingState};
 
 use self::events::Events;
 pub(crate) use self::keyboard::Hushed;
 use self::plain::Plain;
+pub(crate) use self::plain::again;
 use self::screen::Screen;
 pub(crate) use self::screen::Thinking;
 use crate::context::Context;
@@ -54,6 +55,25 @@ pub(crate) enum Course {
     Stop,
 }
 
+/// Where a person can look at what a compaction left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LossReport {
+    /// At the prompt.
+    Here,
+    /// With another command.
+    Elsewhere,
+}
+
+impl LossReport {
+    /// What to type.
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Here => "/compact report",
+            Self::Elsewhere => "rejoin compact --report",
+        }
+    }
+}
+
 /// How a turn ended.
 #[derive(Debug)]
 pub(crate) enum End {
@@ -61,6 +81,7 @@ pub(crate) enum End {
         ended: Ended,
         conversation: ConversationId,
         model: String,
+        fullness: Fullness,
     },
     /// It was stopped.
     Interrupted {
@@ -69,6 +90,8 @@ pub(crate) enum End {
     },
     /// It failed; why is told elsewhere.
     Failed,
+    /// It was no turn but a compaction, which was told.
+    Compacted,
 }
 
 /// Whether anything of a reply had arrived when it was stopped.
@@ -97,12 +120,13 @@ pub(crate) fn choose<'a>(
     context: &'a Context,
     thinking: Thinking,
     state: &SavingState,
+    report: LossReport,
 ) -> Box<dyn Show + 'a> {
     if context.is_json() {
         Box::new(Events::new(context))
     } else if context.surroundings.terminal.stdout {
-        Box::new(Screen::new(context, thinking, state, io::stdout()))
+        Box::new(Screen::new(context, thinking, state, report, io::stdout()))
     } else {
-        Box::new(Plain::new(context))
+        Box::new(Plain::new(context, report))
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use rejoin::Block;
 use rejoin_agent::{Event, Piece, Plan, SavingState};
 
-use super::{Course, End, Kept, Show, approve, figures, tool};
+use super::{Course, End, Kept, LossReport, Show, approve, figures, tool};
+use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::banner;
@@ -26,11 +27,14 @@ pub(crate) struct Plain<'a> {
     calls: HashMap<String, String>,
     is_in_line: bool,
     is_unsaved: bool,
+    is_compacting: bool,
+    report: LossReport,
 }
 
 impl<'a> Plain<'a> {
-    pub(crate) fn new(context: &'a Context) -> Self {
-        Self { context, calls: HashMap::new(), is_in_line: false, is_unsaved: false }
+    pub(crate) fn new(context: &'a Context, report: LossReport) -> Self {
+        let calls = HashMap::new();
+        Self { context, calls, is_in_line: false, is_unsaved: false, is_compacting: false, report }
     }
 
     fn print(&mut self, text: &str) -> Result<(), Failure> {
@@ -91,6 +95,20 @@ impl Show for Plain<'_> {
                     self.context.note(&told);
                 }
             }
+            Event::Compacting => {
+                self.end_line()?;
+                self.is_compacting = true;
+                self.context.note(COMPACTING);
+            }
+            Event::Compacted(compacted) => {
+                self.is_compacting = false;
+                self.context.note(&notice(&compacted, self.report.command()));
+            }
+            Event::Warning(warning) => {
+                self.end_line()?;
+                self.is_compacting = false;
+                self.context.manner.warn(&warning, None);
+            }
             _ => {}
         }
         Ok(Course::Go)
@@ -117,15 +135,22 @@ impl Show for Plain<'_> {
 
     fn end(&mut self, end: &End) -> Result<(), Failure> {
         self.end_line()?;
-        if let End::Interrupted { kept: Kept::Part, .. } = end {
-            self.context.note("Stopped. What had arrived is kept.");
+        match end {
+            End::Interrupted { .. } if self.is_compacting => self.context.note(STOPPED),
+            End::Interrupted { kept: Kept::Part, .. } => {
+                self.context.note("Stopped. What had arrived is kept.");
+            }
+            End::Interrupted { kept: Kept::Nothing, .. }
+            | End::Complete { .. }
+            | End::Failed
+            | End::Compacted => {}
         }
         Ok(())
     }
 }
 
 /// That an attempt failed, and what comes next.
-pub(super) fn again(reason: &str, failed: u32, wait: Duration) -> String {
+pub(crate) fn again(reason: &str, failed: u32, wait: Duration) -> String {
     let mut letters = reason.trim_end_matches('.').chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let next = failed.saturating_add(1);

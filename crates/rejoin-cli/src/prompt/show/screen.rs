@@ -8,7 +8,8 @@ use rejoin::Block;
 use rejoin_agent::{Event, Piece, SavingState, Stop};
 
 use super::waiting::Waiting;
-use super::{Course, End, Kept, Show, approve, columns, figures, own_line, tool};
+use super::{Course, End, Kept, LossReport, Show, approve, columns, figures, own_line, tool};
+use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::banner;
@@ -39,11 +40,19 @@ pub(crate) struct Screen<'a, Out: Write> {
     /// The calls under way, with what they do.
     running: Vec<(String, String)>,
     is_unsaved: bool,
+    is_compacting: bool,
+    report: LossReport,
 }
 
 impl<'a, Out: Write> Screen<'a, Out> {
     /// Begins a turn. What is known about saving is not told again.
-    pub(crate) fn new(context: &'a Context, thinking: Thinking, state: &SavingState, out: Out) -> Self {
+    pub(crate) fn new(
+        context: &'a Context,
+        thinking: Thinking,
+        state: &SavingState,
+        report: LossReport,
+        out: Out,
+    ) -> Self {
         let paint = context.paint();
         Self {
             context,
@@ -57,6 +66,8 @@ impl<'a, Out: Write> Screen<'a, Out> {
             calls: HashMap::new(),
             running: Vec::new(),
             is_unsaved: *state != SavingState::Saved,
+            is_compacting: false,
+            report,
         }
     }
 
@@ -135,6 +146,12 @@ impl<'a, Out: Write> Screen<'a, Out> {
         self.line(Meaning::Dim, &format!("Thought for {}.", figures::duration(since.elapsed())))
     }
 
+    fn end_compacting(&mut self) -> Result<(), Failure> {
+        self.is_compacting = false;
+        self.end_all()?;
+        self.clear_waiting()
+    }
+
     /// A line of Rejoin's own.
     fn line(&mut self, meaning: Meaning, text: &str) -> Result<(), Failure> {
         let line = own_line(text, meaning, self.paint);
@@ -205,6 +222,26 @@ impl<Out: Write> Show for Screen<'_, Out> {
                     self.wait_for("Waiting for the reply");
                 }
             }
+            Event::Compacting => {
+                self.end_all()?;
+                self.is_compacting = true;
+                if self.is_lively() {
+                    self.waiting = Some(Waiting::at_once(COMPACTING));
+                    self.tick()?;
+                } else {
+                    self.line(Meaning::Dim, COMPACTING)?;
+                }
+            }
+            Event::Compacted(compacted) => {
+                self.end_compacting()?;
+                self.line(Meaning::Dim, &notice(&compacted, self.report.command()))?;
+                self.wait_for("Waiting for the reply");
+            }
+            Event::Warning(warning) => {
+                self.end_compacting()?;
+                self.line(Meaning::Warning, &warning)?;
+                self.wait_for("Waiting for the reply");
+            }
             _ => {}
         }
         Ok(Course::Go)
@@ -242,24 +279,25 @@ impl<Out: Write> Show for Screen<'_, Out> {
         self.end_all()?;
         self.clear_waiting()?;
         match end {
-            End::Complete { ended, model, .. } => {
+            End::Complete { ended, model, fullness, .. } => {
                 match ended.stop {
                     Stop::Length => self.line(Meaning::Warning, "The reply reached its limit of tokens.")?,
                     Stop::Refused => self.line(Meaning::Warning, "The provider stopped the reply.")?,
                     _ => {}
                 }
-                match figures::line(ended, self.context.config.prices(model)) {
+                match figures::line(ended, self.context.config.prices(model), *fullness) {
                     Some(line) => self.line(Meaning::Dim, &line),
                     None => Ok(()),
                 }
             }
+            End::Interrupted { .. } if self.is_compacting => self.line(Meaning::Warning, STOPPED),
             End::Interrupted { kept: Kept::Part, .. } => {
                 self.line(Meaning::Warning, "Stopped. What had arrived is kept.")
             }
             End::Interrupted { kept: Kept::Nothing, .. } => {
                 self.line(Meaning::Warning, "Stopped. Your message is kept; nothing of a reply had arrived.")
             }
-            End::Failed => Ok(()),
+            End::Failed | End::Compacted => Ok(()),
         }
     }
 }
@@ -269,7 +307,7 @@ mod tests {
     use std::time::Duration;
 
     use rejoin::{ConversationId, Time, ToolCall};
-    use rejoin_agent::{Ended, Output, Plan};
+    use rejoin_agent::{Compacted, Ended, Fullness, Output, Plan};
     use tokio::sync::oneshot;
 
     use super::*;
@@ -277,7 +315,8 @@ mod tests {
     fn told(events: Vec<Event>, end: &End) -> String {
         let context = Context::imagined();
         let mut out = Vec::new();
-        let mut screen = Screen::new(&context, Thinking::Folded, &SavingState::Saved, &mut out);
+        let mut screen =
+            Screen::new(&context, Thinking::Folded, &SavingState::Saved, LossReport::Here, &mut out);
         for event in events {
             screen.event(event).unwrap();
         }
@@ -291,6 +330,7 @@ mod tests {
             ended: Ended { stop: Stop::Length, input_tokens: 12, output_tokens: 3, took },
             conversation: ConversationId::new(Time::from_micros(0), [0; 10]),
             model: "m".to_owned(),
+            fullness: Fullness { tokens: 60, window: Some(100) },
         }
     }
 
@@ -316,8 +356,39 @@ mod tests {
         let told = told(events, &complete());
 
         let expected = "Overloaded. Trying again in 3 s (attempt 2).\nThought for 0 s.\nLet me look.\n\
-            • Run `date` · Mon\nIt is Monday.\nThe reply reached its limit of tokens.\n12 tokens in, 3 out · 4.2 s\n";
+            • Run `date` · Mon\nIt is Monday.\nThe reply reached its limit of tokens.\n12 tokens in, 3 out · 4.2 s · 60 % of the window\n";
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_compaction_is_told_and_so_is_one_that_was_stopped() {
+        let compacted = Compacted {
+            message: None,
+            summary: "s".to_owned(),
+            tokens_before: 900,
+            tokens_after: 100,
+            trimmed: 2,
+            lost: Vec::new(),
+        };
+        let ends = [
+            (vec![Event::Compacting, Event::Compacted(compacted)], End::Compacted),
+            (vec![Event::Compacting, Event::Warning("No summary.".to_owned())], End::Failed),
+            (vec![Event::Compacting], stopped()),
+        ];
+
+        let told = ends.map(|(events, end)| told(events, &end));
+
+        let expected = [
+            "Compacting conversation history...\nCompacted: 900 → 100 tokens. Everything that was named is still mentioned.\n",
+            "Compacting conversation history...\nNo summary.\n",
+            "Compacting conversation history...\nStopped. Nothing was compacted.\n",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    fn stopped() -> End {
+        let conversation = ConversationId::new(Time::from_micros(0), [0; 10]);
+        End::Interrupted { kept: Kept::Nothing, conversation }
     }
 
     #[test]
@@ -341,7 +412,8 @@ mod tests {
     fn trouble_with_saving_is_told_once() {
         let context = Context::imagined();
         let mut out = Vec::new();
-        let mut screen = Screen::new(&context, Thinking::Folded, &SavingState::Saved, &mut out);
+        let mut screen =
+            Screen::new(&context, Thinking::Folded, &SavingState::Saved, LossReport::Here, &mut out);
         let waiting = |messages| SavingState::Waiting { messages, reason: "the disk is full".to_owned() };
 
         for state in [waiting(1), waiting(2), SavingState::Saved, SavingState::Saved] {

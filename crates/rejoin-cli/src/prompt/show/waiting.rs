@@ -30,6 +30,11 @@ impl Waiting {
         Self { what: clean::line(what), since: Instant::now(), patience: PATIENCE, ticks: 0, is_drawn: false }
     }
 
+    /// Announces something at once.
+    pub(super) fn at_once(what: &str) -> Self {
+        Self { patience: Duration::ZERO, ..Self::for_what(what) }
+    }
+
     /// Waits for more of something that is arriving.
     pub(super) fn for_more(what: &str) -> Self {
         Self { patience: STALL, ..Self::for_what(what) }

@@ -1,0 +1,231 @@
+//! `rejoin compact`: a summary takes the place of the older part of a conversation in what the model is sent.
+
+mod answer;
+
+use std::time::Duration;
+
+use rejoin::view::Compaction;
+use rejoin::{Archive, MessageId, StoredConversation};
+use rejoin_agent::{Api, CompactSettings, Compacted, Event, Foreseen, SavingState};
+
+use crate::commands::compact::answer::{Forecast, Report, Window};
+use crate::compaction::{self, COMPACTING, Extent};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::prompt::{self, Course, End, Show};
+use crate::talk::{Asked, Overrides, Quiet, runtime};
+
+/// How long to wait at the end for a store that fails.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Shorten what a model is sent of a conversation
+///
+/// The conversation's model writes a summary. From then on the model is sent the summary, your recent messages and
+/// what is pinned; history itself stays as it is, and `rejoin uncompact` undoes it. What the new view no longer
+/// mentions is listed: paths, names, numbers, addresses, quotes, instructions. Without ID it is the active
+/// conversation.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin compact lisbon --dry-run     What it would send, cost and lose
+  rejoin compact lisbon
+  rejoin compact lisbon --report      What the last one no longer mentions
+  rejoin uncompact lisbon")]
+pub(crate) struct Args {
+    /// The conversation, by id or the beginning of one
+    id: Option<String>,
+
+    /// Show what it would send, cost and leave out, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show what the last compaction no longer mentions, and do nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    report: bool,
+
+    /// Ask this provider for the summary
+    #[arg(long, value_name = "NAME", conflicts_with = "report")]
+    provider: Option<String>,
+
+    /// Ask this model for the summary
+    #[arg(long, value_name = "MODEL", conflicts_with = "report")]
+    model: Option<String>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let stored = which(args.id.as_deref(), &archive, context)?;
+    if args.report {
+        return report(&archive, &stored, context);
+    }
+    let overrides = Overrides { provider: args.provider, model: args.model, ..Overrides::default() };
+    let runtime = runtime()?;
+    if args.dry_run {
+        return runtime.block_on(foresee(archive, &stored, overrides, context));
+    }
+    runtime.block_on(compact(archive, &stored, overrides, context))
+}
+
+/// The conversation with a name, or the active one.
+pub(super) fn which(
+    name: Option<&str>,
+    archive: &Archive,
+    context: &Context,
+) -> Result<StoredConversation, Failure> {
+    match name {
+        Some(name) => named::conversation(archive, name),
+        None => {
+            let active = context.active_conversation(archive)?.ok_or_else(|| {
+                Failure::not_found("there is no active conversation here")
+                    .hint("run `rejoin list` to see the conversations")
+            })?;
+            Ok(archive.conversation(active)?)
+        }
+    }
+}
+
+async fn compact(
+    archive: Archive,
+    stored: &StoredConversation,
+    overrides: Overrides,
+    context: &Context,
+) -> Result<(), Failure> {
+    let mut quiet = Quiet::begin(context, archive, stored, None, &Asked::Partner(overrides))?;
+    if quiet.talk.provider().api() == Api::Offline {
+        return Err(Failure::invalid("no model is configured that could write a summary").hint(
+            "choose one with `rejoin provider set NAME --model M`, or add `--provider NAME --model M`",
+        ));
+    }
+    let CompactSettings { window, .. } =
+        compaction::settings(&context.config, quiet.talk.provider(), quiet.talk.model());
+    let foreseen = quiet.talk.foresee().await;
+    if foreseen.tokens_after >= foreseen.tokens_before {
+        return answer::nothing(stored, &foreseen, context);
+    }
+    let mut show = Beside { context };
+    let Some(compacted) = prompt::compact(&mut quiet.talk, &mut show).await? else {
+        return Ok(());
+    };
+    let mut state = quiet.talk.recording().state();
+    if let SavingState::Waiting { reason, .. } =
+        prompt::settle(&mut state, tokio::time::sleep(PATIENCE)).await
+    {
+        return Err(prompt::not_saved(&reason));
+    }
+    let Compacted { message, summary, tokens_before, tokens_after, trimmed, lost } = compacted;
+    let kept = message.map(|id| kept(&quiet.archive, stored, id)).transpose()?.flatten();
+    let report = Report {
+        message,
+        summary: Some(summary),
+        tokens_before,
+        tokens_after,
+        window: window.map(|tokens| Window { tokens, initial: initial(&foreseen) }),
+        kept,
+        trimmed,
+        lost: &lost,
+    };
+    report.answer(stored, Extent::Short, context)
+}
+
+async fn foresee(
+    archive: Archive,
+    stored: &StoredConversation,
+    overrides: Overrides,
+    context: &Context,
+) -> Result<(), Failure> {
+    let quiet = Quiet::begin(context, archive, stored, None, &Asked::Nobody(overrides))?;
+    let provider = quiet.talk.provider();
+    let CompactSettings { window, model, .. } =
+        compaction::settings(&context.config, provider, quiet.talk.model());
+    let model = model.unwrap_or_else(|| quiet.talk.model().to_owned());
+    let foreseen: Foreseen = quiet.talk.foresee().await;
+    if foreseen.tokens_after >= foreseen.tokens_before {
+        return answer::nothing(stored, &foreseen, context);
+    }
+    let prices = context.config.prices(&model);
+    let window = window.map(|tokens| Window { tokens, initial: initial(&foreseen) });
+    Forecast { foreseen: &foreseen, provider: provider.name(), model: &model, window, prices }
+        .answer(stored, context)
+}
+
+/// The tokens that stand before every view: the initial context and the tools.
+const fn initial(foreseen: &Foreseen) -> u64 {
+    foreseen.request_tokens.saturating_sub(foreseen.tokens_before)
+}
+
+/// How many messages of the user stay beside a summary.
+fn kept(
+    archive: &Archive,
+    stored: &StoredConversation,
+    summary: MessageId,
+) -> Result<Option<usize>, Failure> {
+    let message = archive.messages(stored.id, &[summary])?.pop();
+    let compaction = message.and_then(|found| Compaction::from_message(&found.message)).transpose()?;
+    Ok(compaction.map(|compaction| compaction.kept.len()))
+}
+
+fn report(archive: &Archive, stored: &StoredConversation, context: &Context) -> Result<(), Failure> {
+    let Some((message, compaction)) = newest(archive, stored, None)? else {
+        return answer::never(stored, context);
+    };
+    let report = Report {
+        message: Some(message),
+        summary: None,
+        tokens_before: compaction.tokens_before,
+        tokens_after: compaction.tokens_after,
+        window: None,
+        kept: Some(compaction.kept.len()),
+        trimmed: compaction.trimmed,
+        lost: &compaction.lost,
+    };
+    report.answer(stored, Extent::All, context)
+}
+
+/// The newest compaction on the path to a message or to the head that is not undone.
+pub(crate) fn newest(
+    archive: &Archive,
+    stored: &StoredConversation,
+    to: Option<MessageId>,
+) -> Result<Option<(MessageId, Compaction)>, Failure> {
+    let path = archive.path(stored.id, to)?;
+    let ignored = &stored.conversation.ignored_summaries;
+    let newest = path.iter().rev().filter(|said| !ignored.contains(&said.id)).find_map(|said| {
+        Compaction::from_message(&said.message).map(|compaction| (said.id, compaction))
+    });
+    newest.map(|(id, compaction)| Ok((id, compaction?))).transpose()
+}
+
+/// Tells what happens beside the answer, and leaves the outcome to it.
+struct Beside<'a> {
+    context: &'a Context,
+}
+
+impl Show for Beside<'_> {
+    fn event(&mut self, event: Event) -> Result<Course, Failure> {
+        match event {
+            Event::Compacting => self.context.note(COMPACTING),
+            Event::Warning(warning) => self.context.manner.warn(&warning, None),
+            Event::Piece(rejoin_agent::Piece::Again { reason, failed, wait }) => {
+                self.context.note(&prompt::again(&reason, failed, wait));
+            }
+            _ => {}
+        }
+        Ok(Course::Go)
+    }
+
+    fn tick(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn saving(&mut self, _: &SavingState) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End) -> Result<(), Failure> {
+        if let End::Interrupted { .. } = end {
+            self.context.note(compaction::STOPPED);
+        }
+        Ok(())
+    }
+}

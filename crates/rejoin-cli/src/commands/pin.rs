@@ -1,0 +1,49 @@
+//! `rejoin pin`: a message that every view shows, however often its conversation is compacted.
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+
+/// Pin a message, so that compaction never leaves it out
+///
+/// A pinned message is sent to the model as it was said, also when a summary stands for what is around it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin pin x7Gh2a
+  rejoin pin x7Gh2a --remove
+  rejoin tree                  See the messages and their ids")]
+pub(crate) struct Args {
+    /// The message
+    message: String,
+
+    /// Take the pin away
+    #[arg(long)]
+    remove: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let (stored, message) = named::message(&archive, &args.message)?;
+    let (was, is_pinned) = (message.is_pinned, !args.remove);
+    match (was, is_pinned) {
+        (false, true) => archive.pin(stored.id, message.id)?,
+        (true, false) => archive.unpin(stored.id, message.id)?,
+        (true, true) | (false, false) => {}
+    }
+    if context.is_json() {
+        let answer =
+            json!({"conversation": stored.id, "message": message.id, "pinned": is_pinned, "was": was});
+        return context.answer_json(&answer);
+    }
+    let done = match (was, is_pinned) {
+        (false, true) => "Pinned, so compaction never leaves it out",
+        (true, true) => "Pinned already",
+        (true, false) => "Took away the pin",
+        (false, false) => "It was not pinned",
+    };
+    context.note(&format!("{done}: {}", message.id));
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! `rejoin uncompact`: the model is sent again what a summary stood for.
+
+use rejoin_agent::Fullness;
+use serde_json::json;
+
+use crate::commands::compact::which;
+use crate::compaction;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::talk::{Asked, Overrides, Quiet, runtime};
+
+/// Undo the newest compaction of a conversation
+///
+/// Its summary is passed over from then on, and the model is sent the messages it stood for. What was said since stays.
+/// Without ID it is the active conversation.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin uncompact lisbon
+  rejoin show lisbon --view chat     See what the model is sent then")]
+pub(crate) struct Args {
+    /// The conversation, by id or the beginning of one
+    id: Option<String>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let stored = which(args.id.as_deref(), &archive, context)?;
+    let title = named::title(&stored);
+    let asked = Asked::Nobody(Overrides::default());
+    let (summary, fullness) = runtime()?.block_on(async {
+        let mut quiet = Quiet::begin(context, archive, &stored, None, &asked)?;
+        let summary = quiet.talk.uncompact().await?;
+        let known = quiet.talk.fullness();
+        // A provider that counted the last request knows best; else the initial context is counted here.
+        let tokens = known.tokens.max(quiet.talk.foresee().await.request_tokens);
+        Ok::<_, Failure>((summary, Fullness { tokens, ..known }))
+    })?;
+    if context.is_json() {
+        return context.answer_json(&json!({
+            "conversation": stored.id,
+            "short": stored.id.short().as_str(),
+            "ignored": summary,
+            "tokens": fullness.tokens,
+            "window": fullness.window,
+        }));
+    }
+    let Some(summary) = summary else {
+        context.note(&format!("\"{title}\" is not compacted, so there is nothing to undo."));
+        return Ok(());
+    };
+    let tokens = compaction::sent_again(fullness, context.config.compact_threshold());
+    context.note(&format!("The model is sent the messages of \"{title}\" again: {tokens}"));
+    context.note(&format!("The summary that is passed over: {summary}"));
+    Ok(())
+}

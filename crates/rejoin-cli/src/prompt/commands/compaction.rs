@@ -1,0 +1,100 @@
+//! `/compact`, `/uncompact` and `/pin`: what of the conversation the model is sent.
+
+use rejoin::{MessageId, Role};
+use rejoin_agent::{Api, SavingState};
+
+use super::After;
+use super::branches::{head, in_prompt, nothing_said, settled};
+use super::listing::command_line;
+use crate::compaction as words;
+use crate::error::Failure;
+use crate::named;
+use crate::prompt::{self, Keeping, LossReport, Prompt, choose};
+use crate::ui::fit;
+use crate::ui::paint::Meaning;
+
+/// Columns of what a message says, inside a sentence.
+const SAID: usize = 40;
+
+/// What may follow `/compact`.
+pub(super) const WORDS: &[(&str, &str)] = &[("report", "what the last summary no longer mentions")];
+
+/// Compacts now, or shows what the last compaction left out.
+pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Failure> {
+    match word {
+        "" => {}
+        "report" if prompt.keeping == Keeping::Incognito => {
+            return Err(Failure::usage("show a report in incognito, where nothing is kept"));
+        }
+        "report" => {
+            let id = prompt.session.conversation.to_string();
+            command_line(prompt, &["compact", &id, "--report"])?;
+            return Ok(After::Stay);
+        }
+        other => return Err(Failure::usage(format!("`{other}` is not report"))),
+    }
+    let talk = &prompt.session.talk;
+    if talk.provider().api() == Api::Offline {
+        return Err(Failure::invalid("no model is configured that could write a summary")
+            .hint("choose one with /provider NAME, then try again"));
+    }
+    let foreseen = prompt.runtime.block_on(talk.foresee());
+    if foreseen.tokens_after >= foreseen.tokens_before {
+        let tokens = crate::ui::size::count(foreseen.tokens_before, "token", "tokens");
+        prompt.line(Meaning::Plain, &format!("There is nothing to compact: the model is sent {tokens}."))?;
+        return Ok(After::Stay);
+    }
+    let state = talk.recording().state().borrow().clone();
+    let mut show = choose(prompt.context, prompt.thinking, &state, LossReport::Here);
+    let outcome = prompt.runtime.block_on(prompt::compact(&mut prompt.session.talk, show.as_mut()));
+    drop(show);
+    prompt.is_unsaved = *prompt.session.talk.recording().state().borrow() != SavingState::Saved;
+    outcome.map(|_| After::Stay)
+}
+
+/// Sends the model again what the newest summary stands for.
+pub(super) fn uncompact(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
+    settled(prompt)?;
+    let undone = prompt.runtime.block_on(prompt.session.talk.uncompact())?;
+    let Some(summary) = undone else {
+        prompt.line(Meaning::Plain, "This conversation is not compacted, so there is nothing to undo.")?;
+        return Ok(After::Stay);
+    };
+    let threshold = prompt.context.config.compact_threshold();
+    let tokens = words::sent_again(prompt.session.talk.fullness(), threshold);
+    prompt.line(Meaning::Plain, &format!("The model is sent the messages again: {tokens}"))?;
+    prompt.dim(&format!("The summary that is passed over: {summary}"))?;
+    Ok(After::Stay)
+}
+
+/// Pins a message, or what was said last; one that is pinned is let go.
+pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure> {
+    let (archive, id) = settled(prompt)?;
+    let message = match name {
+        "" => last_said(prompt)?,
+        name => named::message_in(&archive, id, name).map_err(in_prompt)?,
+    };
+    let found = archive.messages(id, &[message])?.pop().ok_or_else(nothing_said)?;
+    let talk = &mut prompt.session.talk;
+    let done = if found.is_pinned {
+        prompt.runtime.block_on(talk.unpin(message))?;
+        "No longer pinned"
+    } else {
+        prompt.runtime.block_on(talk.pin(message))?;
+        "Pinned, so compaction never leaves it out"
+    };
+    let said = fit::snippet(&found.message.text(), SAID);
+    prompt.line(Meaning::Plain, &format!("{done}: \"{said}\" {message}"))?;
+    Ok(After::Stay)
+}
+
+/// The last message of the user on this branch.
+fn last_said(prompt: &Prompt<'_>) -> Result<MessageId, Failure> {
+    let head = head(prompt)?.ok_or_else(nothing_said)?;
+    let path = prompt.session.archive.path(prompt.session.conversation, Some(head))?;
+    let is_own = |role: Role, message: &rejoin::Message| {
+        role == Role::User && rejoin::view::Compaction::from_message(message).is_none()
+    };
+    let last = path.iter().rev().find(|stored| is_own(stored.message.role, &stored.message));
+    last.map(|stored| stored.id).ok_or_else(nothing_said)
+}

@@ -1,0 +1,73 @@
+//! Compaction that somebody asked for: shown while it happens, and stopped when somebody wants it to.
+
+use std::pin::pin;
+
+use rejoin_agent::{Compacted, Event, Talk};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::show::{End, Hushed, Kept, Show, TICK};
+use crate::error::Failure;
+
+/// Compacts, and returns what that did; none when it was stopped with Ctrl+C, which leaves everything as it was.
+pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Option<Compacted>, Failure> {
+    let _hushed = Hushed::begin();
+    let mut interrupts =
+        signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
+    let conversation = talk.recording().with(|recorder| recorder.conversation()).await?;
+    let (events, mut heard) = mpsc::unbounded_channel();
+    let mut teller = Teller { show, warning: None };
+    let outcome = {
+        let mut work = pin!(talk.compact(&events));
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            tokio::select! {
+                biased;
+                _ = interrupts.recv() => break None,
+                Some(event) = heard.recv() => teller.tell(event)?,
+                outcome = &mut work => break Some(outcome),
+                _ = ticks.tick() => teller.show.tick()?,
+            }
+        }
+    };
+    while let Ok(event) = heard.try_recv() {
+        teller.tell(event)?;
+    }
+    let Teller { show, .. } = teller;
+    match outcome {
+        Some(Ok(compacted)) => {
+            show.end(&End::Compacted)?;
+            Ok(Some(compacted))
+        }
+        Some(Err(error)) => {
+            show.end(&End::Failed)?;
+            Err(error.into())
+        }
+        None => {
+            show.end(&End::Interrupted { kept: Kept::Nothing, conversation })?;
+            Ok(None)
+        }
+    }
+}
+
+/// Tells what happens. A failure says itself what its last warning said, so a warning waits for what comes next.
+struct Teller<'a> {
+    show: &'a mut dyn Show,
+    warning: Option<Event>,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, event: Event) -> Result<(), Failure> {
+        if let Some(warning) = self.warning.take() {
+            self.show.event(warning)?;
+        }
+        match event {
+            Event::Warning(_) => self.warning = Some(event),
+            // Nothing that happens here asks for a decision.
+            event => drop(self.show.event(event)?),
+        }
+        Ok(())
+    }
+}
