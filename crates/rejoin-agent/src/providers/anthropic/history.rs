@@ -288,11 +288,11 @@ pub(super) fn string(text: &str) -> Json {
     Json::of(&text).expect("a string is JSON")
 }
 
-fn is_thinking(item: &Fields) -> bool {
+pub(super) fn is_thinking(item: &Fields) -> bool {
     word(item, "type").is_some_and(|kind| kind == "thinking" || kind == "redacted_thinking")
 }
 
-fn word(item: &Fields, name: &str) -> Option<String> {
+pub(super) fn word(item: &Fields, name: &str) -> Option<String> {
     item.field(name).and_then(|value| value.to::<String>().ok())
 }
 
