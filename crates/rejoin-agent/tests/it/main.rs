@@ -6,6 +6,7 @@ mod approval;
 mod approval_stage;
 mod asking;
 mod chat;
+mod damaged;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/dice.rs"]
 mod dice;

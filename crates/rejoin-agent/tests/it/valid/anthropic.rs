@@ -130,9 +130,15 @@ fn block_alone(found: &mut Found, place: usize, message: &Value, block: &Value) 
     }
 }
 
-/// "messages.0.content.0.image.source.base64.data: image cannot be empty", "invalid base64 data".
 fn image(found: &mut Found, block: &Value) {
     let source = &block["source"];
+    let kinds = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+    let is_seen = source["media_type"].is_null()
+        || block["type"] == "document"
+        || kinds.contains(&text(&source["media_type"]));
+    // "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', …".
+    found.check(is_seen, "image kind", block);
+    // "messages.0.content.0.image.source.base64.data: image cannot be empty", "invalid base64 data".
     let is_whole = match text(&source["type"]) {
         "base64" => is_base64(text(&source["data"])),
         "url" => text(&source["url"]).starts_with("http"),

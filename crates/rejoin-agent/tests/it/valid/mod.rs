@@ -81,14 +81,16 @@ fn is_name(name: &str, longest: usize) -> bool {
 fn is_image_address(address: &str) -> bool {
     let is_web = address.starts_with("https://") || address.starts_with("http://");
     let kinds = ["png", "jpeg", "gif", "webp"];
-    let is_data = |kind: &str| {
-        address.strip_prefix(&format!("data:image/{kind};base64,")).is_some_and(|data| is_base64(data))
-    };
+    let is_data =
+        |kind: &str| address.strip_prefix(&format!("data:image/{kind};base64,")).is_some_and(is_base64);
     is_web || kinds.into_iter().any(is_data)
 }
 
 fn is_base64(data: &str) -> bool {
     let body = data.trim_end_matches('=');
     let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'+' | b'/');
-    !body.is_empty() && data.len() % 4 == 0 && data.len() - body.len() <= 2 && body.bytes().all(is_letter)
+    !body.is_empty()
+        && data.len().is_multiple_of(4)
+        && data.len() - body.len() <= 2
+        && body.bytes().all(is_letter)
 }

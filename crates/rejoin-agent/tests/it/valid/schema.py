@@ -45,12 +45,28 @@ def validator(api):
     return SchemaValidator(strict(schema), {"strict": True})
 
 
-def complaint(error):
-    """The deepest complaints: those of the variant that the request came nearest to."""
-    errors = error.errors(include_url=False, include_context=False)
+def resolved(request, location):
+    """The part of a request that a complaint is about, and the way there. Locations also name variants of unions."""
+    part, way = request, []
+    for step in location:
+        try:
+            part = part[step]
+        except (KeyError, IndexError, TypeError):
+            continue
+        way.append(str(step))
+    return ".".join(way), part
+
+
+def complaint(error, request):
+    """The first place that fits no variant, what is there, and what the variants say that came nearest."""
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    places = [resolved(request, each["loc"])[0] for each in errors]
+    numbers = sorted({place.split(".")[1] for place in places if "." in place}, key=int)
+    first = f"{places[0].split('.')[0]}.{numbers[0]}" if numbers else places[0]
+    part = resolved(request, [int(step) if step.isdigit() else step for step in first.split(".")])[1]
     deepest = max(len(each["loc"]) for each in errors)
-    told = [each for each in errors if len(each["loc"]) == deepest][:3]
-    return "; ".join(f"{'.'.join(str(step)[:40] for step in each['loc'])}: {each['msg']}" for each in told)
+    words = sorted({each["msg"] for each in errors if len(each["loc"]) == deepest})
+    return f"{first}: {json.dumps(part)[:400]}: {'; '.join(words)[:200]}"
 
 
 validators = {}
@@ -63,5 +79,5 @@ for line in sys.stdin:
         validators[api].validate_json(json.dumps(request))
         answers.append(None)
     except ValidationError as error:
-        answers.append(complaint(error))
+        answers.append(complaint(error, request))
 json.dump(answers, sys.stdout)
