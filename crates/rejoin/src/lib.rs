@@ -55,7 +55,8 @@ pub mod view {
     //! The view: what a model is sent.
 
     pub use crate::ops::{
-        Compaction, FirstRule, Kept, MediaRule, Recipient, Repair, Said, ThinkingRule, View, Viewed, view,
+        CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, MediaRule, Recipient, Repair,
+        RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, view,
     };
 }
 

@@ -9,11 +9,11 @@ mod complaint;
 mod http;
 mod key;
 mod offline;
+mod openai;
 mod presets;
 #[cfg(test)]
 mod replay;
 mod responses;
-mod sendable;
 mod sse;
 mod wire;
 #[cfg(test)]

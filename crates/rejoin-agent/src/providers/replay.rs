@@ -1,7 +1,7 @@
 //! For tests: reads recorded streams as they come, cut, broken off, and with strange events in between.
 
 use rejoin::Message;
-use rejoin::view::Viewed;
+use rejoin::view::{Said, Viewed, view};
 
 use crate::error::{ErrorKind, Result};
 use crate::providers::sse::Sse;
@@ -78,6 +78,12 @@ pub(crate) fn shown(outcome: &Outcome) -> String {
 /// A view that shows these messages as they are.
 pub(crate) fn all(messages: &[Message]) -> Vec<Viewed<'_>> {
     messages.iter().map(Viewed::from).collect()
+}
+
+/// The view of these messages for the one who is asked.
+pub(crate) fn viewed<'a>(messages: &'a [Message], wire: &dyn Wire) -> Vec<Viewed<'a>> {
+    let said = messages.iter().map(|message| Said { id: None, is_pinned: false, message });
+    view(&said.collect::<Vec<_>>(), &[], &wire.recipient()).messages
 }
 
 /// The message as it comes back from a store.

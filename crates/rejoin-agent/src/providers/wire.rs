@@ -3,6 +3,8 @@
 //! Nothing here does input or output, so that a recorded stream can be read whole, cut anywhere, or with strange events
 //! in between.
 
+use rejoin::view::Recipient;
+
 use crate::error::Result;
 use crate::providers::{Api, Piece, Reply, Request};
 
@@ -10,6 +12,9 @@ use crate::providers::{Api, Piece, Reply, Request};
 pub(crate) trait Wire: std::fmt::Debug + Send + Sync {
     /// Which API.
     fn api(&self) -> Api;
+
+    /// What the provider behind it can take.
+    fn recipient(&self) -> Recipient;
 
     /// The header that carries the key, and what stands before the key in it.
     fn key_header(&self) -> (&'static str, &'static str) {

@@ -1,22 +1,13 @@
-//! A history as Anthropic Messages can take it: turns that alternate, and every call answered right after it.
+//! A view in the language of Anthropic Messages: turns that alternate, made of content items.
 //!
-//! What this provider sent goes back as it came. Of another provider's replies only text and calls are sent. Nothing
-//! here fails: a history that was imported, cut or changed by hand still becomes a request.
+//! What this provider sent goes back as it came. Of another provider's replies the text and the calls are sent.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use rejoin::view::Viewed;
-use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Role, ToolCall, ToolResult};
+use rejoin::view::{Recipient, Viewed};
+use rejoin::{Block, Fields, Json, Media, MediaKind, Role, ToolCall, ToolResult};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
-
-use crate::providers::Api;
-
-/// What the answer to a call says when history has none.
-const NO_ANSWER: &str = "no result of this call was recorded";
-
-/// The API wants the user to speak first.
-const OPENING: &str = "[The conversation begins with the assistant.]";
 
 /// Where a call keeps what the model wrote when that is not JSON.
 pub(super) const ARGUMENTS: &str = "arguments";
@@ -39,37 +30,20 @@ impl Serialize for Turn {
     }
 }
 
-/// The turns of a history for the provider with this name.
-pub(super) fn turns(messages: &[Viewed<'_>], provider: &str) -> Vec<Turn> {
+/// The turns of a view that was made for this recipient.
+pub(super) fn turns(messages: &[Viewed<'_>], recipient: &Recipient) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
-    let mut taken = HashSet::new();
-    let mut calls = Vec::new();
-    let spoken: Vec<&Message> = messages
-        .iter()
-        .map(|viewed| viewed.message.as_ref())
-        .filter(|message| message.role != Role::System)
-        .collect();
-    for group in spoken.chunk_by(|one, next| is_reply(one) == is_reply(next)) {
-        if is_reply(group[0]) {
-            let mut said: Vec<Fields> = group.iter().flat_map(|message| said(message, provider)).collect();
-            // The API refuses a reply that ends with thinking, such as one that reached its limit there.
-            while said.pop_if(|last| is_thinking(last)).is_some() {}
-            calls = tell_apart(&mut said, &mut taken);
-            add(&mut turns, Role::Assistant, said);
-        } else {
-            add(&mut turns, Role::User, heard(group, &std::mem::take(&mut calls)));
-        }
-    }
-    add(&mut turns, Role::User, heard(&[], &calls));
-    drop_abandoned(&mut turns);
-    if turns.first().is_some_and(|first| first.role == Role::Assistant) {
-        turns.insert(0, Turn { role: Role::User, content: vec![text(OPENING)] });
+    for message in messages.iter().map(|viewed| viewed.message.as_ref()) {
+        let (role, item): (Role, fn(&Block) -> Option<Fields>) = match message.role {
+            // The system speaks in a field of its own.
+            Role::System => continue,
+            Role::Assistant if recipient.is_own(message) => (Role::Assistant, own),
+            Role::Assistant => (Role::Assistant, foreign),
+            Role::User | Role::Tool => (Role::User, heard),
+        };
+        add(&mut turns, role, message.blocks.iter().filter_map(item).collect());
     }
     turns
-}
-
-fn is_reply(message: &Message) -> bool {
-    message.role == Role::Assistant
 }
 
 /// Adds content to the turn of that side. No content is no turn.
@@ -81,49 +55,17 @@ fn add(turns: &mut Vec<Turn>, role: Role, content: Vec<Fields>) {
     }
 }
 
-/// Leaves out what a server's tool was asked and never answered, if the user has spoken since. Until then the reply
-/// goes on: after a pause, or after results that the server's tool waits for.
-fn drop_abandoned(turns: &mut Vec<Turn>) {
-    let is_result = |item: &Fields| word(item, "type").is_some_and(|kind| kind == "tool_result");
-    let has_spoken = |turn: &Turn| turn.role == Role::User && !turn.content.iter().all(is_result);
-    let Some(spoken) = turns.iter().rposition(has_spoken) else { return };
-    let items = turns.iter().flat_map(|turn| &turn.content);
-    let answered: HashSet<String> = items.filter_map(|item| word(item, "tool_use_id")).collect();
-    let is_abandoned = |item: &Fields| {
-        word(item, "type").is_some_and(|kind| kind.ends_with("_tool_use"))
-            && word(item, "id").is_some_and(|id| !answered.contains(&id))
-    };
-    for turn in &mut turns[..spoken] {
-        turn.content.retain(|item| !is_abandoned(item));
-        while turn.content.pop_if(|last| turn.role == Role::Assistant && is_thinking(last)).is_some() {}
-    }
-    for turn in std::mem::take(turns) {
-        add(turns, turn.role, turn.content);
-    }
-}
-
-/// The items of a reply.
-fn said(message: &Message, provider: &str) -> Vec<Fields> {
-    let field = |name| message.extra.field(name).and_then(|value| value.to::<String>().ok());
-    let is_own = field("api").is_some_and(|api| api == Api::Anthropic.as_str())
-        && field("provider").is_none_or(|name| name == provider);
-    let item = if is_own { own } else { foreign };
-    message.blocks.iter().filter_map(item).collect()
-}
-
 /// A block that this provider sent, as it sent it.
 fn own(block: &Block) -> Option<Fields> {
     match block {
-        Block::Text(block) if is_blank(&block.text) => None,
         Block::Text(block) => Some(with(text(&block.text), &block.extra)),
         Block::Thinking(block) => {
-            let signature = block.signature.as_ref().filter(|signature| !signature.is_empty())?;
-            let fields = [("thinking", string(&block.text)), ("signature", string(signature))];
+            let signature = string(block.signature.as_ref()?);
+            let fields = [("thinking", string(&block.text)), ("signature", signature)];
             Some(with(item("thinking", fields), &block.extra))
         }
         Block::ToolCall(block) => Some(with(call(block), &block.extra)),
         Block::Other(block) => Some(with(item(&block.kind, []), &block.fields)),
-        Block::ToolResult(_) | Block::Media(_) | Block::Snapshot(_) | Block::Summary(_) => foreign(block),
         _ => None,
     }
 }
@@ -131,19 +73,14 @@ fn own(block: &Block) -> Option<Fields> {
 /// A block of another origin: text and calls.
 fn foreign(block: &Block) -> Option<Fields> {
     match block {
-        Block::Text(block) if !is_blank(&block.text) => Some(text(&block.text)),
-        Block::Summary(block) if !is_blank(&block.text) => Some(text(&block.text)),
+        Block::Text(block) => Some(text(&block.text)),
         Block::ToolCall(block) => Some(call(block)),
         _ => None,
     }
 }
 
 fn call(block: &ToolCall) -> Fields {
-    let fields = [
-        ("id", string(&acceptable(&block.id))),
-        ("name", string(&acceptable(&block.name))),
-        ("input", input(&block.input)),
-    ];
+    let fields = [("id", string(&block.id)), ("name", string(&block.name)), ("input", input(&block.input))];
     item("tool_use", fields)
 }
 
@@ -159,60 +96,21 @@ pub(super) fn input(input: &Json) -> Json {
     }
 }
 
-/// A call: the id it came with, and the id it is sent with.
-struct Call {
-    own: String,
-    sent: String,
-}
-
-/// Gives a call whose id was used before another one. Servers that count their calls begin anew with each reply.
-fn tell_apart(content: &mut [Fields], taken: &mut HashSet<String>) -> Vec<Call> {
-    let calls = content.iter_mut().filter(|item| word(item, "type").is_some_and(|kind| kind == "tool_use"));
-    let named = calls.map(|item| {
-        let own = word(item, "id").unwrap_or_default();
-        let others = (2_u32..).map(|number| format!("{own}_{number}"));
-        let mut names = std::iter::once(own.clone()).chain(others);
-        let sent = names.find(|name| !taken.contains(name)).expect("some number is free");
-        taken.insert(sent.clone());
-        item.set("id", string(&sent));
-        Call { own, sent }
-    });
-    named.collect()
-}
-
-/// What was said to the model: the answers to its calls first, in the order of the calls, then the rest.
-fn heard(messages: &[&Message], calls: &[Call]) -> Vec<Fields> {
-    let blocks = || messages.iter().flat_map(|message| &message.blocks);
-    let mut results: Vec<&ToolResult> = blocks()
-        .filter_map(|block| match block {
-            Block::ToolResult(result) => Some(result),
-            _ => None,
-        })
-        .collect();
-    let mut content = Vec::new();
-    for call in calls {
-        let found = results.iter().position(|result| acceptable(&result.call_id) == call.own);
-        content.push(match found {
-            Some(place) => answer(&call.sent, results.remove(place)),
-            None => unanswered(&call.sent),
-        });
+/// A block of what was said to the model.
+fn heard(block: &Block) -> Option<Fields> {
+    match block {
+        Block::ToolResult(result) => Some(answer(result)),
+        block => shown(block),
     }
-    content.extend(blocks().filter_map(shown));
-    content
 }
 
-fn answer(id: &str, result: &ToolResult) -> Fields {
-    let mut fields = item("tool_result", [("tool_use_id", string(id))]);
+fn answer(result: &ToolResult) -> Fields {
+    let mut fields = item("tool_result", [("tool_use_id", string(&result.call_id))]);
     fields.set("content", content(&result.output));
     if result.is_error {
         fields.set("is_error", Json::of(&true).expect("a boolean is JSON"));
     }
     fields
-}
-
-fn unanswered(id: &str) -> Fields {
-    let result = ToolResult { output: string(NO_ANSWER), is_error: true, ..ToolResult::default() };
-    answer(id, &result)
 }
 
 /// What a tool gave back: text and media as such, other JSON as its text.
@@ -233,32 +131,32 @@ fn content(output: &Json) -> Json {
 /// A block of what was said to the model, apart from results.
 fn shown(block: &Block) -> Option<Fields> {
     match block {
-        Block::Text(block) if !is_blank(&block.text) => Some(text(&block.text)),
-        Block::Summary(block) if !is_blank(&block.text) => Some(text(&block.text)),
-        Block::Snapshot(block) => Some(text(block.data.as_str())),
-        Block::Media(media) => Some(attached(media)),
+        // The API refuses text without a letter, also in what a tool gave back.
+        Block::Text(block) => (!block.text.trim().is_empty()).then(|| text(&block.text)),
+        Block::Media(media) => attached(media),
         _ => None,
     }
 }
 
-fn attached(media: &Media) -> Fields {
+fn attached(media: &Media) -> Option<Fields> {
     let kind = match media.kind {
-        MediaKind::Image => Some("image"),
-        MediaKind::File if media.mime_type == "application/pdf" => Some("document"),
-        MediaKind::File | MediaKind::Audio | MediaKind::Video => None,
+        MediaKind::Image => "image",
+        MediaKind::File => "document",
+        MediaKind::Audio | MediaKind::Video => return None,
     };
-    let is_web = |uri: &&String| uri.starts_with("https://") || uri.starts_with("http://");
-    let source = match (&media.data, media.uri.as_ref().filter(is_web)) {
-        (Some(data), _) => {
-            Some(item("base64", [("media_type", string(&media.mime_type)), ("data", string(data))]))
+    let uri = media.uri.as_deref().unwrap_or_default();
+    let inline = uri.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let bytes = match &media.data {
+        Some(data) if !data.is_empty() => Some((media.mime_type.as_str(), data.as_str())),
+        _ => inline,
+    };
+    let source = match bytes {
+        Some((mime_type, data)) => {
+            item("base64", [("media_type", string(mime_type)), ("data", string(data))])
         }
-        (None, Some(uri)) => Some(item("url", [("url", string(uri))])),
-        (None, None) => None,
+        None => item("url", [("url", string(uri))]),
     };
-    match (kind, source) {
-        (Some(kind), Some(source)) => item(kind, [("source", Json::of(&source).expect("fields are JSON"))]),
-        _ => text(&format!("[{} of type `{}`, not sent]", media.kind.as_str(), media.mime_type)),
-    }
+    Some(item(kind, [("source", Json::of(&source).expect("fields are JSON"))]))
 }
 
 /// A content item.
@@ -288,26 +186,12 @@ pub(super) fn string(text: &str) -> Json {
     Json::of(&text).expect("a string is JSON")
 }
 
+/// True for what a model thought before it spoke.
 pub(super) fn is_thinking(item: &Fields) -> bool {
     word(item, "type").is_some_and(|kind| kind == "thinking" || kind == "redacted_thinking")
 }
 
+/// The string in a field of an item.
 pub(super) fn word(item: &Fields, name: &str) -> Option<String> {
     item.field(name).and_then(|value| value.to::<String>().ok())
-}
-
-/// The API refuses text without a letter.
-fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
-}
-
-/// An id or a name that the API accepts: letters, digits, `_` and `-`.
-fn acceptable(name: &str) -> String {
-    let plain: String = name
-        .chars()
-        .map(
-            |letter| if letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-') { letter } else { '_' },
-        )
-        .collect();
-    if plain.is_empty() { "unnamed".to_owned() } else { plain }
 }

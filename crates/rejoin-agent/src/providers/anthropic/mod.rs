@@ -10,6 +10,10 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use rejoin::view::{
+    CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, TextRule, ThinkingRule,
+};
+
 use crate::error::Result;
 use crate::providers::http::Version;
 use crate::providers::wire::{Post, Reader, Wire};
@@ -40,6 +44,20 @@ impl Http {
 impl Wire for Anthropic {
     fn api(&self) -> Api {
         Api::Anthropic
+    }
+
+    fn recipient(&self) -> Recipient {
+        let mut recipient = Recipient::new(Api::Anthropic.as_str());
+        recipient.provider = Some(self.provider.clone());
+        recipient.text = TextRule::Words;
+        recipient.thinking = ThinkingRule::Signed;
+        recipient.ending = EndingRule::NoThinking;
+        recipient.items = ItemRule::ServerTools;
+        recipient.media = MediaRule::ImagesAndPdfs;
+        recipient.output_media = MediaRule::ImagesAndPdfs;
+        recipient.call_ids = CallIdRule::Plain;
+        recipient.first = FirstRule::User;
+        recipient
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {

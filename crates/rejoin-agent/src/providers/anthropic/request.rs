@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::providers::anthropic::Anthropic;
 use crate::providers::anthropic::history::{self, Turn, is_thinking, item, string, word};
+use crate::providers::wire::Wire;
 use crate::providers::{Request, ThinkingBudget, ToolSpec};
 
 /// Every model of the last years can write this much; the API wants a number, and refuses one beyond the model's own.
@@ -52,7 +53,7 @@ pub(super) fn body(wire: &Anthropic, request: &Request<'_>) -> String {
     if let Some(last) = system.last_mut() {
         mark(last);
     }
-    let mut messages = history::turns(request.messages, &wire.provider);
+    let mut messages = history::turns(request.messages, &wire.recipient());
     let last_heard = messages.iter_mut().rev().find(|turn| turn.role == Role::User);
     if let Some(last) = last_heard.and_then(|turn| turn.content.last_mut()) {
         mark(last);

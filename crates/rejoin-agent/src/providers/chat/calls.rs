@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rejoin::{Block, Fields, Json, ToolCall};
 
-use crate::providers::sendable;
+use crate::providers::openai;
 
 /// Where a block keeps the rest of its call.
 pub(super) const CALL: &str = "call";
@@ -61,7 +61,7 @@ impl Calls {
             let is_usable = !draft.id.is_empty() && !taken.contains(&draft.id);
             let id = if is_usable { draft.id } else { format!("call_{turn}_{place}") };
             taken.insert(id.clone());
-            let (input, exact) = sendable::read_arguments(&draft.arguments);
+            let (input, exact) = openai::read_arguments(&draft.arguments);
             let mut rest = draft.rest;
             if !draft.function.is_empty() {
                 rest.set("function", Json::of(&draft.function).expect("fields are JSON"));
@@ -69,7 +69,7 @@ impl Calls {
             let mut extra = Fields::new();
             extra.set(CALL, Json::of(&rest).expect("fields are JSON"));
             if let Some(exact) = exact {
-                extra.set(sendable::ARGUMENTS, exact);
+                extra.set(openai::ARGUMENTS, exact);
             }
             Block::ToolCall(ToolCall { id, name: draft.name, input, extra })
         });

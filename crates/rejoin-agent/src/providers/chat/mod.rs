@@ -8,6 +8,8 @@ mod thoughts;
 #[cfg(test)]
 mod tests;
 
+use rejoin::view::{CallIdRule, Recipient};
+
 use crate::error::Result;
 use crate::providers::http::Version;
 use crate::providers::wire::{Post, Reader, Wire};
@@ -66,6 +68,13 @@ pub enum ParallelCalls {
 impl Wire for Chat {
     fn api(&self) -> Api {
         Api::Chat
+    }
+
+    fn recipient(&self) -> Recipient {
+        let mut recipient = Recipient::new(Api::Chat.as_str());
+        recipient.provider = Some(self.provider.clone());
+        recipient.call_ids = CallIdRule::Short;
+        recipient
     }
 
     fn post(&self, request: &Request<'_>) -> Post {

@@ -3,14 +3,15 @@
 //! Templates of open models want user and assistant in turn and the system first, so messages of one role that follow
 //! each other are sent as one.
 
-use rejoin::{Block, Fields, Json, Message, Role};
+use rejoin::{Block, Fields, Json, Message, Role, ToolCall};
 use serde::Serialize;
 
 use crate::providers::chat::calls::CALL;
 use crate::providers::chat::stream::is_refusal;
 use crate::providers::chat::{Chat, LimitField, ParallelCalls, thoughts};
-use crate::providers::sendable::{self, Call, Origin, Part, Step, steps, string};
-use crate::providers::{Api, Request, ToolSpec};
+use crate::providers::openai::{self, string};
+use crate::providers::wire::Wire;
+use crate::providers::{Request, ToolSpec};
 
 /// What separates texts that are sent as one.
 const BETWEEN: &str = "\n\n";
@@ -98,19 +99,18 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
 }
 
 fn messages(language: &Chat, request: &Request<'_>) -> Vec<Sent> {
+    let recipient = language.recipient();
     let mut system = request.system.to_owned();
     let mut sent: Vec<Sent> = Vec::new();
-    for step in steps(request.messages, Api::Chat, &language.provider) {
-        match step {
-            Step::Heard { role: Role::System, parts } if sent.is_empty() => {
-                for part in parts {
-                    if let Part::Text(text) = part {
-                        append(&mut system, &text);
-                    }
-                }
+    for message in request.messages.iter().map(|viewed| viewed.message.as_ref()) {
+        match message.role {
+            Role::System if sent.is_empty() => {
+                message.blocks.iter().filter_map(text).for_each(|text| append(&mut system, text));
             }
-            Step::Heard { parts, .. } => heard(&mut sent, &parts),
-            Step::Said { message, origin, calls } => said(&mut sent, message, origin, &calls),
+            Role::System | Role::User => heard(&mut sent, message),
+            Role::Assistant if recipient.is_own(message) => said(&mut sent, message, Origin::Own),
+            Role::Assistant => said(&mut sent, message, Origin::Foreign),
+            Role::Tool => sent.extend(message.blocks.iter().filter_map(answer)),
         }
     }
     if !system.is_empty() {
@@ -119,15 +119,38 @@ fn messages(language: &Chat, request: &Request<'_>) -> Vec<Sent> {
     sent.into_iter().map(plainest).collect()
 }
 
-fn heard(sent: &mut Vec<Sent>, parts: &[Part<'_>]) {
-    let more = parts.iter().map(|part| match part {
-        Part::Text(text) => Content::Text { text: text.to_string() },
-        Part::Image(address) => Content::ImageUrl { image_url: Address { url: address.clone() } },
+/// Where a reply comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// From the provider that is asked: what it sent is sent back.
+    Own,
+    /// From another: text and calls are sent.
+    Foreign,
+}
+
+fn text(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text(text) if !text.text.is_empty() => Some(&text.text),
+        _ => None,
+    }
+}
+
+fn answer(block: &Block) -> Option<Sent> {
+    let Block::ToolResult(result) = block else { return None };
+    let tool_call_id = result.call_id.clone();
+    Some(Sent::Tool { role: "tool", tool_call_id, content: openai::answer(result) })
+}
+
+fn heard(sent: &mut Vec<Sent>, message: &Message) {
+    let more = message.blocks.iter().filter_map(|block| match block {
+        Block::Media(media) => Some(Content::ImageUrl { image_url: Address { url: openai::address(media) } }),
+        block => text(block).map(|text| Content::Text { text: text.to_owned() }),
     });
+    let more: Vec<Content> = more.collect();
     if let Some(Sent::User { content, .. }) = sent.last_mut() {
         content.extend(more);
-    } else {
-        sent.push(Sent::User { role: "user", content: more.collect() });
+    } else if !more.is_empty() {
+        sent.push(Sent::User { role: "user", content: more });
     }
 }
 
@@ -147,7 +170,12 @@ fn plainest(message: Sent) -> Sent {
     }
 }
 
-fn said(sent: &mut Vec<Sent>, message: &Message, origin: Origin, calls: &[Call<'_>]) {
+fn said(sent: &mut Vec<Sent>, message: &Message, origin: Origin) {
+    let calls = message.blocks.iter().filter_map(|block| match block {
+        Block::ToolCall(asked) => Some(call(asked, origin)),
+        _ => None,
+    });
+    let calls: Vec<Fields> = calls.collect();
     let mut fields = Fields::new();
     fields.set("role", string(Role::Assistant.as_str()));
     let (content, refusal) = words(message, origin);
@@ -162,24 +190,18 @@ fn said(sent: &mut Vec<Sent>, message: &Message, origin: Origin, calls: &[Call<'
         thoughts::write_back(message.blocks.iter(), &mut fields);
     }
     if !calls.is_empty() {
-        let calls: Vec<Fields> = calls.iter().map(|asked| call(asked, origin)).collect();
         fields.set("tool_calls", Json::of(&calls).expect("fields are JSON"));
     }
     match sent.last_mut() {
         Some(Sent::Assistant(last)) => join(last, &fields),
         _ => sent.push(Sent::Assistant(fields)),
     }
-    sent.extend(calls.iter().map(|call| Sent::Tool {
-        role: "tool",
-        tool_call_id: call.id.to_string(),
-        content: call.answer(),
-    }));
 }
 
 /// What a message says, and what it says in declining. The pieces of an own message belong to one text.
 fn words(message: &Message, origin: Origin) -> (Option<String>, Option<String>) {
     let joined = |blocks: Vec<&Block>| {
-        let texts: Vec<&str> = blocks.into_iter().filter_map(sendable::said).collect();
+        let texts: Vec<&str> = blocks.into_iter().filter_map(text).collect();
         let between = if origin == Origin::Own { "" } else { BETWEEN };
         (!texts.is_empty()).then(|| texts.join(between))
     };
@@ -188,12 +210,12 @@ fn words(message: &Message, origin: Origin) -> (Option<String>, Option<String>) 
     (joined(contents), joined(refusals))
 }
 
-fn call(call: &Call<'_>, origin: Origin) -> Fields {
-    let rest = call.call.extra.field(CALL).filter(|_| origin == Origin::Own);
+fn call(call: &ToolCall, origin: Origin) -> Fields {
+    let rest = call.extra.field(CALL).filter(|_| origin == Origin::Own);
     let rest: Fields = rest.and_then(|rest| rest.to().ok()).unwrap_or_default();
     let mut function: Fields = rest.field("function").and_then(|rest| rest.to().ok()).unwrap_or_default();
     function.set("name", string(&call.name));
-    function.set("arguments", string(&call.arguments()));
+    function.set("arguments", string(&openai::arguments(call)));
     let mut fields = Fields::new();
     fields.set("id", string(&call.id));
     fields.set("type", string("function"));
@@ -204,7 +226,7 @@ fn call(call: &Call<'_>, origin: Origin) -> Fields {
     fields
 }
 
-/// Adds a message of the assistant to the one before it, which has no calls: answers would stand between them.
+/// Adds a message of the assistant to the one before it.
 fn join(last: &mut Fields, next: &Fields) {
     for (name, value) in next.iter().filter(|(name, value)| *name != "role" && value.as_str() != "null") {
         let before = last.field(name);

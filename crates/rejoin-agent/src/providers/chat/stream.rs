@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::providers::chat::calls::Calls;
 use crate::providers::chat::thoughts::{self, Thoughts};
 use crate::providers::complaint::error_in_stream;
-use crate::providers::sendable::{one_line, string};
+use crate::providers::openai::{one_line, string};
 use crate::providers::wire::{Reader, ServerEvent};
 use crate::providers::{Api, Piece, Reply, Stop};
 

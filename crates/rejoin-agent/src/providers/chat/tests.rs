@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::ErrorKind;
-use crate::providers::replay::{all, check_every_cut, check_strange_events, replay, shown, stored};
+use crate::providers::replay::{check_every_cut, check_strange_events, replay, shown, stored, viewed};
 use crate::providers::written::check_written;
 use crate::providers::{Reply, Stop, ToolSpec};
 
@@ -74,7 +74,7 @@ fn request<'a>(messages: &'a [Viewed<'a>]) -> Request<'a> {
 
 /// The messages of a request after the system's.
 fn sent(messages: &[Message]) -> Vec<Value> {
-    let body: Value = serde_json::from_str(&wire().post(&request(&all(messages))).body).unwrap();
+    let body: Value = serde_json::from_str(&wire().post(&request(&viewed(messages, &wire()))).body).unwrap();
     let mut messages: Vec<Value> = serde_json::from_value(body["messages"].clone()).unwrap();
     assert_eq!(messages.remove(0), json!({"role": "system", "content": "Be brief."}));
     messages
@@ -302,7 +302,7 @@ fn messages_of_one_role_are_sent_as_one() {
         Message::new(Role::System, vec![Block::text("five")]),
         Message::user("six"),
     ];
-    let body: Value = serde_json::from_str(&wire().post(&request(&all(&messages))).body).unwrap();
+    let body: Value = serde_json::from_str(&wire().post(&request(&viewed(&messages, &wire()))).body).unwrap();
 
     let expected = json!([
         {"role": "system", "content": "Be brief.\n\nSpeak French."},
@@ -331,7 +331,8 @@ fn a_request_says_everything_that_is_asked() {
         input_schema: Json::parse(r#"{"type":"object"}"#).unwrap(),
     }];
 
-    let post = wire.post(&Request { max_tokens: Some(100), tools: &tools, ..request(&all(&messages)) });
+    let post =
+        wire.post(&Request { max_tokens: Some(100), tools: &tools, ..request(&viewed(&messages, &wire)) });
 
     let expected = json!({
         "model": "model-1",

@@ -2,7 +2,7 @@
 
 use rejoin::{Block, Fields, Json, Thinking};
 
-use crate::providers::sendable::string;
+use crate::providers::openai::string;
 
 /// The names under which servers send the text.
 pub(super) const NAMES: [&str; 3] = ["reasoning", "reasoning_content", "thinking"];

@@ -12,6 +12,7 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rejoin::view::Recipient;
 use rejoin::{Nature, SystemNature};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use reqwest::{Client, Response, StatusCode, redirect};
@@ -260,6 +261,10 @@ impl Provider for Http {
 
     fn api(&self) -> Api {
         self.wire.api()
+    }
+
+    fn recipient(&self) -> Recipient {
+        self.wire.recipient()
     }
 
     fn written(&self, request: &Request<'_>) -> Option<String> {

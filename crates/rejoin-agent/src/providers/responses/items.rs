@@ -5,7 +5,7 @@
 
 use rejoin::{Block, Fields, Json, Other, Text, Thinking, ToolCall};
 
-use crate::providers::sendable::{self, Call};
+use crate::providers::openai;
 
 /// Where a block keeps the rest of its item.
 const ITEM: &str = "item";
@@ -30,12 +30,9 @@ pub(super) fn to_blocks(item: &Fields) -> Vec<Block> {
 }
 
 /// The items of blocks that came from items, in order, with those that came from elsewhere as plain ones.
-///
-/// Reasoning that nothing follows is left out: the API refuses it.
-pub(super) fn from_blocks(blocks: &[Block], calls: &[Call<'_>]) -> Vec<Fields> {
+pub(super) fn from_blocks(blocks: &[Block]) -> Vec<Fields> {
     let mut items: Vec<Fields> = Vec::new();
     let mut parts: Vec<Fields> = Vec::new();
-    let mut calls = calls.iter();
     for (index, block) in blocks.iter().enumerate() {
         match block {
             Block::Text(text) => parts.push(part_of(text)),
@@ -43,43 +40,55 @@ pub(super) fn from_blocks(blocks: &[Block], calls: &[Call<'_>]) -> Vec<Fields> {
                 parts.extend(block.fields.field(PART).and_then(|part| part.to().ok()));
             }
             Block::Thinking(block) => items.extend(rest(&block.extra)),
-            Block::ToolCall(block) => {
-                items.extend(calls.next().map(|call| call_item(rest(&block.extra), call)));
-            }
+            Block::ToolCall(call) => items.push(call_item(rest(&call.extra), call)),
             Block::Other(block) => items.push(exact(block)),
-            block => items.extend(sendable::said(block).map(|text| plain_message(vec![plain_part(text)]))),
+            _ => {}
         }
         let is_last_part = blocks.get(index + 1).is_none_or(|next| !continues(next));
         if !parts.is_empty() && is_last_part {
             items.extend(message_item(block, std::mem::take(&mut parts)));
         }
     }
-    while items.last().is_some_and(|item| text_of(item, "type").as_deref() == Some("reasoning")) {
-        items.pop();
-    }
     items
 }
 
+/// The items of a reply that came from elsewhere: its words in one message, then its calls.
+pub(super) fn plain(blocks: &[Block]) -> Vec<Fields> {
+    let parts: Vec<Fields> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Text(text) => Some(plain_part(&text.text)),
+            _ => None,
+        })
+        .collect();
+    let words = (!parts.is_empty()).then(|| plain_message(parts));
+    let calls = blocks.iter().filter_map(|block| match block {
+        Block::ToolCall(call) => Some(call_item(None, call)),
+        _ => None,
+    });
+    words.into_iter().chain(calls).collect()
+}
+
 /// A message without id, for words that did not come from an item.
-pub(super) fn plain_message(parts: Vec<Fields>) -> Fields {
+fn plain_message(parts: Vec<Fields>) -> Fields {
     fields([
-        ("type", sendable::string("message")),
-        ("role", sendable::string("assistant")),
+        ("type", openai::string("message")),
+        ("role", openai::string("assistant")),
         ("content", json(&parts)),
     ])
 }
 
 /// A part of such a message.
 pub(super) fn plain_part(text: &str) -> Fields {
-    fields([("type", sendable::string("output_text")), ("text", sendable::string(text))])
+    fields([("type", openai::string("output_text")), ("text", openai::string(text))])
 }
 
 /// A call as an item, with the rest of the item it came from.
-pub(super) fn call_item(rest: Option<Fields>, call: &Call<'_>) -> Fields {
-    let mut item = rest.unwrap_or_else(|| fields([("type", sendable::string("function_call"))]));
-    item.set("call_id", sendable::string(&call.id));
-    item.set("name", sendable::string(&call.name));
-    item.set("arguments", sendable::string(&call.arguments()));
+fn call_item(rest: Option<Fields>, call: &ToolCall) -> Fields {
+    let mut item = rest.unwrap_or_else(|| fields([("type", openai::string("function_call"))]));
+    item.set("call_id", openai::string(&call.id));
+    item.set("name", openai::string(&call.name));
+    item.set("arguments", openai::string(&openai::arguments(call)));
     item
 }
 
@@ -131,10 +140,10 @@ fn reasoning(item: &Fields) -> Block {
 fn function_call(item: &Fields) -> Option<Block> {
     let id = text_of(item, "call_id")?;
     let name = text_of(item, "name")?;
-    let (input, exact) = sendable::read_arguments(&text_of(item, "arguments")?);
+    let (input, exact) = openai::read_arguments(&text_of(item, "arguments")?);
     let mut extra = fields([(ITEM, json(&without(item, &["call_id", "name", "arguments"])))]);
     if let Some(exact) = exact {
-        extra.set(sendable::ARGUMENTS, exact);
+        extra.set(openai::ARGUMENTS, exact);
     }
     Some(Block::ToolCall(ToolCall { id, name, input, extra }))
 }
@@ -156,7 +165,7 @@ fn exact(block: &Other) -> Fields {
     {
         return item;
     }
-    let mut item = fields([("type", sendable::string(&block.kind))]);
+    let mut item = fields([("type", openai::string(&block.kind))]);
     for (name, value) in block.fields.iter() {
         item.set(name, value.clone());
     }
@@ -179,7 +188,7 @@ fn part_of(text: &Text) -> Fields {
     let Some(mut part) = text.extra.field(PART).and_then(|part| part.to::<Fields>().ok()) else {
         return plain_part(&text.text);
     };
-    part.set(words_field(&part), sendable::string(&text.text));
+    part.set(words_field(&part), openai::string(&text.text));
     part
 }
 

@@ -7,6 +7,8 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use rejoin::view::{CallIdRule, EndingRule, ItemRule, Recipient, RepeatRule, ThinkingRule};
+
 use crate::error::Result;
 use crate::providers::http::Version;
 use crate::providers::wire::{Post, Reader, Wire};
@@ -41,6 +43,17 @@ pub(crate) struct Responses {
 impl Wire for Responses {
     fn api(&self) -> Api {
         Api::Responses
+    }
+
+    fn recipient(&self) -> Recipient {
+        let mut recipient = Recipient::new(Api::Responses.as_str());
+        recipient.provider = Some(self.provider.clone());
+        recipient.thinking = ThinkingRule::Item;
+        recipient.ending = EndingRule::NoThinking;
+        recipient.items = ItemRule::CustomCalls;
+        recipient.repeats = RepeatRule::Plain;
+        recipient.call_ids = CallIdRule::Short;
+        recipient
     }
 
     fn post(&self, request: &Request<'_>) -> Post {

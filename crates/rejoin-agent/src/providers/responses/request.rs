@@ -1,11 +1,12 @@
 //! Writes a request of the Responses language.
 
-use rejoin::{Fields, Role};
+use rejoin::view::Recipient;
+use rejoin::{Block, Fields, Message, Role};
 use serde::Serialize;
 
 use crate::providers::responses::{Responses, items};
-use crate::providers::sendable::{self, Origin, Part, Step, steps};
-use crate::providers::{Api, Request, ToolSpec};
+use crate::providers::wire::Wire;
+use crate::providers::{Request, ToolSpec, openai};
 
 /// The body of a request. Nothing is kept at the provider: what it needs again comes back from history.
 #[derive(Serialize)]
@@ -69,7 +70,7 @@ pub(super) fn body(language: &Responses, request: &Request<'_>) -> String {
         stream: true,
         store: false,
         instructions: request.system,
-        input: steps(request.messages, Api::Responses, &language.provider).iter().flat_map(input).collect(),
+        input: input(language, request),
         include,
         tools: request.tools.iter().map(tool).collect(),
         parallel_tool_calls: (!request.tools.is_empty()).then_some(true),
@@ -94,43 +95,40 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     }
 }
 
-fn input(step: &Step<'_>) -> Vec<Item> {
-    match step {
-        Step::Heard { role, parts } => vec![heard(*role, parts)],
-        Step::Said { message, origin, calls } => {
-            let items = match origin {
-                Origin::Own => items::from_blocks(&message.blocks, calls),
-                Origin::Foreign => {
-                    let parts: Vec<Fields> =
-                        message.blocks.iter().filter_map(sendable::said).map(items::plain_part).collect();
-                    let words = (!parts.is_empty()).then(|| items::plain_message(parts));
-                    words.into_iter().chain(calls.iter().map(|call| items::call_item(None, call))).collect()
-                }
-            };
-            let custom = items.iter().filter_map(custom_output).collect::<Vec<_>>();
-            let outputs = calls.iter().map(|call| Item::Output {
-                r#type: "function_call_output",
-                call_id: call.id.to_string(),
-                output: call.answer(),
-            });
-            let outputs = outputs.collect::<Vec<_>>();
-            items.into_iter().map(Item::Exact).chain(outputs).chain(custom).collect()
-        }
+fn input(language: &Responses, request: &Request<'_>) -> Vec<Item> {
+    let recipient = language.recipient();
+    let messages = request.messages.iter().map(|viewed| viewed.message.as_ref());
+    messages.flat_map(|message| items_of(message, &recipient)).collect()
+}
+
+fn items_of(message: &Message, recipient: &Recipient) -> Vec<Item> {
+    match message.role {
+        Role::Assistant if recipient.is_own(message) => exact(items::from_blocks(&message.blocks)),
+        Role::Assistant => exact(items::plain(&message.blocks)),
+        Role::System | Role::User => heard(message).into_iter().collect(),
+        Role::Tool => message.blocks.iter().filter_map(output).collect(),
     }
 }
 
-/// The answer to a call of a tool that takes text. No such tool is offered, but every call must have an answer.
-fn custom_output(item: &Fields) -> Option<Item> {
-    let is_custom = items::text_of(item, "type").as_deref() == Some("custom_tool_call");
-    let call_id = items::text_of(item, "call_id").filter(|_| is_custom)?;
-    let output = "Error: there is no such tool".to_owned();
-    Some(Item::Output { r#type: "custom_tool_call_output", call_id, output })
+fn exact(items: Vec<Fields>) -> Vec<Item> {
+    items.into_iter().map(Item::Exact).collect()
 }
 
-fn heard(role: Role, parts: &[Part<'_>]) -> Item {
-    let content = parts.iter().map(|part| match part {
-        Part::Text(text) => Content::InputText { text: text.to_string() },
-        Part::Image(address) => Content::InputImage { image_url: address.clone(), detail: "auto" },
+fn output(block: &Block) -> Option<Item> {
+    let Block::ToolResult(result) = block else { return None };
+    let (call_id, output) = (result.call_id.clone(), openai::answer(result));
+    Some(Item::Output { r#type: "function_call_output", call_id, output })
+}
+
+fn heard(message: &Message) -> Option<Item> {
+    let content = message.blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(Content::InputText { text: text.text.clone() }),
+        Block::Media(media) => {
+            Some(Content::InputImage { image_url: openai::address(media), detail: "auto" })
+        }
+        _ => None,
     });
-    Item::Message { r#type: "message", role: role.as_str(), content: content.collect() }
+    let content: Vec<Content> = content.collect();
+    let role = message.role.as_str();
+    (!content.is_empty()).then_some(Item::Message { r#type: "message", role, content })
 }

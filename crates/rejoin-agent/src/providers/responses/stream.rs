@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::complaint::error_in_stream;
+use crate::providers::openai::{one_line, string};
 use crate::providers::responses::items;
-use crate::providers::sendable::{one_line, string};
 use crate::providers::wire::{Reader, ServerEvent};
 use crate::providers::{Api, Piece, Reply, Stop};
 

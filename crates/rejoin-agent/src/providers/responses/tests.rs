@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::ErrorKind;
 use crate::providers::replay::{
-    all, check_every_break, check_every_cut, check_strange_events, replay, shown, stored,
+    check_every_break, check_every_cut, check_strange_events, replay, shown, stored, viewed,
 };
 use crate::providers::written::check_written;
 use crate::providers::{Reply, Stop, ToolSpec};
@@ -57,7 +57,7 @@ fn request<'a>(messages: &'a [Viewed<'a>]) -> Request<'a> {
 }
 
 fn input(messages: &[Message]) -> Vec<Value> {
-    let body: Value = serde_json::from_str(&wire().post(&request(&all(messages))).body).unwrap();
+    let body: Value = serde_json::from_str(&wire().post(&request(&viewed(messages, &wire()))).body).unwrap();
     serde_json::from_value(body["input"].clone()).unwrap()
 }
 
@@ -67,7 +67,7 @@ fn raw_input(messages: &[Message]) -> Vec<BTreeMap<String, String>> {
     struct Body {
         input: Vec<Raw>,
     }
-    let body: Body = serde_json::from_str(&wire().post(&request(&all(messages))).body).unwrap();
+    let body: Body = serde_json::from_str(&wire().post(&request(&viewed(messages, &wire()))).body).unwrap();
     body.input.into_iter().map(letters).collect()
 }
 
@@ -252,7 +252,7 @@ fn a_request_says_everything_that_is_asked() {
         description: "Reads a file.".to_owned(),
         input_schema: Json::parse(r#"{"type":"object"}"#).unwrap(),
     }];
-    let messages = all(&messages);
+    let messages = viewed(&messages, &wire);
     let request = Request { max_tokens: Some(100), tools: &tools, ..request(&messages) };
 
     let post = wire.post(&request);

@@ -4,82 +4,31 @@
 //! and every repair is told. The same history gives the same view, byte for byte, and a longer history gives a longer
 //! view with the same beginning, so that a provider's prompt cache works.
 
+mod carried;
 mod compacted;
+mod edit;
+mod ending;
+mod fit;
+mod media;
+mod output;
 mod pairs;
+mod recipient;
 mod repair;
+mod server_tools;
 
 use std::borrow::Cow;
 
-use crate::model::{
-    Block, Fields, Json, Media, MediaKind, Message, MessageId, Role, StoredMessage, ToolResult,
-};
+use crate::model::{Message, MessageId, Role, StoredMessage};
+use crate::ops::view::fit::Fitting;
 
 pub use compacted::{Compaction, Kept};
+pub use recipient::{
+    CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, RepeatRule, TextRule, ThinkingRule,
+};
 pub use repair::Repair;
 
-/// The field of a reply's `extra` that names the API it came from.
-const API: &str = "api";
-
-/// Who receives a view, and what it can take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Recipient {
-    /// The API, as replies name it in their `extra`.
-    pub api: String,
-    /// The provider, as replies name it in their `extra`; none when any that speaks the API will do.
-    pub provider: Option<String>,
-    /// Which thinking can be sent back.
-    pub thinking: ThinkingRule,
-    /// What becomes of images and other media.
-    pub media: MediaRule,
-    /// The most bytes of one tool's output; longer ones are cut in the middle.
-    pub output_bytes: usize,
-    /// Who must speak first.
-    pub first: FirstRule,
-}
-
-/// Which thinking can be sent back to the API it came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ThinkingRule {
-    /// With a signature, or in the provider's own sealed form.
-    Signed,
-    /// Any of its own.
-    Own,
-    /// None.
-    Never,
-}
-
-/// What becomes of images and other media.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MediaRule {
-    /// Images are sent, the rest is described.
-    Images,
-    /// Everything is described.
-    Described,
-}
-
-/// Who must speak first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstRule {
-    /// A user.
-    User,
-    /// Anyone.
-    Anyone,
-}
-
-impl Recipient {
-    /// A recipient that takes its own thinking, images, and a megabyte of output.
-    pub fn new(api: impl Into<String>) -> Self {
-        Self {
-            api: api.into(),
-            provider: None,
-            thinking: ThinkingRule::Own,
-            media: MediaRule::Images,
-            output_bytes: 1 << 20,
-            first: FirstRule::Anyone,
-        }
-    }
-}
+/// What is said in place of a user, where one has to speak first.
+const OPENING: &str = "[The conversation begins with the assistant.]";
 
 /// A message on a path, as a view needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,155 +81,27 @@ impl<'a> From<&'a Message> for Viewed<'a> {
 /// Computes the view of a path, root first. Summaries named in `ignored` are passed over.
 pub fn view<'a>(path: &[Said<'a>], ignored: &[MessageId], recipient: &Recipient) -> View<'a> {
     let mut repairs = Vec::new();
-    let shown = compacted::shown(path, ignored);
-    let fitted = shown.into_iter().filter_map(|viewed| fit(viewed, recipient, &mut repairs)).collect();
-    let mut messages = pairs::pair(fitted, &mut repairs);
-    let begins_wrong = messages.first().is_some_and(|first| first.message.role != Role::User);
-    if begins_wrong && recipient.first == FirstRule::User {
+    let mut shown = compacted::shown(path, ignored);
+    carried::stand_alone(&mut shown, &mut repairs);
+    let mut fitting = Fitting::new(recipient);
+    let fitted = shown.into_iter().filter_map(|viewed| fitting.fit(viewed, &mut repairs)).collect();
+    let mut messages = pairs::pair(fitted, recipient, &mut repairs);
+    if recipient.items == ItemRule::ServerTools {
+        server_tools::settle(&mut messages, &mut repairs);
+    }
+    messages.iter_mut().for_each(|viewed| {
+        ending::drop_last_thinking(viewed, recipient.ending, &mut repairs);
+    });
+    messages.retain(|viewed| !viewed.message.blocks.is_empty());
+    let first = messages.iter().position(|viewed| viewed.message.role != Role::System);
+    if let Some(first) = first
+        && recipient.first == FirstRule::User
+        && messages[first].message.role != Role::User
+    {
         repairs.push(Repair::Began);
-        messages.insert(
-            0,
-            Viewed { id: None, message: Cow::Owned(Message::user("(The beginning is not shown.)")) },
-        );
+        messages.insert(first, Viewed { id: None, message: Cow::Owned(Message::user(OPENING)) });
     }
     View { messages, repairs }
-}
-
-/// Leaves out of one message what the recipient cannot take. A message of which nothing is left is left out.
-fn fit<'a>(viewed: Viewed<'a>, recipient: &Recipient, repairs: &mut Vec<Repair>) -> Option<Viewed<'a>> {
-    let Viewed { id, message } = viewed;
-    let mut message = message.into_owned();
-    let api = message.extra.field(API).and_then(|api| api.to::<String>().ok());
-    let origin = if message.role != Role::Assistant || api.as_deref() == Some(&recipient.api) {
-        Origin::Own
-    } else {
-        Origin::Foreign
-    };
-    let blocks = std::mem::take(&mut message.blocks);
-    let had_blocks = !blocks.is_empty();
-    message.blocks = blocks
-        .into_iter()
-        .filter_map(|block| fit_block(block, origin, message.role, recipient, id, repairs))
-        .collect();
-    if message.blocks.is_empty() {
-        if !had_blocks {
-            repairs.push(Repair::Empty { message: id });
-        }
-        return None;
-    }
-    if origin == Origin::Foreign {
-        message.extra = Fields::new();
-    }
-    Some(Viewed { id, message: Cow::Owned(message) })
-}
-
-/// Whether a reply came from the API that the view is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    Own,
-    Foreign,
-}
-
-fn fit_block(
-    block: Block,
-    origin: Origin,
-    role: Role,
-    recipient: &Recipient,
-    id: Option<MessageId>,
-    repairs: &mut Vec<Repair>,
-) -> Option<Block> {
-    let is_assistant = role == Role::Assistant;
-    match block {
-        Block::Text(text) if text.text.trim().is_empty() => None,
-        Block::Text(mut text) => {
-            if origin == Origin::Foreign {
-                text.extra = Fields::new();
-            }
-            Some(Block::Text(text))
-        }
-        Block::Thinking(_)
-            if !is_assistant || origin == Origin::Foreign || recipient.thinking == ThinkingRule::Never =>
-        {
-            repairs.push(Repair::ForeignThinking { message: id });
-            None
-        }
-        Block::Thinking(thinking)
-            if recipient.thinking == ThinkingRule::Signed && thinking.signature.is_none() =>
-        {
-            repairs.push(Repair::UnsignedThinking { message: id });
-            None
-        }
-        Block::Thinking(thinking) => Some(Block::Thinking(thinking)),
-        Block::ToolCall(call) if !is_assistant => {
-            repairs.push(Repair::MisplacedCall { message: id, call: call.id });
-            None
-        }
-        Block::ToolCall(mut call) => {
-            if origin == Origin::Foreign {
-                call.extra = Fields::new();
-            }
-            Some(Block::ToolCall(call))
-        }
-        Block::ToolResult(result) if role != Role::Tool => {
-            repairs.push(Repair::OrphanResult { message: id, call: result.call_id });
-            None
-        }
-        Block::ToolResult(result) => Some(Block::ToolResult(cut(result, recipient, id, repairs))),
-        Block::Media(media) => Some(fit_media(media, recipient, id, repairs)),
-        Block::Summary(summary) => Some(Block::text(summary.text)),
-        Block::Snapshot(snapshot) => {
-            Some(Block::text(format!("State to carry along: {}", snapshot.data.as_str())))
-        }
-        Block::Other(other) if is_assistant && origin == Origin::Own => Some(Block::Other(other)),
-        Block::Other(other) => {
-            repairs.push(Repair::ForeignItem { message: id, kind: other.kind });
-            None
-        }
-    }
-}
-
-fn fit_media(media: Media, recipient: &Recipient, id: Option<MessageId>, repairs: &mut Vec<Repair>) -> Block {
-    let is_sent =
-        media.kind == MediaKind::Image && media.data.is_some() && recipient.media == MediaRule::Images;
-    if is_sent {
-        return Block::Media(media);
-    }
-    let name = media.uri.as_deref().unwrap_or("without a name");
-    let text = format!("({}, {}, {name}; not sent)", media.kind.as_str(), media.mime_type);
-    repairs.push(Repair::DescribedMedia { message: id, mime_type: media.mime_type });
-    Block::text(text)
-}
-
-/// Cuts the middle out of an output that is too long, and says how much is missing.
-fn cut(
-    mut result: ToolResult,
-    recipient: &Recipient,
-    id: Option<MessageId>,
-    repairs: &mut Vec<Repair>,
-) -> ToolResult {
-    if result.output.as_str().len() <= recipient.output_bytes {
-        return result;
-    }
-    let text = result.output.to::<String>().unwrap_or_else(|_| result.output.as_str().to_owned());
-    if text.len() <= recipient.output_bytes {
-        return result;
-    }
-    let (head, tail) = ends(&text, recipient.output_bytes.saturating_sub(MARKER));
-    let missing = text.len() - head.len() - tail.len();
-    let shortened = format!("{head}\n\n[... {missing} bytes left out ...]\n\n{tail}");
-    result.output = Json::of(&shortened).expect("a string is JSON");
-    repairs.push(Repair::CutOutput { message: id, call: result.call_id.clone(), bytes: missing });
-    result
-}
-
-/// Room for the line that stands for what is missing, so that a cut output is not cut again.
-const MARKER: usize = 60;
-
-/// The first and last halves of `most` bytes, at character borders.
-fn ends(text: &str, most: usize) -> (&str, &str) {
-    let head = text.floor_char_boundary(most / 2);
-    let tail = text.ceil_char_boundary(text.len() - most / 2);
-    (&text[..head], &text[tail..])
 }
 
 #[cfg(test)]

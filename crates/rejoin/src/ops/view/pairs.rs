@@ -1,120 +1,297 @@
 //! Every call with its result: what no API accepts otherwise, and what a crash or another program may leave behind.
+//!
+//! A round is one or more replies in a row and all that was said until the next reply. The results of its calls stand
+//! right behind its replies, in the order of the calls, and then what else was said:
+//!
+//! ```text
+//! reply(a, b)  user  tool(b)  tool(a)  reply      a round as it may be stored
+//! reply(a, b)  tool(a)  tool(b)  user  reply      as it is viewed
+//! ```
+//!
+//! A result that comes after the next reply cannot change what the model was already sent. It is sent as text.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::model::{Block, Fields, Json, Message, Role, ToolResult};
-use crate::ops::view::{Repair, Viewed};
+use crate::model::{Block, Fields, Json, Message, MessageId, Role, ToolCall, ToolResult};
+use crate::ops::view::edit::{Edit, all_blocks, edit_blocks, set_blocks};
+use crate::ops::view::{CallIdRule, Recipient, Repair, Viewed, output};
 
 /// What stands for a result that was never stored.
-const NO_RESULT: &str = "(no result was recorded)";
+const NO_RESULT: &str = "no result of this call was recorded";
 
-/// Puts the results of each reply's calls directly behind it, in the order of the calls.
-///
-/// A result is looked for among the tool messages that follow the reply, up to the next reply or user message.
-pub(super) fn pair<'a>(messages: Vec<Viewed<'a>>, repairs: &mut Vec<Repair>) -> Vec<Viewed<'a>> {
-    let mut names = Names::default();
-    let mut paired: Vec<Viewed<'a>> = Vec::with_capacity(messages.len());
+/// The longest id of a call where they must be short.
+const SHORT: usize = 64;
+
+/// Pairs the calls and results of all rounds.
+pub(super) fn pair<'a>(
+    messages: Vec<Viewed<'a>>,
+    recipient: &Recipient,
+    repairs: &mut Vec<Repair>,
+) -> Vec<Viewed<'a>> {
+    let mut pairing = Pairing {
+        recipient,
+        repairs,
+        taken: HashMap::new(),
+        unanswered: HashSet::new(),
+        paired: Vec::with_capacity(messages.len()),
+    };
     let mut rest = messages.into_iter().peekable();
-    while let Some(mut viewed) = rest.next() {
-        if viewed.message.role == Role::Tool {
-            // It follows no reply, so nothing asked for it.
-            drop_results(&viewed, repairs);
-            continue;
+    let (mut replies, mut heard) = (Vec::new(), Vec::new());
+    while rest.peek().is_some() {
+        while let Some(mut reply) = rest.next_if(|next| next.message.role == Role::Assistant) {
+            heard.extend(take_results(&mut reply));
+            replies.push(reply);
         }
-        let calls = names.unique_calls(&mut viewed, repairs);
-        let mut answers = Vec::new();
-        while let Some(next) = rest.next_if(|next| next.message.role == Role::Tool) {
-            answers.push(next);
+        while let Some(other) = rest.next_if(|next| next.message.role != Role::Assistant) {
+            heard.push(other);
         }
-        let asker = viewed.id;
-        paired.push(viewed);
-        let mut waiting: HashMap<String, Call> =
-            calls.iter().map(|call| (call.original.clone(), call.clone())).collect();
-        for mut answer in answers {
-            let id = answer.id;
-            answer.message.to_mut().blocks.retain_mut(|block| match block {
-                Block::ToolResult(result) => match waiting.remove(&result.call_id) {
-                    Some(call) => {
-                        result.call_id = call.sent;
-                        true
-                    }
-                    None => {
-                        repairs.push(Repair::OrphanResult { message: id, call: result.call_id.clone() });
-                        false
-                    }
-                },
-                _ => true,
-            });
-            let has_result = answer.message.blocks.iter().any(|block| matches!(block, Block::ToolResult(_)));
-            if has_result {
-                paired.push(answer);
-            }
-        }
-        for call in calls.iter().filter(|call| waiting.contains_key(&call.original)) {
-            repairs.push(Repair::MissingResult { message: asker, call: call.sent.clone() });
-            paired.push(Viewed { id: None, message: Cow::Owned(stub(&call.sent)) });
-        }
+        pairing.round(&mut replies, &mut heard);
     }
-    paired
+    pairing.paired
 }
 
-/// A call, by the id it was stored with and the id it is sent with.
-#[derive(Clone)]
+struct Pairing<'a, 'r> {
+    recipient: &'r Recipient,
+    repairs: &'r mut Vec<Repair>,
+    /// The ids that calls are sent under, with the hash of what was called.
+    taken: HashMap<String, u64>,
+    /// The stored ids of calls that got a stub.
+    unanswered: HashSet<String>,
+    paired: Vec<Viewed<'a>>,
+}
+
+/// A call of the current round.
 struct Call {
-    original: String,
+    message: Option<MessageId>,
+    /// The id it was stored with, and the one it is sent with.
+    stored: String,
     sent: String,
+    /// Where its result is: which message that was heard, and which block of it.
+    result: Option<(usize, usize)>,
 }
 
-/// The ids of calls so far; no two calls of a view share one.
-#[derive(Default)]
-struct Names(HashSet<String>);
-
-impl Names {
-    /// The calls of a message, renamed where an earlier one has the id. A second call of that id in the same message is
-    /// left out, because its result could not be told apart.
-    fn unique_calls(&mut self, viewed: &mut Viewed<'_>, repairs: &mut Vec<Repair>) -> Vec<Call> {
-        let id = viewed.id;
+impl<'a> Pairing<'a, '_> {
+    fn round(&mut self, replies: &mut Vec<Viewed<'a>>, heard: &mut Vec<Viewed<'a>>) {
         let mut calls: Vec<Call> = Vec::new();
-        viewed.message.to_mut().blocks.retain_mut(|block| {
-            let Block::ToolCall(call) = block else { return true };
-            if calls.iter().any(|known| known.original == call.id) {
-                repairs.push(Repair::MisplacedCall { message: id, call: call.id.clone() });
-                return false;
+        for mut reply in replies.drain(..) {
+            self.name_calls(&mut reply, &mut calls);
+            if !reply.message.blocks.is_empty() {
+                self.paired.push(reply);
             }
-            let original = call.id.clone();
-            if self.0.contains(&call.id) {
-                repairs.push(Repair::RenamedCall { message: id, call: call.id.clone() });
-                let mut number = 2;
-                while self.0.contains(&format!("{original}-{number}")) {
-                    number += 1;
-                }
-                call.id = format!("{original}-{number}");
-                // Fields of the provider's own item name the old id.
-                call.extra = Fields::new();
+        }
+        let claimed = self.claim(&mut calls, heard);
+        let ready = ready(&calls, heard);
+        if ready == 0 {
+            self.push_results(&calls, heard);
+        }
+        for (place, viewed) in heard.drain(..).enumerate() {
+            if place < ready {
+                self.paired.push(viewed);
+            } else {
+                self.push_heard(viewed, place, &claimed);
             }
-            self.0.insert(call.id.clone());
-            calls.push(Call { original, sent: call.id.clone() });
-            true
-        });
-        calls
-    }
-}
-
-fn drop_results(viewed: &Viewed<'_>, repairs: &mut Vec<Repair>) {
-    for block in &viewed.message.blocks {
-        if let Block::ToolResult(result) = block {
-            repairs.push(Repair::OrphanResult { message: viewed.id, call: result.call_id.clone() });
         }
     }
+
+    /// Gives each call of a reply an id that is accepted and not taken, and its tool a name that is accepted.
+    fn name_calls(&mut self, reply: &mut Viewed<'a>, calls: &mut Vec<Call>) {
+        let message = reply.id;
+        let rule = match self.recipient.call_ids {
+            CallIdRule::Short if self.recipient.is_own(&reply.message) => CallIdRule::Any,
+            rule => rule,
+        };
+        edit_blocks(reply, |block| {
+            let Block::ToolCall(call) = block else { return Edit::Keep };
+            let accepted = accepted_id(&call.id, rule);
+            let sent = self.free_id(&accepted, call, message);
+            let name = accepted_name(&call.name, self.recipient.name_bytes);
+            if name != call.name {
+                self.repairs.push(Repair::RenamedTool { message, name: call.name.clone() });
+            }
+            calls.push(Call { message, stored: call.id.clone(), sent: sent.clone(), result: None });
+            if name == call.name && sent == call.id {
+                return Edit::Keep;
+            }
+            Edit::Replace(Block::ToolCall(ToolCall { id: sent, name: name.into_owned(), ..call.clone() }))
+        });
+    }
+
+    fn free_id(&mut self, accepted: &str, call: &ToolCall, message: Option<MessageId>) -> String {
+        let mut hasher = DefaultHasher::new();
+        (&call.name, call.input.as_str()).hash(&mut hasher);
+        let asked = hasher.finish();
+        let known = self.taken.get(accepted).copied();
+        let sent = if known.is_none() {
+            accepted.to_owned()
+        } else {
+            let short = &accepted[..accepted.floor_char_boundary(SHORT - 12)];
+            let mut others = (2_u32..).map(|number| format!("{short}_{number}"));
+            others.find(|other| !self.taken.contains_key(other)).expect("some number is free")
+        };
+        let call = call.id.clone();
+        if known == Some(asked) {
+            self.repairs.push(Repair::RepeatedCall { message, call });
+        } else if sent != call {
+            self.repairs.push(Repair::RenamedCall { message, call });
+        }
+        self.taken.insert(sent.clone(), asked);
+        sent
+    }
+
+    /// Finds the result of each call among what was heard. Returns where those results stand.
+    fn claim(&mut self, calls: &mut [Call], heard: &[Viewed<'a>]) -> HashSet<(usize, usize)> {
+        let mut claimed = HashSet::new();
+        if calls.is_empty() {
+            return claimed;
+        }
+        let mut is_interrupted = false;
+        for (place, viewed) in heard.iter().enumerate() {
+            for (index, block) in viewed.message.blocks.iter().enumerate() {
+                let Block::ToolResult(result) = block else {
+                    is_interrupted |= viewed.message.role != Role::Tool;
+                    continue;
+                };
+                let mut waiting = calls.iter_mut().filter(|call| call.result.is_none());
+                let Some(call) = waiting.find(|call| call.stored == result.call_id) else { continue };
+                call.result = Some((place, index));
+                claimed.insert((place, index));
+                if is_interrupted {
+                    let call = result.call_id.clone();
+                    self.repairs.push(Repair::MovedResult { message: viewed.id, call });
+                }
+            }
+        }
+        claimed
+    }
+
+    /// One message for each result, in the order of the calls.
+    fn push_results(&mut self, calls: &[Call], heard: &[Viewed<'a>]) {
+        for call in calls {
+            let found =
+                call.result.map(|(place, index)| (heard[place].id, &heard[place].message.blocks[index]));
+            let (id, result) = match found {
+                Some((id, Block::ToolResult(result))) => {
+                    (id, ToolResult { call_id: call.sent.clone(), ..result.clone() })
+                }
+                _ => {
+                    self.unanswered.insert(call.stored.clone());
+                    self.repairs
+                        .push(Repair::MissingResult { message: call.message, call: call.stored.clone() });
+                    (None, stub(&call.sent))
+                }
+            };
+            let message = Message::new(Role::Tool, vec![Block::ToolResult(result)]);
+            self.paired.push(Viewed { id, message: Cow::Owned(message) });
+        }
+    }
+
+    /// What was heard besides results. A tool says it with the voice of the user.
+    fn push_heard(&mut self, mut viewed: Viewed<'a>, place: usize, claimed: &HashSet<(usize, usize)>) {
+        let message = viewed.id;
+        let mut index = 0;
+        edit_blocks(&mut viewed, |block| {
+            let here = (place, index);
+            index += 1;
+            let Block::ToolResult(result) = block else { return Edit::Keep };
+            let call = result.call_id.clone();
+            if claimed.contains(&here) {
+                Edit::Drop
+            } else if self.unanswered.remove(&call) {
+                let text =
+                    format!("[A late result of the call `{call}`]\n{}", output::as_text(&result.output));
+                self.repairs.push(Repair::LateResult { message, call });
+                Edit::Replace(Block::text(text))
+            } else {
+                self.repairs.push(Repair::OrphanResult { message, call });
+                Edit::Drop
+            }
+        });
+        if viewed.message.blocks.is_empty() {
+            return;
+        }
+        if viewed.message.role == Role::Tool {
+            let blocks = std::mem::take(&mut viewed.message.to_mut().blocks);
+            set_blocks(&mut viewed, Role::User, blocks);
+        }
+        self.paired.push(viewed);
+    }
 }
 
-fn stub(call: &str) -> Message {
-    let result = ToolResult {
+/// The results in a reply, which some programs store beside the calls, as a message of their own.
+fn take_results<'a>(reply: &mut Viewed<'a>) -> Option<Viewed<'a>> {
+    let mut results = Vec::new();
+    edit_blocks(reply, |block| {
+        if !matches!(block, Block::ToolResult(_)) {
+            return Edit::Keep;
+        }
+        results.push(block.clone());
+        Edit::Drop
+    });
+    if results.is_empty() {
+        return None;
+    }
+    Some(Viewed { id: reply.id, message: Cow::Owned(Message::new(Role::Tool, results)) })
+}
+
+/// How many of the messages that were heard are the results, as they have to be sent; none when any has to change.
+fn ready(calls: &[Call], heard: &[Viewed<'_>]) -> usize {
+    let is_result = |block: &Block| matches!(block, Block::ToolResult(_));
+    let is_ready = |viewed: &&Viewed<'_>| viewed.message.role == Role::Tool && all_blocks(viewed, is_result);
+    let mut expected = calls.iter();
+    let mut place = 0;
+    for viewed in heard.iter().take_while(is_ready) {
+        if expected.len() == 0 {
+            break;
+        }
+        for index in 0..viewed.message.blocks.len() {
+            let is_next = expected
+                .next()
+                .is_some_and(|call| call.result == Some((place, index)) && call.sent == call.stored);
+            if !is_next {
+                return 0;
+            }
+        }
+        place += 1;
+    }
+    if expected.len() == 0 { place } else { 0 }
+}
+
+fn stub(call: &str) -> ToolResult {
+    ToolResult {
         call_id: call.to_owned(),
         output: Json::of(&NO_RESULT).expect("a string is JSON"),
         is_error: true,
         extra: Fields::new(),
-    };
-    Message::new(Role::Tool, vec![Block::ToolResult(result)])
+    }
+}
+
+fn accepted_id(id: &str, rule: CallIdRule) -> Cow<'_, str> {
+    match rule {
+        _ if id.is_empty() => Cow::Borrowed("call"),
+        CallIdRule::Any => Cow::Borrowed(id),
+        CallIdRule::Plain => plain(id),
+        CallIdRule::Short => Cow::Borrowed(&id[..id.floor_char_boundary(SHORT)]),
+    }
+}
+
+fn accepted_name(name: &str, longest: usize) -> Cow<'_, str> {
+    match plain(name) {
+        plain if plain.is_empty() => Cow::Borrowed("tool"),
+        Cow::Borrowed(plain) => Cow::Borrowed(&plain[..plain.floor_char_boundary(longest)]),
+        Cow::Owned(mut plain) => {
+            plain.truncate(longest);
+            Cow::Owned(plain)
+        }
+    }
+}
+
+/// The name in letters, digits, `_` and `-`.
+fn plain(name: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    if name.chars().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect())
 }

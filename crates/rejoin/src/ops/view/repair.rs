@@ -22,6 +22,20 @@ pub enum Repair {
         /// The call it names.
         call: String,
     },
+    /// A result came after the model went on without it; it is sent as text.
+    LateResult {
+        /// The message that answers.
+        message: Option<MessageId>,
+        /// The call it names.
+        call: String,
+    },
+    /// Something was said between a call and its result; the result is sent first.
+    MovedResult {
+        /// The message that answers.
+        message: Option<MessageId>,
+        /// The call it names.
+        call: String,
+    },
     /// A call stands where only a model may call; it is left out.
     MisplacedCall {
         /// The message that calls.
@@ -29,12 +43,45 @@ pub enum Repair {
         /// The call.
         call: String,
     },
-    /// Two calls share an id; the later one is sent under another.
+    /// The same call came before; this one is sent under another id.
+    RepeatedCall {
+        /// The message that calls.
+        message: Option<MessageId>,
+        /// The call.
+        call: String,
+    },
+    /// The id of a call is taken by another, or not accepted; it is sent under another.
     RenamedCall {
         /// The message that calls.
         message: Option<MessageId>,
-        /// The id they share.
+        /// The id it has.
         call: String,
+    },
+    /// The name of a tool is not accepted; it is sent under another.
+    RenamedTool {
+        /// The message that calls.
+        message: Option<MessageId>,
+        /// The name it has.
+        name: String,
+    },
+    /// A call or a result that survives a compaction alone is sent as text.
+    AloneAsText {
+        /// The message that has it.
+        message: Option<MessageId>,
+        /// The call.
+        call: String,
+    },
+    /// A tool on the provider's server was asked and never answered; it is left out.
+    AbandonedTool {
+        /// The message that asks.
+        message: Option<MessageId>,
+        /// The call.
+        call: String,
+    },
+    /// The same reply came before; only its words and calls are sent again.
+    RepeatedReply {
+        /// The later one.
+        message: Option<MessageId>,
     },
     /// Thinking of another provider is left out.
     ForeignThinking {
@@ -43,6 +90,11 @@ pub enum Repair {
     },
     /// Thinking without its signature is left out.
     UnsignedThinking {
+        /// The message that thinks.
+        message: Option<MessageId>,
+    },
+    /// Thinking that led to nothing is left out.
+    LastThinking {
         /// The message that thinks.
         message: Option<MessageId>,
     },
@@ -69,9 +121,19 @@ pub enum Repair {
         /// How many bytes are left out.
         bytes: usize,
     },
+    /// A text without words is left out of a message that has more.
+    EmptyText {
+        /// The message that has it.
+        message: Option<MessageId>,
+    },
     /// A message without content is left out.
     Empty {
         /// Which.
+        message: Option<MessageId>,
+    },
+    /// What a compaction keeps cannot be read, so that only its summary is shown.
+    UnreadableCompaction {
+        /// The message that has it.
         message: Option<MessageId>,
     },
     /// A line was added because a user must speak first.
@@ -84,20 +146,58 @@ impl Repair {
         match self {
             Self::MissingResult { message, .. }
             | Self::OrphanResult { message, .. }
+            | Self::LateResult { message, .. }
+            | Self::MovedResult { message, .. }
             | Self::MisplacedCall { message, .. }
+            | Self::RepeatedCall { message, .. }
             | Self::RenamedCall { message, .. }
+            | Self::RenamedTool { message, .. }
+            | Self::AloneAsText { message, .. }
+            | Self::AbandonedTool { message, .. }
+            | Self::RepeatedReply { message }
             | Self::ForeignThinking { message }
             | Self::UnsignedThinking { message }
+            | Self::LastThinking { message }
             | Self::ForeignItem { message, .. }
             | Self::DescribedMedia { message, .. }
             | Self::CutOutput { message, .. }
-            | Self::Empty { message } => *message,
+            | Self::EmptyText { message }
+            | Self::Empty { message }
+            | Self::UnreadableCompaction { message } => *message,
             Self::Began => None,
+        }
+    }
+
+    /// True when the history itself lacks or repeats something. False when the change is only what this recipient
+    /// asks for.
+    pub const fn is_damage(&self) -> bool {
+        match self {
+            Self::MissingResult { .. }
+            | Self::OrphanResult { .. }
+            | Self::LateResult { .. }
+            | Self::MisplacedCall { .. }
+            | Self::RepeatedCall { .. }
+            | Self::AbandonedTool { .. }
+            | Self::RepeatedReply { .. }
+            | Self::Empty { .. }
+            | Self::UnreadableCompaction { .. } => true,
+            Self::MovedResult { .. }
+            | Self::RenamedCall { .. }
+            | Self::RenamedTool { .. }
+            | Self::AloneAsText { .. }
+            | Self::ForeignThinking { .. }
+            | Self::UnsignedThinking { .. }
+            | Self::LastThinking { .. }
+            | Self::ForeignItem { .. }
+            | Self::DescribedMedia { .. }
+            | Self::CutOutput { .. }
+            | Self::EmptyText { .. }
+            | Self::Began => false,
         }
     }
 }
 
-/// Tells the change in one sentence.
+/// Tells the change in one sentence, with the message last.
 impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -107,22 +207,50 @@ impl fmt::Display for Repair {
             Self::OrphanResult { call, .. } => {
                 write!(f, "A result for `{call}` answers no open call; it is left out.")?;
             }
+            Self::LateResult { call, .. } => {
+                write!(f, "The result of `{call}` came after the model went on; it is sent as text.")?;
+            }
+            Self::MovedResult { call, .. } => {
+                write!(f, "The result of `{call}` is sent before what was said while it was awaited.")?;
+            }
             Self::MisplacedCall { call, .. } => {
                 write!(f, "The call `{call}` is not by a model; it is left out.")?;
             }
+            Self::RepeatedCall { call, .. } => {
+                write!(f, "The call `{call}` came before; this one is sent under another id.")?;
+            }
             Self::RenamedCall { call, .. } => {
-                write!(f, "Two calls are named `{call}`; the later one is renamed.")?;
+                write!(f, "The id `{call}` of a call is taken or not accepted; another is sent.")?;
+            }
+            Self::RenamedTool { name, .. } => {
+                write!(f, "The tool name `{name}` is not accepted; another is sent.")?;
+            }
+            Self::AloneAsText { call, .. } => {
+                write!(f, "What is left of the call `{call}` after a compaction is sent as text.")?;
+            }
+            Self::AbandonedTool { call, .. } => {
+                write!(f, "The provider's own tool never answered `{call}`; the call is left out.")?;
+            }
+            Self::RepeatedReply { .. } => {
+                f.write_str("The same reply came before; only its words and calls are sent again.")?;
             }
             Self::ForeignThinking { .. } => f.write_str("Thinking of another provider is left out.")?,
             Self::UnsignedThinking { .. } => f.write_str("Thinking without a signature is left out.")?,
-            Self::ForeignItem { kind, .. } => write!(f, "A `{kind}` of another provider is left out.")?,
+            Self::LastThinking { .. } => f.write_str("Thinking that nothing follows is left out.")?,
+            Self::ForeignItem { kind, .. } => {
+                write!(f, "An item of the kind `{kind}`, which this provider does not take, is left out.")?;
+            }
             Self::DescribedMedia { mime_type, .. } => {
                 write!(f, "A file of type `{mime_type}` is described, not sent.")?;
             }
             Self::CutOutput { call, bytes, .. } => {
-                write!(f, "The result of `{call}` is long; {bytes} bytes are left out.")?;
+                write!(f, "The result of `{call}` is long; {bytes} bytes in its middle are left out.")?;
             }
+            Self::EmptyText { .. } => f.write_str("A text without words is left out.")?,
             Self::Empty { .. } => f.write_str("A message without content is left out.")?,
+            Self::UnreadableCompaction { .. } => {
+                f.write_str("What a compaction keeps cannot be read; only its summary is shown.")?;
+            }
             Self::Began => f.write_str("A line was added, because a user must speak first.")?,
         }
         match self.message() {

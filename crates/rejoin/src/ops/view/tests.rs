@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Digest, Thinking, ToolCall};
+use crate::model::{Block, Digest, Json, Thinking, ToolCall};
 
 fn stored(number: u8, message: Message) -> StoredMessage {
     StoredMessage {
@@ -82,7 +82,7 @@ fn calls_that_share_an_id_are_told_apart() {
             other => other.kind().to_owned(),
         })
         .collect();
-    assert_eq!(ids, ["a", "a", "a-2", "a-2"]);
+    assert_eq!(ids, ["a", "a", "a_2", "a_2"]);
 }
 
 #[test]
@@ -111,14 +111,17 @@ fn thinking_goes_back_only_to_where_it_came_from() {
 
 #[test]
 fn a_long_output_is_cut_in_the_middle_and_told() {
-    let path = path(vec![calling(&["a"]), answer("a", &"é".repeat(100))]);
+    let path = path(vec![calling(&["a"]), answer("a", &"é".repeat(200))]);
     let mut recipient = Recipient::new("chat");
-    recipient.output_bytes = 71;
+    recipient.output_bytes = 121;
 
     let view = view(&Said::all(&path), &[], &recipient);
 
     let Block::ToolResult(result) = &view.messages[1].message.blocks[0] else { panic!("{view:?}") };
-    assert_eq!(result.output.to::<String>().unwrap(), "éé\n\n[... 192 bytes left out ...]\n\néé");
+    assert_eq!(
+        result.output.to::<String>().unwrap(),
+        format!("{0}\n\n[... 340 bytes left out ...]\n\n{0}", "é".repeat(15))
+    );
 }
 
 #[test]

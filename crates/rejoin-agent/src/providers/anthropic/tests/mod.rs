@@ -7,7 +7,7 @@ mod sending;
 use rejoin::{Json, Message};
 
 use crate::providers::anthropic::Anthropic;
-use crate::providers::replay::{NOTHING, all, replay};
+use crate::providers::replay::{NOTHING, replay, viewed};
 use crate::providers::wire::Wire;
 use crate::providers::{Reply, Request, ThinkingBudget};
 
@@ -48,7 +48,7 @@ fn json(text: &str) -> Json {
 }
 
 fn body(messages: &[Message]) -> String {
-    wire().post(&Request { messages: &all(messages), ..NOTHING }).body
+    wire().post(&Request { messages: &viewed(messages, &wire()), ..NOTHING }).body
 }
 
 /// The messages of a request, without the mark for the cache.

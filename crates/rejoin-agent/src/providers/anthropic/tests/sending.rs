@@ -7,7 +7,7 @@ use rejoin::{
 use super::{STREAMS, items, json, read, sent, wire};
 use crate::providers::anthropic::Anthropic;
 use crate::providers::anthropic::history::{self, string};
-use crate::providers::replay::{NOTHING, all};
+use crate::providers::replay::{NOTHING, viewed};
 use crate::providers::wire::{Post, Wire};
 use crate::providers::{Request, ThinkingBudget, ToolSpec};
 
@@ -47,7 +47,8 @@ fn a_request_has_everything_in_its_place() {
         Message::assistant("two"),
         Message::user("three"),
     ];
-    let request = Request { system: "be kind", messages: &all(&messages), tools: &tools, ..NOTHING };
+    let request =
+        Request { system: "be kind", messages: &viewed(&messages, &wire()), tools: &tools, ..NOTHING };
 
     let post = wire().post(&request);
 
@@ -256,11 +257,11 @@ fn media_summaries_and_snapshots_become_items() {
     assert_eq!(
         sent(&[Message::new(Role::User, blocks)]),
         concat!(
-            r#"[{"role":"user","content":[{"type":"text","text":"so far"},{"type":"text","text":"{\"a\":1}"},"#,
+            r#"[{"role":"user","content":[{"type":"text","text":"so far"},{"type":"text","text":"State to carry along: {\"a\":1}"},"#,
             r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}},"#,
             r#"{"type":"image","source":{"type":"url","url":"https://a.example/b.png"}},"#,
             r#"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AAAA"}},"#,
-            r#"{"type":"text","text":"[image of type `image/png`, not sent]"},"#,
+            r#"{"type":"text","text":"[image of type `image/png` at `file:///b.png`, not sent]"},"#,
             r#"{"type":"text","text":"[audio of type `audio/wav`, not sent]"}]}]"#,
         )
     );

@@ -1,0 +1,210 @@
+//! One message as its recipient can take it: what cannot be sent is left out, described or cut.
+
+use std::collections::HashSet;
+
+use crate::model::{Block, Fields, Json, MessageId, Other, Role, Snapshot, Text, Thinking};
+use crate::ops::view::edit::{Edit, all_blocks, edit_blocks};
+use crate::ops::view::media::{self, Place};
+use crate::ops::view::{
+    ItemRule, Recipient, Repair, RepeatRule, TextRule, ThinkingRule, Viewed, output, recipient,
+};
+
+/// The field of a reply's `extra` that has the provider's own id of the reply.
+const RESPONSE_ID: &str = "response_id";
+
+/// The field in which thinking keeps the item it came in.
+const ITEM: &str = "item";
+
+/// A provider's call of a tool that takes text, and its answer.
+const CUSTOM_CALL: &str = "custom_tool_call";
+const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
+
+/// What such a call is answered: no such tool is offered.
+const NO_TOOL: &str = "Error: there is no such tool";
+
+/// Fits the messages of one view, one after the other.
+pub(super) struct Fitting<'r> {
+    recipient: &'r Recipient,
+    /// The replies so far.
+    replies: HashSet<String>,
+}
+
+/// Who said it, as far as that decides what can be sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    /// The recipient itself.
+    Own,
+    /// Another model.
+    Foreign,
+    /// The user, or a tool.
+    Heard,
+    /// The system.
+    System,
+}
+
+impl<'r> Fitting<'r> {
+    pub(super) fn new(recipient: &'r Recipient) -> Self {
+        Self { recipient, replies: HashSet::new() }
+    }
+
+    /// The message as it can be sent; none when nothing of it can.
+    pub(super) fn fit<'a>(
+        &mut self,
+        mut viewed: Viewed<'a>,
+        repairs: &mut Vec<Repair>,
+    ) -> Option<Viewed<'a>> {
+        let id = viewed.id;
+        if all_blocks(&viewed, is_blank) && !self.is_kept_blank(&viewed) {
+            repairs.push(Repair::Empty { message: id });
+            return None;
+        }
+        let speaker = self.speaker(&mut viewed, repairs);
+        edit_blocks(&mut viewed, |block| fit_block(block, speaker, self.recipient, id, repairs));
+        if speaker == Speaker::Own && self.recipient.items == ItemRule::CustomCalls {
+            answer_custom_calls(&mut viewed, repairs);
+        }
+        (!viewed.message.blocks.is_empty()).then_some(viewed)
+    }
+
+    fn speaker(&mut self, viewed: &mut Viewed<'_>, repairs: &mut Vec<Repair>) -> Speaker {
+        match viewed.message.role {
+            Role::System => return Speaker::System,
+            Role::User | Role::Tool => return Speaker::Heard,
+            Role::Assistant => {}
+        }
+        if !self.recipient.is_own(&viewed.message) {
+            return Speaker::Foreign;
+        }
+        if self.recipient.repeats == RepeatRule::Plain && self.comes_again(viewed) {
+            repairs.push(Repair::RepeatedReply { message: viewed.id });
+            recipient::disown(viewed.message.to_mut());
+            return Speaker::Foreign;
+        }
+        Speaker::Own
+    }
+
+    fn comes_again(&mut self, viewed: &Viewed<'_>) -> bool {
+        let reply = viewed.message.extra.field(RESPONSE_ID).map(Json::as_str);
+        let named = reply.filter(|reply| !matches!(*reply, "\"\"" | "null"));
+        named.is_some_and(|reply| !self.replies.insert(reply.to_owned()))
+    }
+
+    fn is_kept_blank(&self, viewed: &Viewed<'_>) -> bool {
+        self.recipient.text == TextRule::Own
+            && self.recipient.is_own(&viewed.message)
+            && viewed.message.blocks.iter().any(is_as_it_came)
+    }
+}
+
+fn fit_block(
+    block: &Block,
+    speaker: Speaker,
+    recipient: &Recipient,
+    id: Option<MessageId>,
+    repairs: &mut Vec<Repair>,
+) -> Edit {
+    let is_model = matches!(speaker, Speaker::Own | Speaker::Foreign);
+    match block {
+        Block::Text(_) if !is_blank(block) => Edit::Keep,
+        Block::Text(_)
+            if speaker == Speaker::Own && recipient.text == TextRule::Own && is_as_it_came(block) =>
+        {
+            Edit::Keep
+        }
+        Block::Text(_) => {
+            repairs.push(Repair::EmptyText { message: id });
+            Edit::Drop
+        }
+        Block::Thinking(thinking) => fit_thinking(thinking, speaker, recipient, id, repairs),
+        Block::ToolCall(_) if is_model => Edit::Keep,
+        Block::ToolCall(call) => {
+            repairs.push(Repair::MisplacedCall { message: id, call: call.id.clone() });
+            Edit::Drop
+        }
+        Block::ToolResult(result) => output::fit(result, recipient, id, repairs)
+            .map_or(Edit::Keep, |result| Edit::Replace(Block::ToolResult(result))),
+        Block::Media(media) => {
+            let place = if speaker == Speaker::Heard { Place::Heard } else { Place::Elsewhere };
+            media::fit(media, recipient, place, id, repairs).map_or(Edit::Keep, Edit::Replace)
+        }
+        Block::Summary(summary) if summary.text.trim().is_empty() => {
+            repairs.push(Repair::EmptyText { message: id });
+            Edit::Drop
+        }
+        Block::Summary(summary) => Edit::Replace(Block::text(summary.text.clone())),
+        Block::Snapshot(snapshot) => Edit::Replace(carried(snapshot)),
+        Block::Other(item) if is_sent(item, speaker, recipient) => Edit::Keep,
+        Block::Other(item) => {
+            repairs.push(Repair::ForeignItem { message: id, kind: item.kind.clone() });
+            Edit::Drop
+        }
+    }
+}
+
+fn fit_thinking(
+    thinking: &Thinking,
+    speaker: Speaker,
+    recipient: &Recipient,
+    id: Option<MessageId>,
+    repairs: &mut Vec<Repair>,
+) -> Edit {
+    let is_proven = match recipient.thinking {
+        _ if speaker != Speaker::Own => None,
+        ThinkingRule::Never => None,
+        ThinkingRule::Own => Some(true),
+        ThinkingRule::Signed => Some(thinking.signature.as_ref().is_some_and(|it| !it.is_empty())),
+        ThinkingRule::Item => {
+            Some(thinking.extra.field(ITEM).is_some_and(|item| item.as_str().starts_with('{')))
+        }
+    };
+    match is_proven {
+        Some(true) => return Edit::Keep,
+        Some(false) => repairs.push(Repair::UnsignedThinking { message: id }),
+        None => repairs.push(Repair::ForeignThinking { message: id }),
+    }
+    Edit::Drop
+}
+
+/// True for an item that the provider made, and takes back.
+fn is_sent(item: &Other, speaker: Speaker, recipient: &Recipient) -> bool {
+    speaker == Speaker::Own && recipient.items != ItemRule::Never && !item.kind.is_empty()
+}
+
+fn carried(snapshot: &Snapshot) -> Block {
+    Block::text(format!("State to carry along: {}", snapshot.data.as_str()))
+}
+
+/// A text without a word.
+fn is_blank(block: &Block) -> bool {
+    matches!(block, Block::Text(text) if text.text.trim().is_empty())
+}
+
+/// White space, or a text that is part of an item, as only a provider writes it.
+fn is_as_it_came(block: &Block) -> bool {
+    matches!(block, Block::Text(Text { text, extra }) if !text.is_empty() || !extra.is_empty())
+}
+
+/// Gives every custom call an output; the API refuses a call without one.
+fn answer_custom_calls(viewed: &mut Viewed<'_>, repairs: &mut Vec<Repair>) {
+    let ids = |kind: &'static str| {
+        let items = viewed.message.blocks.iter().filter_map(move |block| match block {
+            Block::Other(item) if item.kind == kind => item.fields.field("call_id").cloned(),
+            _ => None,
+        });
+        items.collect::<Vec<Json>>()
+    };
+    let calls = ids(CUSTOM_CALL);
+    if calls.is_empty() {
+        return;
+    }
+    let answered = ids(CUSTOM_OUTPUT);
+    for call in calls.into_iter().filter(|call| !answered.contains(call)) {
+        let name = call.to::<String>().unwrap_or_default();
+        repairs.push(Repair::MissingResult { message: viewed.id, call: name });
+        let mut fields = Fields::new();
+        fields.set("call_id", call);
+        fields.set("output", Json::of(&NO_TOOL).expect("a string is JSON"));
+        let output = Block::Other(Other { kind: CUSTOM_OUTPUT.to_owned(), fields });
+        viewed.message.to_mut().blocks.push(output);
+    }
+}

@@ -1,0 +1,86 @@
+//! Tools that run on the provider's server. The provider answers them itself, in the same reply or, after a pause, in
+//! the next one. Once the user has spoken, what was asked and not answered can never be.
+
+use std::collections::HashSet;
+
+use crate::model::{Block, Other, Role};
+use crate::ops::view::edit::{Edit, edit_blocks};
+use crate::ops::view::{Repair, Viewed};
+
+/// How the kind of an item ends that asks, and of one that answers.
+const ASKS: &str = "_tool_use";
+const ANSWERS: &str = "_tool_result";
+
+/// Leaves out what was asked and never answered, and what answers nothing.
+pub(super) fn settle(messages: &mut [Viewed<'_>], repairs: &mut Vec<Repair>) {
+    let (orphans, abandoned) = unsettled(messages);
+    if orphans.is_empty() && abandoned.is_empty() {
+        return;
+    }
+    for (place, viewed) in messages.iter_mut().enumerate() {
+        let message = viewed.id;
+        let mut index = 0;
+        edit_blocks(viewed, |block| {
+            let here = (place, index);
+            index += 1;
+            let call = match block {
+                Block::Other(item) => id_of(item).map(|(_, id)| id).unwrap_or_default(),
+                _ => return Edit::Keep,
+            };
+            if orphans.contains(&here) {
+                repairs.push(Repair::OrphanResult { message, call });
+                Edit::Drop
+            } else if abandoned.contains(&here) {
+                repairs.push(Repair::AbandonedTool { message, call });
+                Edit::Drop
+            } else {
+                Edit::Keep
+            }
+        });
+    }
+}
+
+type Places = HashSet<(usize, usize)>;
+
+/// Where results stand that answer nothing, and calls that were abandoned.
+fn unsettled(messages: &[Viewed<'_>]) -> (Places, Places) {
+    let (mut orphans, mut abandoned) = (Places::new(), Places::new());
+    let mut known: HashSet<String> = HashSet::new();
+    let mut open: Vec<(String, (usize, usize))> = Vec::new();
+    for (place, viewed) in messages.iter().enumerate() {
+        if viewed.message.role == Role::User {
+            abandoned.extend(open.drain(..).map(|(_, here)| here));
+        }
+        for (index, block) in viewed.message.blocks.iter().enumerate() {
+            let Block::Other(item) = block else { continue };
+            let here = (place, index);
+            match id_of(item) {
+                Some((Part::Asks, id)) if known.insert(id.clone()) => open.push((id, here)),
+                Some((Part::Asks, _)) => drop(abandoned.insert(here)),
+                Some((Part::Answers, id)) => match open.iter().position(|(asked, _)| *asked == id) {
+                    Some(asked) => drop(open.remove(asked)),
+                    None => drop(orphans.insert(here)),
+                },
+                None => {}
+            }
+        }
+    }
+    (orphans, abandoned)
+}
+
+/// Which half of a call an item is.
+enum Part {
+    Asks,
+    Answers,
+}
+
+fn id_of(item: &Other) -> Option<(Part, String)> {
+    let id = |name| item.fields.field(name).and_then(|id| id.to::<String>().ok());
+    if item.kind.ends_with(ASKS) {
+        id("id").map(|id| (Part::Asks, id))
+    } else if item.kind.ends_with(ANSWERS) {
+        id("tool_use_id").map(|id| (Part::Answers, id))
+    } else {
+        None
+    }
+}
