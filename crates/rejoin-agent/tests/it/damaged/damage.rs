@@ -174,9 +174,9 @@ fn change_block(block: &mut Block, dice: &mut Dice) {
             3 => call.extra = Fields::new(),
             _ => call.id = id,
         },
-        Block::ToolResult(ToolResult { call_id, output, .. }) => match dice.below(3) {
-            0 => *output = Json::of(&"é".repeat(700_000)).unwrap(),
-            1 => *output = Json::parse("null").unwrap(),
+        Block::ToolResult(ToolResult { call_id, output, .. }) => match dice.below(20) {
+            0 => *output = Json::of(&"é".repeat(600_000)).unwrap(),
+            1..10 => *output = Json::parse("null").unwrap(),
             _ => *call_id = id,
         },
         Block::Media(media) => media.data = Some("not base64!".to_owned()),

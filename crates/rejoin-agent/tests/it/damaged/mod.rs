@@ -59,7 +59,7 @@ fn small_case(asked: &Asked, path: &[Entry], rule: &str) -> Vec<String> {
 async fn the_published_schemas_allow_the_requests_of_damaged_histories() {
     let Some(schemas) = Schemas::find() else { return };
     let replies = Replies::read().await;
-    let paths = (0..HISTORIES).step_by(5).map(|seed| damaged(&replies, seed));
+    let paths = (0..HISTORIES).step_by(10).map(|seed| damaged(&replies, seed));
     let requests: Vec<(Api, Value)> = paths
         .flat_map(|path| Asked::all().into_iter().map(move |asked| (asked, path.clone())))
         .map(|(asked, path)| (asked.api(), published(asked.request(&path))))

@@ -111,9 +111,9 @@ fn content(found: &mut Found, place: usize, message: &Value) {
     };
     // "Invalid value for 'content': expected a string, got null": only calls and a refusal stand in for words.
     let is_excused = match role {
-        "assistant" => content.is_null() && (!array(calls).is_empty() || message["refusal"].is_string()),
-        // A tool may have nothing to say.
-        "tool" => content.is_string(),
+        "assistant" if content.is_null() => !array(calls).is_empty() || message["refusal"].is_string(),
+        // A model and a tool may have nothing to say.
+        "assistant" | "tool" => content.is_string(),
         _ => false,
     };
     found.check(has_words || is_excused, "some content", format!("message {place}: {message}"));
