@@ -10,6 +10,7 @@ mod compacting;
 mod compacting_alone;
 mod compacting_http;
 mod compacting_views;
+mod damaged;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/dice.rs"]
 mod dice;

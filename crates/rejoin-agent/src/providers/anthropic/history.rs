@@ -185,3 +185,13 @@ fn with(mut item: Fields, extra: &Fields) -> Fields {
 pub(super) fn string(text: &str) -> Json {
     Json::of(&text).expect("a string is JSON")
 }
+
+/// True for what a model thought before it spoke.
+pub(super) fn is_thinking(item: &Fields) -> bool {
+    word(item, "type").is_some_and(|kind| kind == "thinking" || kind == "redacted_thinking")
+}
+
+/// The string in a field of an item.
+pub(super) fn word(item: &Fields, name: &str) -> Option<String> {
+    item.field(name).and_then(|value| value.to::<String>().ok())
+}

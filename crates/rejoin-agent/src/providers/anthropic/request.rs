@@ -3,12 +3,15 @@
 //! Two places are marked for the provider's cache: the end of the initial context, and the end of the last message of
 //! the user. What stands before a mark and has not changed since the last request costs a tenth.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use rejoin::view::Viewed;
 use rejoin::{Fields, Json, Message, Role};
 use serde::Serialize;
 
 use crate::providers::anthropic::Anthropic;
-use crate::providers::anthropic::history::{self, Turn, item, string};
+use crate::providers::anthropic::history::{self, Turn, is_thinking, item, string, word};
 use crate::providers::wire::Wire;
 use crate::providers::{Request, ThinkingBudget, ToolSpec};
 
@@ -17,6 +20,9 @@ const MAX_TOKENS: u64 = 32_000;
 
 /// The smallest budget the API accepts.
 const LEAST_BUDGET: u64 = 1024;
+
+/// What a tool is said to do that was called and is not offered.
+const NOT_OFFERED: &str = "Not available any more.";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -27,6 +33,8 @@ struct Body<'a> {
     thinking: Option<Json>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Offered<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Json>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Fields>,
     messages: Vec<Turn>,
@@ -34,14 +42,13 @@ struct Body<'a> {
 
 #[derive(Serialize)]
 struct Offered<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     description: &'a str,
-    input_schema: &'a Json,
+    input_schema: Cow<'a, Json>,
 }
 
 /// The JSON text of a request.
 pub(super) fn body(wire: &Anthropic, request: &Request<'_>) -> String {
-    let (thinking, max_tokens) = thinking(wire.thinking, request.max_tokens.unwrap_or(MAX_TOKENS));
     let mut system = system(request.system, request.messages);
     if let Some(last) = system.last_mut() {
         mark(last);
@@ -51,9 +58,44 @@ pub(super) fn body(wire: &Anthropic, request: &Request<'_>) -> String {
     if let Some(last) = last_heard.and_then(|turn| turn.content.last_mut()) {
         mark(last);
     }
-    let tools = request.tools.iter().map(offered).collect();
-    let body = Body { model: request.model, max_tokens, stream: true, thinking, tools, system, messages };
+    let budget = if is_thought_missing(&messages) { ThinkingBudget::Usual } else { wire.thinking };
+    let (thinking, max_tokens) = thinking(budget, request.max_tokens.unwrap_or(MAX_TOKENS));
+    let (tools, tool_choice) = tools(request.tools, &messages);
+    let (model, stream) = (request.model, true);
+    let body = Body { model, max_tokens, stream, thinking, tools, tool_choice, system, messages };
     serde_json::to_string(&body).expect("a request is plain data")
+}
+
+/// True when results go back to a reply that did not think, such as one of another provider. With a budget, the API
+/// wants the thinking that led to the calls.
+fn is_thought_missing(turns: &[Turn]) -> bool {
+    let is_result = |item: &Fields| word(item, "type").is_some_and(|kind| kind == "tool_result");
+    let [.., reply, heard] = turns else { return false };
+    heard.role == Role::User
+        && heard.content.iter().any(is_result)
+        && !reply.content.first().is_some_and(is_thinking)
+}
+
+/// The tools that are offered. When there are none, those that were called before are named, because the API refuses a
+/// history with calls otherwise, and it is said that none may be called.
+fn tools<'a>(specs: &'a [ToolSpec], turns: &[Turn]) -> (Vec<Offered<'a>>, Option<Json>) {
+    if !specs.is_empty() {
+        return (specs.iter().map(offered).collect(), None);
+    }
+    let calls = turns.iter().flat_map(|turn| &turn.content);
+    let calls = calls.filter(|item| word(item, "type").is_some_and(|kind| kind == "tool_use"));
+    let names: BTreeSet<String> = calls.filter_map(|item| word(item, "name")).collect();
+    if names.is_empty() {
+        return (Vec::new(), None);
+    }
+    let schema = Json::parse(r#"{"type":"object"}"#).expect("the text is a JSON object");
+    let named = names.into_iter().map(|name| Offered {
+        name: Cow::Owned(name),
+        description: NOT_OFFERED,
+        input_schema: Cow::Owned(schema.clone()),
+    });
+    let none = Json::parse(r#"{"type":"none"}"#).expect("the text is a JSON object");
+    (named.collect(), Some(none))
 }
 
 /// What is asked about thinking, and the limit of tokens with room for it.
@@ -85,7 +127,11 @@ fn system(initial: &str, messages: &[Viewed<'_>]) -> Vec<Fields> {
 }
 
 fn offered(tool: &ToolSpec) -> Offered<'_> {
-    Offered { name: &tool.name, description: &tool.description, input_schema: &tool.input_schema }
+    Offered {
+        name: Cow::Borrowed(&tool.name),
+        description: &tool.description,
+        input_schema: Cow::Borrowed(&tool.input_schema),
+    }
 }
 
 fn mark(item: &mut Fields) {

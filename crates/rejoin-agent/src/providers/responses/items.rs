@@ -18,6 +18,9 @@ const PART_KIND: &str = "message_part";
 /// An item whose own kind would be mistaken for another block when it is read again.
 const ITEM_KIND: &str = "output_item";
 
+/// What separates texts that are sent as one.
+const BETWEEN: &str = "\n\n";
+
 /// The blocks of an item.
 pub(super) fn to_blocks(item: &Fields) -> Vec<Block> {
     let known = match text_of(item, "type").as_deref() {
@@ -54,14 +57,14 @@ pub(super) fn from_blocks(blocks: &[Block]) -> Vec<Fields> {
 
 /// The items of a reply that came from elsewhere: its words in one message, then its calls.
 pub(super) fn plain(blocks: &[Block]) -> Vec<Fields> {
-    let parts: Vec<Fields> = blocks
+    let texts: Vec<&str> = blocks
         .iter()
         .filter_map(|block| match block {
-            Block::Text(text) => Some(plain_part(&text.text)),
+            Block::Text(text) => Some(text.text.as_str()),
             _ => None,
         })
         .collect();
-    let words = (!parts.is_empty()).then(|| plain_message(parts));
+    let words = (!texts.is_empty()).then(|| plain_message(&texts));
     let calls = blocks.iter().filter_map(|block| match block {
         Block::ToolCall(call) => Some(call_item(None, call)),
         _ => None,
@@ -69,16 +72,16 @@ pub(super) fn plain(blocks: &[Block]) -> Vec<Fields> {
     words.into_iter().chain(calls).collect()
 }
 
-/// A message without id, for words that did not come from an item.
-fn plain_message(parts: Vec<Fields>) -> Fields {
+/// A message for words that did not come from an item. The schema allows parts only in a message with an id.
+fn plain_message(texts: &[&str]) -> Fields {
     fields([
         ("type", openai::string("message")),
         ("role", openai::string("assistant")),
-        ("content", json(&parts)),
+        ("content", openai::string(&texts.join(BETWEEN))),
     ])
 }
 
-/// A part of such a message.
+/// A part of a message.
 pub(super) fn plain_part(text: &str) -> Fields {
     fields([("type", openai::string("output_text")), ("text", openai::string(text))])
 }
@@ -179,7 +182,10 @@ fn message_item(block: &Block, parts: Vec<Fields>) -> Option<Fields> {
         Block::Other(other) => &other.fields,
         _ => return None,
     };
-    let Some(mut item) = rest(extra) else { return Some(plain_message(parts)) };
+    let Some(mut item) = rest(extra) else {
+        let texts: Vec<String> = parts.iter().filter_map(|part| text_of(part, words_field(part))).collect();
+        return Some(plain_message(&texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    };
     item.set("content", json(&parts));
     Some(item)
 }

@@ -219,12 +219,11 @@ fn what_another_provider_said_is_sent_plain() {
     let mut message = reply("turn").message;
     message.extra.set("provider", Json::of(&"another").unwrap());
 
-    let said = |text: &str| json!({"type": "output_text", "text": text});
+    let said = "I will read both files.\n\nThen I compare them.\n\nReading now.";
     let call = |id: &str, arguments: &str| json!({"type": "function_call", "call_id": id, "name": "read", "arguments": arguments});
     let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "Error: no result of this call was recorded"});
     let expected = [
-        json!({"type": "message", "role": "assistant", "content": [
-            said("I will read both files."), said("Then I compare them."), said("Reading now.")]}),
+        json!({"type": "message", "role": "assistant", "content": said}),
         call("call_turn_01", "{\"path\":\"notes/a.txt\"}"),
         call("call_turn_02", "{ \"path\" : \"notes/\\u00fc.txt\",\n  \"lines\": 1.50 } "),
         output("call_turn_01"),

@@ -12,8 +12,11 @@ use crate::ops::view::{
 /// The field of a reply's `extra` that has the provider's own id of the reply.
 const RESPONSE_ID: &str = "response_id";
 
-/// The field in which thinking keeps the item it came in.
+/// The field in which a block keeps the item it came in.
 const ITEM: &str = "item";
+
+/// The field in which a block keeps its place in that item.
+const PLACE: &str = "content_index";
 
 /// A provider's call of a tool that takes text, and its answer.
 const CUSTOM_CALL: &str = "custom_tool_call";
@@ -25,8 +28,9 @@ const NO_TOOL: &str = "Error: there is no such tool";
 /// Fits the messages of one view, one after the other.
 pub(super) struct Fitting<'r> {
     recipient: &'r Recipient,
-    /// The replies so far.
+    /// The replies so far, and the items in them, by the ids their provider gave them.
     replies: HashSet<String>,
+    items: HashSet<String>,
     /// True once thinking was fitted, and once an item of the provider was.
     pub(super) has_thinking: bool,
     pub(super) has_items: bool,
@@ -47,7 +51,13 @@ enum Speaker {
 
 impl<'r> Fitting<'r> {
     pub(super) fn new(recipient: &'r Recipient) -> Self {
-        Self { recipient, replies: HashSet::new(), has_thinking: false, has_items: false }
+        Self {
+            recipient,
+            replies: HashSet::new(),
+            items: HashSet::new(),
+            has_thinking: false,
+            has_items: false,
+        }
     }
 
     /// The message as it can be sent; none when nothing of it can.
@@ -93,7 +103,27 @@ impl<'r> Fitting<'r> {
     fn comes_again(&mut self, viewed: &Viewed<'_>) -> bool {
         let reply = viewed.message.extra.field(RESPONSE_ID).map(Json::as_str);
         let named = reply.filter(|reply| !matches!(*reply, "\"\"" | "null"));
-        named.is_some_and(|reply| !self.replies.insert(reply.to_owned()))
+        let is_known = named.is_some_and(|reply| !self.replies.insert(reply.to_owned()));
+        is_known || self.has_known_item(viewed)
+    }
+
+    /// True when an item of the reply came before. Blocks in a row may be the parts of one item.
+    fn has_known_item(&mut self, viewed: &Viewed<'_>) -> bool {
+        let mut current = None;
+        let mut items: Vec<String> = Vec::new();
+        for block in &viewed.message.blocks {
+            let item = item_id(block);
+            let is_next_part = item.is_some() && item == current && is_later_part(block);
+            current.clone_from(&item);
+            items.extend(item.filter(|_| !is_next_part));
+        }
+        let is_new = |item: &String| !self.items.contains(item);
+        let mut here = HashSet::new();
+        let has_known = !items.iter().all(|item| is_new(item) && here.insert(item));
+        if !has_known {
+            self.items.extend(items);
+        }
+        has_known
     }
 
     fn is_kept_blank(&self, viewed: &Viewed<'_>) -> bool {
@@ -170,6 +200,33 @@ fn fit_thinking(
         None => repairs.push(Repair::ForeignThinking { message: id }),
     }
     Edit::Drop
+}
+
+/// The id that its provider gave to the item that a block came in.
+fn item_id(block: &Block) -> Option<String> {
+    let extra = extra_of(block)?;
+    let item: Option<Fields> = extra.field(ITEM).and_then(|item| item.to().ok());
+    let id = match (item, block) {
+        (Some(item), _) => item.field("id").cloned(),
+        (None, Block::Other(other)) => other.fields.field("id").cloned(),
+        (None, _) => None,
+    };
+    id.and_then(|id| id.to().ok())
+}
+
+fn is_later_part(block: &Block) -> bool {
+    let place = extra_of(block).and_then(|extra| extra.field(PLACE));
+    place.and_then(|place| place.to::<u64>().ok()).is_some_and(|place| place > 0)
+}
+
+const fn extra_of(block: &Block) -> Option<&Fields> {
+    match block {
+        Block::Text(text) => Some(&text.extra),
+        Block::Thinking(thinking) => Some(&thinking.extra),
+        Block::ToolCall(call) => Some(&call.extra),
+        Block::Other(other) => Some(&other.fields),
+        Block::ToolResult(_) | Block::Media(_) | Block::Snapshot(_) | Block::Summary(_) => None,
+    }
 }
 
 /// True for an item that the provider made, and takes back.

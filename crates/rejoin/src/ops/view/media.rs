@@ -60,13 +60,21 @@ fn is_sent(media: &Media, rule: MediaRule) -> bool {
 
 /// True when the bytes are here and of a type that is taken, or where the provider can fetch them.
 fn has_bytes(media: &Media, is_type: impl Fn(&str) -> bool) -> bool {
-    if media.data.as_ref().is_some_and(|data| !data.is_empty()) {
-        return is_type(&media.mime_type);
+    if let Some(data) = media.data.as_ref().filter(|data| !data.is_empty()) {
+        return is_type(&media.mime_type) && is_base64(data);
     }
     let uri = media.uri.as_deref().unwrap_or_default();
     let inline = uri.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match inline {
-        Some((mime_type, data)) => is_type(mime_type) && !data.is_empty(),
+        Some((mime_type, data)) => is_type(mime_type) && is_base64(data),
         None => uri.starts_with("https://") || uri.starts_with("http://"),
     }
+}
+
+/// True for bytes in base64 as providers read it: padded, without line ends.
+fn is_base64(data: &str) -> bool {
+    let body = data.trim_end_matches('=');
+    let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'+' | b'/');
+    let padding = data.len() - body.len();
+    !body.is_empty() && data.len().is_multiple_of(4) && padding <= 2 && body.bytes().all(is_letter)
 }
