@@ -95,62 +95,110 @@ impl Estimate {
 
     /// The tokens of a text.
     pub fn text(&self, text: &str) -> u64 {
-        self.scaled(tokens::count(text))
+        (tokens::count(text) * self.percent).div_ceil(100)
     }
 
     /// The tokens of a message.
     pub fn message(&self, message: &Message) -> u64 {
-        self.message_by(message, tokens::count)
+        self.total(&self.parts_of(message, &tokens::count))
     }
 
     /// The tokens of a request.
     pub fn request(&self, request: &Request<'_>) -> u64 {
-        self.request_by(request, tokens::count)
+        REPLY + self.total(&self.parts(request, &tokens::count))
     }
 
     /// A number that [`Self::message`] never exceeds, at the price of measuring lengths.
     pub fn message_at_most(&self, message: &Message) -> u64 {
-        self.message_by(message, tokens::at_most)
+        self.total(&self.parts_of(message, &tokens::at_most))
     }
 
     /// A number that [`Self::request`] never exceeds, at the price of measuring lengths. While it is below a limit,
     /// the vocabulary need not be read.
     pub fn request_at_most(&self, request: &Request<'_>) -> u64 {
-        self.request_by(request, tokens::at_most)
+        REPLY + self.total(&self.parts(request, &tokens::at_most))
     }
 
-    fn request_by(&self, request: &Request<'_>, count: impl Fn(&str) -> u64 + Copy) -> u64 {
-        let system = match request.system {
-            "" => 0,
-            words => self.system + self.scaled(count(words)),
-        };
-        let messages: u64 =
-            request.messages.iter().map(|viewed| self.message_by(&viewed.message, count)).sum();
-        let tools: u64 =
-            request.tools.iter().map(|tool| self.tool + self.scaled(count(&self.form.of(tool)))).sum();
-        let first = if request.tools.is_empty() { 0 } else { self.tools };
-        REPLY + system + messages + first + tools
+    /// What a request of these parts takes, with the beginning of the reply.
+    #[cfg(test)]
+    pub(super) fn request_of(&self, parts: &Parts) -> u64 {
+        REPLY + self.total(parts)
     }
 
-    fn message_by(&self, message: &Message, count: impl Fn(&str) -> u64) -> u64 {
-        let blocks: u64 = message.blocks.iter().map(|block| self.block_by(block, &count)).sum();
-        MESSAGE + blocks
+    fn total(&self, parts: &Parts) -> u64 {
+        let system = if parts.system == 0 { 0 } else { self.system };
+        let tools = if parts.tools == 0 { 0 } else { self.tools };
+        let words = parts.system + parts.words + parts.tool_words;
+        let scaled = (words * self.percent).div_ceil(100);
+        let marks = system + parts.messages * MESSAGE + parts.calls * self.call;
+        scaled + marks + tools + parts.tools * self.tool + parts.media
     }
 
-    fn block_by(&self, block: &Block, count: &impl Fn(&str) -> u64) -> u64 {
-        let words = |text: &str| self.scaled(count(text));
+    fn parts(&self, request: &Request<'_>, count: &impl Fn(&str) -> u64) -> Parts {
+        let tools = request.tools.iter().map(|tool| Parts {
+            tools: 1,
+            tool_words: count(&self.form.of(tool)),
+            ..Parts::default()
+        });
+        let messages = request.messages.iter().map(|viewed| self.parts_of(&viewed.message, count));
+        let system = Parts { system: count(request.system), ..Parts::default() };
+        tools.chain(messages).fold(system, Parts::and)
+    }
+
+    fn parts_of(&self, message: &Message, count: &impl Fn(&str) -> u64) -> Parts {
+        let blocks = message.blocks.iter().map(|block| self.parts_of_block(block, count));
+        blocks.fold(Parts { messages: 1, ..Parts::default() }, Parts::and)
+    }
+
+    fn parts_of_block(&self, block: &Block, count: &impl Fn(&str) -> u64) -> Parts {
+        let mut parts = Parts::default();
         match block {
-            Block::ToolCall(call) => self.call + words(&call.name) + words(call.input.as_str()),
-            Block::Media(media) if media.kind == MediaKind::Image => self.picture.of(media),
+            Block::ToolCall(call) => {
+                parts.calls = 1;
+                parts.words = count(&call.name) + count(call.input.as_str());
+            }
+            Block::Media(media) if media.kind == MediaKind::Image => parts.media = self.picture.of(media),
             // Other media are described in a line.
-            Block::Media(_) => 30,
-            Block::Snapshot(snapshot) => words(snapshot.data.as_str()),
-            Block::Other(other) => other.fields.iter().map(|(_, value)| words(value.as_str())).sum(),
-            _ => block.words().map_or(0, |text| words(&text)),
+            Block::Media(_) => parts.media = 30,
+            Block::Snapshot(snapshot) => parts.words = count(snapshot.data.as_str()),
+            Block::Other(other) => {
+                parts.words = other.fields.iter().map(|(_, value)| count(value.as_str())).sum();
+            }
+            _ => parts.words = block.words().map_or(0, |text| count(&text)),
         }
+        parts
     }
+}
 
-    const fn scaled(&self, tokens: u64) -> u64 {
-        (tokens * self.percent).div_ceil(100)
+/// What a request is made of. Words are in tokens of the vocabulary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// The initial context.
+    pub(super) system: u64,
+    /// How many messages.
+    pub(super) messages: u64,
+    /// Their words.
+    pub(super) words: u64,
+    /// How many of their blocks call a tool.
+    pub(super) calls: u64,
+    /// What their images take, which is no matter of words.
+    pub(super) media: u64,
+    /// How many tools are offered.
+    pub(super) tools: u64,
+    /// Their words, as the model is shown them.
+    pub(super) tool_words: u64,
+}
+
+impl Parts {
+    const fn and(self, other: Self) -> Self {
+        Self {
+            system: self.system + other.system,
+            messages: self.messages + other.messages,
+            words: self.words + other.words,
+            calls: self.calls + other.calls,
+            media: self.media + other.media,
+            tools: self.tools + other.tools,
+            tool_words: self.tool_words + other.tool_words,
+        }
     }
 }
