@@ -9,7 +9,7 @@ use crate::data::{write_long, write_many};
 use crate::entrant::Entrant;
 use crate::failure::{Context, Result, chain};
 use crate::operations::bytes::Weights;
-use crate::operations::{Arena, append, bytes, cold, fork, growth, list, load, search};
+use crate::operations::{Arena, append, bytes, cold, fork, growth, list, load, search, view};
 use crate::options::{Operation, Options};
 use crate::report;
 use crate::results::Results;
@@ -60,8 +60,8 @@ fn prepare(arena: &Arena, options: &Options, entrants: &[Entrant], results: &mut
     let wants = |operations: &[Operation]| operations.iter().any(|operation| options.wants(*operation));
     let turns = arena.scale.turns().max(arena.scale.traced_turns + syncs::WARM_UP);
     write_long(&arena.turns_file(), 1, turns * crate::data::MESSAGES_PER_TURN)?;
-    if wants(&[Operation::Load, Operation::Fork]) {
-        eprintln!("filling the stores to load and fork");
+    if wants(&[Operation::Load, Operation::View, Operation::Fork]) {
+        eprintln!("filling the stores to load, view and fork");
         write_long(&arena.long_file(), 2, arena.scale.long)?;
         fork::prepare_reference(arena)?;
         for entrant in entrants {
@@ -92,6 +92,7 @@ fn measure_round(arena: &Arena, options: &Options, entrant: &Entrant, round: usi
     when(Operation::Append, "append", &|results| append::round(arena, entrant, round, results));
     when(Operation::Growth, "growth", &|results| growth::round(arena, entrant, round, results));
     when(Operation::Load, "load", &|results| load::round(arena, entrant, round, results));
+    when(Operation::View, "view", &|results| view::round(arena, entrant, round, results));
     when(Operation::List, "list", &|results| list::round(arena, entrant, round, results));
     when(Operation::Cold, "cold", &|results| cold::round(arena, entrant, results));
     when(Operation::Search, "search", &|results| search::round(arena, entrant, round, results));

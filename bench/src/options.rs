@@ -38,6 +38,7 @@ pub(crate) enum Operation {
     Append,
     Growth,
     Load,
+    View,
     List,
     Cold,
     Search,

@@ -5,6 +5,7 @@ mod message;
 mod raw_file;
 mod rejoin;
 mod sqlite_bare;
+mod viewed;
 
 use std::path::Path;
 
@@ -15,11 +16,13 @@ use self::rejoin::Rejoin;
 use json_lines::JsonLines;
 use raw_file::RawFile;
 use sqlite_bare::SqliteBare;
+use viewed::ViewedRejoin;
 
 pub(crate) const RAW_FILE: &str = "raw-file";
 pub(crate) const JSON_LINES: &str = "json-lines";
 pub(crate) const SQLITE_BARE: &str = "sqlite-bare";
 pub(crate) const REJOIN: &str = "rejoin";
+pub(crate) const REJOIN_VIEWED: &str = "rejoin-viewed";
 
 /// The stores that take part in every run.
 pub(crate) const BUILT_IN: &[&str] = &[REJOIN, SQLITE_BARE];
@@ -101,6 +104,7 @@ pub(crate) fn open(name: &str, place: &Path) -> Result<Box<dyn Serve>> {
         RAW_FILE => Ok(Box::new(RawFile::open(place)?)),
         JSON_LINES => Ok(Box::new(JsonLines::new())),
         REJOIN => Ok(Box::new(Worker::new(Rejoin::open(place)?))),
+        REJOIN_VIEWED => Ok(Box::new(ViewedRejoin::open(place)?)),
         SQLITE_BARE => Ok(Box::new(Worker::new(SqliteBare::open(place)?))),
         unknown => Err(format!("there is no contestant `{unknown}`").into()),
     }

@@ -8,6 +8,7 @@ pub(crate) mod growth;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod search;
+pub(crate) mod view;
 
 use std::path::{Path, PathBuf};
 

@@ -45,6 +45,8 @@ fn a_quick_run_measures_every_operation() {
         "bytes on disk with full-text index",
     ];
     assert_eq!(operations_of("sqlite-bare", &printed), expected, "{printed}");
+    let views = operations_of("rejoin", &printed).into_iter().filter(|operation| operation.contains("view"));
+    assert_eq!(views.collect::<Vec<_>>(), ["load and view 10,000 messages"], "{printed}");
 }
 
 #[test]

@@ -4,21 +4,17 @@ use crate::model::{Block, Fields, Role};
 use crate::ops::view::edit::{all_blocks, set_blocks};
 use crate::ops::view::{Compaction, Repair, Viewed, output};
 
-/// Makes what stands before the newest summary stand alone.
-pub(super) fn stand_alone(shown: &mut [Viewed<'_>], repairs: &mut Vec<Repair>) {
-    let Some(place) = shown.iter().rposition(is_summary) else { return };
-    if let Some(Err(_)) = Compaction::from_message(&shown[place].message) {
-        repairs.push(Repair::UnreadableCompaction { message: shown[place].id });
+/// Makes what stands before a summary stand alone. The summary is the last of them.
+pub(super) fn stand_alone(messages: &mut [Viewed<'_>], repairs: &mut Vec<Repair>) {
+    let Some((summary, carried)) = messages.split_last_mut() else { return };
+    if let Some(Err(_)) = Compaction::from_message(&summary.message) {
+        repairs.push(Repair::UnreadableCompaction { message: summary.id });
     }
-    for viewed in &mut shown[..place] {
+    for viewed in carried {
         if !all_blocks(viewed, stands_alone) {
             as_text(viewed, repairs);
         }
     }
-}
-
-fn is_summary(viewed: &Viewed<'_>) -> bool {
-    !all_blocks(viewed, |block| !matches!(block, Block::Summary(_)))
 }
 
 /// Snapshots are shown again behind the summary.

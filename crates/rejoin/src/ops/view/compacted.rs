@@ -60,12 +60,13 @@ impl Compaction {
     }
 }
 
-/// The messages of a path that are shown: all, or what its newest compaction leaves and what follows.
-pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> Vec<Viewed<'a>> {
+/// The messages of a path that are shown, and how many of them its newest compaction carries along. They are all, or
+/// what that compaction leaves, its summary and what follows.
+pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> (Vec<Viewed<'a>>, Option<usize>) {
     let is_ignored = |said: &Said<'_>| said.id.is_some_and(|id| ignored.contains(&id));
     let is_summary = |said: &Said<'_>| !is_ignored(said) && Compaction::from_message(said.message).is_some();
     let Some(place) = path.iter().rposition(is_summary) else {
-        return path.iter().filter(|said| !is_ignored(said)).map(whole).collect();
+        return (path.iter().filter(|said| !is_ignored(said)).map(whole).collect(), None);
     };
     let (before, after) = path.split_at(place);
     let compaction = Compaction::from_message(after[0].message).and_then(Result::ok).unwrap_or_default();
@@ -81,10 +82,11 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> Vec<Viewed<
             None => {}
         }
     }
+    let carried = shown.len();
     shown.push(whole(&after[0]));
     shown.extend(before.iter().filter_map(snapshots));
     shown.extend(after[1..].iter().filter(|said| !is_ignored(said)).map(whole));
-    shown
+    (shown, Some(carried))
 }
 
 fn whole<'a>(said: &Said<'a>) -> Viewed<'a> {

@@ -31,6 +31,9 @@ pub(super) struct Fitting<'r> {
     /// The replies so far, and the items in them, by the ids their provider gave them.
     replies: HashSet<String>,
     items: HashSet<String>,
+    /// True once thinking was fitted, and once an item of the provider was.
+    pub(super) has_thinking: bool,
+    pub(super) has_items: bool,
 }
 
 /// Who said it, as far as that decides what can be sent.
@@ -48,7 +51,13 @@ enum Speaker {
 
 impl<'r> Fitting<'r> {
     pub(super) fn new(recipient: &'r Recipient) -> Self {
-        Self { recipient, replies: HashSet::new(), items: HashSet::new() }
+        Self {
+            recipient,
+            replies: HashSet::new(),
+            items: HashSet::new(),
+            has_thinking: false,
+            has_items: false,
+        }
     }
 
     /// The message as it can be sent; none when nothing of it can.
@@ -63,7 +72,11 @@ impl<'r> Fitting<'r> {
             return None;
         }
         let speaker = self.speaker(&mut viewed, repairs);
-        edit_blocks(&mut viewed, |block| fit_block(block, speaker, self.recipient, id, repairs));
+        edit_blocks(&mut viewed, |block| {
+            self.has_thinking |= matches!(block, Block::Thinking(_));
+            self.has_items |= matches!(block, Block::Other(_));
+            fit_block(block, speaker, self.recipient, id, repairs)
+        });
         if speaker == Speaker::Own && self.recipient.items == ItemRule::CustomCalls {
             answer_custom_calls(&mut viewed, repairs);
         }
@@ -177,9 +190,7 @@ fn fit_thinking(
         ThinkingRule::Never => None,
         ThinkingRule::Own => Some(true),
         ThinkingRule::Signed => Some(thinking.signature.as_ref().is_some_and(|it| !it.is_empty())),
-        ThinkingRule::Item => {
-            Some(thinking.extra.field(ITEM).is_some_and(|item| item.as_str().starts_with('{')))
-        }
+        ThinkingRule::Item => Some(thinking.extra.field(ITEM).is_some_and(is_readable)),
     };
     match is_proven {
         Some(true) => return Edit::Keep,
@@ -187,6 +198,14 @@ fn fit_thinking(
         None => repairs.push(Repair::ForeignThinking { message: id }),
     }
     Edit::Drop
+}
+
+/// True for reasoning that brings its content, sealed or in words. The provider keeps nothing that it could look up.
+fn is_readable(item: &Json) -> bool {
+    let item: Fields = item.to().unwrap_or_default();
+    let is_there =
+        |name| item.field(name).is_some_and(|value| !matches!(value.as_str(), "null" | "\"\"" | "[]"));
+    is_there("encrypted_content") || is_there("content")
 }
 
 /// The id that its provider gave to the item that a block came in.
@@ -227,7 +246,7 @@ fn carried(snapshot: &Snapshot) -> Block {
 
 /// A text without a word.
 fn is_blank(block: &Block) -> bool {
-    matches!(block, Block::Text(text) if text.text.trim().is_empty())
+    matches!(block, Block::Text(text) if text.text.chars().all(char::is_whitespace))
 }
 
 /// White space, or a text that is part of an item, as only a provider writes it.

@@ -20,6 +20,7 @@ use std::borrow::Cow;
 
 use crate::model::{Message, MessageId, Role, StoredMessage};
 use crate::ops::view::fit::Fitting;
+use crate::ops::view::pairs::Pairing;
 
 pub use compacted::{Compaction, Kept};
 pub use recipient::{
@@ -81,18 +82,28 @@ impl<'a> From<&'a Message> for Viewed<'a> {
 /// Computes the view of a path, root first. Summaries named in `ignored` are passed over.
 pub fn view<'a>(path: &[Said<'a>], ignored: &[MessageId], recipient: &Recipient) -> View<'a> {
     let mut repairs = Vec::new();
-    let mut shown = compacted::shown(path, ignored);
-    carried::stand_alone(&mut shown, &mut repairs);
+    let (mut shown, carried) = compacted::shown(path, ignored);
+    if let Some(carried) = carried {
+        carried::stand_alone(&mut shown[..=carried], &mut repairs);
+    }
     let mut fitting = Fitting::new(recipient);
-    let fitted = shown.into_iter().filter_map(|viewed| fitting.fit(viewed, &mut repairs)).collect();
-    let mut messages = pairs::pair(fitted, recipient, &mut repairs);
-    if recipient.items == ItemRule::ServerTools {
+    let mut pairing = Pairing::new(recipient, shown.len());
+    // One message after the other, so that each is looked at while it is near.
+    for viewed in shown {
+        if let Some(fitted) = fitting.fit(viewed, &mut repairs) {
+            pairing.push(fitted, &mut repairs);
+        }
+    }
+    let mut messages = pairing.finish(&mut repairs);
+    if fitting.has_items && recipient.items == ItemRule::ServerTools {
         server_tools::settle(&mut messages, &mut repairs);
     }
-    messages.iter_mut().for_each(|viewed| {
-        ending::drop_last_thinking(viewed, recipient.ending, &mut repairs);
-    });
-    messages.retain(|viewed| !viewed.message.blocks.is_empty());
+    if fitting.has_items || fitting.has_thinking {
+        messages.iter_mut().for_each(|viewed| {
+            ending::drop_last_thinking(viewed, recipient.ending, &mut repairs);
+        });
+        messages.retain(|viewed| !viewed.message.blocks.is_empty());
+    }
     let first = messages.iter().position(|viewed| viewed.message.role != Role::System);
     if let Some(first) = first
         && recipient.first == FirstRule::User

@@ -22,45 +22,27 @@ use crate::ops::view::{CallIdRule, Recipient, Repair, Viewed, output};
 const NO_RESULT: &str = "no result of this call was recorded";
 
 /// The longest id of a call where they must be short.
-const SHORT: usize = 64;
+const SHORT: usize = 40;
 
-/// Pairs the calls and results of all rounds.
-pub(super) fn pair<'a>(
-    messages: Vec<Viewed<'a>>,
-    recipient: &Recipient,
-    repairs: &mut Vec<Repair>,
-) -> Vec<Viewed<'a>> {
-    let mut pairing = Pairing {
-        recipient,
-        repairs,
-        taken: HashMap::new(),
-        unanswered: HashSet::new(),
-        paired: Vec::with_capacity(messages.len()),
-    };
-    let mut rest = messages.into_iter().peekable();
-    let (mut replies, mut heard) = (Vec::new(), Vec::new());
-    while rest.peek().is_some() {
-        while let Some(mut reply) = rest.next_if(|next| next.message.role == Role::Assistant) {
-            heard.extend(take_results(&mut reply));
-            replies.push(reply);
-        }
-        while let Some(other) = rest.next_if(|next| next.message.role != Role::Assistant) {
-            heard.push(other);
-        }
-        pairing.round(&mut replies, &mut heard);
-    }
-    pairing.paired
-}
+/// The same for the recipient's own, which goes back as it came.
+const SHORT_OWN: usize = 64;
 
-struct Pairing<'a, 'r> {
+/// Pairs the calls and results of messages that come one after the other.
+pub(super) struct Pairing<'a, 'r> {
     recipient: &'r Recipient,
-    repairs: &'r mut Vec<Repair>,
     /// The ids that calls are sent under, with the hash of what was called.
     taken: HashMap<String, u64>,
     /// The stored ids of calls that got a stub.
     unanswered: HashSet<String>,
+    /// The current round: its replies, and what was said since.
+    replies: Vec<Viewed<'a>>,
+    heard: Vec<Viewed<'a>>,
+    is_heard: bool,
     paired: Vec<Viewed<'a>>,
 }
+
+/// Which message that was heard, and which block of it.
+type Place = (usize, usize);
 
 /// A call of the current round.
 struct Call {
@@ -68,47 +50,84 @@ struct Call {
     /// The id it was stored with, and the one it is sent with.
     stored: String,
     sent: String,
-    /// Where its result is: which message that was heard, and which block of it.
-    result: Option<(usize, usize)>,
+    /// Where its result is.
+    result: Option<Place>,
 }
 
-impl<'a> Pairing<'a, '_> {
-    fn round(&mut self, replies: &mut Vec<Viewed<'a>>, heard: &mut Vec<Viewed<'a>>) {
+impl<'a, 'r> Pairing<'a, 'r> {
+    /// Begins with a guess of how many messages there will be.
+    pub(super) fn new(recipient: &'r Recipient, length: usize) -> Self {
+        Self {
+            recipient,
+            taken: HashMap::new(),
+            unanswered: HashSet::new(),
+            replies: Vec::new(),
+            heard: Vec::new(),
+            is_heard: false,
+            paired: Vec::with_capacity(length),
+        }
+    }
+
+    /// Adds the next message.
+    pub(super) fn push(&mut self, mut viewed: Viewed<'a>, repairs: &mut Vec<Repair>) {
+        if viewed.message.role != Role::Assistant {
+            self.is_heard = true;
+            self.heard.push(viewed);
+            return;
+        }
+        if self.is_heard {
+            self.end_round(repairs);
+        }
+        self.heard.extend(take_results(&mut viewed));
+        self.replies.push(viewed);
+    }
+
+    /// All messages, paired.
+    pub(super) fn finish(mut self, repairs: &mut Vec<Repair>) -> Vec<Viewed<'a>> {
+        self.end_round(repairs);
+        self.paired
+    }
+
+    fn end_round(&mut self, repairs: &mut Vec<Repair>) {
+        self.is_heard = false;
         let mut calls: Vec<Call> = Vec::new();
+        let mut replies = std::mem::take(&mut self.replies);
         for mut reply in replies.drain(..) {
-            self.name_calls(&mut reply, &mut calls);
+            self.name_calls(&mut reply, &mut calls, repairs);
             if !reply.message.blocks.is_empty() {
                 self.paired.push(reply);
             }
         }
-        let claimed = self.claim(&mut calls, heard);
-        let ready = ready(&calls, heard);
+        let mut heard = std::mem::take(&mut self.heard);
+        let claimed = claim(&mut calls, &heard, repairs);
+        let ready = ready(&calls, &heard);
         if ready == 0 {
-            self.push_results(&calls, heard);
+            self.push_results(&calls, &heard, repairs);
         }
         for (place, viewed) in heard.drain(..).enumerate() {
             if place < ready {
                 self.paired.push(viewed);
             } else {
-                self.push_heard(viewed, place, &claimed);
+                self.push_heard(viewed, place, &claimed, repairs);
             }
         }
+        // Their room is used again.
+        (self.replies, self.heard) = (replies, heard);
     }
 
     /// Gives each call of a reply an id that is accepted and not taken, and its tool a name that is accepted.
-    fn name_calls(&mut self, reply: &mut Viewed<'a>, calls: &mut Vec<Call>) {
+    fn name_calls(&mut self, reply: &mut Viewed<'a>, calls: &mut Vec<Call>, repairs: &mut Vec<Repair>) {
         let message = reply.id;
-        let rule = match self.recipient.call_ids {
-            CallIdRule::Short if self.recipient.is_own(&reply.message) => CallIdRule::Any,
-            rule => rule,
-        };
+        let rule = self.recipient.call_ids;
+        let is_own = self.recipient.is_own(&reply.message);
         edit_blocks(reply, |block| {
             let Block::ToolCall(call) = block else { return Edit::Keep };
-            let accepted = accepted_id(&call.id, rule);
-            let sent = self.free_id(&accepted, call, message);
+            let longest = if is_own && call.id.len() <= SHORT_OWN { SHORT_OWN } else { SHORT };
+            let accepted = accepted_id(&call.id, rule, longest);
+            let sent = self.free_id(&accepted, call, message, repairs);
             let name = accepted_name(&call.name, self.recipient.name_bytes);
             if name != call.name {
-                self.repairs.push(Repair::RenamedTool { message, name: call.name.clone() });
+                repairs.push(Repair::RenamedTool { message, name: call.name.clone() });
             }
             calls.push(Call { message, stored: call.id.clone(), sent: sent.clone(), result: None });
             if name == call.name && sent == call.id {
@@ -118,7 +137,13 @@ impl<'a> Pairing<'a, '_> {
         });
     }
 
-    fn free_id(&mut self, accepted: &str, call: &ToolCall, message: Option<MessageId>) -> String {
+    fn free_id(
+        &mut self,
+        accepted: &str,
+        call: &ToolCall,
+        message: Option<MessageId>,
+        repairs: &mut Vec<Repair>,
+    ) -> String {
         let mut hasher = DefaultHasher::new();
         (&call.name, call.input.as_str()).hash(&mut hasher);
         let asked = hasher.finish();
@@ -132,42 +157,16 @@ impl<'a> Pairing<'a, '_> {
         };
         let call = call.id.clone();
         if known == Some(asked) {
-            self.repairs.push(Repair::RepeatedCall { message, call });
+            repairs.push(Repair::RepeatedCall { message, call });
         } else if sent != call {
-            self.repairs.push(Repair::RenamedCall { message, call });
+            repairs.push(Repair::RenamedCall { message, call });
         }
         self.taken.insert(sent.clone(), asked);
         sent
     }
 
-    /// Finds the result of each call among what was heard. Returns where those results stand.
-    fn claim(&mut self, calls: &mut [Call], heard: &[Viewed<'a>]) -> HashSet<(usize, usize)> {
-        let mut claimed = HashSet::new();
-        if calls.is_empty() {
-            return claimed;
-        }
-        let mut is_interrupted = false;
-        for (place, viewed) in heard.iter().enumerate() {
-            for (index, block) in viewed.message.blocks.iter().enumerate() {
-                let Block::ToolResult(result) = block else {
-                    is_interrupted |= viewed.message.role != Role::Tool;
-                    continue;
-                };
-                let mut waiting = calls.iter_mut().filter(|call| call.result.is_none());
-                let Some(call) = waiting.find(|call| call.stored == result.call_id) else { continue };
-                call.result = Some((place, index));
-                claimed.insert((place, index));
-                if is_interrupted {
-                    let call = result.call_id.clone();
-                    self.repairs.push(Repair::MovedResult { message: viewed.id, call });
-                }
-            }
-        }
-        claimed
-    }
-
     /// One message for each result, in the order of the calls.
-    fn push_results(&mut self, calls: &[Call], heard: &[Viewed<'a>]) {
+    fn push_results(&mut self, calls: &[Call], heard: &[Viewed<'a>], repairs: &mut Vec<Repair>) {
         for call in calls {
             let found =
                 call.result.map(|(place, index)| (heard[place].id, &heard[place].message.blocks[index]));
@@ -177,8 +176,7 @@ impl<'a> Pairing<'a, '_> {
                 }
                 _ => {
                     self.unanswered.insert(call.stored.clone());
-                    self.repairs
-                        .push(Repair::MissingResult { message: call.message, call: call.stored.clone() });
+                    repairs.push(Repair::MissingResult { message: call.message, call: call.stored.clone() });
                     (None, stub(&call.sent))
                 }
             };
@@ -188,7 +186,13 @@ impl<'a> Pairing<'a, '_> {
     }
 
     /// What was heard besides results. A tool says it with the voice of the user.
-    fn push_heard(&mut self, mut viewed: Viewed<'a>, place: usize, claimed: &HashSet<(usize, usize)>) {
+    fn push_heard(
+        &mut self,
+        mut viewed: Viewed<'a>,
+        place: usize,
+        claimed: &HashSet<Place>,
+        repairs: &mut Vec<Repair>,
+    ) {
         let message = viewed.id;
         let mut index = 0;
         edit_blocks(&mut viewed, |block| {
@@ -201,10 +205,10 @@ impl<'a> Pairing<'a, '_> {
             } else if self.unanswered.remove(&call) {
                 let text =
                     format!("[A late result of the call `{call}`]\n{}", output::as_text(&result.output));
-                self.repairs.push(Repair::LateResult { message, call });
+                repairs.push(Repair::LateResult { message, call });
                 Edit::Replace(Block::text(text))
             } else {
-                self.repairs.push(Repair::OrphanResult { message, call });
+                repairs.push(Repair::OrphanResult { message, call });
                 Edit::Drop
             }
         });
@@ -217,6 +221,32 @@ impl<'a> Pairing<'a, '_> {
         }
         self.paired.push(viewed);
     }
+}
+
+/// Finds the result of each call among what was heard. Returns where those results stand.
+fn claim(calls: &mut [Call], heard: &[Viewed<'_>], repairs: &mut Vec<Repair>) -> HashSet<Place> {
+    let mut claimed = HashSet::new();
+    if calls.is_empty() {
+        return claimed;
+    }
+    let mut is_interrupted = false;
+    for (place, viewed) in heard.iter().enumerate() {
+        for (index, block) in viewed.message.blocks.iter().enumerate() {
+            let Block::ToolResult(result) = block else {
+                is_interrupted |= viewed.message.role != Role::Tool;
+                continue;
+            };
+            let mut waiting = calls.iter_mut().filter(|call| call.result.is_none());
+            let Some(call) = waiting.find(|call| call.stored == result.call_id) else { continue };
+            call.result = Some((place, index));
+            claimed.insert((place, index));
+            if is_interrupted {
+                let call = result.call_id.clone();
+                repairs.push(Repair::MovedResult { message: viewed.id, call });
+            }
+        }
+    }
+    claimed
 }
 
 /// The results in a reply, which some programs store beside the calls, as a message of their own.
@@ -267,12 +297,12 @@ fn stub(call: &str) -> ToolResult {
     }
 }
 
-fn accepted_id(id: &str, rule: CallIdRule) -> Cow<'_, str> {
+fn accepted_id(id: &str, rule: CallIdRule, longest: usize) -> Cow<'_, str> {
     match rule {
         _ if id.is_empty() => Cow::Borrowed("call"),
         CallIdRule::Any => Cow::Borrowed(id),
         CallIdRule::Plain => plain(id),
-        CallIdRule::Short => Cow::Borrowed(&id[..id.floor_char_boundary(SHORT)]),
+        CallIdRule::Short => Cow::Borrowed(&id[..id.floor_char_boundary(longest)]),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod damaged;
 mod objections;
+mod repairs;
 
 use damaged::{APIS, path, recipient, stored};
 use objections::objections;
