@@ -99,8 +99,11 @@ impl<'a, 'r> Pairing<'a, 'r> {
             }
         }
         let mut heard = std::mem::take(&mut self.heard);
-        let claimed = claim(&mut calls, &heard, repairs);
+        claim(&mut calls, &heard, repairs);
         let ready = ready(&calls, &heard);
+        let is_ready = ready == heard.len();
+        let claimed: HashSet<Place> =
+            calls.iter().filter(|_| !is_ready).filter_map(|call| call.result).collect();
         if ready == 0 {
             self.push_results(&calls, &heard, repairs);
         }
@@ -223,11 +226,10 @@ impl<'a, 'r> Pairing<'a, 'r> {
     }
 }
 
-/// Finds the result of each call among what was heard. Returns where those results stand.
-fn claim(calls: &mut [Call], heard: &[Viewed<'_>], repairs: &mut Vec<Repair>) -> HashSet<Place> {
-    let mut claimed = HashSet::new();
+/// Finds the result of each call among what was heard.
+fn claim(calls: &mut [Call], heard: &[Viewed<'_>], repairs: &mut Vec<Repair>) {
     if calls.is_empty() {
-        return claimed;
+        return;
     }
     let mut is_interrupted = false;
     for (place, viewed) in heard.iter().enumerate() {
@@ -239,14 +241,12 @@ fn claim(calls: &mut [Call], heard: &[Viewed<'_>], repairs: &mut Vec<Repair>) ->
             let mut waiting = calls.iter_mut().filter(|call| call.result.is_none());
             let Some(call) = waiting.find(|call| call.stored == result.call_id) else { continue };
             call.result = Some((place, index));
-            claimed.insert((place, index));
             if is_interrupted {
                 let call = result.call_id.clone();
                 repairs.push(Repair::MovedResult { message: viewed.id, call });
             }
         }
     }
-    claimed
 }
 
 /// The results in a reply, which some programs store beside the calls, as a message of their own.
