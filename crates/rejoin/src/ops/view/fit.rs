@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde::Deserialize;
+
 use crate::model::{Block, Fields, Json, MessageId, Other, Role, Snapshot, Text, Thinking};
 use crate::ops::view::edit::{Edit, all_blocks, edit_blocks};
 use crate::ops::view::media::{self, Place};
@@ -210,14 +212,17 @@ fn is_readable(item: &Json) -> bool {
 
 /// The id that its provider gave to the item that a block came in.
 fn item_id(block: &Block) -> Option<String> {
-    let extra = extra_of(block)?;
-    let item: Option<Fields> = extra.field(ITEM).and_then(|item| item.to().ok());
-    let id = match (item, block) {
-        (Some(item), _) => item.field("id").cloned(),
-        (None, Block::Other(other)) => other.fields.field("id").cloned(),
+    /// All of an item that is read here: it may be long.
+    #[derive(Deserialize)]
+    struct Named {
+        id: Option<String>,
+    }
+
+    match (extra_of(block)?.field(ITEM), block) {
+        (Some(item), _) => item.to::<Named>().ok()?.id,
+        (None, Block::Other(other)) => other.fields.field("id")?.to().ok(),
         (None, _) => None,
-    };
-    id.and_then(|id| id.to().ok())
+    }
 }
 
 fn is_later_part(block: &Block) -> bool {
