@@ -10,7 +10,7 @@ use crate::damaged::spoken::{Replies, spoken};
 use crate::dice::Dice;
 
 /// How many conversations are stored, each in an archive of its own.
-const CONVERSATIONS: u64 = 12;
+const CONVERSATIONS: u64 = 6;
 
 /// A conversation that was compacted a moment ago.
 struct Compacted {

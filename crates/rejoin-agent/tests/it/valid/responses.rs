@@ -86,14 +86,17 @@ fn reasoning(found: &mut Found, item: &Value, next: Option<&Value>, is_unstored:
     // "Item 'rs_…' of type 'reasoning' was provided without its required following item".
     found.check(next.is_some_and(is_own), "reasoning leads on", item);
     // "Item with id 'rs_…' not found. Items are not persisted when `store` is set to false": it has to bring its content.
-    let is_sealed = !text(&item["encrypted_content"]).is_empty();
+    // Servers that are not OpenAI's bring it in words.
+    let is_sealed = !text(&item["encrypted_content"]).is_empty() || !array(&item["content"]).is_empty();
     found.check(!is_unstored || is_sealed, "sealed reasoning", item);
 }
 
 fn message(found: &mut Found, place: usize, item: &Value) {
     let role = text(&item["role"]);
     let content = &item["content"];
-    let is_filled = !array(content).is_empty() || !text(content).trim().is_empty();
+    let words = text(content);
+    let is_spoken = if role == "assistant" { !words.is_empty() } else { !words.trim().is_empty() };
+    let is_filled = !array(content).is_empty() || is_spoken;
     // Not refused by every server, but a message without words is a mistake. A model may say an empty text.
     found.check(is_filled, "some content", format!("item {place}: {item}"));
     for part in array(content) {
@@ -106,11 +109,7 @@ fn message(found: &mut Found, place: usize, item: &Value) {
             _ => kind == "input_text",
         };
         found.check(is_of_role, "part of the role", at());
-        let is_said = match kind {
-            "input_text" => !text(&part["text"]).trim().is_empty(),
-            "refusal" => !text(&part["refusal"]).is_empty(),
-            _ => true,
-        };
+        let is_said = kind != "input_text" || !text(&part["text"]).trim().is_empty();
         found.check(is_said, "some content", at());
         // "Invalid 'input[0].content[0].image_url'. Expected a valid URL"; "unsupported image".
         let is_shown = kind != "input_image"

@@ -64,14 +64,27 @@ impl Compaction {
     }
 }
 
-/// The messages of a path that are shown, and how many of them its newest compaction carries along. They are all, or
-/// what that compaction leaves, its summary and what follows.
-pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> (Vec<Viewed<'a>>, Option<usize>) {
-    let is_ignored = |said: &Said<'_>| said.id.is_some_and(|id| ignored.contains(&id));
-    let is_summary = |said: &Said<'_>| !is_ignored(said) && Compaction::from_message(said.message).is_some();
-    let Some(place) = path.iter().rposition(is_summary) else {
-        return (path.iter().filter(|said| !is_ignored(said)).map(whole).collect(), None);
+/// Where the newest compaction of a path is.
+pub(super) fn newest(path: &[Said<'_>], ignored: &[MessageId]) -> Option<usize> {
+    let is_summary = |said: &Said<'_>| {
+        !is_ignored(said, ignored)
+            && said.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)))
     };
+    path.iter().rposition(is_summary)
+}
+
+/// The messages of a path that no compaction hides.
+pub(super) fn all<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> impl Iterator<Item = Viewed<'a>> {
+    path.iter().filter(|said| !is_ignored(said, ignored)).map(whole)
+}
+
+fn is_ignored(said: &Said<'_>, ignored: &[MessageId]) -> bool {
+    said.id.is_some_and(|id| ignored.contains(&id))
+}
+
+/// What the compaction at a place of a path leaves, its summary and what follows; and how many messages it carries
+/// along.
+pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) -> (Vec<Viewed<'a>>, usize) {
     let (before, after) = path.split_at(place);
     let compaction = Compaction::from_message(after[0].message).and_then(Result::ok).unwrap_or_default();
     let mut shown: Vec<Viewed<'a>> = Vec::new();
@@ -94,8 +107,8 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> (Vec<Viewed
     let carried = shown.len();
     shown.push(whole(&after[0]));
     shown.extend(before.iter().filter_map(snapshots));
-    shown.extend(after[1..].iter().filter(|said| !is_ignored(said)).map(whole));
-    (shown, Some(carried))
+    shown.extend(all(&after[1..], ignored));
+    (shown, carried)
 }
 
 fn whole<'a>(said: &Said<'a>) -> Viewed<'a> {

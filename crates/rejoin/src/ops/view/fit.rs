@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde::Deserialize;
+
 use crate::model::{Block, Fields, Json, MessageId, Other, Role, Snapshot, Text, Thinking};
 use crate::ops::view::edit::{Edit, all_blocks, edit_blocks};
 use crate::ops::view::media::{self, Place};
@@ -190,9 +192,7 @@ fn fit_thinking(
         ThinkingRule::Never => None,
         ThinkingRule::Own => Some(true),
         ThinkingRule::Signed => Some(thinking.signature.as_ref().is_some_and(|it| !it.is_empty())),
-        ThinkingRule::Item => {
-            Some(thinking.extra.field(ITEM).is_some_and(|item| item.as_str().starts_with('{')))
-        }
+        ThinkingRule::Item => Some(thinking.extra.field(ITEM).is_some_and(is_readable)),
     };
     match is_proven {
         Some(true) => return Edit::Keep,
@@ -202,16 +202,27 @@ fn fit_thinking(
     Edit::Drop
 }
 
+/// True for reasoning that brings its content, sealed or in words. The provider keeps nothing that it could look up.
+fn is_readable(item: &Json) -> bool {
+    let item: Fields = item.to().unwrap_or_default();
+    let is_there =
+        |name| item.field(name).is_some_and(|value| !matches!(value.as_str(), "null" | "\"\"" | "[]"));
+    is_there("encrypted_content") || is_there("content")
+}
+
 /// The id that its provider gave to the item that a block came in.
 fn item_id(block: &Block) -> Option<String> {
-    let extra = extra_of(block)?;
-    let item: Option<Fields> = extra.field(ITEM).and_then(|item| item.to().ok());
-    let id = match (item, block) {
-        (Some(item), _) => item.field("id").cloned(),
-        (None, Block::Other(other)) => other.fields.field("id").cloned(),
+    /// All of an item that is read here: it may be long.
+    #[derive(Deserialize)]
+    struct Named {
+        id: Option<String>,
+    }
+
+    match (extra_of(block)?.field(ITEM), block) {
+        (Some(item), _) => item.to::<Named>().ok()?.id,
+        (None, Block::Other(other)) => other.fields.field("id")?.to().ok(),
         (None, _) => None,
-    };
-    id.and_then(|id| id.to().ok())
+    }
 }
 
 fn is_later_part(block: &Block) -> bool {

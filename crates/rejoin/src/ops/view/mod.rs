@@ -82,16 +82,21 @@ impl<'a> From<&'a Message> for Viewed<'a> {
 /// Computes the view of a path, root first. Summaries named in `ignored` are passed over.
 pub fn view<'a>(path: &[Said<'a>], ignored: &[MessageId], recipient: &Recipient) -> View<'a> {
     let mut repairs = Vec::new();
-    let (mut shown, carried) = compacted::shown(path, ignored);
-    if let Some(carried) = carried {
-        carried::stand_alone(&mut shown[..=carried], &mut repairs);
-    }
     let mut fitting = Fitting::new(recipient);
-    let mut pairing = Pairing::new(recipient, shown.len());
+    let newest = compacted::newest(path, ignored);
+    let mut pairing = Pairing::new(recipient, path.len() - newest.unwrap_or_default());
     // One message after the other, so that each is looked at while it is near.
-    for viewed in shown {
-        if let Some(fitted) = fitting.fit(viewed, &mut repairs) {
-            pairing.push(fitted, &mut repairs);
+    let mut add = |viewed, repairs: &mut Vec<Repair>| {
+        if let Some(fitted) = fitting.fit(viewed, repairs) {
+            pairing.push(fitted, repairs);
+        }
+    };
+    match newest {
+        None => compacted::all(path, ignored).for_each(|viewed| add(viewed, &mut repairs)),
+        Some(place) => {
+            let (mut shown, carried) = compacted::shown(path, ignored, place);
+            carried::stand_alone(&mut shown[..=carried], &mut repairs);
+            shown.into_iter().for_each(|viewed| add(viewed, &mut repairs));
         }
     }
     let mut messages = pairing.finish(&mut repairs);

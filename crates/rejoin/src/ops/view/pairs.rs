@@ -22,7 +22,10 @@ use crate::ops::view::{CallIdRule, Recipient, Repair, Viewed, output};
 const NO_RESULT: &str = "no result of this call was recorded";
 
 /// The longest id of a call where they must be short.
-const SHORT: usize = 64;
+const SHORT: usize = 40;
+
+/// The same for the recipient's own, which goes back as it came.
+const SHORT_OWN: usize = 64;
 
 /// Pairs the calls and results of messages that come one after the other.
 pub(super) struct Pairing<'a, 'r> {
@@ -96,8 +99,11 @@ impl<'a, 'r> Pairing<'a, 'r> {
             }
         }
         let mut heard = std::mem::take(&mut self.heard);
-        let claimed = claim(&mut calls, &heard, repairs);
+        claim(&mut calls, &heard, repairs);
         let ready = ready(&calls, &heard);
+        let is_ready = ready == heard.len();
+        let claimed: HashSet<Place> =
+            calls.iter().filter(|_| !is_ready).filter_map(|call| call.result).collect();
         if ready == 0 {
             self.push_results(&calls, &heard, repairs);
         }
@@ -115,13 +121,12 @@ impl<'a, 'r> Pairing<'a, 'r> {
     /// Gives each call of a reply an id that is accepted and not taken, and its tool a name that is accepted.
     fn name_calls(&mut self, reply: &mut Viewed<'a>, calls: &mut Vec<Call>, repairs: &mut Vec<Repair>) {
         let message = reply.id;
-        let rule = match self.recipient.call_ids {
-            CallIdRule::Short if self.recipient.is_own(&reply.message) => CallIdRule::Any,
-            rule => rule,
-        };
+        let rule = self.recipient.call_ids;
+        let is_own = self.recipient.is_own(&reply.message);
         edit_blocks(reply, |block| {
             let Block::ToolCall(call) = block else { return Edit::Keep };
-            let accepted = accepted_id(&call.id, rule);
+            let longest = if is_own && call.id.len() <= SHORT_OWN { SHORT_OWN } else { SHORT };
+            let accepted = accepted_id(&call.id, rule, longest);
             let sent = self.free_id(&accepted, call, message, repairs);
             let name = accepted_name(&call.name, self.recipient.name_bytes);
             if name != call.name {
@@ -221,11 +226,10 @@ impl<'a, 'r> Pairing<'a, 'r> {
     }
 }
 
-/// Finds the result of each call among what was heard. Returns where those results stand.
-fn claim(calls: &mut [Call], heard: &[Viewed<'_>], repairs: &mut Vec<Repair>) -> HashSet<Place> {
-    let mut claimed = HashSet::new();
+/// Finds the result of each call among what was heard.
+fn claim(calls: &mut [Call], heard: &[Viewed<'_>], repairs: &mut Vec<Repair>) {
     if calls.is_empty() {
-        return claimed;
+        return;
     }
     let mut is_interrupted = false;
     for (place, viewed) in heard.iter().enumerate() {
@@ -237,14 +241,12 @@ fn claim(calls: &mut [Call], heard: &[Viewed<'_>], repairs: &mut Vec<Repair>) ->
             let mut waiting = calls.iter_mut().filter(|call| call.result.is_none());
             let Some(call) = waiting.find(|call| call.stored == result.call_id) else { continue };
             call.result = Some((place, index));
-            claimed.insert((place, index));
             if is_interrupted {
                 let call = result.call_id.clone();
                 repairs.push(Repair::MovedResult { message: viewed.id, call });
             }
         }
     }
-    claimed
 }
 
 /// The results in a reply, which some programs store beside the calls, as a message of their own.
@@ -295,12 +297,12 @@ fn stub(call: &str) -> ToolResult {
     }
 }
 
-fn accepted_id(id: &str, rule: CallIdRule) -> Cow<'_, str> {
+fn accepted_id(id: &str, rule: CallIdRule, longest: usize) -> Cow<'_, str> {
     match rule {
         _ if id.is_empty() => Cow::Borrowed("call"),
         CallIdRule::Any => Cow::Borrowed(id),
         CallIdRule::Plain => plain(id),
-        CallIdRule::Short => Cow::Borrowed(&id[..id.floor_char_boundary(SHORT)]),
+        CallIdRule::Short => Cow::Borrowed(&id[..id.floor_char_boundary(longest)]),
     }
 }
 

@@ -109,7 +109,7 @@ pub enum CallIdRule {
     Any,
     /// Letters, digits, `_` and `-`.
     Plain,
-    /// At most 64 bytes, except its own.
+    /// At most 40 bytes, and 64 of its own.
     Short,
 }
 

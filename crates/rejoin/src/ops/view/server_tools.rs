@@ -55,7 +55,7 @@ fn unsettled(messages: &[Viewed<'_>]) -> (Places, Places) {
             let Block::Other(item) = block else { continue };
             let here = (place, index);
             match id_of(item) {
-                Some((Part::Asks, id)) if known.insert(id.clone()) => open.push((id, here)),
+                Some((Part::Asks, id)) if !id.is_empty() && known.insert(id.clone()) => open.push((id, here)),
                 Some((Part::Asks, _)) => drop(abandoned.insert(here)),
                 Some((Part::Answers, id)) => match open.iter().position(|(asked, _)| *asked == id) {
                     Some(asked) => drop(open.remove(asked)),
@@ -75,11 +75,11 @@ enum Part {
 }
 
 fn id_of(item: &Other) -> Option<(Part, String)> {
-    let id = |name| item.fields.field(name).and_then(|id| id.to::<String>().ok());
+    let id = |name| item.fields.field(name).and_then(|id| id.to::<String>().ok()).unwrap_or_default();
     if item.kind.ends_with(ASKS) {
-        id("id").map(|id| (Part::Asks, id))
+        Some((Part::Asks, id("id")))
     } else if item.kind.ends_with(ANSWERS) {
-        id("tool_use_id").map(|id| (Part::Answers, id))
+        Some((Part::Answers, id("tool_use_id")))
     } else {
         None
     }

@@ -160,9 +160,9 @@ fn calls_of_one_id_get_their_results_in_turn() {
 
 #[test]
 fn ids_and_names_that_are_not_accepted_are_replaced() {
-    let long = "x".repeat(70);
+    let (id, long) = ("y".repeat(60), "x".repeat(70));
     let named = |id: &str, name: &str| Block::tool_call(id, name, Json::parse("{}").unwrap());
-    let asked = vec![named("", "a b"), named("c.d", ""), named(&long, &long)];
+    let asked = vec![named("", "a b"), named("c.d", ""), named(&id, &long)];
     let calls = |api: &str, message: Message| {
         let path = path([message]);
         let view = view(&Said::all(&path), &[], &recipient(api));
@@ -177,11 +177,11 @@ fn ids_and_names_that_are_not_accepted_are_replaced() {
 
     let strings = |pairs: [[&str; 2]; 3]| pairs.map(|pair| pair.map(str::to_owned)).to_vec();
     let short = &long[..64];
-    let plain = strings([["call", "a_b"], ["c_d", "tool"], [&long, short]]);
+    let plain = strings([["call", "a_b"], ["c_d", "tool"], [&id, short]]);
     assert_eq!(calls("anthropic", reply(asked.clone())), plain);
-    let cut = strings([["call", "a_b"], ["c.d", "tool"], [short, short]]);
+    let cut = strings([["call", "a_b"], ["c.d", "tool"], [&id[..40], short]]);
     assert_eq!(calls("openai-chat", reply(asked.clone())), cut);
-    let exact = strings([["call", "a_b"], ["c.d", "tool"], [&long, short]]);
+    let exact = strings([["call", "a_b"], ["c.d", "tool"], [&id, short]]);
     assert_eq!(calls("openai-chat", own("openai-chat", asked)), exact);
 }
 
