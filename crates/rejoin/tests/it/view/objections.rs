@@ -87,11 +87,11 @@ impl Strict<'_> {
                     self.note("thinking that is not proven".to_owned());
                 }
             }
-            Block::ToolCall(call) => self.call(call, message, is_own),
+            Block::ToolCall(call) => self.call(call, message),
             Block::ToolResult(result) => {
                 match self.open.first() {
                     Some(next) if message.role == Role::Tool && *next == result.call_id => {
-                        drop(self.open.remove(0))
+                        drop(self.open.remove(0));
                     }
                     _ => self.note(format!("a result for `{}` in the wrong place", result.call_id)),
                 }
@@ -125,7 +125,7 @@ impl Strict<'_> {
         }
     }
 
-    fn call(&mut self, call: &ToolCall, message: &Message, is_own: bool) {
+    fn call(&mut self, call: &ToolCall, message: &Message) {
         if message.role != Role::Assistant {
             self.note("a stray call".to_owned());
         }
