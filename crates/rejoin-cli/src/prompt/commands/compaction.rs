@@ -1,10 +1,10 @@
 //! `/compact`, `/uncompact` and `/pin`: what of the conversation the model is sent.
 
-use rejoin::{MessageId, Role};
+use rejoin::MessageId;
 use rejoin_agent::{Api, SavingState};
 
 use super::After;
-use super::branches::{head, in_prompt, nothing_said, settled};
+use super::branches::{head, in_prompt, last_said, nothing_said, settled};
 use super::listing::command_line;
 use crate::compaction as words;
 use crate::error::Failure;
@@ -71,7 +71,7 @@ pub(super) fn uncompact(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failu
 pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure> {
     let (archive, id) = settled(prompt)?;
     let message = match name {
-        "" => last_said(prompt)?,
+        "" => newest_said(prompt)?,
         name => named::message_in(&archive, id, name).map_err(in_prompt)?,
     };
     let found = archive.messages(id, &[message])?.pop().ok_or_else(nothing_said)?;
@@ -89,12 +89,8 @@ pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure>
 }
 
 /// The last message of the user on this branch.
-fn last_said(prompt: &Prompt<'_>) -> Result<MessageId, Failure> {
+fn newest_said(prompt: &Prompt<'_>) -> Result<MessageId, Failure> {
     let head = head(prompt)?.ok_or_else(nothing_said)?;
     let path = prompt.session.archive.path(prompt.session.conversation, Some(head))?;
-    let is_own = |role: Role, message: &rejoin::Message| {
-        role == Role::User && rejoin::view::Compaction::from_message(message).is_none()
-    };
-    let last = path.iter().rev().find(|stored| is_own(stored.message.role, &stored.message));
-    last.map(|stored| stored.id).ok_or_else(nothing_said)
+    last_said(&path).map(|stored| stored.id).ok_or_else(nothing_said)
 }
