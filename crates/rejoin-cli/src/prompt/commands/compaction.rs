@@ -5,11 +5,10 @@ use rejoin_agent::{Api, SavingState};
 
 use super::After;
 use super::branches::{head, in_prompt, last_said, nothing_said, settled};
-use super::listing::command_line;
-use crate::compaction as words;
+use crate::compaction::{self as words, Extent};
 use crate::error::Failure;
 use crate::named;
-use crate::prompt::{self, Keeping, LossReport, Prompt, choose};
+use crate::prompt::{self, LossReport, Prompt, choose};
 use crate::ui::fit;
 use crate::ui::paint::Meaning;
 
@@ -23,14 +22,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[("report", "what the last summary no
 pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Failure> {
     match word {
         "" => {}
-        "report" if prompt.keeping == Keeping::Incognito => {
-            return Err(Failure::usage("show a report in incognito, where nothing is kept"));
-        }
-        "report" => {
-            let id = prompt.session.conversation.to_string();
-            command_line(prompt, &["compact", &id, "--report"])?;
-            return Ok(After::Stay);
-        }
+        "report" => return report(prompt),
         other => return Err(Failure::usage(format!("`{other}` is not report"))),
     }
     let talk = &prompt.session.talk;
@@ -50,6 +42,18 @@ pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Fail
     drop(show);
     prompt.is_unsaved = *prompt.session.talk.recording().state().borrow() != SavingState::Saved;
     outcome.map(|_| After::Stay)
+}
+
+/// Shows what the newest compaction of this branch left out.
+fn report(prompt: &Prompt<'_>) -> Result<After, Failure> {
+    let archive = &prompt.session.archive;
+    let stored = archive.conversation(prompt.session.conversation)?;
+    let head = head(prompt)?;
+    match words::newest(archive, &stored, head)? {
+        Some(report) => report.answer(&stored, Extent::All, prompt.context)?,
+        None => prompt.line(Meaning::Plain, "This conversation is not compacted.")?,
+    }
+    Ok(After::Stay)
 }
 
 /// Sends the model again what the newest summary stands for.
