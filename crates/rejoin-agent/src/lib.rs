@@ -23,4 +23,5 @@ pub use providers::{
 pub use recording::{Recording, SavingState, Unsaved};
 pub use summarise::Summariser;
 pub use talk::{Ended, Event, History, NextRequest, Talk};
+pub use tokens::Estimate;
 pub use tools::{Builtin, Decision, Output, Plan, Prepared, Rules, Subject, Tool, Toolbox, Verdict};

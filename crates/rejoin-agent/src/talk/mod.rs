@@ -22,8 +22,8 @@ use crate::recording::{Recording, Unsaved};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
-pub(crate) use crate::talk::history::CountedBy;
 pub use crate::talk::history::History;
+pub(crate) use crate::talk::history::{CountedBy, Known};
 pub use crate::talk::next::NextRequest;
 use crate::tools::{Decision, Output, Plan, Toolbox};
 
@@ -168,6 +168,7 @@ impl Talk {
         self.provider = provider;
         self.model = model.into();
         self.compactor.forget_model();
+        self.history.forget_tokens();
         if let Some(summariser) = &self.summariser {
             summariser.ask_instead(self.provider.clone(), &self.model);
         }

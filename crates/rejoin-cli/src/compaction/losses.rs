@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn fact(kind: FactKind, text: impl Into<String>) -> Fact {
-        Fact { kind, text: text.into() }
+        Fact { kind, text: text.into(), message: None }
     }
 
     #[test]

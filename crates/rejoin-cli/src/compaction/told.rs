@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_notice_says_how_much_is_gone_and_where_to_look() {
-        let fact = |text: &str| Fact { kind: FactKind::Path, text: text.to_owned() };
+        let fact = |text: &str| Fact { kind: FactKind::Path, text: text.to_owned(), message: None };
         let of = |lost| Compacted {
             message: None,
             summary: String::new(),

@@ -1,5 +1,4 @@
 use super::*;
-use crate::ops::compact::loss::missing;
 
 fn letters(text: &str) -> u64 {
     text.chars().count() as u64
@@ -164,50 +163,7 @@ fn a_message_that_waits_for_its_answer_stays_whole_whatever_the_budget() {
 }
 
 #[test]
-fn no_message_takes_more_tokens_than_it_has_bytes() {
-    let call = Block::ToolCall(crate::model::ToolCall {
-        name: "read".to_owned(),
-        input: crate::model::Json::parse(r#"{"path":"ä"}"#).unwrap(),
-        ..Default::default()
-    });
-    let result = Block::tool_result("a", crate::model::Json::of(&"ünï\n").unwrap());
-    let messages = [
-        Message::user("zwölf"),
-        Message::new(Role::Assistant, vec![call]),
-        Message::new(Role::Tool, vec![result]),
-    ];
-
-    let bytes = |text: &str| text.len() as u64;
-    assert!(messages.iter().all(|message| tokens_of(message, &bytes) <= most_tokens_of(message)));
-}
-
-#[test]
 fn an_empty_summary_is_stood_for() {
     assert_eq!(summary_text("  "), "Summary of earlier conversation:\n\n(summary unavailable)");
     assert_eq!(summary_text("done\n"), "Summary of earlier conversation:\n\ndone");
-}
-
-#[test]
-fn what_is_still_mentioned_is_not_lost() {
-    let before =
-        "Edit src/main.rs and call parse_line(42) at https://example.org/a, timeout 250ms; see `the plan`.";
-    let said = "Never touch the lock file. Thanks!";
-
-    let all: Vec<String> = missing(before, said, "").into_iter().map(|fact| fact.text).collect();
-    let after = missing(before, said, "In src/main.rs the timeout is 250ms, parse_lines is gone.");
-
-    assert_eq!(
-        all,
-        [
-            "the plan",
-            "src/main.rs",
-            "parse_line",
-            "42",
-            "https://example.org/a",
-            "250ms",
-            "Never touch the lock file."
-        ]
-    );
-    let left: Vec<&str> = after.iter().map(|fact| fact.text.as_str()).collect();
-    assert_eq!(left, ["the plan", "parse_line", "42", "https://example.org/a", "Never touch the lock file."]);
 }

@@ -1,0 +1,1 @@
+//! The estimates beside what real services counted.
