@@ -1,8 +1,10 @@
 //! Which conversation a talk goes on with.
 
 use rejoin::store::Order;
+use rejoin::view::Compaction;
 use rejoin::{
-    Archive, ConversationId, ErrorKind, Handle, List, MessageId, Named, Role, StoredConversation, Time,
+    Archive, ConversationId, ErrorKind, Handle, List, MessageId, Named, Role, StoredConversation,
+    StoredMessage, Time,
 };
 
 use crate::context::Context;
@@ -37,10 +39,25 @@ pub(super) fn choose(context: &Context, archive: &Archive, start: &Start) -> Res
             None => Ok(None),
         },
         Start::LatestMessage => match newest_answer(context, archive)? {
+            Some((stored, message)) if is_summarised_since(archive, &stored, message)? => {
+                at_head(archive, stored.id).map(Some)
+            }
             Some((stored, message)) => at_message(archive, stored, message).map(Some),
             None => Ok(None),
         },
     }
+}
+
+/// True when only summaries follow a message: whoever goes on from it means to go on with them.
+fn is_summarised_since(
+    archive: &Archive,
+    stored: &StoredConversation,
+    message: MessageId,
+) -> Result<bool, Failure> {
+    let path = archive.path(stored.id, None).map_err(|error| damaged(stored.id, error))?;
+    let since = path.iter().rev().take_while(|said| said.id != message).count();
+    let is_summary = |said: &StoredMessage| Compaction::from_message(&said.message).is_some();
+    Ok(since > 0 && since < path.len() && path[path.len() - since..].iter().all(is_summary))
 }
 
 /// Finds a conversation that was named. One that does not exist is told in fixed words.

@@ -8,8 +8,8 @@ use rejoin::view::Compaction;
 use rejoin::{Archive, MessageId, StoredConversation};
 use rejoin_agent::{Api, CompactSettings, Compacted, Event, Foreseen, SavingState};
 
-use crate::commands::compact::answer::{Forecast, Report, Window};
-use crate::compaction::{self, COMPACTING, Extent};
+use crate::commands::compact::answer::Forecast;
+use crate::compaction::{self, COMPACTING, Extent, Report, Window};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
@@ -123,7 +123,7 @@ async fn compact(
         window: window.map(|tokens| Window { tokens, initial: initial(&foreseen) }),
         kept,
         trimmed,
-        lost: &lost,
+        lost,
     };
     report.answer(stored, Extent::Short, context)
 }
@@ -162,38 +162,14 @@ fn kept(
 ) -> Result<Option<usize>, Failure> {
     let message = archive.messages(stored.id, &[summary])?.pop();
     let compaction = message.and_then(|found| Compaction::from_message(&found.message)).transpose()?;
-    Ok(compaction.map(|compaction| compaction.kept.len()))
+    Ok(compaction.map(|compaction| compaction.kept.len() + compaction.unsaved.len()))
 }
 
 fn report(archive: &Archive, stored: &StoredConversation, context: &Context) -> Result<(), Failure> {
-    let Some((message, compaction)) = newest(archive, stored, None)? else {
-        return answer::never(stored, context);
-    };
-    let report = Report {
-        message: Some(message),
-        summary: None,
-        tokens_before: compaction.tokens_before,
-        tokens_after: compaction.tokens_after,
-        window: None,
-        kept: Some(compaction.kept.len()),
-        trimmed: compaction.trimmed,
-        lost: &compaction.lost,
-    };
-    report.answer(stored, Extent::All, context)
-}
-
-/// The newest compaction on the path to a message or to the head that is not undone.
-pub(crate) fn newest(
-    archive: &Archive,
-    stored: &StoredConversation,
-    to: Option<MessageId>,
-) -> Result<Option<(MessageId, Compaction)>, Failure> {
-    let path = archive.path(stored.id, to)?;
-    let ignored = &stored.conversation.ignored_summaries;
-    let newest = path.iter().rev().filter(|said| !ignored.contains(&said.id)).find_map(|said| {
-        Compaction::from_message(&said.message).map(|compaction| (said.id, compaction))
-    });
-    newest.map(|(id, compaction)| Ok((id, compaction?))).transpose()
+    match compaction::newest(archive, stored, None)? {
+        Some(report) => report.answer(stored, Extent::All, context),
+        None => answer::never(stored, context),
+    }
 }
 
 /// Tells what happens beside the answer, and leaves the outcome to it.

@@ -101,7 +101,7 @@ impl Transcript<'_> {
     /// What a summary stands for, and what it no longer mentions.
     fn write_compaction(&self, compaction: &Compaction, output: &mut dyn Write) -> io::Result<()> {
         let (before, after) = (size::number(compaction.tokens_before), size::number(compaction.tokens_after));
-        let kept = size::count(compaction.kept.len() as u64, "message", "messages");
+        let kept = size::count((compaction.kept.len() + compaction.unsaved.len()) as u64, "message", "messages");
         let lost = match compaction.lost.len() {
             0 => "everything that was named is still mentioned".to_owned(),
             1 => "1 fact is no longer mentioned".to_owned(),

@@ -1,5 +1,6 @@
 //! `/tree`, `/fork` and `/rewind`: other ways a conversation could go.
 
+use rejoin::view::Compaction;
 use rejoin::{Archive, ConversationId, MessageId, Role, StoredMessage};
 use rejoin_agent::{History, SavingState};
 
@@ -65,13 +66,19 @@ fn before_last(
     head: MessageId,
 ) -> Result<(MessageId, Option<String>), Failure> {
     let path = archive.path(id, Some(head))?;
-    let last: Option<&StoredMessage> = path.iter().rev().find(|stored| stored.message.role == Role::User);
-    let last = last.ok_or_else(nothing_said)?;
+    let last = last_said(&path).ok_or_else(nothing_said)?;
     let to = last.parent.ok_or_else(|| {
         Failure::new(Kind::NotFound, "go back further than the first message")
             .hint("type /clear to begin a new conversation")
     })?;
     Ok((to, Some(last.message.text())))
+}
+
+/// The last message of the user on a path. A summary is stored as one, and nobody said it.
+pub(super) fn last_said(path: &[StoredMessage]) -> Option<&StoredMessage> {
+    path.iter().rev().find(|stored| {
+        stored.message.role == Role::User && Compaction::from_message(&stored.message).is_none()
+    })
 }
 
 /// Where the conversation is kept. What waits in memory has no place in a tree yet.

@@ -1,15 +1,14 @@
 //! `/compact`, `/uncompact` and `/pin`: what of the conversation the model is sent.
 
-use rejoin::{MessageId, Role};
+use rejoin::MessageId;
 use rejoin_agent::{Api, SavingState};
 
 use super::After;
-use super::branches::{head, in_prompt, nothing_said, settled};
-use super::listing::command_line;
-use crate::compaction as words;
+use super::branches::{head, in_prompt, last_said, nothing_said, settled};
+use crate::compaction::{self as words, Extent};
 use crate::error::Failure;
 use crate::named;
-use crate::prompt::{self, Keeping, LossReport, Prompt, choose};
+use crate::prompt::{self, LossReport, Prompt, choose};
 use crate::ui::fit;
 use crate::ui::paint::Meaning;
 
@@ -23,14 +22,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[("report", "what the last summary no
 pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Failure> {
     match word {
         "" => {}
-        "report" if prompt.keeping == Keeping::Incognito => {
-            return Err(Failure::usage("show a report in incognito, where nothing is kept"));
-        }
-        "report" => {
-            let id = prompt.session.conversation.to_string();
-            command_line(prompt, &["compact", &id, "--report"])?;
-            return Ok(After::Stay);
-        }
+        "report" => return report(prompt),
         other => return Err(Failure::usage(format!("`{other}` is not report"))),
     }
     let talk = &prompt.session.talk;
@@ -52,6 +44,18 @@ pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Fail
     outcome.map(|_| After::Stay)
 }
 
+/// Shows what the newest compaction of this branch left out.
+fn report(prompt: &Prompt<'_>) -> Result<After, Failure> {
+    let archive = &prompt.session.archive;
+    let stored = archive.conversation(prompt.session.conversation)?;
+    let head = head(prompt)?;
+    match words::newest(archive, &stored, head)? {
+        Some(report) => report.answer(&stored, Extent::All, prompt.context)?,
+        None => prompt.line(Meaning::Plain, "This conversation is not compacted.")?,
+    }
+    Ok(After::Stay)
+}
+
 /// Sends the model again what the newest summary stands for.
 pub(super) fn uncompact(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
     settled(prompt)?;
@@ -71,7 +75,7 @@ pub(super) fn uncompact(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failu
 pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure> {
     let (archive, id) = settled(prompt)?;
     let message = match name {
-        "" => last_said(prompt)?,
+        "" => newest_said(prompt)?,
         name => named::message_in(&archive, id, name).map_err(in_prompt)?,
     };
     let found = archive.messages(id, &[message])?.pop().ok_or_else(nothing_said)?;
@@ -89,12 +93,8 @@ pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure>
 }
 
 /// The last message of the user on this branch.
-fn last_said(prompt: &Prompt<'_>) -> Result<MessageId, Failure> {
+fn newest_said(prompt: &Prompt<'_>) -> Result<MessageId, Failure> {
     let head = head(prompt)?.ok_or_else(nothing_said)?;
     let path = prompt.session.archive.path(prompt.session.conversation, Some(head))?;
-    let is_own = |role: Role, message: &rejoin::Message| {
-        role == Role::User && rejoin::view::Compaction::from_message(message).is_none()
-    };
-    let last = path.iter().rev().find(|stored| is_own(stored.message.role, &stored.message));
-    last.map(|stored| stored.id).ok_or_else(nothing_said)
+    last_said(&path).map(|stored| stored.id).ok_or_else(nothing_said)
 }

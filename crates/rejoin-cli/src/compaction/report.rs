@@ -1,0 +1,146 @@
+//! What a compaction did, as people and programs read it.
+
+use rejoin::compact::Fact;
+use rejoin::view::Compaction;
+use rejoin::{Archive, MessageId, StoredConversation};
+use serde_json::json;
+
+use crate::compaction::{Extent, facts, losses, share, trimmed};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::ui::{fit, size};
+
+/// The window of a model, and how much of it is taken before anything is said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) tokens: u64,
+    /// Tokens of the initial context and the tools.
+    pub(crate) initial: u64,
+}
+
+impl Window {
+    /// The part that is filled beside so many tokens of a conversation.
+    pub(crate) fn share(self, tokens: u64) -> String {
+        share(self.initial + tokens, self.tokens)
+    }
+}
+
+/// What a compaction did.
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    pub(crate) message: Option<MessageId>,
+    /// The summary, when it is news.
+    pub(crate) summary: Option<String>,
+    pub(crate) tokens_before: u64,
+    pub(crate) tokens_after: u64,
+    pub(crate) window: Option<Window>,
+    /// Messages of the user that stay; none while that is not known.
+    pub(crate) kept: Option<usize>,
+    pub(crate) trimmed: u64,
+    pub(crate) lost: Vec<Fact>,
+}
+
+impl Report {
+    pub(crate) fn answer(
+        &self,
+        stored: &StoredConversation,
+        extent: Extent,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let short = stored.id.short();
+        if context.is_json() {
+            return context.answer_json(&json!({
+                "conversation": stored.id,
+                "short": short.as_str(),
+                "message": self.message,
+                "summary": self.summary,
+                "tokens_before": self.tokens_before,
+                "tokens_after": self.tokens_after,
+                "window": self.window.map(|window| window.tokens),
+                "kept": self.kept,
+                "trimmed": self.trimmed,
+                "lost": self.lost,
+            }));
+        }
+        let sizes = sizes(self.tokens_before, self.tokens_after);
+        let mut lines = vec![format!("Compacted \"{}\": {sizes}.", named::title(stored))];
+        lines.extend(self.window.map(|window| {
+            let (before, after) = (window.share(self.tokens_before), window.share(self.tokens_after));
+            format!("The window of {} is {after} full; it was {before}.", size::number(window.tokens))
+        }));
+        lines.extend(self.kept.map(|kept| stays(kept, "stays", "stay")));
+        // Whoever asked for the compaction was warned of this already.
+        lines.extend(trimmed(self.trimmed).filter(|_| self.summary.is_none()));
+        lines.extend(match self.lost.len() {
+            0 => vec!["Everything that was named is still mentioned.".to_owned()],
+            1 => vec!["1 fact is no longer mentioned:".to_owned()],
+            lost => vec![format!("{} are no longer mentioned:", facts(lost))],
+        });
+        let shown = losses(&self.lost, extent, context.columns());
+        let is_cut = shown != losses(&self.lost, Extent::All, context.columns());
+        let mut rest = Vec::new();
+        if is_cut {
+            rest.push(format!("All of them: rejoin compact {short} --report"));
+        }
+        if self.summary.is_some() {
+            rest.push(format!("Undo: rejoin uncompact {short}"));
+        }
+        show(&lines, &shown, &rest, context)
+    }
+}
+
+/// The report of the newest compaction that is not undone, on the path to a message or to the head; none when there is
+/// no such compaction. What the window was then is not known.
+pub(crate) fn newest(
+    archive: &Archive,
+    stored: &StoredConversation,
+    to: Option<MessageId>,
+) -> Result<Option<Report>, Failure> {
+    let path = archive.path(stored.id, to)?;
+    let ignored = &stored.conversation.ignored_summaries;
+    let newest = path
+        .iter()
+        .rev()
+        .filter(|said| !ignored.contains(&said.id))
+        .find_map(|said| Compaction::from_message(&said.message).map(|compaction| (said.id, compaction)));
+    let Some((message, compaction)) = newest else { return Ok(None) };
+    let compaction = compaction?;
+    Ok(Some(Report {
+        message: Some(message),
+        summary: None,
+        tokens_before: compaction.tokens_before,
+        tokens_after: compaction.tokens_after,
+        window: None,
+        kept: Some(compaction.kept.len() + compaction.unsaved.len()),
+        trimmed: compaction.trimmed,
+        lost: compaction.lost,
+    }))
+}
+
+/// Tokens before and after.
+pub(crate) fn sizes(before: u64, after: u64) -> String {
+    format!("{} → {} tokens", size::number(before), size::number(after))
+}
+
+/// Answers with sentences, wrapped where there is a screen, and the lines of a loss report.
+pub(crate) fn show(
+    sentences: &[String],
+    losses: &[String],
+    rest: &[String],
+    context: &Context,
+) -> Result<(), Failure> {
+    let room = context.columns().unwrap_or(usize::MAX);
+    let wrapped = |lines: &[String]| lines.iter().flat_map(|line| fit::wrap(line, room)).collect::<Vec<_>>();
+    let lines = [wrapped(sentences), losses.to_vec(), wrapped(rest)].concat();
+    context.show(|page| Ok(lines.iter().try_for_each(|line| writeln!(page, "{line}"))?))
+}
+
+/// How many messages of the user stay.
+pub(crate) fn stays(kept: usize, one: &str, many: &str) -> String {
+    match kept {
+        0 => format!("None of your messages {one}."),
+        1 => format!("1 of your messages {one}."),
+        kept => format!("{} of your messages {many}.", size::number(kept as u64)),
+    }
+}
