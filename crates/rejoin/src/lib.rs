@@ -47,8 +47,7 @@ pub mod compact {
     pub use crate::ops::{
         COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY,
         SUMMARY_PROMPT, Selected, Spoken, Summarised, compacted, compaction_limit, is_preamble, lost,
-        most_tokens_of, needs_compaction, select, summary_text, tokens, tokens_of, truncate_middle,
-        user_messages,
+        needs_compaction, select, summary_text, tokens, tokens_of, truncate_middle, user_messages,
     };
 }
 

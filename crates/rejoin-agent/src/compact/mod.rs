@@ -9,7 +9,6 @@ mod when;
 
 use rejoin::compact::{
     COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Fact, SUMMARY_PROMPT, Summarised, compacted,
-    tokens_of,
 };
 use rejoin::{Message, MessageId};
 use tokio::sync::mpsc;
@@ -21,7 +20,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::providers::ToolSpec;
 use crate::recording::SavingState;
 use crate::talk::{Event, Talk};
-use crate::tokens;
 
 /// The field of a reply's `extra` that names its model.
 const MODEL: &str = "model";
@@ -36,7 +34,7 @@ pub struct CompactSettings {
     pub window: Option<u64>,
     /// The part of the window above which a talk is compacted by itself.
     pub threshold: f64,
-    /// Tokens of the user's own messages that stay.
+    /// Tokens of the user's own messages that stay, or half of what the threshold allows if that is less.
     pub user_tokens: u64,
     /// The model that writes the summary; the talk's own when none is named.
     pub model: Option<String>,
@@ -149,14 +147,17 @@ impl Talk {
         let summary = self.summary(&settings, &specs);
         let asked = asking(before.messages.clone());
         let request = self.provider.written(&summary.request(&asked));
-        let prompt = tokens_of(&Message::user(SUMMARY_PROMPT), &tokens::count);
-        let summarised = Summarised { budget: settings.user_tokens, ..Summarised::default() };
-        let compaction = compacted(&said, self.history.ignored(), &recipient, summarised, &tokens::count)
+        let estimate = self.estimate();
+        let count = |text: &str| estimate.text(text);
+        let prompt = estimate.message(&Message::user(SUMMARY_PROMPT));
+        let budget = self.compactor.user_tokens(&settings);
+        let summarised = Summarised { budget, ..Summarised::default() };
+        let compaction = compacted(&said, self.history.ignored(), &recipient, summarised, &count)
             .map(|(_, compaction)| compaction)
             .unwrap_or_default();
         Foreseen {
             request,
-            request_tokens: initial.tokens() + compaction.tokens_before + prompt,
+            request_tokens: initial.tokens(&estimate) + compaction.tokens_before + prompt,
             tokens_before: compaction.tokens_before,
             tokens_after: compaction.tokens_after + SUMMARY_TOKENS,
             kept: compaction.kept.len() + compaction.unsaved.len(),

@@ -2,7 +2,7 @@
 //!
 //! The append is the only change. Whatever fails before it leaves the talk as it was.
 
-use rejoin::compact::{NO_SUMMARY, Summarised, compacted, tokens_of};
+use rejoin::compact::{NO_SUMMARY, Summarised, compacted};
 use rejoin::view::Compaction;
 use rejoin::{Block, Message, Role, Usage};
 use tokio::sync::mpsc;
@@ -11,7 +11,6 @@ use crate::compact::ask::{Answer, protected};
 use crate::compact::{CompactSettings, Compacted, OnFailure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::talk::{Event, Talk};
-use crate::tokens;
 
 /// What is said when no summary can be had.
 const FAILED: &str = "Compression failed, conversation may hit limits soon";
@@ -54,7 +53,8 @@ impl Talk {
         let settings = self.compact_settings();
         let specs = self.specs().await;
         self.compactor.initial.update(&self.system, specs.clone());
-        let initial = self.compactor.initial.tokens();
+        let estimate = self.estimate();
+        let initial = self.compactor.initial.tokens(&estimate);
         self.check_window(&settings, initial)?;
         let _ = events.send(Event::Compacting);
         let recipient = self.provider.recipient();
@@ -93,12 +93,12 @@ impl Talk {
     /// Fails when what no compaction takes away fills the window.
     fn check_window(&self, settings: &CompactSettings, initial: u64) -> Result<(), Failure> {
         let Some(window) = settings.window else { return Ok(()) };
-        let said = self.history.said();
+        let (estimate, said) = (self.estimate(), self.history.said());
         let stays = said.iter().filter(|said| {
             let is_snapshot = |block: &Block| matches!(block, Block::Snapshot(_));
             said.is_pinned || said.message.role == Role::System || said.message.blocks.iter().any(is_snapshot)
         });
-        let needed = initial + stays.map(|said| tokens_of(said.message, &tokens::count)).sum::<u64>();
+        let needed = initial + stays.map(|said| estimate.message(said.message)).sum::<u64>();
         if needed >= window { Err(Failure::SmallWindow { needed, window }) } else { Ok(()) }
     }
 
@@ -111,15 +111,15 @@ impl Talk {
         pending: Option<usize>,
         initial: u64,
     ) -> Result<(Message, Compaction), Failure> {
-        let (recipient, said) = (self.provider.recipient(), self.history.said());
+        let (recipient, said, estimate) = (self.provider.recipient(), self.history.said(), self.estimate());
         let make = |pending: Option<usize>| {
             let summarised = Summarised {
                 answer: &answer.text,
                 trimmed: answer.trimmed,
-                budget: settings.user_tokens,
+                budget: self.compactor.user_tokens(settings),
                 pending,
             };
-            compacted(&said, self.history.ignored(), &recipient, summarised, &tokens::count)
+            compacted(&said, self.history.ignored(), &recipient, summarised, &|text| estimate.text(text))
                 .map_err(|error| Failure::Store(error.into()))
         };
         let (message, compaction) = make(pending)?;

@@ -4,12 +4,9 @@
 
 use std::sync::OnceLock;
 
-use crate::providers::ToolSpec;
+use crate::providers::{Request, ToolSpec};
 use crate::talk::{CountedBy, Talk};
-use crate::tokens;
-
-/// What a tool costs beside its words.
-const TOOL_TOKENS: u64 = 8;
+use crate::tokens::Estimate;
 
 /// What comes before every view: the system prompt and the tools.
 #[derive(Debug, Default)]
@@ -31,44 +28,48 @@ impl Initial {
         }
     }
 
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        let specs = self.specs.iter();
-        let specs = specs.flat_map(|spec| [&*spec.name, &*spec.description, spec.input_schema.as_str()]);
-        std::iter::once(self.system.as_str()).chain(specs)
+    fn request(&self) -> Request<'_> {
+        Request { model: "", system: &self.system, messages: &[], tools: &self.specs, max_tokens: None }
     }
 
-    fn overhead(&self) -> u64 {
-        self.specs.len() as u64 * TOOL_TOKENS
+    /// More tokens than there can be, without counting.
+    fn most(&self, estimate: &Estimate) -> u64 {
+        self.tokens.get().copied().unwrap_or_else(|| estimate.request_at_most(&self.request()))
     }
 
-    fn most(&self) -> u64 {
-        let bytes = self.texts().map(|text| text.len() as u64).sum::<u64>() + self.overhead();
-        self.tokens.get().copied().unwrap_or(bytes)
+    /// A guess without counting.
+    fn guess(&self, estimate: &Estimate) -> u64 {
+        self.tokens.get().copied().unwrap_or_else(|| self.most(estimate).div_ceil(4))
     }
 
-    fn guess(&self) -> u64 {
-        self.tokens.get().copied().unwrap_or_else(|| self.most().div_ceil(4))
-    }
-
-    pub(super) fn tokens(&self) -> u64 {
-        *self.tokens.get_or_init(|| self.texts().map(tokens::count).sum::<u64>() + self.overhead())
+    pub(super) fn tokens(&self, estimate: &Estimate) -> u64 {
+        *self.tokens.get_or_init(|| estimate.request(&self.request()))
     }
 }
 
 impl Talk {
+    /// How the model that is asked counts.
+    pub(super) fn estimate(&self) -> Estimate {
+        Estimate::of(self.provider.api(), &self.model)
+    }
+
     /// The tokens of the next request. They are only guessed while there cannot be more than `limit`.
     pub(super) fn weigh(&self, limit: Option<u64>) -> u64 {
-        let known = self.history.known(|reply| self.compactor.is_by(&self.model, reply));
+        let (history, estimate) = (&self.history, &self.estimate());
+        let known = history.known(|reply| self.compactor.is_by(&self.model, reply));
         let initial = match known.by {
             CountedBy::Provider => None,
             CountedBy::Estimate => Some(&self.compactor.initial),
         };
-        let most = known.tokens + initial.map_or(0, Initial::most) + self.history.most_tokens(known.from);
-        if limit.is_none_or(|limit| most <= limit) {
-            return known.tokens
-                + initial.map_or(0, Initial::guess)
-                + self.history.guessed_tokens(known.from);
+        let sum = |initial: Option<u64>, said: u64| {
+            known.tokens.saturating_add(initial.unwrap_or(0)).saturating_add(said)
+        };
+        let most = initial.map(|initial| initial.most(estimate));
+        if limit.is_none_or(|limit| sum(most, history.most_tokens(known.from, estimate)) <= limit) {
+            let guess = initial.map(|initial| initial.guess(estimate));
+            return sum(guess, history.guessed_tokens(known.from, estimate));
         }
-        known.tokens + initial.map_or(0, Initial::tokens) + self.history.tokens(known.from, &tokens::count)
+        let counted = initial.map(|initial| initial.tokens(estimate));
+        sum(counted, history.tokens(known.from, |message| estimate.message(message)))
     }
 }

@@ -9,7 +9,7 @@ use crate::compact::{CompactSettings, MODEL};
 use crate::error::{Error, Result};
 use crate::talk::{Event, Talk};
 
-/// After so many turns in a row that could not be compacted, a person has to ask for it.
+/// After so many turns in a row that compacting did not help, a person has to ask for it.
 const MOST_FAILURES: u32 = 3;
 
 /// What a talk remembers about its compactions.
@@ -19,9 +19,9 @@ pub(crate) struct Compactor {
     pub(super) initial: Initial,
     /// What the model calls itself, which may be more exact than what it is asked for by.
     own_name: Option<String>,
-    /// How many turns in a row could not be compacted.
+    /// How many turns in a row compacting did not help.
     failures: u32,
-    /// True when this turn could not be compacted.
+    /// True when it did not help in this turn.
     has_failed: bool,
     /// True when the provider called a request of this turn too long, and it was compacted for that.
     has_reacted: bool,
@@ -50,6 +50,7 @@ impl Compactor {
     /// Another model may be asked: what was learned of the last one does not hold.
     pub(crate) fn forget_model(&mut self) {
         self.own_name = None;
+        self.initial = Initial::default();
         self.start_over();
     }
 
@@ -66,7 +67,8 @@ impl Compactor {
     /// True for a reply of the model that is asked for by this name.
     pub(super) fn is_by(&self, model: &str, reply: &Message) -> bool {
         let Some(name) = name_of(reply) else { return false };
-        let is_dated = name.strip_prefix(model).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+        let is_date = |rest: &str| rest.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
+        let is_dated = name.strip_prefix(model).is_some_and(is_date);
         is_dated || self.own_name.as_deref() == Some(&name)
     }
 
@@ -81,15 +83,13 @@ impl Compactor {
         self.has_failed = false;
     }
 
-    /// Remembers a failure, and returns what a person should know about it.
+    /// Remembers a turn that compacting did not help, and returns what a person should know about it.
     fn fail(&mut self) -> Option<String> {
         self.has_failed = true;
         self.failures += 1;
-        (self.failures == MOST_FAILURES).then(|| {
-            format!(
-                "Compacting failed in {MOST_FAILURES} turns in a row and is not tried again by itself. Ask for it with `/compact`."
-            )
-        })
+        let warning = "turns in a row, and is not tried again by itself. Ask for it with `/compact`.";
+        (self.failures == MOST_FAILURES)
+            .then(|| format!("Compacting did not help in {MOST_FAILURES} {warning}"))
     }
 
     const fn is_resting(&self) -> bool {
@@ -100,6 +100,11 @@ impl Compactor {
     pub(super) fn limit(&self) -> Option<u64> {
         let settings = self.settings.as_ref()?;
         settings.window.map(|window| compaction_limit(window, settings.threshold))
+    }
+
+    /// The most tokens of the user's messages that stay: no more than leaves room to go on.
+    pub(super) fn user_tokens(&self, settings: &CompactSettings) -> u64 {
+        self.limit().map_or(settings.user_tokens, |limit| settings.user_tokens.min(limit / 2))
     }
 }
 
@@ -154,18 +159,13 @@ impl Talk {
         pending: Option<usize>,
         events: &mpsc::UnboundedSender<Event>,
     ) -> Result<Option<Usage>> {
-        match self.compact_told(pending, events).await {
-            Ok((_, usage)) => {
-                self.compactor.start_over();
-                Ok(usage)
-            }
-            Err(error) => {
-                tracing::warn!(?error, "the talk was not compacted");
-                if let Some(warning) = self.compactor.fail() {
-                    let _ = events.send(Event::Warning(warning));
-                }
-                Err(error)
-            }
+        let outcome = self.compact_told(pending, events).await;
+        let is_full = || self.compactor.limit().is_some_and(|limit| self.weigh(Some(limit)) > limit);
+        if outcome.is_ok() && !is_full() {
+            self.compactor.start_over();
+        } else if let Some(warning) = self.compactor.fail() {
+            let _ = events.send(Event::Warning(warning));
         }
+        outcome.map(|(_, usage)| usage).inspect_err(|error| tracing::warn!(?error, "nothing was compacted"))
     }
 }

@@ -4,9 +4,10 @@
 
 use std::sync::OnceLock;
 
-use rejoin::compact::{Count, most_tokens_of, tokens_of};
 use rejoin::view::{Compaction, Recipient, Said, View, view};
 use rejoin::{Block, Handle, Message, MessageId, Receipt, Role, StoredMessage};
+
+use crate::tokens::Estimate;
 
 /// Every message from the root to where the talk is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,6 +42,16 @@ impl Entry {
 /// A count that is made when it is first needed. It follows from the message, so it makes no difference to equality.
 #[derive(Clone, Debug, Default)]
 struct Counted(OnceLock<u64>);
+
+impl Counted {
+    fn known(&self) -> Option<u64> {
+        self.0.get().copied()
+    }
+
+    fn get(&self, count: impl FnOnce() -> u64) -> u64 {
+        *self.0.get_or_init(count)
+    }
+}
 
 impl PartialEq for Counted {
     fn eq(&self, _: &Self) -> bool {
@@ -189,7 +200,7 @@ impl History {
         let measured =
             self.entries.iter().enumerate().skip(self.measured_from).rev().find_map(|(place, entry)| {
                 let usage = entry.message.usage.as_ref().filter(|_| entry.message.role == Role::Assistant)?;
-                let tokens = usage.input_tokens + usage.output_tokens;
+                let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
                 (tokens > 0 && is_by(&entry.message)).then_some((place, tokens))
             });
         if let Some((place, tokens)) = measured {
@@ -206,21 +217,25 @@ impl History {
     }
 
     /// More tokens than the messages from a place on can have, without counting.
-    pub(crate) fn most_tokens(&self, from: usize) -> u64 {
-        self.shown(from)
-            .map(|entry| entry.tokens.0.get().copied().unwrap_or_else(|| most_tokens_of(&entry.message)))
-            .sum()
+    pub(crate) fn most_tokens(&self, from: usize, estimate: &Estimate) -> u64 {
+        let most = |entry: &Entry| estimate.message_at_most(&entry.message);
+        self.shown(from).map(|entry| entry.tokens.known().unwrap_or_else(|| most(entry))).sum()
     }
 
     /// A guess at the tokens of the messages from a place on, without counting: most tokens have about four bytes.
-    pub(crate) fn guessed_tokens(&self, from: usize) -> u64 {
-        let guess = |entry: &Entry| most_tokens_of(&entry.message).div_ceil(4);
-        self.shown(from).map(|entry| entry.tokens.0.get().copied().unwrap_or_else(|| guess(entry))).sum()
+    pub(crate) fn guessed_tokens(&self, from: usize, estimate: &Estimate) -> u64 {
+        let guess = |entry: &Entry| estimate.message_at_most(&entry.message).div_ceil(4);
+        self.shown(from).map(|entry| entry.tokens.known().unwrap_or_else(|| guess(entry))).sum()
     }
 
     /// The tokens of the messages from a place on. Each message is counted once.
-    pub(crate) fn tokens(&self, from: usize, count: &Count<'_>) -> u64 {
-        self.shown(from).map(|entry| *entry.tokens.0.get_or_init(|| tokens_of(&entry.message, count))).sum()
+    pub(crate) fn tokens(&self, from: usize, count: impl Fn(&Message) -> u64) -> u64 {
+        self.shown(from).map(|entry| entry.tokens.get(|| count(&entry.message))).sum()
+    }
+
+    /// Forgets what was counted: another model counts in another way.
+    pub(super) fn forget_tokens(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.tokens = Counted::default());
     }
 
     fn shown(&self, from: usize) -> impl Iterator<Item = &Entry> {
@@ -268,6 +283,7 @@ mod tests {
     use rejoin::Usage;
 
     use super::*;
+    use crate::providers::Api;
 
     fn replied(text: &str, model: &str, tokens: u64) -> Message {
         let mut message = Message::assistant(text);
@@ -283,20 +299,20 @@ mod tests {
     #[test]
     fn a_new_turn_counts_only_itself() {
         let calls = Cell::new(0);
-        let count = |text: &str| {
+        let count = |message: &Message| {
             calls.set(calls.get() + 1);
-            text.len() as u64
+            message.text().len() as u64
         };
         let mut history = History::default();
         let mut counted = Vec::new();
         for turn in 0..3 {
             history.extend(&[Message::user(format!("question {turn}")), Message::assistant("reply")]);
-            history.tokens(0, &count);
+            history.tokens(0, count);
             counted.push(calls.replace(0));
         }
 
         assert_eq!(counted, [2, 2, 2]);
-        assert_eq!(history.tokens(0, &count), 3 * (10 + 4 + 5 + 4));
+        assert_eq!(history.tokens(0, count), 3 * (10 + 5));
         assert_eq!(calls.get(), 0);
     }
 
@@ -334,13 +350,17 @@ mod tests {
 
     #[test]
     fn a_guess_is_less_than_the_most_and_gives_way_to_a_count() {
+        let estimate = Estimate::of(Api::Responses, "m");
         let mut history = History::default();
         history.extend(&[Message::user("x".repeat(96))]);
+        let weigh =
+            |history: &History| (history.guessed_tokens(0, &estimate), history.most_tokens(0, &estimate));
 
-        let before = (history.guessed_tokens(0), history.most_tokens(0));
-        history.tokens(0, &|_| 50);
-        let after = (history.guessed_tokens(0), history.most_tokens(0));
+        let before = weigh(&history);
+        history.tokens(0, |_| 50);
+        let counted = weigh(&history);
+        history.forget_tokens();
 
-        assert_eq!((before, after), ((25, 100), (54, 54)));
+        assert_eq!((before, counted, weigh(&history)), ((25, 100), (50, 50), before));
     }
 }

@@ -95,8 +95,9 @@ pub struct Ended {
 
 impl Ended {
     fn add(&mut self, usage: Option<&Usage>) {
-        self.input_tokens += usage.map_or(0, |usage| usage.input_tokens);
-        self.output_tokens += usage.map_or(0, |usage| usage.output_tokens);
+        let Some(usage) = usage else { return };
+        self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
     }
 }
 
@@ -165,6 +166,7 @@ impl Talk {
         self.provider = provider;
         self.model = model.into();
         self.compactor.forget_model();
+        self.history.forget_tokens();
         if let Some(summariser) = &self.summariser {
             summariser.ask_instead(self.provider.clone(), &self.model);
         }

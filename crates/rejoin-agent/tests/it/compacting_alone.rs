@@ -1,18 +1,22 @@
 //! Compaction that nobody asked for: after a turn, within one, after a resume, for a smaller model, and when it fails.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use rejoin::Message;
+use rejoin::store::SqliteStore;
+use rejoin::{Archive, Conversation, Message};
 use rejoin_agent::{
     CompactSettings, Error, ErrorKind, Fullness, History, OnFailure, Recording, Talk, Toolbox,
 };
 use rusqlite::Connection;
+use tokio::sync::mpsc;
 
 use crate::kept::Read;
 use crate::scribe::{
     Desk, Says, Scribe, exchange, exchanges, line, says, snapshot, summary_line, summary_told, view_of,
     window, writes,
 };
+use crate::script::Place;
 
 const FAILED: &str = "Compression failed, conversation may hit limits soon";
 const REASON: &str = "No summary could be had: the scribe fails.";
@@ -139,8 +143,7 @@ async fn a_failed_attempt_leaves_the_view_and_is_made_once_a_turn_and_in_three_t
     let view = desk.view();
     desk.compact().await.unwrap();
 
-    let given_up =
-        "Compacting failed in 3 turns in a row and is not tried again by itself. Ask for it with `/compact`.";
+    let given_up = "Compacting did not help in 3 turns in a row, and is not tried again by itself. Ask for it with `/compact`.";
     let expected = [
         vec!["compacting", FAILED, REASON],
         vec!["compacting", FAILED, REASON],
@@ -275,6 +278,57 @@ async fn a_compaction_that_is_dropped_leaves_everything_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_turn_that_is_dropped_while_it_is_compacted_is_complete() {
+    let scribe = Scribe::new([says("hi", 900), says("more", 300)], [Says::Waits, writes("so far")]);
+    let mut desk = Desk::new(&scribe, window(1_000), exchanges(1));
+
+    tokio::select! {
+        ended = desk.talk.turn(Message::user("hello"), &desk.events) => panic!("it ended: {ended:?}"),
+        () = scribe.is_asked.notified() => {}
+    }
+    let (view, stored) = (desk.view(), desk.stored().len());
+    desk.say("again").await.unwrap();
+
+    assert_eq!((&view[2..], stored), (&["user: hello".to_owned(), "assistant: hi".to_owned()][..], 4));
+    let users = ["user: question 1", "user: hello", "user: again"];
+    assert_eq!(scribe.asked()[1].messages, [&users[..], &[&summary_line("so far")]].concat());
+}
+
+#[tokio::test]
+async fn a_small_window_keeps_fewer_words_of_the_user() {
+    let scribe = Scribe::new([], [writes("so far")]);
+    let messages = (1..=40).flat_map(|number| {
+        [Message::user(format!("question {number} {}", "word ".repeat(100))), Message::assistant("yes")]
+    });
+    let mut desk = Desk::new(&scribe, window(2_000), messages.collect());
+
+    let compacted = desk.compact().await.unwrap();
+
+    assert!(compacted.tokens_after < 1_000, "{compacted:?}");
+    assert!(desk.view().len() < 12, "{:?}", desk.view());
+}
+
+#[tokio::test]
+async fn a_compaction_that_leaves_too_little_room_is_not_repeated_for_ever() {
+    let replies = (0..4).flat_map(|_| [Says::Call(990), says("so", 990)]);
+    let scribe = Scribe::new(replies, (0..3).map(|number| writes(&format!("summary {number}"))));
+    let settings = CompactSettings { threshold: 0.5, ..window(1_000) };
+    let mut messages = exchanges(1);
+    messages.push(Message::user("green ".repeat(520)));
+    messages.extend(exchanges(2));
+    let mut desk = Desk::new(&scribe, settings, messages).with(reading);
+    let pinned = desk.stored()[2].0;
+    desk.talk.pin(pinned).await.unwrap();
+
+    for text in ["a", "b", "c", "d"] {
+        desk.say(text).await.unwrap();
+    }
+
+    assert_eq!(scribe.summarising().len(), 3);
+    assert!(desk.told().pop().unwrap().starts_with("Compacting did not help in 3 turns in a row"));
+}
+
+#[tokio::test]
 async fn an_undone_compaction_shows_everything_and_waits_for_the_end_of_the_next_turn() {
     let replies = [says("hi", 850), says("later", 300), says("more", 900)];
     let scribe = Scribe::new(replies, [writes("one"), writes("two")]);
@@ -303,16 +357,14 @@ async fn an_undone_compaction_shows_everything_and_waits_for_the_end_of_the_next
 #[tokio::test]
 async fn a_store_that_fails_loses_nothing_of_a_compaction() {
     let scribe = Scribe::new([], [writes("so far")]);
-    let place = crate::script::Place::new();
-    let store =
-        rejoin::store::SqliteStore::open_waiting(&place.database(), std::time::Duration::from_millis(50))
-            .unwrap();
-    let archive = rejoin::Archive::with_store(Arc::new(store));
-    let handle = archive.start(rejoin::Conversation::new()).unwrap();
+    let place = Place::new();
+    let store = SqliteStore::open_waiting(place.database(), Duration::from_millis(50)).unwrap();
+    let archive = Archive::with_store(Arc::new(store));
+    let handle = archive.start(Conversation::new()).unwrap();
     let id = handle.id();
     let recording = Recording::start(archive.record(handle, "1@1"));
     let mut talk = Talk::new(scribe.clone(), "m", recording, History::default());
-    let (events, _heard) = tokio::sync::mpsc::unbounded_channel();
+    let (events, _heard) = mpsc::unbounded_channel();
     talk.turn(Message::user("saved"), &events).await.unwrap();
     let holder = Connection::open(place.database()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();

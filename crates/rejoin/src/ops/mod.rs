@@ -9,8 +9,8 @@ mod view;
 
 pub use compact::{
     COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY, SUMMARY_PROMPT,
-    Selected, Spoken, Summarised, compacted, compaction_limit, is_preamble, lost, most_tokens_of,
-    needs_compaction, select, summary_text, tokens, tokens_of, truncate_middle, user_messages,
+    Selected, Spoken, Summarised, compacted, compaction_limit, is_preamble, lost, needs_compaction, select,
+    summary_text, tokens, tokens_of, truncate_middle, user_messages,
 };
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};

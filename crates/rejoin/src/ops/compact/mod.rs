@@ -192,20 +192,5 @@ pub fn tokens_of(message: &Message, count: &Count<'_>) -> u64 {
     tokens.sum::<u64>() + MESSAGE_TOKENS
 }
 
-/// More than [`tokens_of`] can be, without counting: no token is shorter than a byte.
-pub fn most_tokens_of(message: &Message) -> u64 {
-    let bytes = message.blocks.iter().map(|block| match block {
-        Block::Text(text) => text.text.len(),
-        Block::Summary(summary) => summary.text.len(),
-        Block::Thinking(thinking) => thinking.text.len(),
-        Block::ToolCall(call) => call.name.len() + 1 + call.input.as_str().len(),
-        Block::ToolResult(result) => result.output.as_str().len(),
-        Block::Snapshot(snapshot) => snapshot.data.as_str().len(),
-        Block::Media(media) if media.kind == MediaKind::Image => IMAGE_TOKENS as usize,
-        Block::Media(_) | Block::Other(_) => 0,
-    });
-    bytes.sum::<usize>() as u64 + MESSAGE_TOKENS
-}
-
 #[cfg(test)]
 mod tests;

@@ -163,24 +163,6 @@ fn a_message_that_waits_for_its_answer_stays_whole_whatever_the_budget() {
 }
 
 #[test]
-fn no_message_takes_more_tokens_than_it_has_bytes() {
-    let call = Block::ToolCall(crate::model::ToolCall {
-        name: "read".to_owned(),
-        input: crate::model::Json::parse(r#"{"path":"ä"}"#).unwrap(),
-        ..Default::default()
-    });
-    let result = Block::tool_result("a", crate::model::Json::of(&"ünï\n").unwrap());
-    let messages = [
-        Message::user("zwölf"),
-        Message::new(Role::Assistant, vec![call]),
-        Message::new(Role::Tool, vec![result]),
-    ];
-
-    let bytes = |text: &str| text.len() as u64;
-    assert!(messages.iter().all(|message| tokens_of(message, &bytes) <= most_tokens_of(message)));
-}
-
-#[test]
 fn an_empty_summary_is_stood_for() {
     assert_eq!(summary_text("  "), "Summary of earlier conversation:\n\n(summary unavailable)");
     assert_eq!(summary_text("done\n"), "Summary of earlier conversation:\n\ndone");

@@ -118,7 +118,7 @@ fn boundary(text: &str, place: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Json;
+    use crate::model::{Json, Summary};
 
     fn synopsis(messages: &[Message]) -> Synopsis {
         synopsis_of(messages, Time::from_micros(7))
@@ -145,6 +145,16 @@ mod tests {
             updated_at: Time::from_micros(7),
         };
         assert_eq!(synopsis(&messages), expected);
+    }
+
+    #[test]
+    fn a_summary_is_nothing_that_somebody_said() {
+        let summary = Message::new(Role::User, vec![Block::Summary(Summary::default())]);
+        let mut messages = vec![Message::user("Where to eat?"), Message::assistant("In Alfama.")];
+        let before = synopsis(&messages);
+        messages.push(summary);
+
+        assert_eq!(synopsis(&messages), before);
     }
 
     #[test]
