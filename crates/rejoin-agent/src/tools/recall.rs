@@ -168,7 +168,7 @@ fn search(path: &[StoredMessage], words: &[String], limit: usize) -> Output {
     }
     // The sort keeps the order of equals, and of equals the newest comes first.
     matches.reverse();
-    matches.sort_by(|one, other| other.score.cmp(&one.score));
+    matches.sort_by_key(|found| std::cmp::Reverse(found.score));
     let found = matches.len();
     let mut pieces: Vec<String> = matches.iter().take(limit).map(|found| excerpt(found, words)).collect();
     if found > limit {
