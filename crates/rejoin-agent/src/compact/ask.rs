@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use rejoin::compact::{SUMMARY_PROMPT, is_preamble};
+use rejoin::compact::{SUMMARY_PROMPT, is_preamble, user_messages};
 use rejoin::view::{Recipient, Said, View, Viewed, view};
 use rejoin::{Block, Message, MessageId, Role, Usage};
 
@@ -35,7 +35,7 @@ pub(super) struct Summary<'a> {
 
 impl Summary<'_> {
     /// Asks for a summary of a view. Messages in `protected` are shown in any case, and so are system messages and
-    /// what the user said last.
+    /// the last one of the user, which may be a summary.
     ///
     /// An answer that cannot be read is an empty summary.
     pub(super) async fn ask(&self, shown: View<'_>, protected: &HashSet<MessageId>) -> Result<Answer> {
@@ -131,13 +131,14 @@ fn leave_out(units: &mut Vec<Unit<'_>>, least: u64) -> u64 {
     left_out
 }
 
-/// The messages that every summariser is shown: pinned ones, those with a snapshot, and what a program said about the
-/// project.
+/// The messages that every summariser is shown: pinned ones, those with a snapshot, what a program said about the
+/// project, and what the user said last.
 pub(super) fn protected(path: &[Said<'_>]) -> HashSet<MessageId> {
     let is_protected = |message: &Message| {
         let has_snapshot = message.blocks.iter().any(|block| matches!(block, Block::Snapshot(_)));
         has_snapshot || message.role == Role::User && is_preamble(&message.text())
     };
     let protected = path.iter().filter(|said| said.is_pinned || is_protected(said.message));
-    protected.filter_map(|said| said.id).collect()
+    let newest = user_messages(path).pop().and_then(|spoken| spoken.id);
+    protected.filter_map(|said| said.id).chain(newest).collect()
 }

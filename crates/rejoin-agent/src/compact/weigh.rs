@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use crate::providers::{Request, ToolSpec};
-use crate::talk::{CountedBy, Talk};
+use crate::talk::{CountedBy, Known, Talk};
 use crate::tokens::Estimate;
 
 /// What comes before every view: the system prompt and the tools.
@@ -53,10 +53,15 @@ impl Talk {
         Estimate::of(self.provider.api(), &self.model)
     }
 
+    /// What is known of the tokens of the next request without counting.
+    pub(super) fn known(&self) -> Known {
+        self.history.known(|reply| self.compactor.is_by(&self.model, reply))
+    }
+
     /// The tokens of the next request. They are only guessed while there cannot be more than `limit`.
     pub(super) fn weigh(&self, limit: Option<u64>) -> u64 {
         let (history, estimate) = (&self.history, &self.estimate());
-        let known = history.known(|reply| self.compactor.is_by(&self.model, reply));
+        let known = self.known();
         let initial = match known.by {
             CountedBy::Provider => None,
             CountedBy::Estimate => Some(&self.compactor.initial),

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use crate::compact::weigh::Initial;
 use crate::compact::{CompactSettings, MODEL};
 use crate::error::{Error, Result};
-use crate::talk::{Event, Talk};
+use crate::talk::{CountedBy, Event, Talk};
 
 /// After so many turns in a row that compacting did not help, a person has to ask for it.
 const MOST_FAILURES: u32 = 3;
@@ -25,6 +25,8 @@ pub(crate) struct Compactor {
     has_failed: bool,
     /// True when the provider called a request of this turn too long, and it was compacted for that.
     has_reacted: bool,
+    /// True while no reply has shown whether the last compaction helped.
+    is_unproven: bool,
     /// True from the time a compaction is undone to the end of the next turn.
     is_held: bool,
 }
@@ -81,11 +83,13 @@ impl Compactor {
     pub(super) fn start_over(&mut self) {
         self.failures = 0;
         self.has_failed = false;
+        self.is_unproven = false;
     }
 
     /// Remembers a turn that compacting did not help, and returns what a person should know about it.
     fn fail(&mut self) -> Option<String> {
         self.has_failed = true;
+        self.is_unproven = false;
         self.failures += 1;
         let warning = "turns in a row, and is not tried again by itself. Ask for it with `/compact`.";
         (self.failures == MOST_FAILURES)
@@ -133,7 +137,17 @@ impl Talk {
         }
         let specs = self.specs().await;
         self.compactor.initial.update(&self.system, specs);
+        let is_counted = self.known().by == CountedBy::Provider;
         if self.weigh(Some(limit)) <= limit {
+            // A provider that does not count has said nothing else after a turn.
+            if is_counted || moment == Moment::AfterTurn {
+                self.compactor.start_over();
+            }
+            return None;
+        }
+        if is_counted && self.compactor.is_unproven {
+            // The view is short by the estimate, and the provider finds it long all the same.
+            self.tell_failure(events);
             return None;
         }
         self.compact_by_itself(pending, events).await.ok().flatten()
@@ -162,10 +176,16 @@ impl Talk {
         let outcome = self.compact_told(pending, events).await;
         let is_full = || self.compactor.limit().is_some_and(|limit| self.weigh(Some(limit)) > limit);
         if outcome.is_ok() && !is_full() {
-            self.compactor.start_over();
-        } else if let Some(warning) = self.compactor.fail() {
-            let _ = events.send(Event::Warning(warning));
+            self.compactor.is_unproven = true;
+        } else {
+            self.tell_failure(events);
         }
         outcome.map(|(_, usage)| usage).inspect_err(|error| tracing::warn!(?error, "nothing was compacted"))
+    }
+
+    fn tell_failure(&mut self, events: &mpsc::UnboundedSender<Event>) {
+        if let Some(warning) = self.compactor.fail() {
+            let _ = events.send(Event::Warning(warning));
+        }
     }
 }

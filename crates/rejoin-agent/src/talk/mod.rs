@@ -21,8 +21,8 @@ use crate::recording::{Recording, Unsaved};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
-pub(crate) use crate::talk::history::CountedBy;
 pub use crate::talk::history::History;
+pub(crate) use crate::talk::history::{CountedBy, Known};
 use crate::tools::{Decision, Output, Plan, Toolbox, recall};
 
 /// One conversation with one provider.

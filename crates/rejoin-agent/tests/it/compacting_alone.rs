@@ -329,6 +329,33 @@ async fn a_compaction_that_leaves_too_little_room_is_not_repeated_for_ever() {
 }
 
 #[tokio::test]
+async fn a_provider_that_finds_every_view_long_is_not_asked_for_summaries_for_ever() {
+    let scribe = Scribe::new((0..6).map(|_| says("so", 990)), (0..3).map(|_| writes("so far")));
+    let mut desk = Desk::new(&scribe, window(1_000), exchanges(1));
+
+    for text in ["a", "b", "c", "d", "e", "f"] {
+        desk.say(text).await.unwrap();
+    }
+
+    assert_eq!(scribe.summarising().len(), 3);
+    assert!(desk.told().pop().unwrap().starts_with("Compacting did not help in 3 turns in a row"));
+}
+
+#[tokio::test]
+async fn what_the_user_said_last_is_shown_to_every_summariser_of_its_turn() {
+    let replies = [Says::Call(990), Says::Call(300), Says::Call(990), says("done", 300)];
+    let too_long = std::iter::repeat_n(Says::Fails(ErrorKind::TooLong), 3);
+    let summaries = [writes("one")].into_iter().chain(too_long).chain([writes("two")]);
+    let scribe = Scribe::new(replies, summaries);
+    let mut desk = Desk::new(&scribe, window(1_000), exchanges(1)).with(reading);
+
+    desk.say("read it all").await.unwrap();
+
+    let last = scribe.summarising().pop().unwrap().messages;
+    assert_eq!(last[..2], ["user: read it all", &summary_line("one")]);
+}
+
+#[tokio::test]
 async fn an_undone_compaction_shows_everything_and_waits_for_the_end_of_the_next_turn() {
     let replies = [says("hi", 850), says("later", 300), says("more", 900)];
     let scribe = Scribe::new(replies, [writes("one"), writes("two")]);
