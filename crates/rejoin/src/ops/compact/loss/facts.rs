@@ -76,7 +76,8 @@ fn in_chunk<'a>(place: usize, chunk: &'a str, found: &mut Vec<Found<'a>>) {
             .last()
             .map_or(colon, |(begin, _)| begin);
         let end = address_end(chunk, colon + 3);
-        if begin < colon && end > colon + 3 {
+        let is_inside = |letter: char| (letter.is_alphanumeric() || letter == '_') && !is_ideograph(letter);
+        if begin < colon && end > colon + 3 && !chunk[..begin].ends_with(is_inside) {
             in_pieces(place, &chunk[..begin], found);
             found.push(Found { place: place + begin, kind: FactKind::Url, text: &chunk[begin..end] });
             return in_chunk(place + end, &chunk[end..], found);

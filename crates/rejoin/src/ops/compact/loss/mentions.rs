@@ -50,29 +50,24 @@ const fn root(kind: FactKind) -> u32 {
 impl Mentions {
     /// Looks for one more fact from now on. False when it has no words, or the same is looked for already.
     pub(super) fn expect(&mut self, kind: FactKind, text: &str, fact: usize) -> bool {
-        let mut node = root(kind);
-        let mut atoms = Vec::new();
-        each_atom(text, |atom, name| atoms.push((atom, Box::<str>::from(name))));
-        let Some((first, _)) = atoms.first().cloned() else { return false };
-        let last = atoms.last().map_or(first.end, |(last, _)| last.end);
-        let mut before: Option<Atom> = None;
-        for (atom, name) in atoms {
-            let next = self.atoms.len() as u32;
-            let number = *self.atoms.entry(name).or_insert(next);
+        let root = root(kind);
+        let (mut node, mut first, mut before) = (root, None, None);
+        let Self { atoms, marks, edges, nodes, .. } = self;
+        each_atom(text, |atom, name| {
+            let number = number_of(atoms, name);
             let mark = match before {
-                Some(before) if node != ROOTS[1] && root(kind) == ROOTS[0] => {
-                    let next = self.marks.len() as u32;
-                    *self.marks.entry(between(text, before, atom).into()).or_insert(next)
-                }
+                Some(before) if root == ROOTS[0] => number_of(marks, between(text, before, atom)),
                 _ => ANY,
             };
-            let next = ROOTS.len() as u32 + self.nodes;
-            let entry = self.edges.entry((node, number, mark)).or_insert(next);
-            self.nodes += u32::from(*entry == next);
+            let next = ROOTS.len() as u32 + *nodes;
+            let entry = edges.entry((node, number, mark)).or_insert(next);
+            *nodes += u32::from(*entry == next);
             node = *entry;
+            first.get_or_insert(atom.begin);
             before = Some(atom);
-        }
-        let signs = if kind == FactKind::Number { signs(text, first.begin, last) } else { Vec::new() };
+        });
+        let (Some(first), Some(Atom { end: last, .. })) = (first, before) else { return false };
+        let signs = if kind == FactKind::Number { signs(text, first, last) } else { Vec::new() };
         let ends = self.ends.entry(node).or_default();
         let is_new = ends.iter().all(|known| known.signs != signs);
         if is_new {
@@ -123,6 +118,16 @@ impl Mentions {
             }
         }
     }
+}
+
+/// The number of a text, which is the next one when it is met for the first time.
+fn number_of(numbers: &mut HashMap<Box<str>, u32>, text: &str) -> u32 {
+    if let Some(number) = numbers.get(text) {
+        return *number;
+    }
+    let number = numbers.len() as u32;
+    numbers.insert(text.into(), number);
+    number
 }
 
 /// True when what stands around makes it no other word, number or path.

@@ -120,7 +120,8 @@ fn paths_of_all_sorts_are_found() {
 
 #[test]
 fn addresses_lose_the_punctuation_of_the_sentence() {
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 10] = [
+        ("こちらhttps://example.org/jpです", &["https://example.org/jp"]),
         ("See https://example.org/a.", &["https://example.org/a"]),
         ("(https://example.org/a_(b)), or", &["https://example.org/a_(b)"]),
         ("[here](https://example.org/x?y=1&z=2#top)!", &["https://example.org/x?y=1&z=2#top"]),
@@ -303,7 +304,7 @@ fn any_letters_are_read_without_harm() {
         "İSTANBUL_X ẞ_ß ﬁ_x",
         "1,234,567,890,123,4 1,2345 ,123",
         "漢字/计划.txt を 10％",
-        "a\u{200d}b_c 👩‍👩‍👧/x.rs",
+        "a\u{200d}b_c 👩‍👩‍👧/x.rs _v://0 évhttps://x.org",
         "'''' \"\"\"\" ````",
     ];
 
