@@ -39,7 +39,7 @@ fn compared() -> Vec<Compared> {
 fn compare(line: &str) -> Compared {
     let fields: Vec<&str> = line.split('\t').collect();
     let [api, model, figures @ .., source] = fields.as_slice() else { panic!("{line}") };
-    let figures: Vec<u64> = figures.iter().map(|figure| figure.parse().unwrap()).collect();
+    let figures: Vec<u64> = figures.iter().map(|figure| figure.parse().expect("a number")).collect();
     let [system, messages, words, calls, tools, tool_words, recorded] = figures[..] else { panic!("{line}") };
     let api = match *api {
         "anthropic" => Api::Anthropic,
