@@ -135,7 +135,7 @@ impl Strict<'_> {
         let is_accepted = match self.recipient.call_ids {
             CallIdRule::Any => true,
             CallIdRule::Plain => is_plain(&call.id),
-            CallIdRule::Short => call.id.len() <= if is_own { 64 } else { 40 },
+            CallIdRule::Short => call.id.len() <= if self.recipient.is_own(message) { 64 } else { 40 },
         };
         if !is_accepted || call.id.is_empty() || !is_plain(&call.name) || call.name.len() > 64 {
             self.note(format!("a call that is none: {call:?}"));
