@@ -6,6 +6,7 @@
 mod loss;
 mod select;
 
+pub(super) use loss::stored;
 pub use loss::{Fact, FactKind, lost};
 pub use select::{Selected, select, truncate_middle};
 

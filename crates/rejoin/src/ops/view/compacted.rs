@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::{Block, Json, Message, MessageId, Role, Summary};
-use crate::ops::compact::{Fact, is_preamble};
+use crate::ops::compact::{Fact, is_preamble, stored};
 use crate::ops::view::{Said, Viewed};
 
 /// The field of a summary block that says what stays.
@@ -30,7 +30,7 @@ pub struct Compaction {
     /// Tokens of the view after.
     pub tokens_after: u64,
     /// What the new view no longer mentions.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "stored")]
     pub lost: Vec<Fact>,
 }
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::model::{Block, Digest, Json, Thinking, ToolCall};
+use crate::model::{Block, Digest, Fields, Json, Snapshot, Thinking, ToolCall};
+use crate::ops::compact::{Fact, FactKind};
 
 fn stored(number: u8, message: Message) -> StoredMessage {
     StoredMessage {
@@ -167,4 +168,43 @@ fn what_a_program_said_before_the_first_reply_survives_a_compaction() {
 
     let texts: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
     assert_eq!(texts, ["# AGENTS.md instructions for /home", "not stored", "so far"]);
+}
+
+#[test]
+fn snapshots_are_shown_once_and_behind_the_summary() {
+    let snapshot = || Block::Snapshot(Snapshot { data: Json::of(&"state").unwrap(), extra: Fields::new() });
+    let said = |text: &str| Message::new(Role::User, vec![Block::text(text), snapshot()]);
+    let mut compaction = Compaction::default();
+    compaction.kept = vec![Kept { message: "m2".parse().unwrap(), text: None }];
+    let mut path =
+        path(vec![said("gone"), said("kept"), said("pinned"), compaction.to_message("so far").unwrap()]);
+    path[2].is_pinned = true;
+
+    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
+
+    let state = "State to carry along: \"state\"";
+    let shown: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
+    assert_eq!(shown, ["kept", "pinned", "so far", state, state, state]);
+}
+
+#[test]
+fn what_was_lost_is_read_as_it_was_stored() {
+    let fact = |kind, text: &str, message: Option<&str>| Fact {
+        kind,
+        text: text.to_owned(),
+        message: message.map(|id| id.parse().unwrap()),
+    };
+    let mut compaction = Compaction::default();
+    compaction.lost = vec![
+        fact(FactKind::Path, "a.rs", Some("m1")),
+        fact(FactKind::Path, "b.rs", Some("m1")),
+        fact(FactKind::Number, "42", Some("m1")),
+        fact(FactKind::Path, "c.rs", None),
+    ];
+
+    let message = compaction.to_message("so far").unwrap();
+
+    let groups = r#""lost":[{"message":"m1","kind":"path","texts":["a.rs","b.rs"]},{"message":"m1","kind":"number","texts":["42"]},{"kind":"path","texts":["c.rs"]}]"#;
+    assert!(message.to_body().contains(groups), "{}", message.to_body());
+    assert_eq!(Compaction::from_message(&message).unwrap().unwrap(), compaction);
 }

@@ -6,6 +6,7 @@
 mod facts;
 mod mentions;
 mod sentences;
+pub(crate) mod stored;
 mod words;
 
 use serde::{Deserialize, Serialize};
