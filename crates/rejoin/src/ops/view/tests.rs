@@ -174,8 +174,8 @@ fn what_a_program_said_before_the_first_reply_survives_a_compaction() {
 fn snapshots_are_shown_once_and_behind_the_summary() {
     let snapshot = || Block::Snapshot(Snapshot { data: Json::of(&"state").unwrap(), extra: Fields::new() });
     let said = |text: &str| Message::new(Role::User, vec![Block::text(text), snapshot()]);
-    let mut compaction = Compaction::default();
-    compaction.kept = vec![Kept { message: "m2".parse().unwrap(), text: None }];
+    let kept = vec![Kept { message: "m2".parse().unwrap(), text: None }];
+    let compaction = Compaction { kept, ..Compaction::default() };
     let mut path =
         path(vec![said("gone"), said("kept"), said("pinned"), compaction.to_message("so far").unwrap()]);
     path[2].is_pinned = true;
@@ -194,13 +194,13 @@ fn what_was_lost_is_read_as_it_was_stored() {
         text: text.to_owned(),
         message: message.map(|id| id.parse().unwrap()),
     };
-    let mut compaction = Compaction::default();
-    compaction.lost = vec![
+    let lost = vec![
         fact(FactKind::Path, "a.rs", Some("m1")),
         fact(FactKind::Path, "b.rs", Some("m1")),
         fact(FactKind::Number, "42", Some("m1")),
         fact(FactKind::Path, "c.rs", None),
     ];
+    let compaction = Compaction { lost, ..Compaction::default() };
 
     let message = compaction.to_message("so far").unwrap();
 
