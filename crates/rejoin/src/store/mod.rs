@@ -6,6 +6,7 @@
 //! Policy lives above: titles, previews, retention, ids and digests come in as arguments.
 
 mod durable;
+mod jsonl;
 mod memory;
 pub(crate) mod place;
 mod query;
@@ -15,6 +16,7 @@ mod turn;
 
 use std::time::Duration;
 
+pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
