@@ -22,10 +22,8 @@ pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
 };
-#[cfg(test)]
-pub(crate) use sqlite::Opened;
 pub use sqlite::SqliteStore;
-pub(crate) use sqlite::{Examination, WAIT};
+pub(crate) use sqlite::{Examination, Opened, WAIT};
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Note, Opening, Outcome, Progress,
     Put, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,

@@ -294,9 +294,6 @@ impl Kept {
             if place == 0 && turn.stale == Stale::Refuse && parent != self.head {
                 return Err(Error::conflict("the conversation has moved on since its head was read"));
             }
-            if self.seq_of(entry.id).is_some() {
-                return Err(Error::conflict(format!("message id `{}` is taken", entry.id)));
-            }
             let named = entry.parent.map(|anchor| anchor.id);
             let has_child = match parent {
                 Some(parent) => self.held(parent).is_some_and(|held| held.children > 0),
@@ -305,7 +302,10 @@ impl Kept {
             forks.push(has_child || !parents.insert(named));
             earlier.insert(entry.id, (seq, entry.link));
         }
-        Ok(forks)
+        match turn.entries.iter().find(|entry| self.seq_of(entry.id).is_some()) {
+            Some(taken) => Err(Error::conflict(format!("message id `{}` is taken", taken.id))),
+            None => Ok(forks),
+        }
     }
 
     /// The sequence that a parent has, or will have.

@@ -10,6 +10,7 @@ mod blob;
 mod change;
 mod changes;
 mod check;
+mod examine;
 mod fault;
 mod files;
 mod find;
@@ -28,7 +29,7 @@ mod search;
 mod writing;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -198,9 +199,4 @@ impl Store for JsonlStore {
             Task::Check => self.check(),
         }
     }
-}
-
-/// The directory, for those who look at the place without opening the store.
-pub(crate) fn own_directory(root: &Path) -> PathBuf {
-    Layout::new(root.to_owned()).own()
 }
