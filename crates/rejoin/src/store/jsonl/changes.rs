@@ -155,13 +155,7 @@ pub(super) struct Mark {
 pub(super) fn since(path: &Path, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
     let attempt = || format!("read `{}`", path.display());
     let file = durable::open_to_read(path).during(attempt)?;
-    let length = {
-        // Under the lock only what has happened stands there; after it, what stands there stays.
-        lock(&file, FlockOperation::NonBlockingLockShared, wait)?;
-        let length = file.metadata().during(attempt)?.len();
-        let _ = flock(&file, FlockOperation::Unlock);
-        length
-    };
+    let length = settled_length(&file, wait)?;
     let mut changes = Vec::new();
     let mut lines = Lines::new(&file, begin(&file, length, after).during(attempt)?, length, LONGEST);
     while let Some(piece) = lines.next().during(attempt)? {
@@ -176,6 +170,23 @@ pub(super) fn since(path: &Path, after: Stamp, wait: Duration) -> Result<Vec<Cha
         }
     }
     Ok(changes)
+}
+
+/// The newest stamp.
+pub(super) fn newest(path: &Path, wait: Duration) -> Result<Stamp> {
+    let attempt = || format!("read `{}`", path.display());
+    let file = durable::open_to_read(path).during(attempt)?;
+    let length = settled_length(&file, wait)?;
+    Ok(end_of(&file, length).during(attempt)?.1.map_or(0, |noted| noted.stamp))
+}
+
+/// How long the log is when nobody writes. Under the lock only what has happened stands there, and after it what stands
+/// there stays.
+fn settled_length(file: &File, wait: Duration) -> Result<u64> {
+    lock(file, FlockOperation::NonBlockingLockShared, wait)?;
+    let length = file.metadata().during(|| "read the log of changes")?.len();
+    let _ = flock(file, FlockOperation::Unlock);
+    Ok(length)
 }
 
 impl Noted {

@@ -3,38 +3,36 @@
 use crate::error::Result;
 use crate::model::MessageId;
 use crate::store::Found;
-use crate::store::ListQuery;
 use crate::store::jsonl::JsonlStore;
+use crate::store::jsonl::index::quoted;
 
 impl JsonlStore {
     pub(super) fn find_names(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         let digits = text.replace('-', "").to_lowercase();
-        let rows = self.list_rows(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items;
-        let mut found: Vec<Found> = rows
-            .iter()
-            .filter(|row| {
-                let bare = row.id.to_string().replace('-', "");
-                (!digits.is_empty() && bare.starts_with(&digits))
-                    || row.id.short().as_str().starts_with(text)
-                    || (!text.is_empty() && row.facets.slug == text)
-            })
-            .map(|row| Found { conversation: row.id, message: None })
-            .collect();
-        found.sort_by_key(|found| found.conversation);
-        found.truncate(limit);
-        if text.len() > MessageId::MAX_LENGTH || !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Ok(found);
-        }
-        let mut ids: Vec<_> = rows.iter().map(|row| row.id).collect();
-        ids.sort();
-        for id in ids {
-            if found.len() >= limit {
-                break;
+        let slug = quoted(text);
+        let may_be_message =
+            text.len() <= MessageId::MAX_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let begins = format!(" {text}");
+        let (mut found, mut messages) = (Vec::new(), Vec::new());
+        self.each_entry(&mut |entry| {
+            let bare = entry.id.to_string().replace('-', "");
+            let is_meant = (!digits.is_empty() && bare.starts_with(&digits))
+                || entry.id.short().as_str().starts_with(text)
+                || (!text.is_empty() && entry.slug == slug);
+            if is_meant {
+                found.push(Found { conversation: entry.id, message: None });
             }
-            let Some(known) = self.glance(id)? else { continue };
-            let messages = known.kept.messages.iter().filter(|held| held.id.as_str().starts_with(text));
-            found.extend(messages.map(|held| Found { conversation: id, message: Some(held.id) }));
-        }
+            if may_be_message && entry.messages.contains(&begins) {
+                let ids = entry.messages.split(' ').filter(|id| !id.is_empty() && id.starts_with(text));
+                messages.extend(
+                    ids.filter_map(|id| id.parse().ok())
+                        .map(|id| Found { conversation: entry.id, message: Some(id) }),
+                );
+            }
+        })?;
+        found.sort_by_key(|found: &Found| found.conversation);
+        messages.sort_by_key(|found: &Found| (found.conversation, found.message));
+        found.append(&mut messages);
         found.truncate(limit);
         Ok(found)
     }

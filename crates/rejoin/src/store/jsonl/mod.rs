@@ -14,6 +14,7 @@ mod examine;
 mod fault;
 mod files;
 mod find;
+mod index;
 mod kept;
 mod layout;
 mod line;
@@ -22,6 +23,7 @@ mod list;
 mod meta;
 mod octets;
 mod read;
+mod recover;
 mod remove;
 mod rewrite;
 mod scan;
@@ -194,7 +196,10 @@ impl Store for JsonlStore {
 
     fn maintain(&self, task: Task, _budget: Duration) -> Result<Progress> {
         match task {
-            Task::Index | Task::Checkpoint => Ok(Progress::default()),
+            Task::Index => self
+                .check_index()
+                .map(|entries| Progress { done: entries.len() as u64, ..Progress::default() }),
+            Task::Checkpoint => Ok(Progress::default()),
             Task::Repack => self.tidy(),
             Task::Check => self.check(),
         }

@@ -44,7 +44,11 @@ impl JsonlStore {
         let path = self.layout.changes();
         match &mut writer.log {
             Some(log) => log.lock(&path, self.options.wait)?,
-            none => *none = Some(Log::open(&path, self.options.wait)?),
+            none => {
+                let mut log = Log::open(&path, self.options.wait)?;
+                self.recover(&mut log)?;
+                *none = Some(log);
+            }
         }
         let mut turnstile = Turnstile { store: self, writer };
         if let Some(id) = turnstile.log().take_unfinished() {
