@@ -33,6 +33,8 @@ pub(super) struct Kept {
     pub(super) blobs: BTreeMap<BlobKey, (Stamp, Option<Vec<u8>>)>,
     /// False until a line said how it began.
     pub(super) has_start: bool,
+    /// True when messages were removed, so that numbers may be missing.
+    has_gaps: bool,
 }
 
 /// Whose blob, in which space, by which name.
@@ -89,6 +91,7 @@ impl Kept {
             stamp: 0,
             blobs: BTreeMap::new(),
             has_start: false,
+            has_gaps: false,
         }
     }
 
@@ -145,6 +148,7 @@ impl Kept {
         self.created = start.created;
         self.active = line.timestamp;
         if let Some(standing) = start.standing {
+            self.has_gaps = true;
             self.version = standing.version;
             self.active = standing.active;
             self.next = standing.next;
@@ -157,9 +161,12 @@ impl Kept {
 
     /// Takes in a message. One that follows nothing that is there follows what stands before it.
     pub(super) fn take_message(&mut self, line: &Line, spot: Spot) -> Option<()> {
-        let (id, seq, link) = (line.id?, line.message_index, line.digest?);
+        let (id, seq, link) = (line.id?, Some(line.message_index).filter(|seq| *seq > 0)?, line.digest?);
         let previous = self.messages.last().map(|held| held.seq);
-        if previous.is_some_and(|previous| seq <= previous) || seq == 0 || self.ids.contains_key(&id) {
+        let turn = line.turn.unwrap_or(seq);
+        // A wrong number must not make all that follow look out of order.
+        let fits = turn <= seq && (self.has_gaps || seq - turn < line.of);
+        if !fits || previous.is_some_and(|previous| seq <= previous) || self.ids.contains_key(&id) {
             return None;
         }
         let parent = line.parent.and_then(|parent| self.seq_of(parent).or(previous));
@@ -172,7 +179,7 @@ impl Kept {
             seq,
             parent,
             named: line.parent,
-            turn: line.turn.unwrap_or(seq),
+            turn,
             timestamp: line.timestamp,
             forked: line.forked,
             link,

@@ -51,6 +51,8 @@ struct Group {
     bad: Vec<BadLine>,
     /// True when a write that did not end could look like this.
     could_be_torn: bool,
+    /// True when the last line of it was met.
+    is_whole: bool,
 }
 
 struct Part {
@@ -82,37 +84,37 @@ impl Known {
         let id = self.kept.id;
         let mut lines = Lines::new(file, self.end, until, longest);
         let mut group = Group::default();
+        // What looks cut short, until something whole after it shows that it is damage.
+        let mut suspects: Vec<Group> = Vec::new();
         let mut number = self.lines;
         while let Some(piece) = lines.next().during(|| format!("read conversation `{id}`"))? {
             number += 1;
             let (after, is_terminated) = (piece.offset + piece.length, piece.is_terminated);
-            let is_settled = match judge(&piece, number, id, depth) {
-                Judged::Blank => group.is_empty(),
+            match judge(&piece, number, id, depth) {
+                Judged::Blank => {}
                 Judged::Bad { why, could_be_torn } => {
                     group.bad.push(BadLine { number, why });
                     group.could_be_torn |= could_be_torn;
-                    group.lines.is_empty() && !group.could_be_torn && {
-                        self.faults.append(&mut group.bad);
-                        true
-                    }
                 }
                 Judged::Good(part) => {
-                    if part.line.n == 1 && !group.lines.is_empty() {
-                        self.settle(std::mem::take(&mut group))?;
+                    if part.line.n == 1 && !group.is_empty() {
+                        suspects.push(std::mem::take(&mut group));
                     }
-                    let is_whole = part.line.n >= part.line.of;
+                    group.is_whole = part.line.n >= part.line.of;
                     group.lines.push(*part);
-                    if is_whole {
-                        self.settle(std::mem::take(&mut group))?;
-                    }
-                    is_whole
                 }
-            };
+            }
+            // A bad line by itself that no write leaves behind is settled too: it stays, and what follows comes after.
+            let is_settled = !group.could_be_torn && (group.is_whole || group.lines.is_empty());
             if is_settled {
+                suspects.push(std::mem::take(&mut group));
+                suspects.drain(..).try_for_each(|group| self.settle(group))?;
                 (self.end, self.is_terminated, self.lines) = (after, is_terminated, number);
+            } else if group.is_whole {
+                suspects.push(std::mem::take(&mut group));
             }
         }
-        if group.is_damaged() {
+        if suspects.is_empty() && group.is_damaged() {
             self.settle(group)?;
             (self.end, self.is_terminated, self.lines) = (until, true, number);
         }
