@@ -2,8 +2,10 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::jsonl::JsonlStore;
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::scan::Depth;
+use crate::store::jsonl::{JsonlStore, changes};
 use crate::store::{Fault, Progress};
 
 impl JsonlStore {
@@ -18,10 +20,17 @@ impl JsonlStore {
     }
 
     fn check_one(&self, id: ConversationId) -> Result<Vec<Fault>> {
-        let Some(opened) = self.open_file(id)? else { return Ok(Vec::new()) };
+        let Some(mut opened) = self.open_file(id)? else { return Ok(Vec::new()) };
         let fault = |what: String| Fault { conversation: Some(id), what };
+        let mut read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
+        if read.as_ref().is_ok_and(|known| known.torn > 0) {
+            // A turn that is being written looks the same; after waiting for those who write it is whole.
+            changes::newest(&self.layout.changes(), self.options.wait)?;
+            opened.seen = Seen::of(&opened.file.metadata().during(|| "look at a file")?);
+            read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
+        }
         let path = opened.path.display();
-        let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Bodies) {
+        let known = match read {
             Ok(known) => known,
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 return Ok(vec![fault(error.to_string())]);

@@ -14,6 +14,9 @@ use crate::store::jsonl::line::{Kind, Line, body, body_length};
 use crate::store::jsonl::lines::{Content, Lines, Piece};
 use crate::store::jsonl::meta::Meta;
 
+/// More bad lines of one file than this say nothing new.
+const TOLD: usize = 1_000;
+
 /// What is known of a file, and how far it was read.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
@@ -124,13 +127,14 @@ impl Known {
 
     /// Takes in lines that were written together.
     fn settle(&mut self, group: Group) -> Result<()> {
-        self.faults.extend(group.bad);
+        let room = TOLD.saturating_sub(self.faults.len());
+        self.faults.extend(group.bad.into_iter().take(room));
         for part in group.lines {
             let taken = match part.meta {
                 Some(meta) => Some(self.kept.take_meta(&part.line, meta)?),
                 None => self.kept.take_message(&part.line, part.spot),
             };
-            if taken.is_none() {
+            if taken.is_none() && self.faults.len() < TOLD {
                 let why = "it repeats a message or comes out of order";
                 self.faults.push(BadLine { number: part.number, why });
             }
