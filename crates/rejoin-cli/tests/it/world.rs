@@ -111,7 +111,12 @@ impl World {
 
     /// The store of this world, opened without the program.
     pub(crate) fn archive(&self) -> Archive {
-        Archive::open(&format!("{}:{}", self.store.0, self.store().display())).unwrap()
+        Archive::open(&self.url_in(&self.path("home/.local/share/rejoin"))).unwrap()
+    }
+
+    /// The URL of a store of the same kind in another data directory.
+    pub(crate) fn url_in(&self, directory: &Path) -> String {
+        format!("{}:{}", self.store.0, directory.join(self.store.1).display())
     }
 
     /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.

@@ -153,7 +153,7 @@ fn swap(_: &Path, _: &Path) -> io::Result<()> {
 
 /// Writes over every byte of a file, syncs that, and then removes the file.
 pub(crate) fn erase(file: &File, path: &Path) -> io::Result<()> {
-    const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     let length = file.metadata()?.len();
     let mut at = 0;
     while at < length {

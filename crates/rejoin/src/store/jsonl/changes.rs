@@ -9,7 +9,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
@@ -31,6 +31,7 @@ const LONGEST: usize = 1 << 20;
 /// The log, open to write.
 #[derive(Debug)]
 pub(super) struct Log {
+    path: PathBuf,
     file: File,
     /// How long it was when its newest stamp was last looked up.
     length: u64,
@@ -64,20 +65,21 @@ pub(super) enum Happened {
 impl Log {
     /// Opens the log and waits for the lock of those who write. It is given back when the log is dropped or
     /// [`Self::unlock`]ed.
-    pub(super) fn open(path: &Path, wait: Duration) -> Result<Self> {
-        let file = durable::open_to_write(path).during(|| format!("open `{}`", path.display()))?;
-        let mut log = Self { file, length: u64::MAX, newest: 0, unfinished: None };
-        log.lock(path, wait)?;
+    pub(super) fn open(path: PathBuf, wait: Duration) -> Result<Self> {
+        let file = durable::open_to_write(&path).during(|| format!("open `{}`", path.display()))?;
+        let mut log = Self { path, file, length: u64::MAX, newest: 0, unfinished: None };
+        log.lock(wait)?;
         Ok(log)
     }
 
     /// Takes the lock, and looks up the newest stamp if another process wrote meanwhile.
-    pub(super) fn lock(&mut self, path: &Path, wait: Duration) -> Result<()> {
+    pub(super) fn lock(&mut self, wait: Duration) -> Result<()> {
         lock(&self.file, FlockOperation::NonBlockingLockExclusive, wait)?;
-        self.refresh(path).inspect_err(|_| self.unlock())
+        self.refresh().inspect_err(|_| self.unlock())
     }
 
-    fn refresh(&mut self, path: &Path) -> Result<()> {
+    fn refresh(&mut self) -> Result<()> {
+        let path = &self.path;
         let attempt = || format!("read `{}`", path.display());
         let metadata = self.file.metadata().during(attempt)?;
         // Whoever moved the store away took the lock along: two would write at once.
@@ -124,7 +126,7 @@ impl Log {
         line.push(b'\n');
         if let Err(cause) = durable::write_at(&self.file, self.length, &line) {
             let _ = durable::cut(&self.file, self.length);
-            return Err(cause).during(|| "note a change");
+            return Err(cause).during(|| format!("note a change in `{}`", self.path.display()));
         }
         self.length += line.len() as u64;
         self.newest = noted.stamp;
@@ -140,7 +142,7 @@ impl Log {
     }
 
     pub(super) fn sync(&self) -> Result<()> {
-        self.file.sync_data().during(|| "sync the log of changes")
+        self.file.sync_data().during(|| format!("sync `{}`", self.path.display()))
     }
 }
 

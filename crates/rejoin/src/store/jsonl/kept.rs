@@ -40,7 +40,7 @@ pub(super) struct Kept {
 /// Whose blob, in which space, by which name.
 pub(super) type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
 
-/// A message, and where its line stands.
+/// A message, and where it stands in its file.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) id: MessageId,
@@ -61,7 +61,7 @@ pub(super) struct Held {
     pub(super) body: u32,
 }
 
-/// Where a message stands in its file.
+/// Where a message stands in its file, without what stands around it in its line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spot {
     pub(super) offset: u64,

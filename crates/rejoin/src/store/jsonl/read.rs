@@ -8,7 +8,7 @@ use crate::model::{ConversationId, MessageId};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Opened;
 use crate::store::jsonl::kept::{Held, Kept, no_message};
-use crate::store::jsonl::line::{Line, body};
+use crate::store::jsonl::line::body;
 use crate::store::jsonl::lines::read_at;
 use crate::store::jsonl::{BadLines, JsonlStore};
 use crate::store::{Note, Order, Seen, Selection, Visit};
@@ -40,8 +40,7 @@ impl JsonlStore {
         for held in all {
             let bytes = window.bytes(held.offset, held.length as usize);
             let bytes = bytes.during(|| format!("read `{}`", opened.path.display()))?;
-            let body = Line::read(bytes).and_then(|(_, message)| body(&bytes[message]));
-            let Some(body) = body else {
+            let Some(body) = body(bytes) else {
                 match self.options.bad_lines {
                     BadLines::PassOver => continue,
                     BadLines::Refuse => return Err(damaged(held, opened)),

@@ -168,11 +168,11 @@ fn judge(piece: &Piece<'_>, number: u64, id: ConversationId, depth: Depth) -> Ju
     if could_be_torn && piece.is_terminated {
         return bad("it has zero bytes");
     }
-    let Some((line, message)) = Line::read(bytes) else { return bad("it is no line of Rejoin's") };
+    let Some((line, within)) = Line::read(bytes) else { return bad("it is no line of Rejoin's") };
     if line.session_id != id {
         return bad("it belongs to another conversation");
     }
-    let message = &bytes[message];
+    let (offset, message) = (piece.offset + within.start as u64, &bytes[within]);
     let meta = match line.message_type {
         Kind::SessionMeta => match body(message).and_then(|json| Meta::from_json(&json)) {
             Some(meta) => Some(meta),
@@ -187,9 +187,9 @@ fn judge(piece: &Piece<'_>, number: u64, id: ConversationId, depth: Depth) -> Ju
         }
         Kind::Conversation => None,
     };
-    let (Ok(length), Ok(body)) = (u32::try_from(bytes.len()), u32::try_from(body_length(message))) else {
+    let (Ok(length), Ok(body)) = (u32::try_from(message.len()), u32::try_from(body_length(message))) else {
         return bad("it is too long");
     };
-    let spot = Spot { offset: piece.offset, length, body };
+    let spot = Spot { offset, length, body };
     Judged::Good(Box::new(Part { line, number, spot, meta }))
 }

@@ -41,11 +41,10 @@ impl JsonlStore {
                 "an earlier write failed, so this store takes no more until it is opened again",
             ));
         }
-        let path = self.layout.changes();
         match &mut writer.log {
-            Some(log) => log.lock(&path, self.options.wait)?,
+            Some(log) => log.lock(self.options.wait)?,
             none => {
-                let mut log = Log::open(&path, self.options.wait)?;
+                let mut log = Log::open(self.layout.changes(), self.options.wait)?;
                 self.recover(&mut log)?;
                 *none = Some(log);
             }
