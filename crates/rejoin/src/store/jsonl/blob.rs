@@ -138,14 +138,22 @@ impl JsonlStore {
                 continue;
             }
             shelf.stamp = stamp;
-            let has_blobs_in_lines = owner.is_some();
-            if shelf.blobs.is_empty() && !has_blobs_in_lines {
+            if shelf.blobs.is_empty() && !self.has_blobs_in_lines(space, owner)? {
                 erase_shelf(&path)?;
             } else {
                 write_shelf(&path, &shelf, safety)?;
             }
         }
         Ok(())
+    }
+
+    /// True when lines of a conversation hold blobs that would come back if their file were gone.
+    fn has_blobs_in_lines(&self, space: Space, owner: Option<ConversationId>) -> Result<bool> {
+        let known = owner.map(|id| self.open_known(id)).transpose()?.flatten();
+        Ok(known.is_some_and(|(_, known)| {
+            let mut blobs = known.kept.blobs.iter();
+            blobs.any(|((own, of, _), (_, bytes))| *own == space && *of == owner && bytes.is_some())
+        }))
     }
 
     /// The blobs of a space and an owner, as they are now.

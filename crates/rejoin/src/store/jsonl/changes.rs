@@ -153,14 +153,38 @@ pub(super) struct Mark {
     newest: Stamp,
 }
 
-/// The changes after a stamp.
+/// The changes after a stamp, for those who follow them. What is being written is waited for.
 pub(super) fn since(path: &Path, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-    let attempt = || format!("read `{}`", path.display());
-    let file = durable::open_to_read(path).during(attempt)?;
-    let length = settled_length(&file, wait)?;
+    let file = durable::open_to_read(path).during(|| format!("read `{}`", path.display()))?;
+    // Under the lock only what has happened stands there, and after it what stands there stays.
+    lock(&file, FlockOperation::NonBlockingLockShared, wait)?;
+    let length = file.metadata().during(|| format!("read `{}`", path.display()))?.len();
+    let _ = flock(&file, FlockOperation::Unlock);
+    read_since(&file, length, after).during(|| format!("read `{}`", path.display()))
+}
+
+/// The changes after a stamp, as they are noted. The last one may not have happened yet; nobody is waited for.
+pub(super) fn noted_since(path: &Path, after: Stamp) -> Result<Vec<Changed>> {
+    let read = || {
+        let file = durable::open_to_read(path)?;
+        read_since(&file, file.metadata()?.len(), after)
+    };
+    read().during(|| format!("read `{}`", path.display()))
+}
+
+/// The newest change that has happened for sure: one at most is being written.
+pub(super) fn settled(path: &Path) -> Result<Stamp> {
+    let read = || {
+        let file = durable::open_to_read(path)?;
+        Ok(end_of(&file, file.metadata()?.len())?.1.map_or(0, |noted| noted.stamp.saturating_sub(1)))
+    };
+    read().during(|| format!("read `{}`", path.display()))
+}
+
+fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>> {
     let mut changes = Vec::new();
-    let mut lines = Lines::new(&file, begin(&file, length, after).during(attempt)?, length, LONGEST);
-    while let Some(piece) = lines.next().during(attempt)? {
+    let mut lines = Lines::new(file, begin(file, length, after)?, length, LONGEST);
+    while let Some(piece) = lines.next()? {
         let Content::Bytes(bytes) = piece.content else { continue };
         // A damaged note is passed over: those who follow read the conversation, not the note.
         let Ok(noted) = serde_json::from_slice::<Noted>(bytes) else { continue };
@@ -172,23 +196,6 @@ pub(super) fn since(path: &Path, after: Stamp, wait: Duration) -> Result<Vec<Cha
         }
     }
     Ok(changes)
-}
-
-/// The newest stamp.
-pub(super) fn newest(path: &Path, wait: Duration) -> Result<Stamp> {
-    let attempt = || format!("read `{}`", path.display());
-    let file = durable::open_to_read(path).during(attempt)?;
-    let length = settled_length(&file, wait)?;
-    Ok(end_of(&file, length).during(attempt)?.1.map_or(0, |noted| noted.stamp))
-}
-
-/// How long the log is when nobody writes. Under the lock only what has happened stands there, and after it what stands
-/// there stays.
-fn settled_length(file: &File, wait: Duration) -> Result<u64> {
-    lock(file, FlockOperation::NonBlockingLockShared, wait)?;
-    let length = file.metadata().during(|| "read the log of changes")?.len();
-    let _ = flock(file, FlockOperation::Unlock);
-    Ok(length)
 }
 
 impl Noted {

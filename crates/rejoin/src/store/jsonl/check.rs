@@ -6,7 +6,7 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::scan::Depth;
 use crate::store::jsonl::{JsonlStore, changes};
-use crate::store::{Fault, Progress};
+use crate::store::{Fault, Progress, Stamp};
 
 impl JsonlStore {
     pub(super) fn check(&self) -> Result<Progress> {
@@ -25,7 +25,7 @@ impl JsonlStore {
         let mut read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
         if read.as_ref().is_ok_and(|known| known.torn > 0) {
             // A turn that is being written looks the same; after waiting for those who write it is whole.
-            changes::newest(&self.layout.changes(), self.options.wait)?;
+            changes::since(&self.layout.changes(), Stamp::MAX, self.options.wait)?;
             opened.seen = Seen::of(&opened.file.metadata().during(|| "look at a file")?);
             read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
         }

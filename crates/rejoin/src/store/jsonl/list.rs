@@ -110,7 +110,7 @@ impl JsonlStore {
         if !fits {
             return Ok(None);
         }
-        let changed = changes::since(&self.layout.changes(), beginning.stamp, self.options.wait)?;
+        let changed = changes::noted_since(&self.layout.changes(), beginning.stamp)?;
         let changed: BTreeSet<_> = changed.into_iter().map(|change| change.conversation).collect();
         if changed.len() > CHANGED {
             return Ok(None);
@@ -169,7 +169,7 @@ impl JsonlStore {
     /// Looks at every file, reads those that are not as the index says, and writes the index again.
     pub(super) fn check_index(&self) -> Result<Vec<Entry>> {
         // Whatever changes from here on is in the log after this stamp, or makes a folder look different.
-        let stamp = changes::newest(&self.layout.changes(), self.options.wait)?;
+        let stamp = changes::settled(&self.layout.changes())?;
         let checked = Time::now();
         let mut folders = self.folders()?;
         let mut known = self.entries_of_index();
@@ -255,7 +255,7 @@ impl JsonlStore {
         Ok(self.glance_at(id)?.map(|(_, known)| known))
     }
 
-    fn glance_at(&self, id: ConversationId) -> Result<Option<(Opened, Known)>> {
+    pub(super) fn glance_at(&self, id: ConversationId) -> Result<Option<(Opened, Known)>> {
         let Some(opened) = self.open_file(id)? else { return Ok(None) };
         let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Fields) {
             Ok(known) => known,

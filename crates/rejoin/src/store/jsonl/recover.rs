@@ -9,6 +9,10 @@ use crate::store::durable::{self, Existing};
 use crate::store::jsonl::JsonlStore;
 use crate::store::jsonl::changes::{Happened, Log, Noted};
 use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Seen;
+
+/// Clocks are set now and then; more than this, and a follower may have to look for itself. In nanoseconds.
+const SLACK: i128 = 3_600_000_000_000;
 
 /// Since when the machine runs, where the system tells: another text each time it is started.
 pub(super) fn boot() -> String {
@@ -25,7 +29,13 @@ impl JsonlStore {
         }
         let newest = log.newest();
         let mut lost: Vec<Noted> = Vec::new();
+        // What was written before the log was last completed stands in it.
+        let completed = path.metadata().map_or(i128::MIN, |metadata| Seen::of(&metadata).modified - SLACK);
         for id in self.all()? {
+            let seen = self.open_file(id)?.map(|opened| opened.seen);
+            if seen.is_none_or(|seen| seen.modified < completed) {
+                continue;
+            }
             let Some(known) = self.glance(id)?.filter(|known| known.kept.stamp > newest) else { continue };
             let kept = &known.kept;
             lost.push(Noted {

@@ -54,7 +54,8 @@ impl JsonlStore {
         }
         self.forget(id);
         self.disown(id)?;
-        overwrite(&gone)?;
+        // With it goes what somebody was reading when it was removed.
+        self.tidy_folder(&path)?;
         Ok(Outcome::Removed { messages: known.kept.messages.len() as u64, bytes: known.kept.bytes })
     }
 
@@ -94,13 +95,22 @@ impl JsonlStore {
             turnstile.fail(Certainty::Unknown);
             return Err(error);
         }
+        let path = opened.path.clone();
         drop(opened);
         self.forget(id);
-        overwrite(&fresh)?;
+        self.tidy_folder(&path)?;
         Ok(removed)
     }
 
-    /// Overwrites what could not be overwritten before, and cuts off what was never acknowledged.
+    /// Overwrites all that is to be erased in the folder of a file.
+    fn tidy_folder(&self, file: &Path) -> Result<()> {
+        let folder =
+            file.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+        let gone = self.layout.gone(folder).during(|| format!("list the folder `{folder}`"))?;
+        gone.iter().try_for_each(|gone| overwrite(gone))
+    }
+
+    /// Overwrites what could not be overwritten before because somebody was reading it.
     pub(super) fn tidy(&self) -> Result<Progress> {
         let _turnstile = self.begin_writing()?;
         let mut done = 0;

@@ -3,6 +3,7 @@
 mod damage;
 mod erase;
 mod index;
+mod log;
 mod shape;
 mod torn;
 
