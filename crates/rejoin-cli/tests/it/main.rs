@@ -34,6 +34,7 @@ mod model_server;
 mod offline;
 mod past;
 mod picker;
+mod plain_files;
 mod planted_key;
 mod planting;
 mod power;

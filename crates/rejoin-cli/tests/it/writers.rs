@@ -114,7 +114,7 @@ fn sixteen_write_to(world: &World) {
 fn start_at_once(world: &World) -> (Vec<Outcome>, BTreeSet<String>) {
     let outcomes = thread::scope(|scope| {
         let runs: Vec<_> = (0..FIRST_RUNS)
-            .map(|run| scope.spawn({ move || world.rejoin(["append", "--", &format!("run {run}")]).run() }))
+            .map(|run| scope.spawn(move || world.rejoin(["append", "--", &format!("run {run}")]).run()))
             .collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
