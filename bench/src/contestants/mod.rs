@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::failure::Result;
 use crate::worker::{Serve, Worker};
 
-use self::rejoin::Rejoin;
+use self::rejoin::{Jsonl, Rejoin};
 use json_lines::JsonLines;
 use raw_file::RawFile;
 use sqlite_bare::SqliteBare;
@@ -23,6 +23,7 @@ pub(crate) const JSON_LINES: &str = "json-lines";
 pub(crate) const SQLITE_BARE: &str = "sqlite-bare";
 pub(crate) const REJOIN: &str = "rejoin";
 pub(crate) const REJOIN_VIEWED: &str = "rejoin-viewed";
+pub(crate) const REJOIN_JSONL: &str = "rejoin-jsonl";
 
 /// The stores that take part in every run.
 pub(crate) const BUILT_IN: &[&str] = &[REJOIN, SQLITE_BARE];
@@ -103,8 +104,9 @@ pub(crate) fn open(name: &str, place: &Path) -> Result<Box<dyn Serve>> {
     match name {
         RAW_FILE => Ok(Box::new(RawFile::open(place)?)),
         JSON_LINES => Ok(Box::new(JsonLines::new())),
-        REJOIN => Ok(Box::new(Worker::new(Rejoin::open(place)?))),
         REJOIN_VIEWED => Ok(Box::new(ViewedRejoin::open(place)?)),
+        REJOIN => Ok(Box::new(Worker::new(<Rejoin>::open(place)?))),
+        REJOIN_JSONL => Ok(Box::new(Worker::new(Rejoin::<Jsonl>::open(place)?))),
         SQLITE_BARE => Ok(Box::new(Worker::new(SqliteBare::open(place)?))),
         unknown => Err(format!("there is no contestant `{unknown}`").into()),
     }
@@ -113,7 +115,8 @@ pub(crate) fn open(name: &str, place: &Path) -> Result<Box<dyn Serve>> {
 /// Lists the newest conversations once, as a one-shot command would.
 pub(crate) fn list_once(name: &str, place: &Path, limit: usize) -> Result<Vec<Listed>> {
     match name {
-        REJOIN => Rejoin::open(place)?.list(limit),
+        REJOIN => <Rejoin>::open(place)?.list(limit),
+        REJOIN_JSONL => Rejoin::<Jsonl>::open(place)?.list(limit),
         SQLITE_BARE => SqliteBare::open(place)?.list(limit),
         unknown => Err(format!("`{unknown}` has no list").into()),
     }

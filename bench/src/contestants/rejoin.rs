@@ -1,5 +1,6 @@
-//! Rejoin itself, through the same library that programs use.
+//! Rejoin itself, through the same library that programs use, with either of its stores.
 
+use std::marker::PhantomData;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,32 +13,53 @@ use crate::failure::Result;
 /// How long one slice of the index may take while a store is being prepared.
 const SLICE: Duration = Duration::from_secs(60);
 
-pub(crate) struct Rejoin {
+pub(crate) struct Rejoin<K = Sqlite> {
+    kind: PhantomData<K>,
     archive: Archive,
     current: Option<Handle>,
     /// The message in the middle of the current conversation, which a fork starts at.
     middle: Option<MessageId>,
 }
 
-impl Rejoin {
+/// Which store it keeps conversations in.
+pub(crate) trait Kind {
+    /// The URL of the store in a place, for the library and for the command.
+    fn url(place: &Path) -> String;
+}
+
+/// The SQLite store.
+pub(crate) struct Sqlite;
+
+impl Kind for Sqlite {
+    fn url(place: &Path) -> String {
+        format!("sqlite:{}", place.join("rejoin.db").display())
+    }
+}
+
+/// The store of plain files.
+pub(crate) struct Jsonl;
+
+impl Kind for Jsonl {
+    fn url(place: &Path) -> String {
+        format!("jsonl:{}", place.join("conversations").display())
+    }
+}
+
+impl<K> Rejoin<K> {
     fn current(&mut self) -> Result<&mut Handle> {
         Ok(self.current.as_mut().ok_or("no conversation was begun")?)
     }
 }
 
-/// The URL of the store in a place, for the library and for the command.
-pub(crate) fn url(place: &Path) -> String {
-    format!("sqlite:{}", place.join("rejoin.db").display())
-}
-
-impl Contestant for Rejoin {
+impl<K: Kind> Contestant for Rejoin<K> {
     type Turn = Vec<Message>;
     type Messages = Vec<StoredMessage>;
 
     fn open(place: &Path) -> Result<Self> {
         // The bench fills conversations beyond the usual size.
         let limits = rejoin::Limits { turn_bytes: 1 << 30, conversation_bytes: u64::MAX };
-        Ok(Self { archive: Archive::open(&url(place))?.with_limits(limits), current: None, middle: None })
+        let archive = Archive::open(&K::url(place))?.with_limits(limits);
+        Ok(Self { kind: PhantomData, archive, current: None, middle: None })
     }
 
     fn begin(&mut self, title: &str) -> Result<()> {

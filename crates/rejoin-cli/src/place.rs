@@ -32,7 +32,8 @@ impl Context {
         let archive = self.open(&self.store_url()?)?;
         // A script that came first has not been told on anyone's behalf.
         if self.shows_notes() && archive.recall(FIRST_USE)?.is_none() {
-            let place = self.config.store().trim_start_matches("sqlite:");
+            let place = self.config.store();
+            let place = place.split_once(':').map_or(place, |(_, place)| place);
             self.note(&format!("Conversations are kept in {place}"));
             self.note("To turn this off: rejoin config set persistence.enabled false");
             archive.remember(FIRST_USE, Some(&archive.now().to_string()))?;

@@ -13,7 +13,8 @@ use crate::feed::Receipt;
 use crate::strace::Call;
 
 /// The calls that a recording needs.
-pub(crate) const CALLS: &str = "openat,mkdir,write,pwrite64,ftruncate,fsync,fdatasync,unlink,unlinkat,rename";
+pub(crate) const CALLS: &str =
+    "openat,mkdir,write,pwrite64,ftruncate,fsync,fdatasync,unlink,unlinkat,rename,renameat,renameat2";
 
 /// What is done to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub(crate) enum Event {
     Create(PathBuf),
     Change(PathBuf, Change),
     Remove(PathBuf),
+    /// A file was given a name that none had.
+    Rename(PathBuf, PathBuf),
     /// A file or directory was synced; what was done before this event's beginning is safe.
     Sync {
         path: PathBuf,
@@ -54,6 +57,10 @@ pub(crate) fn events(calls: &[Call], root: &Path) -> Vec<(usize, Event)> {
             }
             "ftruncate" => vec![Event::Change(call.path(), Change::Cut { length: length() })],
             "unlink" | "unlinkat" => vec![Event::Remove(named())],
+            "rename" | "renameat" | "renameat2" => {
+                let to = PathBuf::from(OsStr::from_bytes(&call.quoted_second()));
+                vec![Event::Rename(named(), to)]
+            }
             "fsync" | "fdatasync" => vec![Event::Sync { path: call.path(), began: call.began }],
             "write" if call.descriptor() == Some(1) => {
                 let told = String::from_utf8(call.data()).unwrap();
@@ -70,9 +77,11 @@ impl Event {
     /// The shared memory of SQLite is no part of what survives.
     fn is_below(&self, root: &Path) -> bool {
         match self {
-            Event::Make(path) | Event::Create(path) | Event::Change(path, _) | Event::Remove(path) => {
-                path.starts_with(root) && !path.to_string_lossy().ends_with("-shm")
-            }
+            Event::Make(path)
+            | Event::Create(path)
+            | Event::Change(path, _)
+            | Event::Remove(path)
+            | Event::Rename(path, _) => path.starts_with(root) && !path.to_string_lossy().ends_with("-shm"),
             Event::Sync { path, .. } => path.starts_with(root),
             Event::Tell(_) => true,
         }
@@ -104,8 +113,7 @@ pub(crate) type State = BTreeMap<PathBuf, Vec<u8>>;
 impl Disk {
     /// A disk that holds the files of a directory, all safe.
     pub(crate) fn holding(directory: &Path) -> Self {
-        let paths = fs::read_dir(directory).map(|entries| entries.map(|entry| entry.unwrap().path()));
-        let files = paths.into_iter().flatten().filter(|path| !path.to_string_lossy().ends_with("-shm"));
+        let files = below(directory).into_iter().filter(|path| !path.to_string_lossy().ends_with("-shm"));
         let safe = |path: PathBuf| {
             let file = File { safe: fs::read(&path).unwrap(), is_named: true, ..File::default() };
             (path, file)
@@ -121,6 +129,12 @@ impl Disk {
                 self.files.entry(path.clone()).or_default().pending.push((*at, change.clone()));
             }
             Event::Remove(path) => self.files.entry(path.clone()).or_default().is_removed = true,
+            Event::Rename(from, to) => {
+                let old = self.files.entry(from.clone()).or_default();
+                old.is_removed = true;
+                let fresh = File { is_named: false, is_removed: false, ..old.clone() };
+                self.files.insert(to.clone(), fresh);
+            }
             Event::Sync { path, began } => self.sync(path, *began),
             Event::Tell(receipt) => self.receipts.push((**receipt).clone()),
         }
@@ -163,6 +177,16 @@ impl Disk {
     fn state(&self, mut found: impl FnMut(&File) -> Option<Vec<u8>>) -> State {
         self.files.iter().filter_map(|(path, file)| Some((path.clone(), found(file)?))).collect()
     }
+}
+
+/// Every file below a directory.
+fn below(directory: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(directory).map(|entries| entries.map(|entry| entry.unwrap().path()));
+    paths
+        .into_iter()
+        .flatten()
+        .flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] })
+        .collect()
 }
 
 /// Some of these changes; now and then only the first sector of one.

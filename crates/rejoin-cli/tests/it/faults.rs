@@ -35,8 +35,8 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(strace: Strace) -> Self {
-        Self { strace, world: World::new(), ledger: Ledger::default() }
+    fn new(strace: Strace, world: World) -> Self {
+        Self { strace, world, ledger: Ledger::default() }
     }
 
     /// Fails the first call, the second, and so on, until there is no such call; returns how many failed.
@@ -83,7 +83,9 @@ fn check_told(ended: &Ended) -> Result<(), String> {
         Some(1) => {
             ended.receipts.len() < TURNS
                 && ended.stderr.contains("error: ")
-                && (ended.stderr.contains("rejoin.db`") || ended.stderr.contains("rejoin`"))
+                && ["rejoin.db`", "rejoin`", "/conversations", "changes"]
+                    .iter()
+                    .any(|place| ended.stderr.contains(place))
         }
         _ => false,
     };
@@ -93,7 +95,7 @@ fn check_told(ended: &Ended) -> Result<(), String> {
 #[test]
 fn every_write_and_sync_of_an_append_may_fail() {
     let Some(strace) = Strace::find() else { return };
-    let mut trial = Trial::new(strace);
+    let mut trial = Trial::new(strace, World::new());
     trial.finish().unwrap();
 
     let failed = ONE.map(|fault| trial.sweep(fault));
@@ -106,7 +108,7 @@ fn every_write_and_sync_of_an_append_may_fail() {
 #[test]
 fn all_writes_and_syncs_from_one_on_may_fail() {
     let Some(strace) = Strace::find() else { return };
-    let mut trial = Trial::new(strace);
+    let mut trial = Trial::new(strace, World::new());
     trial.finish().unwrap();
     let faults = ALL_FROM
         .iter()
@@ -118,9 +120,37 @@ fn all_writes_and_syncs_from_one_on_may_fail() {
     assert_eq!(trial.finish(), Ok(()));
 }
 
+#[test]
+fn every_write_and_sync_of_an_append_to_plain_files_may_fail() {
+    let Some(strace) = Strace::find() else { return };
+    let mut trial = Trial::new(strace, World::of_files());
+    trial.finish().unwrap();
+
+    let failed = ONE.into_iter().chain(["ftruncate:error=EIO:when=#"]).map(|fault| trial.sweep(fault));
+    let failed: Vec<Result<usize, String>> = failed.collect();
+
+    tell(&format!("calls that failed in turn, of an append to plain files: {failed:?}"));
+    assert_eq!(failed.into_iter().find_map(Result::err), None);
+    assert_eq!(trial.finish(), Ok(()));
+}
+
+#[test]
+fn writes_and_syncs_of_a_first_run_with_plain_files_may_fail() {
+    let Some(strace) = Strace::find() else { return };
+    let calls = ["fsync:error=EIO", "fdatasync:error=EIO", "pwrite64:error=EIO", "pwrite64:error=ENOSPC"];
+    let faults = calls.iter().flat_map(|call| (1..12).map(move |number| format!("{call}:when={number}")));
+
+    let outcomes: Result<Vec<bool>, String> =
+        faults.map(|fault| fail_first_run(strace, World::of_files(), &fault)).collect();
+
+    let met = outcomes.map(|outcomes| outcomes.into_iter().filter(|was_met| *was_met).count());
+    tell(&format!("calls that failed, of a first run with plain files: {met:?}"));
+    assert!(met.is_ok_and(|met| met > 15));
+}
+
 /// Fails one call of a first run, then lets another finish in that home; the answer is whether there was such a call.
-fn fail_first_run(strace: Strace, fault: &str) -> Result<bool, String> {
-    let mut trial = Trial::new(strace);
+fn fail_first_run(strace: Strace, world: World, fault: &str) -> Result<bool, String> {
+    let mut trial = Trial::new(strace, world);
     let was_met = trial.fail(fault)?;
     trial.finish().map_err(|found| format!("after {fault}: {found}"))?;
     Ok(was_met)
@@ -138,7 +168,7 @@ fn writes_and_syncs_of_a_first_run_may_fail() {
     });
 
     let outcomes: Result<Vec<bool>, String> =
-        syncs.chain(writes).map(|fault| fail_first_run(strace, &fault)).collect();
+        syncs.chain(writes).map(|fault| fail_first_run(strace, World::new(), &fault)).collect();
 
     let met = outcomes.map(|outcomes| outcomes.into_iter().filter(|was_met| *was_met).count());
     tell(&format!("calls that failed, of a first run: {met:?}"));

@@ -36,6 +36,7 @@ mod offline;
 mod past;
 mod picker;
 mod pin;
+mod plain_files;
 mod planted_key;
 mod planting;
 mod power;

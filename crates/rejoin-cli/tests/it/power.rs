@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use rejoin::Archive;
-use rejoin::store::Task;
+use rejoin::store::{JsonlStore, Read, Task};
+use rejoin::{Archive, StoredConversation};
 use serde_json::json;
 
 use crate::dice::Dice;
@@ -54,8 +54,7 @@ impl Recording {
     }
 
     /// A few turns that go to a store which is there, with an empty log.
-    fn of_an_append(strace: Strace, turns: Vec<String>) -> Self {
-        let world = World::new();
+    fn of_an_append(strace: Strace, world: World, turns: Vec<String>) -> Self {
         let begun = Feed::start(world.program(&["append", "--jsonl", "-"]), (0..2).map(line)).end();
         let mut ledger = Ledger::default();
         ledger.audit(&world.archive(), &begun.receipts).unwrap();
@@ -96,17 +95,49 @@ impl Recording {
     fn open(&self, disk: &Disk, state: &State) -> Result<(), String> {
         let directory = tempfile::tempdir().unwrap();
         for (path, content) in state {
-            fs::write(directory.path().join(path.file_name().unwrap()), content).unwrap();
+            let path = directory.path().join(path.strip_prefix(self.world.path(PLACE)).unwrap());
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
         }
-        let url = format!("sqlite:{}", directory.path().join("rejoin.db").display());
-        let archive = Archive::open(&url).map_err(|error| format!("{error:?}"))?;
-        self.ledger.clone().audit(&archive, &disk.receipts)?;
+        // The machine was started anew since.
+        let boot = directory.path().join("conversations/.store/boot");
+        if boot.exists() {
+            fs::write(boot, "earlier").unwrap();
+        }
+        let archive =
+            Archive::open(&self.world.url_in(directory.path())).map_err(|error| format!("{error:?}"))?;
+        let mut ledger = self.ledger.clone();
+        ledger.audit(&archive, &disk.receipts)?;
+        if self.world.is_of_files() {
+            write_on(&archive, directory.path())?;
+        }
         let faults = archive.check().map_err(|error| format!("{error:?}"))?;
         if faults.is_empty() { Ok(()) } else { Err(format!("{faults:?}")) }
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.world.path(PLACE).join(name)
+    }
+}
+
+/// Writes to every conversation, so that what was cut off is mended, and compares what was told with what is there.
+fn write_on(archive: &Archive, directory: &Path) -> Result<(), String> {
+    let explain = |error: rejoin::Error| format!("{error:?}");
+    let listed = archive.list(&rejoin::List::default()).map_err(explain)?.items;
+    for stored in &listed {
+        let mut talk = archive.resume(stored.id).map_err(explain)?;
+        talk.append(rejoin::Message::user("after the power came back")).map_err(explain)?;
+    }
+    let store = JsonlStore::open(directory.join("conversations")).map_err(explain)?;
+    let changes = store.changes(0, Duration::ZERO).map_err(explain)?;
+    let is_growing = changes.windows(2).all(|pair| pair[0].stamp < pair[1].stamp);
+    let is_told = |stored: &StoredConversation| {
+        changes.iter().filter(|change| change.conversation == stored.id).count() > 1
+    };
+    if is_growing && listed.iter().all(is_told) {
+        Ok(())
+    } else {
+        Err(format!("changes were lost: {changes:?}"))
     }
 }
 
@@ -134,7 +165,7 @@ fn three_turns() -> Vec<String> {
 #[test]
 fn an_append_survives_a_power_cut_at_any_moment() {
     let Some(strace) = Strace::find() else { return };
-    let recording = Recording::of_an_append(strace, three_turns());
+    let recording = Recording::of_an_append(strace, World::new(), three_turns());
 
     let findings = recording.cut_power(80);
 
@@ -159,7 +190,7 @@ fn a_first_run_survives_a_power_cut_at_any_moment() {
 #[test]
 fn a_fold_survives_a_power_cut_at_any_moment() {
     let Some(strace) = Strace::find() else { return };
-    let mut recording = Recording::of_an_append(strace, (2..45).map(line).collect());
+    let mut recording = Recording::of_an_append(strace, World::new(), (2..45).map(line).collect());
     let begins = recording.events.iter().position(
         |(_, event)| matches!(event, Event::Change(path, _) if *path == recording.path("rejoin.db")),
     );
@@ -179,7 +210,7 @@ fn a_fold_survives_a_power_cut_at_any_moment() {
 #[test]
 fn without_the_syncs_of_the_log_the_same_states_show_a_loss() {
     let Some(strace) = Strace::find() else { return };
-    let recording = Recording::of_an_append(strace, three_turns());
+    let recording = Recording::of_an_append(strace, World::new(), three_turns());
     let log = recording.path("rejoin.db-wal");
 
     let findings = recording.without(|event| is_sync_of(event, &log)).cut_power(80);
@@ -203,4 +234,45 @@ fn without_the_syncs_of_its_directory_a_first_run_shows_a_loss() {
 
     findings.tell("control without syncs of the directory");
     assert!(findings.faults.iter().any(|fault| fault.ends_with("there are no messages")), "{findings:?}");
+}
+
+#[test]
+fn an_append_to_plain_files_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+    let recording = Recording::of_an_append(strace, World::of_files(), three_turns());
+
+    let findings = recording.cut_power(80);
+
+    findings.tell("an append to plain files");
+    assert_eq!(findings.faults, Vec::<String>::new());
+    assert!(findings.states > 20);
+}
+
+#[test]
+fn a_first_run_with_plain_files_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+    let turns = (0..2).map(line).collect();
+    let recording = Recording::of(strace, World::of_files(), Ledger::default(), turns);
+
+    let findings = recording.cut_power(60);
+
+    findings.tell("a first run with plain files");
+    assert_eq!(findings.faults, Vec::<String>::new());
+}
+
+#[test]
+fn without_the_syncs_of_its_file_a_conversation_shows_a_loss() {
+    let Some(strace) = Strace::find() else { return };
+    let recording = Recording::of_an_append(strace, World::of_files(), three_turns());
+    let folder = recording.path("conversations");
+
+    let findings = recording
+        .without(|event| matches!(event, Event::Sync { path, .. } if path.starts_with(&folder)))
+        .cut_power(80);
+
+    findings.tell("control without syncs of plain files");
+    assert!(
+        findings.faults.iter().any(|fault| fault.ends_with("acknowledged turns are lost")),
+        "{findings:?}"
+    );
 }

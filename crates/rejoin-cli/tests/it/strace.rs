@@ -118,6 +118,11 @@ impl Call {
         unescape(self.arguments.split('"').nth(1).unwrap_or_default())
     }
 
+    /// The second text in quotes: the path that a file is renamed to.
+    pub(crate) fn quoted_second(&self) -> Vec<u8> {
+        unescape(self.arguments.split('"').nth(3).unwrap_or_default())
+    }
+
     /// What was read or written, as far as it was.
     pub(crate) fn data(&self) -> Vec<u8> {
         let mut bytes = self.quoted();

@@ -17,6 +17,8 @@ pub(crate) struct World {
     // The guard removes the directory; `root` is the same place with symbolic links resolved.
     _directory: TempDir,
     root: PathBuf,
+    /// The kind of its store, and the place of it in the data directory.
+    store: (&'static str, &'static str),
 }
 
 /// One run of the program, being prepared.
@@ -45,7 +47,19 @@ impl World {
         let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("home")).unwrap();
         fs::create_dir_all(root.join("project/.git")).unwrap();
-        Self { _directory: directory, root }
+        Self { _directory: directory, root, store: ("sqlite", "rejoin.db") }
+    }
+
+    /// The same, where conversations are kept in plain files.
+    pub(crate) fn of_files() -> Self {
+        let world = Self { store: ("jsonl", "conversations"), ..Self::new() };
+        world.user_config(&format!("store = \"jsonl:{}\"\n", world.store().display()));
+        world
+    }
+
+    /// True when conversations are kept in plain files.
+    pub(crate) fn is_of_files(&self) -> bool {
+        self.store.0 == "jsonl"
     }
 
     /// The absolute path of a place in this world, such as `project/.rejoin/config.toml`.
@@ -90,14 +104,19 @@ impl World {
         command
     }
 
-    /// The file of the default store.
+    /// The file or the directory of the store.
     pub(crate) fn store(&self) -> PathBuf {
-        self.path("home/.local/share/rejoin/rejoin.db")
+        self.path("home/.local/share/rejoin").join(self.store.1)
     }
 
     /// The store of this world, opened without the program.
     pub(crate) fn archive(&self) -> Archive {
-        Archive::open(&format!("sqlite:{}", self.store().display())).unwrap()
+        Archive::open(&self.url_in(&self.path("home/.local/share/rejoin"))).unwrap()
+    }
+
+    /// The URL of a store of the same kind in another data directory.
+    pub(crate) fn url_in(&self, directory: &Path) -> String {
+        format!("{}:{}", self.store.0, directory.join(self.store.1).display())
     }
 
     /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.

@@ -77,13 +77,21 @@ fn read_meanwhile(world: &World, is_done: &AtomicBool) -> (usize, Vec<Outcome>) 
 
 #[test]
 fn sixteen_writers_lose_nothing_and_do_not_interleave() {
-    let world = World::new();
+    sixteen_write_to(&World::new());
+}
+
+#[test]
+fn sixteen_writers_lose_nothing_that_is_kept_in_plain_files() {
+    sixteen_write_to(&World::of_files());
+}
+
+fn sixteen_write_to(world: &World) {
     let root = world.rejoin(["append", "where it begins"]).run().stdout.trim().to_owned();
     let is_done = AtomicBool::new(false);
 
     let (ended, (rounds, failed)) = thread::scope(|scope| {
-        let reader = scope.spawn(|| read_meanwhile(&world, &is_done));
-        let ended = write_at_once(&world, &root);
+        let reader = scope.spawn(|| read_meanwhile(world, &is_done));
+        let ended = write_at_once(world, &root);
         is_done.store(true, Ordering::Relaxed);
         (ended, reader.join().unwrap())
     });
@@ -103,16 +111,10 @@ fn sixteen_writers_lose_nothing_and_do_not_interleave() {
 }
 
 /// Runs the program for the first time in a new home, many times at once; what each was told, and what is stored.
-fn start_at_once() -> (Vec<Outcome>, BTreeSet<String>) {
-    let world = World::new();
+fn start_at_once(world: &World) -> (Vec<Outcome>, BTreeSet<String>) {
     let outcomes = thread::scope(|scope| {
         let runs: Vec<_> = (0..FIRST_RUNS)
-            .map(|run| {
-                scope.spawn({
-                    let world = &world;
-                    move || world.rejoin(["append", "--", &format!("run {run}")]).run()
-                })
-            })
+            .map(|run| scope.spawn(move || world.rejoin(["append", "--", &format!("run {run}")]).run()))
             .collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
@@ -127,7 +129,7 @@ fn start_at_once() -> (Vec<Outcome>, BTreeSet<String>) {
 
 #[test]
 fn thirty_two_first_runs_at_once_all_succeed() {
-    let rounds = [(); 3].map(|()| start_at_once());
+    let rounds = [World::new(), World::new(), World::of_files()].map(|world| start_at_once(&world));
 
     for (outcomes, stored) in rounds {
         assert_eq!(outcomes.iter().find(|told| told.code != 0), None);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::archive::StoreUrl;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
-use crate::store::SqliteStore;
+use crate::store::{Examination, JsonlStore, SqliteStore};
 
 /// What long work on a copy is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +80,8 @@ impl StoreUrl {
     /// What the store holds; none when there is no store yet.
     pub fn contents(&self) -> Result<Option<Contents>> {
         match self {
-            Self::Sqlite(path) if !path.exists() => Ok(None),
-            Self::Sqlite(_) | Self::Memory => contents(self.open()?.as_ref()).map(Some),
+            Self::Sqlite(path) | Self::Jsonl(path) if !path.exists() => Ok(None),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => contents(self.open()?.as_ref()).map(Some),
         }
     }
 
@@ -98,22 +98,37 @@ impl StoreUrl {
     /// Nothing is changed. A store that cannot be opened is an ailment, not an error; `report` is told how many
     /// conversations were checked, and how many there are.
     pub fn diagnose(&self, from: &Viewpoint, report: &mut dyn FnMut(u64, u64)) -> Diagnosis {
-        let Self::Sqlite(path) = self else { return Diagnosis::default() };
-        let found = SqliteStore::examine(path);
+        let Some(found) = self.examine() else { return Diagnosis::default() };
         let mut diagnosis = diagnose_place(&found, from);
         // An older one would be migrated by opening it, which is for its user to begin.
         if diagnosis.schema == Some(found.newest_schema) {
-            match SqliteStore::open(path) {
-                Ok(store) => diagnose_contents(&store, from.now, &mut diagnosis, report),
+            match self.open() {
+                Ok(store) => diagnose_contents(store.as_ref(), from.now, &mut diagnosis, report),
                 Err(error) => diagnosis.ailments.push(crate::ops::unusable(&error)),
             }
         }
         diagnosis
     }
 
+    /// Looks at the place of a store without changing it; none when it has no place.
+    fn examine(&self) -> Option<Examination> {
+        match self {
+            Self::Sqlite(path) => Some(SqliteStore::examine(path)),
+            Self::Jsonl(root) => Some(JsonlStore::examine(root)),
+            Self::Memory => None,
+        }
+    }
+
     fn file(&self, verb: &str) -> Result<&Path> {
         match self {
             Self::Sqlite(path) => Ok(path),
+            Self::Jsonl(root) => Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "a store of plain files cannot be {verb}; copy the directory `{}` while nothing is written to it",
+                    root.display()
+                ),
+            )),
             Self::Memory => {
                 Err(Error::new(ErrorKind::Unsupported, format!("a store in memory cannot be {verb}")))
             }

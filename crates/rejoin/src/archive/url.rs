@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{MemoryStore, SqliteStore, Store, WAIT};
+use crate::store::{JsonlOptions, JsonlStore, MemoryStore, SqliteStore, Store, WAIT};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ use crate::store::{MemoryStore, SqliteStore, Store, WAIT};
 pub enum StoreUrl {
     /// `sqlite:PATH`
     Sqlite(PathBuf),
+    /// `jsonl:DIR`
+    Jsonl(PathBuf),
     /// `memory:`
     Memory,
 }
@@ -24,16 +26,19 @@ impl StoreUrl {
         let (scheme, rest) = url.split_once(':').unwrap_or(("", url));
         match (scheme, rest) {
             ("sqlite", "") => Err(Error::invalid("`sqlite:` needs a path, as in `sqlite:history.db`")),
-            ("sqlite", path) if path.contains('\0') => {
+            ("jsonl", "") => Err(Error::invalid("`jsonl:` needs a directory, as in `jsonl:conversations`")),
+            ("sqlite" | "jsonl", path) if path.contains('\0') => {
                 Err(Error::invalid("a path must not contain a NUL byte"))
             }
             ("sqlite", path) => Ok(Self::Sqlite(path.into())),
+            ("jsonl", path) => Ok(Self::Jsonl(path.into())),
             ("memory", "") => Ok(Self::Memory),
-            ("jsonl" | "postgres" | "postgresql", _)
-            | ("vault+sqlite" | "vault+jsonl" | "vault+postgres", _) => {
+            ("postgres" | "postgresql" | "vault+sqlite" | "vault+jsonl" | "vault+postgres", _) => {
                 Err(Error::new(ErrorKind::Unsupported, format!("this version has no `{scheme}` store")))
             }
-            _ => Err(Error::invalid(format!("`{url}` is not a store; use `sqlite:PATH` or `memory:`"))),
+            _ => Err(Error::invalid(format!(
+                "`{url}` is not a store; use `sqlite:PATH`, `jsonl:DIR` or `memory:`"
+            ))),
         }
     }
 
@@ -46,6 +51,9 @@ impl StoreUrl {
     pub fn open_waiting(&self, wait: Duration) -> Result<Arc<dyn Store>> {
         Ok(match self {
             Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, wait)?),
+            Self::Jsonl(root) => {
+                Arc::new(JsonlStore::open_with(root, JsonlOptions { wait, ..JsonlOptions::default() })?)
+            }
             Self::Memory => Arc::new(MemoryStore::new()),
         })
     }
@@ -53,7 +61,7 @@ impl StoreUrl {
     /// The file or directory the store lives in.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Sqlite(path) => Some(path),
+            Self::Sqlite(path) | Self::Jsonl(path) => Some(path),
             Self::Memory => None,
         }
     }
@@ -63,6 +71,7 @@ impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Jsonl(root) => write!(f, "jsonl:{}", root.display()),
             Self::Memory => f.write_str("memory:"),
         }
     }

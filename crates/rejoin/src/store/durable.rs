@@ -2,10 +2,10 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
 use tempfile::NamedTempFile;
 
 /// Stands in the name of a draft, before the number of the process that fills it.
@@ -80,6 +80,11 @@ pub(crate) fn publish(draft: NamedTempFile, path: &Path, existing: Existing) -> 
     sync_parent(path)
 }
 
+/// Gives a draft its name at once. A power cut may lose it.
+pub(crate) fn publish_unsynced(draft: NamedTempFile, path: &Path) -> io::Result<()> {
+    draft.persist(path).map(drop).map_err(|failed| failed.error)
+}
+
 /// Removes a file.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)
@@ -96,4 +101,68 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)
+}
+
+/// Opens a file that exists. A link in its place is refused: it could lead out of the store.
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(NO_LINK).open(path)
+}
+
+/// Opens a file that exists, to read it and to write to it. A link in its place is refused.
+pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).custom_flags(NO_LINK).open(path)
+}
+
+/// Creates a file of one's own, 0600. One that exists is an error. Its name is not durable yet.
+pub(crate) fn create_to_write(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// A pipe or a link must neither be followed nor waited for.
+const NO_LINK: i32 = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
+
+/// Writes all bytes at a place in a file. They are not durable yet.
+pub(crate) fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    file.write_all_at(bytes, offset)
+}
+
+/// Cuts a file off after so many bytes.
+pub(crate) fn cut(file: &File, length: u64) -> io::Result<()> {
+    file.set_len(length)
+}
+
+/// Puts one file in the place of another of the same directory, durably, and leaves the other under the first's name.
+///
+/// Where the file system cannot exchange two names, the other file is gone.
+pub(crate) fn exchange(fresh: &Path, path: &Path) -> io::Result<()> {
+    if swap(fresh, path).is_err() {
+        std::fs::rename(fresh, path)?;
+    }
+    sync_parent(path)
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn swap(fresh: &Path, path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(CWD, fresh, CWD, path, rustix::fs::RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn swap(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Writes over every byte of a file, syncs that, and then removes the file.
+pub(crate) fn erase(file: &File, path: &Path) -> io::Result<()> {
+    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    let length = file.metadata()?.len();
+    let mut at = 0;
+    while at < length {
+        let piece = usize::try_from(length - at).map_or(ZEROS.len(), |left| left.min(ZEROS.len()));
+        write_at(file, at, &ZEROS[..piece])?;
+        at += piece as u64;
+    }
+    // Without this sync the zeros would never reach the disk: the file is about to be cut.
+    file.sync_all()?;
+    cut(file, 0)?;
+    remove(path)
 }

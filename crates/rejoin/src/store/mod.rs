@@ -6,6 +6,7 @@
 //! Policy lives above: titles, previews, retention, ids and digests come in as arguments.
 
 mod durable;
+mod jsonl;
 mod memory;
 pub(crate) mod place;
 mod query;
@@ -15,15 +16,14 @@ mod turn;
 
 use std::time::Duration;
 
+pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
 };
-#[cfg(test)]
-pub(crate) use sqlite::Opened;
 pub use sqlite::SqliteStore;
-pub(crate) use sqlite::{Examination, WAIT};
+pub(crate) use sqlite::{Examination, Opened, WAIT};
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Note, Opening, Outcome, Progress,
     Put, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,

@@ -4,6 +4,7 @@
 mod archive;
 mod broken;
 mod hostile;
+mod jsonl;
 mod layers;
 mod model;
 mod stores;

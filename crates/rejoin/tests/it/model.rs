@@ -1,12 +1,14 @@
-//! Random operations on the SQLite store and on the memory store: every answer and all that can be seen must be equal.
+//! Random operations on a durable store and on the memory store: every answer and all that can be seen must be equal.
 
+use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use rejoin::store::{
-    Anchor, Change, Children, Cursor, Entry, Facets, ListQuery, MemoryStore, Note, Opening, Order, Put, Read,
-    Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore, Stale, Store, Target, Task, Tip, Turn,
+    Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Note, Opening,
+    Order, Put, Read, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore, Stale, Store, Target,
+    Task, Tip, Turn,
 };
 use rejoin::testing::{Shown, visible};
 use rejoin::{
@@ -513,27 +515,33 @@ fn find(store: &dyn Read, text: &str) -> Answer {
 /// Both stores, and the turns they were given.
 struct Pair {
     directory: tempfile::TempDir,
-    sqlite: Option<SqliteStore>,
+    open: fn(&Path) -> Box<dyn Store>,
+    /// Empty only while it is closed and opened again.
+    durable: Option<Box<dyn Store>>,
     memory: MemoryStore,
     appended: Vec<Append>,
 }
 
 impl Pair {
-    fn new() -> Self {
+    fn new(open: fn(&Path) -> Box<dyn Store>) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut pair = Self { directory, sqlite: None, memory: MemoryStore::new(), appended: Vec::new() };
+        let memory = MemoryStore::new();
+        let mut pair = Self { directory, open, durable: None, memory, appended: Vec::new() };
         pair.reopen();
         pair
     }
 
     fn reopen(&mut self) {
-        self.sqlite = None;
-        self.sqlite = Some(SqliteStore::open(self.directory.path().join("store.db")).unwrap());
+        self.durable = None;
+        self.durable = Some((self.open)(&self.directory.path().join("store")));
+    }
+
+    fn durable(&self) -> &dyn Store {
+        self.durable.as_deref().unwrap()
     }
 
     fn both(&self, run: impl Fn(&dyn Store) -> Answer) -> TestCaseResult {
-        let (sqlite, memory) = (run(self.sqlite.as_ref().unwrap()), run(&self.memory));
-        prop_assert_eq!(sqlite, memory);
+        prop_assert_eq!(run(self.durable()), run(&self.memory));
         Ok(())
     }
 
@@ -581,13 +589,26 @@ impl Pair {
     }
 
     fn compare(&self) -> TestCaseResult {
-        let sqlite: &dyn Store = self.sqlite.as_ref().unwrap();
         let fail = |error: rejoin::Error| TestCaseError::fail(format!("{error:?}"));
-        prop_assert_eq!(visible(sqlite).map_err(fail)?, visible(&self.memory).map_err(fail)?);
+        prop_assert_eq!(visible(self.durable()).map_err(fail)?, visible(&self.memory).map_err(fail)?);
         let changes = |store: &dyn Store| store.changes(0, Duration::ZERO).unwrap();
-        prop_assert_eq!(changes(sqlite), changes(&self.memory));
+        prop_assert_eq!(changes(self.durable()), changes(&self.memory));
         Ok(())
     }
+}
+
+/// Does everything to the store and to the memory store, and compares them all along.
+fn agree(open: fn(&Path) -> Box<dyn Store>, operations: &[Operation]) -> TestCaseResult {
+    let mut pair = Pair::new(open);
+    for operation in operations {
+        pair.run(operation)?;
+        pair.compare()?;
+    }
+    pair.reopen();
+    pair.compare()?;
+    let faults = pair.durable().maintain(Task::Check, Duration::MAX).unwrap().faults;
+    prop_assert_eq!(faults, []);
+    Ok(())
 }
 
 proptest! {
@@ -595,14 +616,11 @@ proptest! {
 
     #[test]
     fn the_sqlite_store_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
-        let mut pair = Pair::new();
-        for operation in &operations {
-            pair.run(operation)?;
-            pair.compare()?;
-        }
-        pair.reopen();
-        pair.compare()?;
-        let faults = pair.sqlite.as_ref().unwrap().maintain(Task::Check, Duration::MAX).unwrap().faults;
-        prop_assert_eq!(faults, []);
+        agree(|path| Box::new(SqliteStore::open(path).unwrap()), &operations)?;
+    }
+
+    #[test]
+    fn the_jsonl_store_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
+        agree(|path| Box::new(JsonlStore::open(path).unwrap()), &operations)?;
     }
 }

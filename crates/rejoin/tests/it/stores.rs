@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rejoin::store::{MemoryStore, SqliteStore, Store};
+use rejoin::store::{JsonlStore, MemoryStore, SqliteStore, Store};
 use rejoin::testing::Place;
 
 /// Memory that several handles share.
@@ -29,6 +29,22 @@ impl Place for File {
     }
 }
 
+/// A directory of its own.
+struct Directory(tempfile::TempDir);
+
+impl Directory {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+}
+
+impl Place for Directory {
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(JsonlStore::open(self.0.path().join("conversations")).unwrap())
+    }
+}
+
+rejoin::conformance!(jsonl, Directory::new());
 rejoin::conformance!(memory, Memory(MemoryStore::new()));
 rejoin::conformance!(sqlite, File::new());
 

@@ -28,9 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-pub(crate) use examine::Examination;
-#[cfg(test)]
-pub(crate) use examine::Opened;
+pub(crate) use examine::{Examination, Opened};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};

@@ -1,0 +1,64 @@
+//! Changing what is known about a conversation: a line that says so.
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, MessageId, Time};
+use crate::store::durable;
+use crate::store::jsonl::JsonlStore;
+use crate::store::jsonl::changes::Happened;
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Opened;
+use crate::store::jsonl::kept::{Kept, no_message};
+use crate::store::jsonl::line::Line;
+use crate::store::jsonl::meta::Meta;
+use crate::store::jsonl::writing::{Onto, noted};
+use crate::store::{Change, Version};
+
+impl JsonlStore {
+    pub(super) fn change(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version> {
+        let mut turnstile = self.begin_writing()?;
+        let (opened, known) = self.must_open(id)?;
+        if expected.is_some_and(|expected| known.kept.version != expected) {
+            return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
+        }
+        check(change, &known.kept)?;
+        let version = known.kept.version + 1;
+        let stamp = turnstile.next_stamp();
+        let mut bytes = Vec::new();
+        let line = Line { change: Some(stamp), ..Line::meta(id, at) };
+        line.write(&Meta::of(change, version).to_json(), &mut bytes);
+        let note = noted(stamp, at, id, Happened::Changed);
+        turnstile.write(&Onto::End(&opened.path, &known), &bytes, &note)?;
+        if let Change::Header { facets, .. } = change
+            && facets.project != known.kept.facets.project
+        {
+            self.move_to_project(&facets.project, &opened, id)?;
+        }
+        Ok(version)
+    }
+
+    /// Moves a file to the folder of another project. Which project it belongs to stands in the file already, so a
+    /// crash in between leaves nothing but a file in the wrong folder.
+    fn move_to_project(&self, project: &str, opened: &Opened, id: ConversationId) -> Result<()> {
+        let path = self.layout.file(&self.layout.folder_of(project)?, id);
+        self.forget(id);
+        durable::rename(&opened.path, &path)
+            .and_then(|()| durable::sync_parent(&opened.path))
+            .during(|| format!("move `{}` to `{}`", opened.path.display(), path.display()))
+    }
+}
+
+/// Refuses a change that names a message which is not there.
+fn check(change: &Change<'_>, kept: &Kept) -> Result<()> {
+    let must_exist = |id: MessageId| kept.seq_of(id).map(drop).ok_or_else(|| no_message(id));
+    match change {
+        Change::Header { .. } | Change::Head(None) | Change::Unbranch(_) => Ok(()),
+        Change::Head(Some(id)) | Change::Note(id, _) => must_exist(*id),
+        Change::Branch(branch) => must_exist(branch.head),
+    }
+}

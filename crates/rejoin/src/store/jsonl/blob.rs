@@ -1,0 +1,229 @@
+//! Named blobs: a small file for each space and owner, replaced whole.
+//!
+//! Blobs that come with a turn stand in the turn's lines, so that both are there after a crash or neither. Each file
+//! says up to which change it is complete; what a later turn of its owner did to its blobs is taken from the lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::durable::{self, Existing};
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::octets::Octets;
+use crate::store::jsonl::{JsonlStore, unknown};
+use crate::store::{Put, Safety, Space, Stamp, VisitBlob};
+
+/// The blobs of a space and an owner.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Shelf {
+    /// What happened up to here is in it.
+    stamp: Stamp,
+    blobs: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+/// The first line of a file.
+#[derive(Serialize, Deserialize)]
+struct Beginning {
+    change: Stamp,
+}
+
+/// Every other line.
+#[derive(Serialize, Deserialize)]
+struct Item {
+    name: Octets,
+    bytes: Octets,
+}
+
+impl JsonlStore {
+    pub(super) fn visit_blobs(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        prefix: &[u8],
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        let shelf = self.shelf(space, owner)?;
+        let found = shelf.blobs.range(prefix.to_vec()..).take_while(|(name, _)| name.starts_with(prefix));
+        for (name, bytes) in found {
+            visit(name, bytes)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn put_blobs(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        let mut turnstile = self.begin_writing()?;
+        self.check_owners(blobs, None)?;
+        let stamp = turnstile.log().newest();
+        self.replace(blobs, stamp, safety)
+    }
+
+    /// Refuses blobs of a conversation that is not there and is not being made.
+    pub(super) fn check_owners(&self, blobs: &[Put<'_>], being_made: Option<ConversationId>) -> Result<()> {
+        let owners: BTreeSet<ConversationId> = blobs.iter().filter_map(|blob| blob.owner).collect();
+        for owner in owners {
+            if Some(owner) != being_made && self.open_known(owner)?.is_none() {
+                return Err(unknown(owner));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what a turn did to blobs where it belongs. Those of its own conversation are erased by its lines already;
+    /// their file goes without a sync.
+    pub(super) fn settle_blobs(&self, blobs: &[Put<'_>], id: ConversationId, stamp: Stamp) -> Result<()> {
+        let (own, others): (Vec<Put<'_>>, Vec<Put<'_>>) =
+            blobs.iter().copied().partition(|blob| blob.owner == Some(id));
+        self.replace(&others, stamp, Safety::Synced)?;
+        let spaces: BTreeSet<Space> = own.iter().map(|blob| blob.space).collect();
+        for space in spaces {
+            let path = self.shelf_path(space, Some(id));
+            if path.exists() && self.shelf(space, Some(id))?.blobs.is_empty() {
+                durable::remove(&path).during(|| format!("remove `{}`", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what a turn was about to do to blobs of others when its process was killed.
+    pub(super) fn finish_blobs(&self, id: ConversationId, stamp: Stamp) -> Result<()> {
+        let Some((_, known)) = self.open_known(id)? else { return Ok(()) };
+        let unfinished =
+            known.kept.blobs.iter().filter(|((_, owner, _), (at, _))| *owner != Some(id) && *at == stamp);
+        let mut blobs = Vec::new();
+        for ((space, owner, name), (_, bytes)) in unfinished {
+            if read_shelf(&self.shelf_path(*space, *owner))?.stamp < stamp {
+                blobs.push(Put { space: *space, owner: *owner, name, bytes: bytes.as_deref() });
+            }
+        }
+        self.replace(&blobs, stamp, Safety::Synced)
+    }
+
+    /// Writes what the lines of a conversation say of its blobs into their files, so that the lines may go.
+    pub(super) fn unload_blobs(&self, kept: &Kept, stamp: Stamp) -> Result<()> {
+        let spaces: BTreeSet<Space> = kept.blobs.keys().map(|(space, _, _)| *space).collect();
+        for space in spaces {
+            let path = self.shelf_path(space, Some(kept.id));
+            let mut shelf = self.shelf(space, Some(kept.id))?;
+            if path.exists() || !shelf.blobs.is_empty() {
+                shelf.stamp = stamp;
+                write_shelf(&path, &shelf, Safety::Synced)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Erases everything a conversation owns.
+    pub(super) fn disown(&self, id: ConversationId) -> Result<()> {
+        Space::ALL.into_iter().try_for_each(|space| erase_shelf(&self.shelf_path(space, Some(id))))
+    }
+
+    fn replace(&self, blobs: &[Put<'_>], stamp: Stamp, safety: Safety) -> Result<()> {
+        let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
+        for (space, owner) in shelves {
+            let path = self.shelf_path(space, owner);
+            let mut shelf = self.shelf(space, owner)?;
+            let before = shelf.blobs.clone();
+            for blob in blobs.iter().filter(|blob| (blob.space, blob.owner) == (space, owner)) {
+                match blob.bytes {
+                    Some(bytes) => shelf.blobs.insert(blob.name.to_vec(), bytes.to_vec()),
+                    None => shelf.blobs.remove(blob.name),
+                };
+            }
+            if shelf.blobs == before && shelf.stamp >= stamp {
+                continue;
+            }
+            shelf.stamp = stamp;
+            if shelf.blobs.is_empty() && !self.has_blobs_in_lines(space, owner)? {
+                erase_shelf(&path)?;
+            } else {
+                write_shelf(&path, &shelf, safety)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// True when lines of a conversation hold blobs that would come back if their file were gone.
+    fn has_blobs_in_lines(&self, space: Space, owner: Option<ConversationId>) -> Result<bool> {
+        let known = owner.map(|id| self.open_known(id)).transpose()?.flatten();
+        Ok(known.is_some_and(|(_, known)| {
+            let mut blobs = known.kept.blobs.iter();
+            blobs.any(|((own, of, _), (_, bytes))| *own == space && *of == owner && bytes.is_some())
+        }))
+    }
+
+    /// The blobs of a space and an owner, as they are now.
+    fn shelf(&self, space: Space, owner: Option<ConversationId>) -> Result<Shelf> {
+        let mut shelf = read_shelf(&self.shelf_path(space, owner))?;
+        let Some((_, known)) = owner.map(|id| self.open_known(id)).transpose()?.flatten() else {
+            return Ok(shelf);
+        };
+        for ((in_space, of, name), (stamp, bytes)) in &known.kept.blobs {
+            if *in_space != space || *of != owner || *stamp <= shelf.stamp {
+                continue;
+            }
+            match bytes {
+                Some(bytes) => shelf.blobs.insert(name.clone(), bytes.clone()),
+                None => shelf.blobs.remove(name),
+            };
+        }
+        Ok(shelf)
+    }
+
+    fn shelf_path(&self, space: Space, owner: Option<ConversationId>) -> PathBuf {
+        let owner = owner.map_or_else(|| "none".to_owned(), |owner| owner.to_string());
+        self.layout.blobs().join(format!("{}-{owner}.jsonl", space.number()))
+    }
+}
+
+fn read_shelf(path: &Path) -> Result<Shelf> {
+    let attempt = || format!("read `{}`", path.display());
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Shelf::default()),
+        Err(cause) => return Err(cause).during(attempt),
+    };
+    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let mut shelf = Shelf::default();
+    // Damage loses what it hits: blobs are what a program remembers, not what was said.
+    if let Some(Ok(beginning)) = lines.next().map(serde_json::from_slice::<Beginning>) {
+        shelf.stamp = beginning.change;
+    }
+    for item in lines.filter_map(|line| serde_json::from_slice::<Item>(line).ok()) {
+        shelf.blobs.insert(item.name.into_bytes(), item.bytes.into_bytes());
+    }
+    Ok(shelf)
+}
+
+fn write_shelf(path: &Path, shelf: &Shelf, safety: Safety) -> Result<()> {
+    let mut text = serde_json::to_vec(&Beginning { change: shelf.stamp }).expect("it is plain data");
+    for (name, bytes) in &shelf.blobs {
+        text.push(b'\n');
+        let item = Item { name: Octets::of(name), bytes: Octets::of(bytes) };
+        serde_json::to_writer(&mut text, &item).expect("it is plain data");
+    }
+    text.push(b'\n');
+    let written = (|| {
+        durable::create_private_directory(path)?;
+        let draft = durable::draft(path)?;
+        durable::write_at(draft.as_file(), 0, &text)?;
+        match safety {
+            Safety::Synced => durable::publish(draft, path, Existing::Replace),
+            Safety::Unsynced => durable::publish_unsynced(draft, path),
+        }
+    })();
+    written.during(|| format!("write `{}`", path.display()))
+}
+
+fn erase_shelf(path: &Path) -> Result<()> {
+    let erased = match durable::open_to_write(path) {
+        Ok(file) => durable::erase(&file, path).and_then(|()| durable::sync_parent(path)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(cause),
+    };
+    erased.during(|| format!("erase `{}`", path.display()))
+}

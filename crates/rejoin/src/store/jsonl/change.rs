@@ -1,0 +1,27 @@
+//! Following the changes of all processes.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::store::jsonl::{JsonlStore, changes, lock};
+use crate::store::{Changed, Stamp};
+
+/// How often another process's changes are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl JsonlStore {
+    pub(super) fn wait_for_changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        let until = Instant::now().checked_add(wait);
+        loop {
+            let rung = *lock(&self.bell.0);
+            let changes = changes::since(&self.layout.changes(), after, self.options.wait)?;
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
+            if !changes.is_empty() || left.is_zero() {
+                return Ok(changes);
+            }
+            let (bell, ring) = &self.bell;
+            // A poisoned bell still rings.
+            let _ = ring.wait_timeout_while(lock(bell), left.min(LOOK), |now| *now == rung);
+        }
+    }
+}

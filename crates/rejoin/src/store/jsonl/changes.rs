@@ -1,0 +1,287 @@
+//! The log of changes: the order of all that happened, and the lock of those who write.
+//!
+//! A writer holds the lock from before its change is noted until it is done, so whoever reads the log under a shared
+//! lock sees no change that is not there. The note is written first: a process that is killed in between has told a
+//! change that may not have happened, which is allowed; the other way round one would be skipped. The log itself is not
+//! synced with every change. Each change carries its stamp in the conversation's file too, and after the machine was
+//! started anew, what the log lost is taken from there (see recover.rs).
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, Time};
+use crate::store::durable;
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::lines::{Content, Lines, read_at};
+use crate::store::{Changed, Stamp, What};
+
+/// How many changes one answer holds at most; a follower asks again.
+const MOST: usize = 10_000;
+
+/// No note is longer: a reason is a sentence.
+const LONGEST: usize = 1 << 20;
+
+/// The log, open to write.
+#[derive(Debug)]
+pub(super) struct Log {
+    path: PathBuf,
+    file: File,
+    /// How long it was when its newest stamp was last looked up.
+    length: u64,
+    newest: Stamp,
+    /// The conversation of the newest change, when its turn also changed blobs of others.
+    unfinished: Option<ConversationId>,
+}
+
+/// A change as it is noted.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Noted {
+    pub(super) stamp: Stamp,
+    pub(super) at: Time,
+    pub(super) conversation: ConversationId,
+    #[serde(flatten)]
+    pub(super) what: Happened,
+    /// True when the turn also changed blobs that are not its own conversation's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) blobs: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub(super) enum Happened {
+    Stored { messages: u64 },
+    Changed,
+    Trimmed { reason: String },
+    Deleted { reason: String },
+}
+
+impl Log {
+    /// Opens the log and waits for the lock of those who write. It is given back when the log is dropped or
+    /// [`Self::unlock`]ed.
+    pub(super) fn open(path: PathBuf, wait: Duration) -> Result<Self> {
+        let file = durable::open_to_write(&path).during(|| format!("open `{}`", path.display()))?;
+        let mut log = Self { path, file, length: u64::MAX, newest: 0, unfinished: None };
+        log.lock(wait)?;
+        Ok(log)
+    }
+
+    /// Takes the lock, and looks up the newest stamp if another process wrote meanwhile.
+    pub(super) fn lock(&mut self, wait: Duration) -> Result<()> {
+        lock(&self.file, FlockOperation::NonBlockingLockExclusive, wait)?;
+        self.refresh().inspect_err(|_| self.unlock())
+    }
+
+    fn refresh(&mut self) -> Result<()> {
+        let path = &self.path;
+        let attempt = || format!("read `{}`", path.display());
+        let metadata = self.file.metadata().during(attempt)?;
+        // Whoever moved the store away took the lock along: two would write at once.
+        let is_same = path
+            .symlink_metadata()
+            .is_ok_and(|there| (there.dev(), there.ino()) == (metadata.dev(), metadata.ino()));
+        if !is_same {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!("the store of `{}` is gone", path.display()),
+            ));
+        }
+        if metadata.len() != self.length {
+            let (whole, newest) = end_of(&self.file, metadata.len()).during(attempt)?;
+            if whole != metadata.len() {
+                durable::cut(&self.file, whole).during(attempt)?;
+            }
+            self.length = whole;
+            self.newest = newest.as_ref().map_or(0, |noted| noted.stamp);
+            self.unfinished = newest.filter(|noted| noted.blobs).map(|noted| noted.conversation);
+        }
+        Ok(())
+    }
+
+    pub(super) fn unlock(&self) {
+        // Closing the file gives it back in any case.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+
+    /// The newest stamp.
+    pub(super) const fn newest(&self) -> Stamp {
+        self.newest
+    }
+
+    /// The conversation whose newest turn may not have changed all its blobs, because its process was killed.
+    pub(super) const fn take_unfinished(&mut self) -> Option<ConversationId> {
+        self.unfinished.take()
+    }
+
+    /// Notes a change, and tells how to take the note back.
+    pub(super) fn note(&mut self, noted: &Noted) -> Result<Mark> {
+        let mark = Mark { length: self.length, newest: self.newest };
+        let mut line = serde_json::to_vec(noted).expect("a change is plain data");
+        line.push(b'\n');
+        if let Err(cause) = durable::write_at(&self.file, self.length, &line) {
+            let _ = durable::cut(&self.file, self.length);
+            return Err(cause).during(|| format!("note a change in `{}`", self.path.display()));
+        }
+        self.length += line.len() as u64;
+        self.newest = noted.stamp;
+        self.unfinished = noted.blobs.then_some(noted.conversation);
+        Ok(mark)
+    }
+
+    /// Takes a note back whose change did not happen. Nobody has read it: the lock was held all the time.
+    pub(super) fn take_back(&mut self, mark: Mark) {
+        if durable::cut(&self.file, mark.length).is_ok() {
+            (self.length, self.newest, self.unfinished) = (mark.length, mark.newest, None);
+        }
+    }
+
+    pub(super) fn sync(&self) -> Result<()> {
+        self.file.sync_data().during(|| format!("sync `{}`", self.path.display()))
+    }
+}
+
+/// Where the log ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    length: u64,
+    newest: Stamp,
+}
+
+/// The changes after a stamp, for those who follow them. What is being written is waited for.
+pub(super) fn since(path: &Path, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+    let file = durable::open_to_read(path).during(|| format!("read `{}`", path.display()))?;
+    // Under the lock only what has happened stands there, and after it what stands there stays.
+    lock(&file, FlockOperation::NonBlockingLockShared, wait)?;
+    let length = file.metadata().during(|| format!("read `{}`", path.display()))?.len();
+    let _ = flock(&file, FlockOperation::Unlock);
+    read_since(&file, length, after).during(|| format!("read `{}`", path.display()))
+}
+
+/// The changes after a stamp, as they are noted. The last one may not have happened yet; nobody is waited for.
+pub(super) fn noted_since(path: &Path, after: Stamp) -> Result<Vec<Changed>> {
+    let read = || {
+        let file = durable::open_to_read(path)?;
+        read_since(&file, file.metadata()?.len(), after)
+    };
+    read().during(|| format!("read `{}`", path.display()))
+}
+
+/// The newest change that has happened for sure: one at most is being written.
+pub(super) fn settled(path: &Path) -> Result<Stamp> {
+    let read = || {
+        let file = durable::open_to_read(path)?;
+        Ok(end_of(&file, file.metadata()?.len())?.1.map_or(0, |noted| noted.stamp.saturating_sub(1)))
+    };
+    read().during(|| format!("read `{}`", path.display()))
+}
+
+fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>> {
+    let mut changes = Vec::new();
+    let mut lines = Lines::new(file, begin(file, length, after)?, length, LONGEST);
+    while let Some(piece) = lines.next()? {
+        let Content::Bytes(bytes) = piece.content else { continue };
+        // A damaged note is passed over: those who follow read the conversation, not the note.
+        let Ok(noted) = serde_json::from_slice::<Noted>(bytes) else { continue };
+        if noted.stamp > after {
+            changes.push(noted.into_changed());
+            if changes.len() == MOST {
+                break;
+            }
+        }
+    }
+    Ok(changes)
+}
+
+impl Noted {
+    fn into_changed(self) -> Changed {
+        let what = match self.what {
+            Happened::Stored { messages } => What::Stored { messages },
+            Happened::Changed => What::Changed,
+            Happened::Trimmed { reason } => What::Trimmed { reason },
+            Happened::Deleted { reason } => What::Deleted { reason },
+        };
+        Changed { stamp: self.stamp, at: self.at, conversation: self.conversation, what }
+    }
+}
+
+/// A place from which no change after the stamp is missed: stamps grow, so it is found by halves.
+fn begin(file: &File, length: u64, after: Stamp) -> io::Result<u64> {
+    /// What is left is read from its beginning.
+    const NEAR: u64 = 1 << 14;
+    let (mut low, mut high) = (0, length);
+    while high - low > NEAR {
+        let middle = low + (high - low) / 2;
+        match first_after(file, middle, high)? {
+            Some((line, stamp)) if stamp <= after => low = line,
+            Some(_) | None => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+/// The first whole note after a place, and where it begins.
+fn first_after(file: &File, place: u64, end: u64) -> io::Result<Option<(u64, Stamp)>> {
+    let mut lines = Lines::new(file, place, end, LONGEST);
+    // The place is most likely in the middle of a line.
+    lines.next()?;
+    while let Some(piece) = lines.next()? {
+        if let Content::Bytes(bytes) = piece.content
+            && let Ok(noted) = serde_json::from_slice::<Noted>(bytes)
+        {
+            return Ok(Some((piece.offset, noted.stamp)));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the last whole note ends, and the note.
+fn end_of(file: &File, length: u64) -> io::Result<(u64, Option<Noted>)> {
+    let mut size = 1 << 12;
+    loop {
+        let from = length.saturating_sub(size);
+        let mut tail = vec![0; usize::try_from(length - from).unwrap_or(usize::MAX)];
+        let read = read_at(file, &mut tail, from)?;
+        tail.truncate(read);
+        let mut end = memchr::memrchr(b'\n', &tail).map_or(0, |at| at + 1);
+        while end > 0 {
+            let start = memchr::memrchr(b'\n', &tail[..end - 1]).map_or(0, |at| at + 1);
+            if start == 0 && from > 0 {
+                break;
+            }
+            if let Ok(noted) = serde_json::from_slice::<Noted>(&tail[start..end]) {
+                return Ok((from + end as u64, Some(noted)));
+            }
+            end = start;
+        }
+        if from == 0 {
+            return Ok((0, None));
+        }
+        size *= 4;
+    }
+}
+
+/// Waits for a lock, with a limit.
+pub(super) fn lock(file: &File, kind: FlockOperation, wait: Duration) -> Result<()> {
+    let began = Instant::now();
+    let mut pause = Duration::from_micros(100);
+    loop {
+        match flock(file, kind) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < wait => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(5));
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(Error::new(ErrorKind::Locked, "another process is writing"));
+            }
+            Err(cause) => return Err(io::Error::from(cause)).during(|| "lock the store"),
+        }
+    }
+}

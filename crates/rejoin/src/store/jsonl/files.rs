@@ -1,0 +1,188 @@
+//! Opening the files of conversations, and remembering what was read of them.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::{Error, Result};
+use crate::model::ConversationId;
+use crate::store::durable;
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::scan::{Depth, Known};
+use crate::store::jsonl::{BadLines, JsonlStore, lock, unknown};
+
+/// How many conversations are remembered; a program works with few at a time.
+const REMEMBERED: usize = 32;
+
+/// What a handle remembers of files.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    folders: HashMap<ConversationId, String>,
+    known: HashMap<ConversationId, Remembered>,
+}
+
+#[derive(Debug)]
+struct Remembered {
+    seen: Seen,
+    known: Arc<Known>,
+}
+
+/// How a file looked: when it looks the same, it is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Seen {
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    pub(super) length: u64,
+    /// In nanoseconds.
+    pub(super) modified: i128,
+}
+
+impl Seen {
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            length: metadata.len(),
+            modified: i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec()),
+        }
+    }
+
+    const fn is_same_file(&self, other: &Self) -> bool {
+        self.device == other.device && self.inode == other.inode
+    }
+}
+
+/// A conversation's file, open, under a lock that keeps it from being overwritten.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    pub(super) seen: Seen,
+}
+
+impl JsonlStore {
+    /// Opens the file of a conversation; none when there is no such file.
+    pub(super) fn open_file(&self, id: ConversationId) -> Result<Option<Opened>> {
+        // It may move to another folder, or be written anew, between being found and being opened.
+        for _ in 0..100 {
+            let remembered = lock(&self.files).folders.get(&id).cloned();
+            let folder = match remembered {
+                Some(folder) => Some(folder),
+                None => self.layout.find(id).during(|| format!("find conversation `{id}`"))?,
+            };
+            let Some(folder) = folder else { return Ok(None) };
+            let path = self.layout.file(&folder, id);
+            match open_locked(&path) {
+                Ok(Some((file, seen))) => {
+                    lock(&self.files).folders.insert(id, folder);
+                    return Ok(Some(Opened { file, path, seen }));
+                }
+                Ok(None) => lock(&self.files).folders.remove(&id),
+                Err(cause) => return Err(cause).during(|| format!("open `{}`", path.display())),
+            };
+        }
+        Err(Error::new(crate::error::ErrorKind::Locked, format!("conversation `{id}` is being rewritten")))
+    }
+
+    /// Opens a conversation, and what is known of it.
+    pub(super) fn open_known(&self, id: ConversationId) -> Result<Option<(Opened, Arc<Known>)>> {
+        let Some(opened) = self.open_file(id)? else { return Ok(None) };
+        let known = self.known(id, &opened)?;
+        Ok((!known.is_nothing()).then_some((opened, known)))
+    }
+
+    /// The same, where it is an error that there is none.
+    pub(super) fn must_open(&self, id: ConversationId) -> Result<(Opened, Arc<Known>)> {
+        self.open_known(id)?.ok_or_else(|| unknown(id))
+    }
+
+    /// What a file says, read as far as it was not read before.
+    pub(super) fn known(&self, id: ConversationId, opened: &Opened) -> Result<Arc<Known>> {
+        let seen = Seen::of(&opened.file.metadata().during(|| format!("look at conversation `{id}`"))?);
+        let remembered = lock(&self.files).known.remove(&id);
+        let known = match remembered {
+            Some(own) if own.seen == seen => own.known,
+            Some(own) if own.seen.is_same_file(&seen) && own.seen.length < seen.length => {
+                let mut known = own.known;
+                Arc::make_mut(&mut known).go_on(
+                    &opened.file,
+                    seen.length,
+                    self.options.longest_line,
+                    Depth::Fields,
+                )?;
+                known
+            }
+            _ => Arc::new(self.read_anew(id, opened, seen.length, Depth::Fields)?),
+        };
+        let mut files = lock(&self.files);
+        if files.known.len() >= REMEMBERED {
+            files.known.clear();
+        }
+        files.known.insert(id, Remembered { seen, known: Arc::clone(&known) });
+        drop(files);
+        self.refuse_faults(&known, opened)?;
+        Ok(known)
+    }
+
+    /// Reads a file from its beginning, and remembers nothing.
+    pub(super) fn read_anew(
+        &self,
+        id: ConversationId,
+        opened: &Opened,
+        until: u64,
+        depth: Depth,
+    ) -> Result<Known> {
+        let mut known = Known::nothing_of(id);
+        known.go_on(&opened.file, until, self.options.longest_line, depth)?;
+        Ok(known)
+    }
+
+    pub(super) fn refuse_faults(&self, known: &Known, opened: &Opened) -> Result<()> {
+        match (self.options.bad_lines, known.faults.first()) {
+            (BadLines::Refuse, Some(bad)) => Err(Error::corrupt(format!(
+                "line {} of `{}` cannot be used: {}",
+                bad.number,
+                opened.path.display(),
+                bad.why
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets what was known of a conversation.
+    pub(super) fn forget(&self, id: ConversationId) {
+        let mut files = lock(&self.files);
+        files.folders.remove(&id);
+        files.known.remove(&id);
+    }
+}
+
+/// Opens a file to read and takes the lock of its readers; none when it is not there any more.
+fn open_locked(path: &std::path::Path) -> io::Result<Option<(File, Seen)>> {
+    let gone = |cause: io::Error| {
+        if cause.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(cause) }
+    };
+    let file = match durable::open_to_read(path) {
+        Ok(file) => file,
+        Err(cause) => return gone(cause),
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    // Only one who overwrites a file that has no name any more keeps readers out.
+    if flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
+        return Ok(None);
+    }
+    let (own, there) = (Seen::of(&metadata), path.symlink_metadata());
+    match there {
+        Ok(there) if Seen::of(&there).is_same_file(&own) => Ok(Some((file, own))),
+        Ok(_) => Ok(None),
+        Err(cause) => gone(cause),
+    }
+}

@@ -1,0 +1,289 @@
+//! The index: what a list shows of every conversation, so that a list need not read every file.
+//!
+//! It is never the truth. It says how each file and each folder looked when it was written, and up to which change it
+//! is complete. Whatever is missing, damaged or does not fit is read from the files again.
+//!
+//! ```text
+//! {"format":1,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]]}
+//! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  messages' ids  row
+//! ```
+//!
+//! Columns are separated by tabs, lines come in the order of a list.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Branch, ConversationId, Head, Status, Time};
+use crate::store::durable;
+use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::meta::Traits;
+use crate::store::{ListQuery, Row, Stamp, Version};
+
+/// The version of the index. Another one is not read.
+pub(super) const FORMAT: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Beginning {
+    pub(super) format: u32,
+    /// Since when the machine runs: a power cut may have lost what the log of changes said.
+    pub(super) boot: String,
+    /// What happened up to here is in it.
+    pub(super) stamp: Stamp,
+    /// When every file was last looked at.
+    pub(super) checked: Time,
+    pub(super) folders: Vec<Folder>,
+}
+
+/// A folder as it was found: its name, its inode, and when a name in it last changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Folder(pub(super) String, pub(super) u64, pub(super) i128);
+
+/// A conversation in the index. Columns are texts until somebody asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) id: ConversationId,
+    pub(super) active: Time,
+    pub(super) folder: String,
+    pub(super) seen: Seen,
+    status: u8,
+    expires: Option<i64>,
+    project: String,
+    kind: String,
+    pub(super) slug: String,
+    /// Of its messages, with a space before each.
+    pub(super) messages: String,
+    row: String,
+}
+
+/// The rest of a row, as JSON.
+#[derive(Serialize, Deserialize)]
+struct Rest {
+    version: Version,
+    facets: Traits,
+    header: String,
+    head: Option<Head>,
+    branches: Vec<Branch>,
+    created: Time,
+    messages: u64,
+    bytes: u64,
+    first: String,
+    last: String,
+}
+
+impl Entry {
+    pub(super) fn of(kept: &Kept, folder: &str, seen: Seen) -> Self {
+        let row = kept.row();
+        let mut messages = String::new();
+        for held in &kept.messages {
+            messages.push(' ');
+            messages.push_str(held.id.as_str());
+        }
+        Self {
+            id: row.id,
+            active: row.active,
+            folder: folder.to_owned(),
+            seen,
+            status: row.facets.status as u8,
+            expires: row.facets.expires.map(Time::as_micros),
+            project: quoted(&row.facets.project),
+            kind: quoted(&row.facets.kind),
+            slug: quoted(&row.facets.slug),
+            messages,
+            row: serde_json::to_string(&Rest {
+                version: row.version,
+                facets: Traits::of(&row.facets),
+                header: row.header,
+                head: row.head,
+                branches: row.branches,
+                created: row.created,
+                messages: row.messages,
+                bytes: row.bytes,
+                first: row.first,
+                last: row.last,
+            })
+            .expect("a row is plain data"),
+        }
+    }
+
+    /// None when it is damaged.
+    pub(super) fn row(&self) -> Option<Row> {
+        let rest: Rest = serde_json::from_str(&self.row).ok()?;
+        Some(Row {
+            id: self.id,
+            version: rest.version,
+            facets: rest.facets.into_facets(),
+            header: rest.header,
+            head: rest.head,
+            branches: rest.branches,
+            created: rest.created,
+            active: self.active,
+            messages: rest.messages,
+            bytes: rest.bytes,
+            first: rest.first,
+            last: rest.last,
+        })
+    }
+
+    pub(super) const fn key(&self) -> (Time, ConversationId) {
+        (self.active, self.id)
+    }
+
+    fn write(&self, into: &mut Vec<u8>) {
+        let Self { id, folder, seen, status, project, kind, slug, messages, row, .. } = self;
+        let expires = self.expires.map(|expires| expires.to_string()).unwrap_or_default();
+        let line = format!(
+            "{id}\t{}\t{folder}\t{}\t{}\t{}\t{status}\t{expires}\t{project}\t{kind}\t{slug}\t{messages}\t{row}",
+            self.active.as_micros(),
+            seen.inode,
+            seen.length,
+            seen.modified,
+        );
+        into.extend_from_slice(format!("{:016x}\t", checksum(line.as_bytes())).as_bytes());
+        into.extend_from_slice(line.as_bytes());
+        into.push(b'\n');
+    }
+
+    /// Reads a line; none when it is damaged.
+    pub(super) fn read(line: &[u8], device: u64) -> Option<Self> {
+        let (check, line) = line.split_at_checked(17)?;
+        let check = u64::from_str_radix(std::str::from_utf8(check.strip_suffix(b"\t")?).ok()?, 16).ok()?;
+        if check != checksum(line) {
+            return None;
+        }
+        let columns = Columns::of(line)?;
+        let [_, _, folder, inode, length, modified, status, expires, project, kind, slug, messages, row] =
+            columns.0;
+        Some(Self {
+            id: columns.id()?,
+            active: columns.active()?,
+            folder: folder.to_owned(),
+            seen: Seen {
+                device,
+                inode: inode.parse().ok()?,
+                length: length.parse().ok()?,
+                modified: modified.parse().ok()?,
+            },
+            status: status.parse().ok()?,
+            expires: if expires.is_empty() { None } else { Some(expires.parse().ok()?) },
+            project: project.to_owned(),
+            kind: kind.to_owned(),
+            slug: slug.to_owned(),
+            messages: messages.to_owned(),
+            row: row.to_owned(),
+        })
+    }
+
+    /// True when a row passes every filter of a query but that for ids.
+    pub(super) fn passes(&self, wanted: &Wanted) -> bool {
+        wanted.passes(&self.project, &self.kind, self.status, self.expires)
+    }
+}
+
+/// The columns of a line, without its check.
+pub(super) struct Columns<'a>([&'a str; 13]);
+
+impl<'a> Columns<'a> {
+    pub(super) fn of(line: &'a [u8]) -> Option<Self> {
+        let mut columns = std::str::from_utf8(line).ok()?.splitn(13, '\t');
+        let mut all = [""; 13];
+        for column in &mut all {
+            *column = columns.next()?;
+        }
+        Some(Self(all))
+    }
+
+    pub(super) fn id(&self) -> Option<ConversationId> {
+        self.0[0].parse().ok()
+    }
+
+    pub(super) fn active(&self) -> Option<Time> {
+        self.0[1].parse().ok().map(Time::from_micros)
+    }
+
+    pub(super) fn passes(&self, wanted: &Wanted) -> bool {
+        let expires = self.0[7].parse().ok();
+        self.0[6].parse().is_ok_and(|status| wanted.passes(self.0[8], self.0[9], status, expires))
+    }
+}
+
+/// The filters of a query, in the form that the columns have.
+pub(super) struct Wanted {
+    project: Option<String>,
+    kind: Option<String>,
+    status: Option<Status>,
+    unexpired_at: Option<i64>,
+}
+
+impl Wanted {
+    pub(super) fn of(query: &ListQuery<'_>) -> Self {
+        Self {
+            project: query.project.map(quoted),
+            kind: query.kind.map(quoted),
+            status: query.status,
+            unexpired_at: query.unexpired_at.map(Time::as_micros),
+        }
+    }
+
+    fn passes(&self, project: &str, kind: &str, status: u8, expires: Option<i64>) -> bool {
+        self.project.as_deref().is_none_or(|own| own == project)
+            && self.kind.as_deref().is_none_or(|own| own == kind)
+            && self.status.is_none_or(|own| own as u8 == status)
+            && self.unexpired_at.is_none_or(|now| expires.is_none_or(|expires| expires > now))
+    }
+}
+
+/// A text that has neither tabs nor line ends.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is plain data")
+}
+
+/// Writes an index; entries come in the order of a list. Losing it costs nothing but time, so it is not synced.
+pub(super) fn write(path: &Path, beginning: &Beginning, entries: &[Entry]) -> std::io::Result<()> {
+    let mut bytes = serde_json::to_vec(beginning).expect("it is plain data");
+    bytes.push(b'\n');
+    for entry in entries {
+        entry.write(&mut bytes);
+    }
+    let draft = durable::draft(path)?;
+    durable::write_at(draft.as_file(), 0, &bytes)?;
+    durable::publish_unsynced(draft, path)
+}
+
+/// FNV-1a, against accidents.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_comes_back_and_a_changed_one_is_refused() {
+        let mut kept = Kept::new(ConversationId::from_bytes([7; 16]));
+        kept.facets.project = "/a\tb\nc".to_owned();
+        kept.header = "{\"title\":\"x\"}".to_owned();
+        let seen = Seen { device: 1, inode: 2, length: 3, modified: -4 };
+        let entry = Entry::of(&kept, "a_b_c", seen);
+        let mut line = Vec::new();
+        entry.write(&mut line);
+        line.pop();
+
+        let read = Entry::read(&line, 1);
+        let changed: Vec<usize> = (0..line.len())
+            .filter(|place| {
+                let mut line = line.clone();
+                line[*place] ^= 1;
+                Entry::read(&line, 1).is_some()
+            })
+            .collect();
+
+        assert_eq!(read.as_ref().and_then(Entry::row), Some(kept.row()));
+        assert_eq!((read, changed), (Some(entry), vec![]));
+    }
+}

@@ -1,0 +1,261 @@
+//! Where things are: a folder for each project, in it a file for each conversation, and a folder for what is Rejoin's.
+//!
+//! ```text
+//! DIR/home_ada_trip/.project                                    the project's key, which the folder's name only hints at
+//! DIR/home_ada_trip/01932d4a-0123-7890-abcd-123456789abc.jsonl  a conversation
+//! DIR/.store/changes.jsonl                                     what happened, and the lock of those who write
+//! DIR/.store/index                                             what a list shows; can be made again
+//! DIR/.store/boot                                              since when the log of changes is complete
+//! DIR/.store/blobs/3-01932d4a-….jsonl                          blobs of a space and an owner
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::durable::{self, Existing};
+use crate::store::jsonl::fault::During;
+
+/// Rejoin's own folder.
+const OWN: &str = ".store";
+
+/// Holds a project's key within its folder.
+const PROJECT: &str = ".project";
+
+/// Ends the name of a conversation's file.
+const ENDING: &str = ".jsonl";
+
+/// Stands in the name of a file that is to be erased.
+const GONE: &str = ".gone-";
+
+/// The folder of conversations that belong to no project.
+const NO_PROJECT: &str = "no-project";
+
+/// Longer names are cut, so that a number can still be added.
+const LONGEST: usize = 200;
+
+/// The directory of a store.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    pub(super) const fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn own(&self) -> PathBuf {
+        self.root.join(OWN)
+    }
+
+    pub(super) fn changes(&self) -> PathBuf {
+        self.own().join("changes.jsonl")
+    }
+
+    pub(super) fn index(&self) -> PathBuf {
+        self.own().join("index")
+    }
+
+    pub(super) fn boot(&self) -> PathBuf {
+        self.own().join("boot")
+    }
+
+    pub(super) fn blobs(&self) -> PathBuf {
+        self.own().join("blobs")
+    }
+
+    /// The file of a conversation in a project's folder.
+    pub(super) fn file(&self, folder: &str, id: ConversationId) -> PathBuf {
+        self.root.join(folder).join(format!("{id}{ENDING}"))
+    }
+
+    /// The names of the projects' folders.
+    pub(super) fn folders(&self) -> io::Result<Vec<String>> {
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&self.root)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir()
+                && let Ok(name) = entry.file_name().into_string()
+                && !name.starts_with('.')
+            {
+                folders.push(name);
+            }
+        }
+        folders.sort();
+        Ok(folders)
+    }
+
+    /// The conversations whose files are in a folder. A folder that went away has none.
+    pub(super) fn conversations(&self, folder: &str) -> io::Result<Vec<ConversationId>> {
+        let names = self.names(folder)?;
+        Ok(names.iter().filter_map(|name| conversation_of(name)).collect())
+    }
+
+    /// Files of a folder that were to be erased.
+    pub(super) fn gone(&self, folder: &str) -> io::Result<Vec<PathBuf>> {
+        let names = self.names(folder)?.into_iter();
+        let gone = names.filter(|name| name.contains(GONE));
+        Ok(gone.map(|name| self.root.join(folder).join(name)).collect())
+    }
+
+    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(self.root.join(folder)) {
+            Ok(entries) => entries,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(cause) => return Err(cause),
+        };
+        entries
+            .filter_map(|entry| entry.map(|entry| entry.file_name().into_string().ok()).transpose())
+            .collect()
+    }
+
+    /// The folder that a conversation's file is in.
+    pub(super) fn find(&self, id: ConversationId) -> io::Result<Option<String>> {
+        let folders = match self.folders() {
+            Ok(folders) => folders,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => return Err(cause),
+        };
+        Ok(folders.into_iter().find(|folder| self.file(folder, id).symlink_metadata().is_ok()))
+    }
+
+    /// The folder of a project, made when it is missing. Projects whose names become alike get folders of their own.
+    ///
+    /// The caller holds the lock of those who write.
+    pub(super) fn folder_of(&self, project: &str) -> Result<String> {
+        let name = name_of(project);
+        let mut number = 1;
+        loop {
+            let folder = if number == 1 { name.clone() } else { format!("{name}~{number}") };
+            let marker = self.root.join(&folder).join(PROJECT);
+            match fs::read(&marker) {
+                Ok(key) if key == project.as_bytes() => return Ok(folder),
+                Ok(_) => number += 1,
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                    claim(&marker, project).during(|| format!("make the folder `{folder}`"))?;
+                    return Ok(folder);
+                }
+                Err(cause) => return Err(cause).during(|| format!("read `{}`", marker.display())),
+            }
+        }
+    }
+}
+
+/// Says whose folder it is.
+fn claim(marker: &Path, project: &str) -> io::Result<()> {
+    durable::create_private_directory(marker)?;
+    let draft = durable::draft(marker)?;
+    durable::write_at(draft.as_file(), 0, project.as_bytes())?;
+    durable::publish(draft, marker, Existing::Keep)
+}
+
+/// A name for what is to be erased in place of a file, which nothing has yet.
+pub(super) fn gone_name(path: &Path) -> PathBuf {
+    let mut number = 0;
+    loop {
+        let name = durable::beside(path, &format!("{GONE}{}-{number}", std::process::id()));
+        if name.symlink_metadata().is_err() {
+            return name;
+        }
+        number += 1;
+    }
+}
+
+/// The conversation whose file has this name.
+fn conversation_of(name: &str) -> Option<ConversationId> {
+    let id = name.strip_suffix(ENDING)?;
+    // Other spellings of the same id would be the same conversation twice.
+    id.parse().ok().filter(|own: &ConversationId| own.to_string() == id)
+}
+
+/// The folder's name of a project: its path without the leading slash, every other slash an underscore.
+fn name_of(project: &str) -> String {
+    let path = project.strip_prefix('/').unwrap_or(project);
+    let plain =
+        |letter: char| if letter == '/' || letter == '\\' || letter.is_control() { '_' } else { letter };
+    let mut name = String::new();
+    for letter in path.chars().map(plain) {
+        if name.len() + letter.len_utf8() > LONGEST {
+            break;
+        }
+        name.push(letter);
+    }
+    match name.as_str() {
+        "" => NO_PROJECT.to_owned(),
+        // Names with a dot in front are hidden, and Rejoin's own.
+        hidden if hidden.starts_with('.') => format!("_{hidden}"),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_as_the_document_names_it() {
+        let names = [
+            "/Users/dev/my-project",
+            "/home/user/workspace/app",
+            "C:\\Users\\Dev\\Project",
+            "/simple",
+            "/",
+            "",
+            "..",
+            "/.store",
+            "/a/../../b\0\n",
+        ];
+
+        assert_eq!(
+            names.map(name_of),
+            [
+                "Users_dev_my-project",
+                "home_user_workspace_app",
+                "C:_Users_Dev_Project",
+                "simple",
+                "no-project",
+                "no-project",
+                "_..",
+                "_.store",
+                "a_.._.._b__",
+            ]
+        );
+        assert_eq!(name_of(&"ü".repeat(500)).len(), LONGEST);
+    }
+
+    #[test]
+    fn projects_whose_names_become_alike_stay_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = Layout::new(directory.path().to_owned());
+
+        let folders =
+            ["/a/b_c", "/a_b/c", "/a/b_c", "/a_b/c"].map(|project| layout.folder_of(project).unwrap());
+
+        assert_eq!(folders, ["a_b_c", "a_b_c~2", "a_b_c", "a_b_c~2"]);
+    }
+
+    #[test]
+    fn only_names_of_conversations_are_conversations() {
+        let id = "01932d4a-0123-7890-abcd-123456789abc";
+        let names = [
+            format!("{id}.jsonl"),
+            format!("{}.jsonl", id.to_uppercase()),
+            format!("{id}.jsonl.gone-1-0"),
+            "README.md".to_owned(),
+            ".DS_Store".to_owned(),
+            "short.jsonl".to_owned(),
+            "invalid-session-id.jsonl".to_owned(),
+        ];
+
+        let found: Vec<_> = names.iter().filter_map(|name| conversation_of(name)).collect();
+
+        assert_eq!(found, [id.parse().unwrap()]);
+    }
+}

@@ -1,0 +1,293 @@
+//! One line of a file: the fields of the first document, Rejoin's own after them, and the message at the end.
+//!
+//! ```text
+//! {"timestamp":"…","messageIndex":1,"messageType":"conversation","sessionId":"…","id":"…",…,"message":{…}}
+//! ```
+//!
+//! The message is the body, byte for byte. A body that is no JSON object on one line stands there as a string.
+
+use std::ops::Range;
+
+use memchr::memmem;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::model::{ConversationId, Digest, MessageId, Time};
+use crate::store::jsonl::octets::Octets;
+use crate::store::{Put, Space, Stamp};
+
+/// What stands between the fields of a line and its message.
+const MESSAGE: &[u8] = b",\"message\":";
+
+/// Whether a line holds a message or something about the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    Conversation,
+    SessionMeta,
+}
+
+/// The fields of a line, all but the message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Line {
+    pub(super) timestamp: Time,
+    /// The sequence of a message; 0 for what is none.
+    pub(super) message_index: u32,
+    pub(super) message_type: Kind,
+    pub(super) session_id: ConversationId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<MessageId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<MessageId>,
+    /// The sequence of the first message of the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) turn: Option<u32>,
+    /// The place of this line among those that were written together, from 1.
+    #[serde(default = "one")]
+    pub(super) n: u32,
+    /// How many were written together: all of them count, or none.
+    #[serde(default = "one")]
+    pub(super) of: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<Digest>,
+    /// True when the parent already had a child.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) forked: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) label: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) pinned: bool,
+    /// The stamp of the change that this line belongs to, on the last line of those written together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) change: Option<Stamp>,
+    /// The beginning of the first message, where it was not known before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first: Option<String>,
+    /// The beginning of the newest assistant message, where the turn has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last: Option<String>,
+    /// The named branch that the turn goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) branch: Option<MessageId>,
+    /// Blobs that were stored or erased with the turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) blobs: Vec<Blob>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// A blob that was stored with a turn, or erased.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Blob {
+    pub(super) space: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) owner: Option<ConversationId>,
+    pub(super) name: Octets,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bytes: Option<Octets>,
+}
+
+impl Blob {
+    pub(super) fn of(put: &Put<'_>) -> Self {
+        Self {
+            space: put.space.number(),
+            owner: put.owner,
+            name: Octets::of(put.name),
+            bytes: put.bytes.map(Octets::of),
+        }
+    }
+
+    /// None when a newer Rejoin wrote it for something that this one does not know.
+    pub(super) fn space(&self) -> Option<Space> {
+        Space::ALL.into_iter().find(|space| space.number() == self.space)
+    }
+}
+
+impl Line {
+    /// A line that holds no message.
+    pub(super) const fn meta(session_id: ConversationId, timestamp: Time) -> Self {
+        Self {
+            timestamp,
+            message_index: 0,
+            message_type: Kind::SessionMeta,
+            session_id,
+            id: None,
+            parent: None,
+            turn: None,
+            n: 1,
+            of: 1,
+            digest: None,
+            forked: false,
+            label: None,
+            pinned: false,
+            change: None,
+            first: None,
+            last: None,
+            branch: None,
+            blobs: Vec::new(),
+        }
+    }
+
+    /// Writes the line, with its message and its end.
+    pub(super) fn write(&self, message: &str, into: &mut Vec<u8>) {
+        serde_json::to_writer(&mut *into, self).expect("a line is plain data");
+        into.pop();
+        into.extend_from_slice(MESSAGE);
+        if is_embeddable(message) {
+            into.extend_from_slice(message.as_bytes());
+        } else {
+            serde_json::to_writer(&mut *into, message).expect("a text is plain data");
+        }
+        into.extend_from_slice(b"}\n");
+    }
+
+    /// Reads a line, and tells where in it the message stands. The message itself is not looked at.
+    pub(super) fn read(line: &[u8]) -> Option<(Self, Range<usize>)> {
+        let line = line.trim_ascii_end();
+        Self::read_written(line).or_else(|| Self::read_any(line))
+    }
+
+    /// Reads what [`Self::write`] wrote. A quote within a text is escaped, so the first such piece is no text.
+    fn read_written(line: &[u8]) -> Option<(Self, Range<usize>)> {
+        let at = memmem::find(line, MESSAGE)?;
+        let message = at + MESSAGE.len()..line.len().checked_sub(1)?;
+        let ends = matches!(
+            (line.get(message.start)?, line.get(message.end.checked_sub(1)?)?),
+            (b'{', b'}') | (b'"', b'"')
+        );
+        if !ends || message.len() < 2 || line.last() != Some(&b'}') {
+            return None;
+        }
+        let mut fields = Vec::with_capacity(at + 1);
+        fields.extend_from_slice(&line[..at]);
+        fields.push(b'}');
+        Some((serde_json::from_slice(&fields).ok()?, message))
+    }
+
+    /// Reads a line whose fields stand in any order.
+    fn read_any(line: &[u8]) -> Option<(Self, Range<usize>)> {
+        #[derive(Deserialize)]
+        struct Whole<'a> {
+            #[serde(borrow)]
+            message: &'a RawValue,
+        }
+        let text = std::str::from_utf8(line).ok()?;
+        let fields = serde_json::from_str(text).ok()?;
+        let message = serde_json::from_str::<Whole<'_>>(text).ok()?.message.get();
+        let start = message.as_ptr() as usize - text.as_ptr() as usize;
+        Some((fields, start..start + message.len()))
+    }
+}
+
+/// True when a body can stand in a line as it is.
+fn is_embeddable(body: &str) -> bool {
+    body.starts_with('{')
+        && body.ends_with('}')
+        && memchr::memchr2(b'\n', b'\r', body.as_bytes()).is_none()
+        && is_json(body)
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// The body that stands in a line as `message`; none when it is damaged.
+pub(super) fn body(message: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
+    let text = std::str::from_utf8(message).ok()?;
+    match text.as_bytes().first()? {
+        b'"' => serde_json::from_str::<String>(text).ok().map(Into::into),
+        _ => is_json(text).then(|| text.into()),
+    }
+}
+
+/// How long that body is, without looking at one that stands there as it is.
+pub(super) fn body_length(message: &[u8]) -> usize {
+    match message.first() {
+        Some(b'"') => body(message).map_or(0, |body| body.len()),
+        _ => message.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> Line {
+        let id = ConversationId::from_bytes([7; 16]);
+        Line { n: 1, of: 2, label: Some(",\"message\":{".to_owned()), ..Line::meta(id, Time::from_micros(0)) }
+    }
+
+    fn written(body: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        line().write(body, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_line_begins_as_the_document_shows_it() {
+        let text = String::from_utf8(written(r#"{"role":"user"}"#)).unwrap();
+
+        assert_eq!(
+            text,
+            "{\"timestamp\":\"1970-01-01T00:00:00.000000Z\",\"messageIndex\":0,\"messageType\":\"session-meta\",\
+             \"sessionId\":\"07070707-0707-0707-0707-070707070707\",\"n\":1,\"of\":2,\
+             \"label\":\",\\\"message\\\":{\",\"message\":{\"role\":\"user\"}}\n"
+        );
+    }
+
+    #[test]
+    fn every_body_comes_back_byte_for_byte() {
+        let bodies =
+            ["", "{}", "{ \"a\" : 1.0 }", "{\n}", "{", "{} ", "[1]", "\"x\"", "\0", "{\"a\":\"\\u0041\"}"];
+
+        for own in bodies {
+            let bytes = written(own);
+            let (read, message) = Line::read(&bytes).unwrap();
+            let back = body(&bytes[message.clone()]).unwrap();
+
+            assert_eq!((read, back.as_ref()), (line(), own));
+            assert_eq!((body_length(&bytes[message]), bytes.pop_newlines()), (own.len(), 1));
+        }
+    }
+
+    #[test]
+    fn fields_may_stand_in_any_order() {
+        let text = r#"{ "message": {"role":"user"}, "sessionId":"07070707-0707-0707-0707-070707070707", "messageType":"session-meta", "messageIndex":0, "timestamp":0, "of":2, "label":",\"message\":{" }"#;
+
+        let (read, message) = Line::read(text.as_bytes()).unwrap();
+
+        assert_eq!((read, &text[message]), (line(), r#"{"role":"user"}"#));
+    }
+
+    #[test]
+    fn a_line_cut_anywhere_is_no_line() {
+        let bytes = written(r#"{"role":"user","blocks":[{"type":"text","text":"}}"}]}"#);
+
+        let whole: Vec<usize> = (0..bytes.len())
+            .filter(|cut| {
+                Line::read(&bytes[..*cut]).is_some_and(|(_, message)| body(&bytes[message]).is_some())
+            })
+            .collect();
+
+        // Only its end may be missing.
+        assert_eq!(whole, [bytes.len() - 1]);
+    }
+
+    trait Newlines {
+        fn pop_newlines(&self) -> usize;
+    }
+
+    impl Newlines for Vec<u8> {
+        fn pop_newlines(&self) -> usize {
+            self.iter().filter(|byte| **byte == b'\n').count()
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Reading a file line by line, with a bound on how much of it is held.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// How much is read at a time.
+const CHUNK: usize = 1 << 18;
+
+/// The lines of a part of a file.
+pub(super) struct Lines<'f> {
+    file: &'f File,
+    /// What was read and not yet given out stands in `buffer[start..]`.
+    buffer: Vec<u8>,
+    start: usize,
+    /// Where in the file `buffer[start]` stands.
+    offset: u64,
+    end: u64,
+    longest: usize,
+}
+
+/// A line, without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Piece<'b> {
+    pub(super) offset: u64,
+    /// With its end.
+    pub(super) length: u64,
+    pub(super) is_terminated: bool,
+    pub(super) content: Content<'b>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Content<'b> {
+    Bytes(&'b [u8]),
+    /// Longer than allowed, and passed over.
+    TooLong,
+}
+
+impl<'f> Lines<'f> {
+    /// The lines from one place in a file to another, none of them longer than `longest`.
+    pub(super) const fn new(file: &'f File, offset: u64, end: u64, longest: usize) -> Self {
+        Self { file, buffer: Vec::new(), start: 0, offset, end, longest }
+    }
+
+    /// The next line; none at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
+        let mut searched = 0;
+        loop {
+            let held = &self.buffer[self.start..];
+            if let Some(at) = memchr::memchr(b'\n', &held[searched..]) {
+                return Ok(Some(self.give(searched + at, true)));
+            }
+            searched = held.len();
+            if searched > self.longest {
+                return self.pass_over().map(Some);
+            }
+            if !self.fill()? {
+                let left = self.buffer.len() - self.start;
+                return Ok((left > 0).then(|| self.give(left, false)));
+            }
+        }
+    }
+
+    fn give(&mut self, length: usize, is_terminated: bool) -> Piece<'_> {
+        let bytes = self.start..self.start + length;
+        let whole = length + usize::from(is_terminated);
+        let offset = self.offset;
+        self.start += whole;
+        self.offset += whole as u64;
+        let content =
+            if length > self.longest { Content::TooLong } else { Content::Bytes(&self.buffer[bytes]) };
+        Piece { offset, length: whole as u64, is_terminated, content }
+    }
+
+    /// Forgets a line that is too long, piece by piece.
+    fn pass_over(&mut self) -> io::Result<Piece<'_>> {
+        let offset = self.offset;
+        let mut is_terminated = false;
+        loop {
+            let held = &self.buffer[self.start..];
+            if let Some(at) = memchr::memchr(b'\n', held) {
+                self.offset += at as u64 + 1;
+                self.start += at + 1;
+                is_terminated = true;
+                break;
+            }
+            self.offset += held.len() as u64;
+            self.start = self.buffer.len();
+            if !self.fill()? {
+                break;
+            }
+        }
+        Ok(Piece { offset, length: self.offset - offset, is_terminated, content: Content::TooLong })
+    }
+
+    /// Reads on; false at the end.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        let at = self.offset + self.buffer.len() as u64;
+        let want = usize::try_from(self.end.saturating_sub(at)).map_or(CHUNK, |left| left.min(CHUNK));
+        let held = self.buffer.len();
+        self.buffer.resize(held + want, 0);
+        let read = read_at(self.file, &mut self.buffer[held..], at)?;
+        self.buffer.truncate(held + read);
+        Ok(read > 0)
+    }
+}
+
+/// Fills a buffer from a place in a file, as far as the file goes.
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read_at(&mut buffer[read..], offset + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a text as `offset:text`, `?` for one without an end and `!` for one that is too long.
+    fn split(text: &[u8], longest: usize) -> Vec<String> {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(text, 0).unwrap();
+        let mut lines = Lines::new(&file, 0, text.len() as u64, longest);
+        let mut told = Vec::new();
+        while let Some(piece) = lines.next().unwrap() {
+            let content = match piece.content {
+                Content::Bytes(bytes) => String::from_utf8_lossy(&bytes[..bytes.len().min(9)]).into_owned(),
+                Content::TooLong => "!".to_owned(),
+            };
+            told.push(format!("{}:{content}{}", piece.offset, if piece.is_terminated { "" } else { "?" }));
+        }
+        told
+    }
+
+    #[test]
+    fn lines_come_with_their_places_and_the_last_may_lack_its_end() {
+        assert_eq!(split(b"ab\n\ncd", 10), ["0:ab", "3:", "4:cd?"]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_without_being_held() {
+        let mut text = b"ab\n".to_vec();
+        text.extend(std::iter::repeat_n(b'x', 3 * CHUNK));
+        text.extend(b"\ncd\n");
+
+        assert_eq!(split(&text, 10), ["0:ab", "3:!", &format!("{}:cd", 3 * CHUNK + 4)]);
+    }
+
+    #[test]
+    fn a_line_longer_than_what_is_read_at_a_time_comes_whole() {
+        let mut text = vec![b'x'; 2 * CHUNK + 1];
+        text.push(b'\n');
+
+        assert_eq!(split(&text, 4 * CHUNK), ["0:xxxxxxxxx"]);
+    }
+}

@@ -1,0 +1,282 @@
+//! Listing conversations: from the index where it fits, from the files where it does not.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{ConversationId, Time};
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::{Opened, Seen};
+use crate::store::jsonl::index::{self, Beginning, Columns, Entry, Folder, Wanted};
+use crate::store::jsonl::lines::{Content, Lines};
+use crate::store::jsonl::scan::{Depth, Known};
+use crate::store::jsonl::{JsonlStore, changes, recover};
+use crate::store::{ListQuery, Page, Row, durable};
+
+/// More conversations that changed since the index was written are a reason to write it again.
+const CHANGED: usize = 64;
+
+/// A file that another program changed in place is noticed when it is shown, and after this long in any case.
+const TRUSTED: i64 = 600_000_000;
+
+/// A folder that changed this short a time ago may have changed again without its time telling so.
+const SETTLED: i128 = 2_000_000_000;
+
+/// A line of the index holds one row.
+const LONGEST: usize = 1 << 28;
+
+/// The index, as far as it can be trusted.
+struct Usable {
+    file: fs::File,
+    device: u64,
+    /// Where its entries begin.
+    offset: u64,
+    length: u64,
+    /// What it says about these is old.
+    changed: BTreeSet<ConversationId>,
+}
+
+/// What a list is made of.
+struct Found {
+    rows: Vec<Row>,
+    total: u64,
+}
+
+impl JsonlStore {
+    pub(super) fn list_rows(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        if let Some(only) = query.only {
+            let mut rows = Vec::new();
+            for id in only.iter().collect::<BTreeSet<_>>() {
+                let Some(opened) = self.open_file(*id)? else { continue };
+                let known = self.read_anew(*id, &opened, opened.seen.length, Depth::Fields)?;
+                self.refuse_faults(&known, &opened)?;
+                rows.extend((!known.is_nothing()).then(|| known.kept.row()));
+            }
+            return Ok(query.page_of(rows));
+        }
+        let found = match self.usable_index()? {
+            Some(usable) => self.list_from_index(usable, query)?,
+            None => None,
+        };
+        let found = match found {
+            Some(found) => found,
+            None => from_entries(&self.check_index()?, query),
+        };
+        let page = query.page_of(found.rows);
+        Ok(Page { total: query.counts_total.then_some(found.total), ..page })
+    }
+
+    /// Visits every conversation that there is, in no order.
+    pub(super) fn each_entry(&self, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
+        if let Some(usable) = self.usable_index()? {
+            let mut entries = Vec::new();
+            for id in &usable.changed {
+                entries.extend(self.entry(*id)?);
+            }
+            let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
+            let mut is_sound = true;
+            while let Some(piece) = lines.next().during(|| "read the index")? {
+                let Content::Bytes(line) = piece.content else { continue };
+                match Entry::read(line, usable.device) {
+                    Some(entry) if !usable.changed.contains(&entry.id) => entries.push(entry),
+                    Some(_) => {}
+                    None => is_sound = false,
+                }
+            }
+            if is_sound {
+                entries.iter().for_each(visit);
+                return Ok(());
+            }
+        }
+        self.check_index()?.iter().for_each(visit);
+        Ok(())
+    }
+
+    /// Opens the index, if it fits the folders and not too much happened since.
+    fn usable_index(&self) -> Result<Option<Usable>> {
+        let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(None) };
+        let Ok(metadata) = file.metadata() else { return Ok(None) };
+        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
+        let Ok(Some(first)) = lines.next() else { return Ok(None) };
+        let Content::Bytes(line) = first.content else { return Ok(None) };
+        let offset = first.length;
+        let Ok(beginning) = serde_json::from_slice::<Beginning>(line) else { return Ok(None) };
+        let age = Time::now().as_micros() - beginning.checked.as_micros();
+        let fits = beginning.format == index::FORMAT
+            && beginning.boot == recover::boot()
+            && (0..TRUSTED).contains(&age)
+            && beginning.folders == self.folders()?;
+        if !fits {
+            return Ok(None);
+        }
+        let changed = changes::noted_since(&self.layout.changes(), beginning.stamp)?;
+        let changed: BTreeSet<_> = changed.into_iter().map(|change| change.conversation).collect();
+        if changed.len() > CHANGED {
+            return Ok(None);
+        }
+        let (device, length) = (metadata.dev(), metadata.len());
+        Ok(Some(Usable { file, device, offset, length, changed }))
+    }
+
+    /// The rows of a page, and those after it that are needed to tell whether there is more; none when the index turns
+    /// out to be wrong.
+    fn list_from_index(&self, mut usable: Usable, query: &ListQuery<'_>) -> Result<Option<Found>> {
+        let wanted = Wanted::of(query);
+        let after = query.after.map(|after| (after.time, after.conversation));
+        let mut found = Found { rows: Vec::new(), total: 0 };
+        let mut shown = 0;
+        let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
+        while let Some(piece) = lines.next().during(|| "read the index")? {
+            let Content::Bytes(line) = piece.content else { return Ok(None) };
+            let Some(columns) = line.get(17..).and_then(Columns::of) else { return Ok(None) };
+            let (Some(id), Some(active)) = (columns.id(), columns.active()) else { return Ok(None) };
+            if usable.changed.contains(&id) || !columns.passes(&wanted) {
+                continue;
+            }
+            found.total += 1;
+            if shown > query.limit {
+                if query.counts_total {
+                    continue;
+                }
+                break;
+            }
+            if after.is_some_and(|after| (active, id) >= after) {
+                continue;
+            }
+            let Some(entry) = Entry::read(line, usable.device) else { return Ok(None) };
+            let path = self.layout.file(&entry.folder, id);
+            let is_as_it_was = path.symlink_metadata().is_ok_and(|there| Seen::of(&there) == entry.seen);
+            if !is_as_it_was {
+                // Somebody changed it without a word in the log.
+                usable.changed.insert(id);
+                found.total -= 1;
+                continue;
+            }
+            let Some(row) = entry.row() else { return Ok(None) };
+            found.rows.push(row);
+            shown += 1;
+        }
+        for id in &usable.changed {
+            if let Some(entry) = self.entry(*id)?.filter(|entry| entry.passes(&wanted)) {
+                found.total += 1;
+                found.rows.extend(entry.row());
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Looks at every file, reads those that are not as the index says, and writes the index again.
+    pub(super) fn check_index(&self) -> Result<Vec<Entry>> {
+        // Whatever changes from here on is in the log after this stamp, or makes a folder look different.
+        let stamp = changes::settled(&self.layout.changes())?;
+        let checked = Time::now();
+        let mut folders = self.folders()?;
+        let mut known = self.entries_of_index();
+        let (mut entries, mut met) = (Vec::new(), HashSet::new());
+        for Folder(folder, ..) in &folders {
+            let ids = self.layout.conversations(folder).during(|| format!("list the folder `{folder}`"))?;
+            for id in ids {
+                // A copy in another folder is not another conversation.
+                if !met.insert(id) {
+                    continue;
+                }
+                let there = self.layout.file(folder, id).symlink_metadata().map(|there| Seen::of(&there));
+                match known.remove(&id).filter(|own| there.as_ref().is_ok_and(|there| own.seen == *there)) {
+                    Some(own) if own.folder == *folder => entries.push(own),
+                    _ => entries.extend(self.entry_in(id, folder)?),
+                }
+            }
+        }
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.key()));
+        let now = i128::from(checked.as_micros()) * 1_000;
+        for Folder(_, _, modified) in &mut folders {
+            // A time that will never be found makes the next list look again.
+            if *modified + SETTLED > now {
+                *modified = -1;
+            }
+        }
+        let beginning = Beginning { format: index::FORMAT, boot: recover::boot(), stamp, checked, folders };
+        // Where nothing can be written, every list looks at every file.
+        let _ = index::write(&self.layout.index(), &beginning, &entries);
+        Ok(entries)
+    }
+
+    /// What the index says, however old it is.
+    fn entries_of_index(&self) -> HashMap<ConversationId, Entry> {
+        let mut entries = HashMap::new();
+        let Ok(file) = durable::open_to_read(&self.layout.index()) else { return entries };
+        let Ok(metadata) = file.metadata() else { return entries };
+        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
+        // The first line is no entry, and is passed over like one that is damaged.
+        while let Ok(Some(piece)) = lines.next() {
+            if let Content::Bytes(line) = piece.content
+                && let Some(entry) = Entry::read(line, metadata.dev())
+            {
+                entries.insert(entry.id, entry);
+            }
+        }
+        entries
+    }
+
+    fn folders(&self) -> Result<Vec<Folder>> {
+        let names = self.layout.folders().during(|| "list the folders")?;
+        let look = |name: String| {
+            let metadata = self.layout.root().join(&name).symlink_metadata().ok()?;
+            let seen = Seen::of(&metadata);
+            Some(Folder(name, seen.inode, seen.modified))
+        };
+        Ok(names.into_iter().filter_map(look).collect())
+    }
+
+    fn entry(&self, id: ConversationId) -> Result<Option<Entry>> {
+        let folder = self.layout.find(id).during(|| format!("find conversation `{id}`"))?;
+        folder.map_or(Ok(None), |folder| self.entry_in(id, &folder))
+    }
+
+    fn entry_in(&self, id: ConversationId, folder: &str) -> Result<Option<Entry>> {
+        let known = self.glance_at(id)?;
+        Ok(known.map(|(opened, known)| Entry::of(&known.kept, folder, opened.seen)))
+    }
+
+    /// Every conversation that has a file.
+    pub(super) fn all(&self) -> Result<Vec<ConversationId>> {
+        let mut all = Vec::new();
+        for folder in self.layout.folders().during(|| "list the folders")? {
+            all.extend(self.layout.conversations(&folder).during(|| format!("list the folder `{folder}`"))?);
+        }
+        all.sort();
+        all.dedup();
+        Ok(all)
+    }
+
+    /// What is known of a conversation, without remembering it; none when it went away, or is none.
+    pub(super) fn glance(&self, id: ConversationId) -> Result<Option<Known>> {
+        Ok(self.glance_at(id)?.map(|(_, known)| known))
+    }
+
+    pub(super) fn glance_at(&self, id: ConversationId) -> Result<Option<(Opened, Known)>> {
+        let Some(opened) = self.open_file(id)? else { return Ok(None) };
+        let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Fields) {
+            Ok(known) => known,
+            // A conversation of a newer Rejoin is no reason not to list the others.
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        self.refuse_faults(&known, &opened)?;
+        Ok((!known.is_nothing()).then_some((opened, known)))
+    }
+}
+
+/// The page of these entries, which come in the order of a list.
+fn from_entries(entries: &[Entry], query: &ListQuery<'_>) -> Found {
+    let wanted = Wanted::of(query);
+    let after = query.after.map(|after| (after.time, after.conversation));
+    let passing = || entries.iter().filter(|entry| entry.passes(&wanted));
+    let rows = passing()
+        .filter(|entry| after.is_none_or(|after| entry.key() < after))
+        .filter_map(Entry::row)
+        .take(query.limit.saturating_add(1));
+    let total = if query.counts_total { passing().count() as u64 } else { 0 };
+    Found { rows: rows.collect(), total }
+}

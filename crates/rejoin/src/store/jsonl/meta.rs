@@ -1,0 +1,217 @@
+//! What a `session-meta` line says: how a conversation began, and how it changed since.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::model::{Branch, Hold, MessageId, Status, Time};
+use crate::store::{Change, Facets, Version};
+
+/// The version of the format, so that a newer one is not misread.
+pub(super) const FORMAT: u32 = 1;
+
+/// The message of a `session-meta` line.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub(super) enum Meta {
+    /// The first line of a file.
+    SessionStart(Box<Start>),
+    Header {
+        version: Version,
+        facets: Traits,
+        header: Box<RawValue>,
+    },
+    Head {
+        version: Version,
+        head: Option<MessageId>,
+    },
+    Note {
+        version: Version,
+        id: MessageId,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+        pinned: bool,
+    },
+    Branch {
+        version: Version,
+        branch: Branch,
+    },
+    Unbranch {
+        version: Version,
+        id: MessageId,
+    },
+    /// So many bytes of a turn that was never acknowledged stood here and were cut off.
+    Repaired {
+        bytes: u64,
+    },
+    /// Messages were removed, which wrote the file anew.
+    Trimmed {
+        reason: String,
+    },
+    /// A newer Rejoin knows what this is.
+    Unknown,
+}
+
+/// Every field that any of them has. A tagged type cannot be read around a header that is kept to the letter.
+#[derive(Deserialize)]
+struct Said {
+    r#type: String,
+    #[serde(default)]
+    version: Version,
+    #[serde(default)]
+    facets: Traits,
+    header: Option<Box<RawValue>>,
+    head: Option<MessageId>,
+    id: Option<MessageId>,
+    label: Option<String>,
+    #[serde(default)]
+    pinned: bool,
+    branch: Option<Branch>,
+    #[serde(default)]
+    bytes: u64,
+    #[serde(default)]
+    reason: String,
+}
+
+/// How a conversation began, and, in a file that was written anew, where it stood then.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Start {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) project_path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) provider: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) git_commit: Option<String>,
+    pub(super) format: u32,
+    pub(super) created: Time,
+    pub(super) facets: Traits,
+    pub(super) header: Box<RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) standing: Option<Standing>,
+}
+
+/// Where a conversation stood when its file was written anew.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Standing {
+    pub(super) version: Version,
+    pub(super) active: Time,
+    pub(super) next: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) branches: Vec<Branch>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) first: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) last: String,
+}
+
+/// The facets as they are written.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Traits {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    project: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    kind: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    slug: String,
+    status: Status,
+    hold: Hold,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<Time>,
+}
+
+impl Traits {
+    pub(super) fn of(facets: &Facets) -> Self {
+        Self {
+            project: facets.project.clone(),
+            kind: facets.kind.clone(),
+            slug: facets.slug.clone(),
+            status: facets.status,
+            hold: facets.hold,
+            expires: facets.expires,
+        }
+    }
+
+    pub(super) fn into_facets(self) -> Facets {
+        let Self { project, kind, slug, status, hold, expires } = self;
+        Facets { project, kind, slug, status, hold, expires }
+    }
+}
+
+impl Start {
+    pub(super) fn new(facets: &Facets, header: &str, created: Time) -> Self {
+        /// What the first document wants to stand in the line by itself.
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Shown {
+            settings: ShownSettings,
+            git_commit: Option<String>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct ShownSettings {
+            provider: Option<String>,
+        }
+        let shown: Shown = serde_json::from_str(header).unwrap_or_default();
+        Self {
+            project_path: Some(facets.project.clone()).filter(|project| !project.is_empty()),
+            provider: shown.settings.provider,
+            git_commit: shown.git_commit,
+            format: FORMAT,
+            created,
+            facets: Traits::of(facets),
+            header: embed(header),
+            standing: None,
+        }
+    }
+}
+
+impl Meta {
+    /// What a change says once it made this version.
+    pub(super) fn of(change: &Change<'_>, version: Version) -> Self {
+        match change {
+            Change::Header { facets, header } => {
+                Self::Header { version, facets: Traits::of(facets), header: embed(header) }
+            }
+            Change::Head(head) => Self::Head { version, head: *head },
+            Change::Note(id, note) => {
+                Self::Note { version, id: *id, label: note.label.map(str::to_owned), pinned: note.is_pinned }
+            }
+            Change::Branch(branch) => Self::Branch { version, branch: (*branch).clone() },
+            Change::Unbranch(id) => Self::Unbranch { version, id: *id },
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("it is plain data")
+    }
+
+    /// None when it is damaged.
+    pub(super) fn from_json(json: &str) -> Option<Self> {
+        let said: Said = serde_json::from_str(json).ok()?;
+        let version = said.version;
+        Some(match said.r#type.as_str() {
+            "session-start" => Self::SessionStart(serde_json::from_str(json).ok()?),
+            "header" => Self::Header { version, facets: said.facets, header: said.header? },
+            "head" => Self::Head { version, head: said.head },
+            "note" => Self::Note { version, id: said.id?, label: said.label, pinned: said.pinned },
+            "branch" => Self::Branch { version, branch: said.branch? },
+            "unbranch" => Self::Unbranch { version, id: said.id? },
+            "repaired" => Self::Repaired { bytes: said.bytes },
+            "trimmed" => Self::Trimmed { reason: said.reason },
+            _ => Self::Unknown,
+        })
+    }
+}
+
+/// A header within a line: as it is, or as a string when it is no JSON object on one line.
+fn embed(header: &str) -> Box<RawValue> {
+    let stands = header.starts_with('{') && header.ends_with('}') && !header.contains(['\n', '\r']);
+    let own = stands.then(|| RawValue::from_string(header.to_owned()).ok()).flatten();
+    own.unwrap_or_else(|| serde_json::value::to_raw_value(header).expect("a text is plain data"))
+}
+
+/// The header that [`embed`] wrote.
+pub(super) fn header_of(embedded: &RawValue) -> String {
+    serde_json::from_str::<String>(embedded.get()).unwrap_or_else(|_| embedded.get().to_owned())
+}

@@ -1,0 +1,207 @@
+//! The JSONL store: plain files to read, search and carry, one for each conversation.
+//!
+//! A file only grows. A turn is one write and one sync. Those who write take turns; those who read wait for nobody and
+//! pass over a turn that is not whole yet. Messages that are removed are left out of a new file that takes the old
+//! one's place, and the old one is overwritten.
+
+mod amend;
+mod append;
+mod blob;
+mod change;
+mod changes;
+mod check;
+mod examine;
+mod fault;
+mod files;
+mod find;
+mod index;
+mod kept;
+mod layout;
+mod line;
+mod lines;
+mod list;
+mod meta;
+mod octets;
+mod read;
+mod recover;
+mod remove;
+mod rewrite;
+mod scan;
+mod search;
+mod writing;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, Time};
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Files;
+use crate::store::jsonl::layout::Layout;
+use crate::store::jsonl::writing::Writer;
+use crate::store::{
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put, Read, Row,
+    Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit, VisitBlob, WAIT,
+    durable, place,
+};
+
+/// Keeps conversations in files of JSON lines.
+pub struct JsonlStore {
+    layout: Layout,
+    options: JsonlOptions,
+    files: Mutex<Files>,
+    writer: Mutex<Writer>,
+    /// Rung after a change of this handle, so that `changes` need not wait for its next look.
+    bell: (Mutex<u64>, Condvar),
+}
+
+/// How a JSONL store is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JsonlOptions {
+    /// How long a writer waits for another before it answers [`Locked`](crate::ErrorKind::Locked).
+    pub wait: Duration,
+    /// What becomes of a line that cannot be read.
+    pub bad_lines: BadLines,
+    /// A longer line is a bad one.
+    pub longest_line: usize,
+}
+
+/// What becomes of a line that cannot be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BadLines {
+    /// It is passed over, and [`Task::Check`] tells it.
+    #[default]
+    PassOver,
+    /// Reading its conversation is an error that names the line.
+    Refuse,
+}
+
+impl Default for JsonlOptions {
+    /// Waits ten seconds, passes over bad lines, and takes lines of up to 256 MiB.
+    fn default() -> Self {
+        // The default of `limits.turn_bytes` is 10 MB; a message may be that long when it is escaped, and then some.
+        Self { wait: WAIT, bad_lines: BadLines::PassOver, longest_line: 1 << 28 }
+    }
+}
+
+impl JsonlStore {
+    /// Opens the store in the directory `root`, and creates it when it is missing.
+    pub fn open(root: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(root, JsonlOptions::default())
+    }
+
+    /// Opens the store with these options.
+    pub fn open_with(root: impl AsRef<Path>, options: JsonlOptions) -> Result<Self> {
+        let root = std::path::absolute(root.as_ref()).during(|| "find the working directory")?;
+        let layout = Layout::new(root);
+        prepare(&layout)?;
+        Ok(Self {
+            layout,
+            options,
+            files: Mutex::default(),
+            writer: Mutex::default(),
+            bell: Default::default(),
+        })
+    }
+}
+
+/// Makes what is missing.
+fn prepare(layout: &Layout) -> Result<()> {
+    let (root, changes) = (layout.root(), layout.changes());
+    if root.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        return Err(Error::invalid(format!("`{}` is not a directory", root.display())));
+    }
+    durable::create_private_directory(&changes)
+        .during(|| format!("create the directory `{}`", root.display()))?;
+    place::refuse_network(root)?;
+    durable::create_private(&changes).during(|| format!("create `{}`", changes.display()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panicking caller leaves behind is checked against the files before it is used.
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn unknown(id: ConversationId) -> Error {
+    Error::not_found(format!("there is no conversation `{id}`"))
+}
+
+impl fmt::Debug for JsonlStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JsonlStore").field("root", &self.layout.root()).finish_non_exhaustive()
+    }
+}
+
+impl Read for JsonlStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(true, true, false)
+    }
+
+    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.visit_messages(id, what, visit)
+    }
+
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        self.list_rows(query)
+    }
+
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        self.find_names(text, limit)
+    }
+
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        self.search_messages(query)
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        self.wait_for_changes(after, wait)
+    }
+
+    fn get(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        prefix: &[u8],
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.visit_blobs(space, owner, prefix, visit)
+    }
+}
+
+impl Store for JsonlStore {
+    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
+        self.append_turn(turn)
+    }
+
+    fn amend(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version> {
+        self.change(id, expected, change, at)
+    }
+
+    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
+        targets.iter().map(|target| self.remove_one(target, reason, at)).collect()
+    }
+
+    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.put_blobs(blobs, safety)
+    }
+
+    fn maintain(&self, task: Task, _budget: Duration) -> Result<Progress> {
+        match task {
+            Task::Index => self
+                .check_index()
+                .map(|entries| Progress { done: entries.len() as u64, ..Progress::default() }),
+            Task::Checkpoint => Ok(Progress::default()),
+            Task::Repack => self.tidy(),
+            Task::Check => self.check(),
+        }
+    }
+}

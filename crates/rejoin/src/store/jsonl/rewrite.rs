@@ -1,0 +1,132 @@
+//! Writing a file anew without the messages that are removed.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::model::{Branch, Time};
+use crate::store::jsonl::JsonlStore;
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Opened;
+use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::layout::gone_name;
+use crate::store::jsonl::line::{Kind, Line};
+use crate::store::jsonl::meta::{Meta, Standing, Start};
+use crate::store::jsonl::scan::Known;
+use crate::store::tip::previews;
+use crate::store::{Stamp, durable};
+
+/// How much is gathered before it is written.
+const PIECE: usize = 1 << 20;
+
+/// What is left of a conversation.
+pub(super) struct Remains<'a> {
+    pub(super) known: &'a Known,
+    pub(super) going: &'a BTreeSet<u32>,
+    pub(super) stamp: Stamp,
+    pub(super) at: Time,
+    pub(super) reason: &'a str,
+}
+
+impl JsonlStore {
+    /// Writes what is left to a new file beside the old one, and syncs it. It has the name of a file that is to be
+    /// erased: until it takes the old one's place, that is what it is.
+    pub(super) fn write_remains(&self, opened: &Opened, remains: &Remains<'_>) -> Result<PathBuf> {
+        let path = gone_name(&opened.path);
+        let written = durable::create_to_write(&path)
+            .during(|| format!("create `{}`", path.display()))
+            .and_then(|file| self.fill(&file, &path, opened, remains));
+        if written.is_err() {
+            let _ = durable::remove(&path);
+        }
+        written.map(|()| path)
+    }
+
+    fn fill(
+        &self,
+        file: &File,
+        path: &std::path::Path,
+        opened: &Opened,
+        remains: &Remains<'_>,
+    ) -> Result<()> {
+        let kept = &remains.known.kept;
+        let attempt = || format!("write `{}`", path.display());
+        let staying = || kept.messages.iter().filter(|held| !remains.going.contains(&held.seq));
+        let (mut first, mut last) = (None, String::new());
+        self.visit_held(opened, staying(), &mut |seen| {
+            let (shown, answered) = previews(seen.body);
+            first.get_or_insert(shown);
+            last = answered.unwrap_or_else(|| std::mem::take(&mut last));
+            Ok(())
+        })?;
+        let mut bytes = Vec::new();
+        let mut written = 0;
+        self.begin(remains, first.unwrap_or_default(), last, &mut bytes);
+        let mut flush = |bytes: &mut Vec<u8>, least: usize| {
+            if bytes.len() >= least {
+                durable::write_at(file, written, bytes).during(attempt)?;
+                written += bytes.len() as u64;
+                bytes.clear();
+            }
+            Ok(())
+        };
+        self.visit_held(opened, staying(), &mut |seen| {
+            let held = kept.held(seen.seq).expect("it was just visited");
+            let line = Line {
+                message_type: Kind::Conversation,
+                message_index: seen.seq,
+                id: Some(seen.id),
+                parent: seen.parent,
+                turn: Some(seen.turn),
+                digest: Some(seen.link),
+                forked: held.forked,
+                label: seen.note.label.map(str::to_owned),
+                pinned: seen.note.is_pinned,
+                ..Line::meta(kept.id, held.timestamp)
+            };
+            line.write(seen.body, &mut bytes);
+            flush(&mut bytes, PIECE)
+        })?;
+        end(remains, &mut bytes);
+        flush(&mut bytes, 0)?;
+        file.sync_all().during(attempt)
+    }
+
+    /// The first line, which says where everything stands.
+    fn begin(&self, remains: &Remains<'_>, first: String, last: String, bytes: &mut Vec<u8>) {
+        let kept = &remains.known.kept;
+        let branches = kept.branches.iter().filter_map(|branch| {
+            let head = remaining(kept, kept.seq_of(branch.head), remains.going)?;
+            Some(Branch { head: kept.held(head)?.id, ..branch.clone() })
+        });
+        let mut start = Start::new(&kept.facets, &kept.header, kept.created);
+        start.standing = Some(Standing {
+            version: kept.version,
+            active: kept.active,
+            next: kept.next,
+            branches: branches.collect(),
+            first,
+            last,
+        });
+        Line::meta(kept.id, kept.created).write(&Meta::SessionStart(Box::new(start)).to_json(), bytes);
+    }
+}
+
+/// The last lines: what happened, and the head.
+fn end(remains: &Remains<'_>, bytes: &mut Vec<u8>) {
+    let kept = &remains.known.kept;
+    let head = remaining(kept, kept.head, remains.going).and_then(|seq| kept.held(seq)).map(|held| held.id);
+    let meta = Line::meta(kept.id, remains.at);
+    let trimmed = Line { change: Some(remains.stamp), ..meta.clone() };
+    trimmed.write(&Meta::Trimmed { reason: remains.reason.to_owned() }.to_json(), bytes);
+    meta.write(&Meta::Head { version: kept.version, head }.to_json(), bytes);
+}
+
+/// The nearest ancestor that stays.
+fn remaining(kept: &Kept, mut seq: Option<u32>, going: &BTreeSet<u32>) -> Option<u32> {
+    while let Some(now) = seq.filter(|now| going.contains(now)) {
+        seq = kept.held(now).and_then(|held| held.parent);
+    }
+    seq
+}

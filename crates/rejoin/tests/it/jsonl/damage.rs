@@ -1,0 +1,190 @@
+//! Files that are damaged, foreign or malicious.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use rejoin::store::{BadLines, JsonlOptions, JsonlStore, Order, Read, Selection};
+use rejoin::{Archive, ErrorKind, Message};
+
+use crate::jsonl::{Place, files, lines, replace_line};
+
+fn strict(place: &Place) -> Archive {
+    let mut options = JsonlOptions::default();
+    options.bad_lines = BadLines::Refuse;
+    Archive::with_store(std::sync::Arc::new(JsonlStore::open_with(&place.root, options).unwrap()))
+}
+
+#[test]
+fn a_bad_line_is_passed_over_and_told_and_its_neighbours_are_kept() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"], &["three"]]);
+    replace_line(&place.file(id), 3, "{\"this is\": no JSON");
+
+    let read = (place.texts(id), place.all_texts(id), place.titles());
+
+    let expected = ["one", "three"].map(str::to_owned).to_vec();
+    assert_eq!(read, (expected.clone(), expected, vec!["Lisbon".to_owned()]));
+    let told = format!("line 3 of `home_ada_trip/{id}.jsonl` cannot be used: it is no line of Rejoin's");
+    assert_eq!(place.faults(), [told]);
+    assert!(!place.archive().verify(id).unwrap().is_sound());
+}
+
+#[test]
+fn a_strict_reader_refuses_a_bad_line_and_names_it() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    replace_line(&place.file(id), 2, "rubbish");
+
+    let error = strict(&place).resume(id).and_then(|talk| talk.path()).unwrap_err();
+
+    let told = format!("{error:?}");
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(told.contains("line 2 of `"), "{told}");
+}
+
+#[test]
+fn a_strict_reader_takes_a_turn_that_was_cut_off_for_no_damage() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    fs::write(place.file(id), fs::read_to_string(place.file(id)).unwrap() + "{\"torn").unwrap();
+
+    assert_eq!(strict(&place).resume(id).unwrap().path().unwrap().len(), 1);
+}
+
+#[test]
+fn a_bad_line_within_a_turn_loses_that_line_only() {
+    let place = Place::new();
+    let id = place.talk(&[&["one", "two", "three"], &["four"]]);
+    replace_line(&place.file(id), 3, "rubbish");
+    let in_the_middle = place.texts(id);
+    replace_line(&place.file(id), 5, "rubbish");
+    let last = place.texts(id);
+    place.archive().resume(id).unwrap().append(Message::user("five")).unwrap();
+
+    assert_eq!(
+        (in_the_middle, last),
+        (["one", "three", "four"].map(str::to_owned).to_vec(), ["one", "three"].map(str::to_owned).to_vec(),)
+    );
+    assert_eq!(place.texts(id), ["one", "three", "five"]);
+    assert_eq!(lines(&place.file(id))[4], "rubbish");
+}
+
+#[test]
+fn a_file_whose_first_line_is_bad_still_has_its_messages() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    replace_line(&place.file(id), 1, "rubbish");
+
+    assert_eq!(
+        (place.texts(id), place.archive().list(&Default::default()).unwrap().items.len()),
+        (vec!["one".to_owned(), "two".to_owned()], 1,)
+    );
+    assert_eq!(place.faults().len(), 2);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_passed_over() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &[&"long ".repeat(100_000)], &["three"]]);
+    let mut options = JsonlOptions::default();
+    options.longest_line = 100_000;
+    let store = std::sync::Arc::new(JsonlStore::open_with(&place.root, options).unwrap());
+
+    let path = Archive::with_store(store).resume(id).unwrap().path().unwrap();
+
+    let texts: Vec<String> = path.into_iter().map(|stored| stored.message.text()).collect();
+    assert_eq!(texts, ["one", "three"]);
+}
+
+#[test]
+fn no_single_wrong_byte_goes_unnoticed_or_takes_anything_else_along() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"], &["three"]]);
+    let sound = fs::read(place.file(id)).unwrap();
+    let start = lines(&place.file(id))[0].len() + 1;
+
+    let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+
+    for at in (start..sound.len()).step_by(5) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 0x15;
+        fs::write(place.file(id), &bytes).unwrap();
+
+        let verdict = place.archive().verify(id).unwrap();
+        let is_noticed = !place.faults().is_empty() || !verdict.is_sound();
+        let mut texts = Vec::new();
+        let read = place.store().read(id, everything, &mut |seen| {
+            texts.extend(Message::from_body(seen.body).map(|message| message.text()));
+            Ok(())
+        });
+
+        let lost = ["one", "two", "three"].into_iter().filter(|text| !texts.iter().any(|own| own == text));
+        assert!(read.is_ok() && lost.count() <= 1, "byte {at}: {texts:?}");
+        assert!(is_noticed || texts == ["one", "two", "three"], "byte {at}: {texts:?}");
+    }
+}
+
+#[test]
+fn what_is_not_rejoins_is_left_alone() {
+    let place = Place::new();
+    place.talk(&[&["one"]]);
+    let folder = place.root.join("home_ada_trip");
+    let foreign = "01932d4c-89ab-7890-abcd-1234567890ab";
+    let line = format!(
+        "{{\"timestamp\":\"2025-01-15T10:30:15.123Z\",\"messageIndex\":1,\"messageType\":\"conversation\",\
+         \"sessionId\":\"{foreign}\",\"message\":{{\"role\":\"user\",\"content\":\"Help me\"}}}}\n"
+    );
+    fs::write(folder.join(format!("{foreign}.jsonl")), &line).unwrap();
+    for name in ["README.md", ".DS_Store", "short.jsonl", "invalid-session-id.jsonl"] {
+        fs::write(folder.join(name), "mine").unwrap();
+    }
+
+    let (titles, faults) = (place.titles(), place.faults());
+
+    assert_eq!(titles, ["Lisbon"]);
+    let told = format!(
+        "line 1 of `home_ada_trip/{foreign}.jsonl` cannot be used: it repeats a message or comes out of order"
+    );
+    assert_eq!(faults, [told]);
+    assert_eq!(fs::read_to_string(folder.join(format!("{foreign}.jsonl"))).unwrap(), line);
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_not_followed() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    let elsewhere = place.root.join("elsewhere");
+    fs::rename(place.file(id), &elsewhere).unwrap();
+    let before = fs::read(&elsewhere).unwrap();
+    symlink(&elsewhere, place.file(id)).unwrap();
+
+    let opened = place.archive().resume(id).map(|_| ());
+
+    assert_eq!(opened.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(fs::read(&elsewhere).unwrap(), before);
+}
+
+#[test]
+fn a_conversation_of_a_newer_rejoin_is_not_misread() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    let other = place.talk(&[&["two"]]);
+    let text = fs::read_to_string(place.file(id)).unwrap().replace("\"format\":1", "\"format\":9");
+    fs::write(place.file(id), text).unwrap();
+
+    let listed = place.archive().list(&Default::default()).unwrap().items;
+
+    assert_eq!(listed.iter().map(|stored| stored.id).collect::<Vec<_>>(), [other]);
+    assert_eq!(place.archive().resume(id).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(place.faults().len(), 1);
+}
+
+#[test]
+fn a_place_that_is_no_directory_is_refused() {
+    let place = Place::new();
+    fs::write(&place.root, "a file").unwrap();
+
+    let error = JsonlStore::open(&place.root).unwrap_err();
+
+    assert_eq!((error.kind(), files(place.root.parent().unwrap()).len()), (ErrorKind::Invalid, 1));
+}

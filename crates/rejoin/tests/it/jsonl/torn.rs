@@ -1,0 +1,116 @@
+//! Files whose last write did not end.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use rejoin::Message;
+use rejoin::store::{JsonlStore, Store, Task};
+
+use crate::jsonl::{Place, lines};
+
+/// A file as a cut-off write of its last turn could leave it; what must be read of it follows.
+fn torn_copies(bytes: &[u8], kept: usize) -> Vec<(Vec<u8>, bool)> {
+    let cut = (kept..=bytes.len()).map(|length| (bytes[..length].to_vec(), length + 1 >= bytes.len()));
+    // Blocks reach a disk in any order: what was not written reads as zeros.
+    let zeroed = (kept..bytes.len()).step_by(7).map(|from| {
+        let mut torn = bytes.to_vec();
+        let until = bytes.len().min(from + 64);
+        torn[from..until].fill(0);
+        (torn, false)
+    });
+    cut.chain(zeroed).collect()
+}
+
+#[test]
+fn a_turn_whose_write_did_not_end_is_not_there_and_the_next_one_is() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two", "three"]]);
+    let whole = fs::read(place.file(id)).unwrap();
+    let kept = lines(&place.file(id))[..2].iter().map(|line| line.len() + 1).sum();
+
+    for (number, (torn, is_whole)) in torn_copies(&whole, kept).into_iter().enumerate() {
+        fs::write(place.file(id), &torn).unwrap();
+        let expected: &[&str] = if is_whole { &["one", "two", "three"] } else { &["one"] };
+        assert_eq!(place.texts(id), expected, "{number}");
+        // A sync takes its time.
+        if !number.is_multiple_of(16) {
+            continue;
+        }
+
+        place.archive().resume(id).unwrap().append(Message::user("next")).unwrap();
+        assert_eq!(place.texts(id), [expected, &["next"]].concat());
+        assert_eq!(place.faults(), [""; 0]);
+        assert!(place.archive().verify(id).unwrap().is_sound());
+    }
+}
+
+#[test]
+fn what_was_cut_off_is_told_before_and_noted_in_the_file_after() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    fs::write(place.file(id), fs::read_to_string(place.file(id)).unwrap() + "{\"torn").unwrap();
+
+    let told = place.faults();
+    place.archive().resume(id).unwrap().append(Message::user("two")).unwrap();
+
+    let file = format!("`home_ada_trip/{id}.jsonl`");
+    assert_eq!(told, [format!("{file} ends with 6 bytes of a turn that was never acknowledged")]);
+    let noted = lines(&place.file(id));
+    assert!(noted[2].ends_with(r#""message":{"type":"repaired","bytes":6}}"#), "{}", noted[2]);
+    assert_eq!((place.texts(id), place.faults()), (vec!["one".to_owned(), "two".to_owned()], vec![]));
+}
+
+#[test]
+fn a_conversation_whose_first_write_did_not_end_is_not_there_and_can_be_started_again() {
+    let place = Place::new();
+    let id = place.talk(&[]);
+    let whole = fs::read(place.file(id)).unwrap();
+
+    let seen: Vec<usize> = (0..whole.len() - 1)
+        .filter(|length| {
+            fs::write(place.file(id), &whole[..*length]).unwrap();
+            !place.titles().is_empty() || place.archive().resume(id).is_ok()
+        })
+        .collect();
+
+    assert_eq!(seen, [0; 0]);
+}
+
+#[test]
+fn a_last_line_without_its_end_counts_and_gets_it_with_the_next_append() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    let whole = fs::read_to_string(place.file(id)).unwrap();
+    fs::write(place.file(id), whole.trim_end()).unwrap();
+
+    let read = place.texts(id);
+    let untouched = fs::read_to_string(place.file(id)).unwrap();
+    place.archive().resume(id).unwrap().append(Message::user("two")).unwrap();
+
+    assert_eq!((read, untouched.as_str()), (vec!["one".to_owned()], whole.trim_end()));
+    assert!(fs::read_to_string(place.file(id)).unwrap().starts_with(&whole));
+    assert_eq!((place.texts(id).len(), lines(&place.file(id)).len()), (2, 3));
+}
+
+#[test]
+fn reading_changes_no_file_of_a_conversation() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    let bytes = fs::read(place.file(id)).unwrap();
+    fs::write(place.file(id), &bytes[..bytes.len() - 9]).unwrap();
+    let look = || {
+        let metadata = place.file(id).metadata().unwrap();
+        (metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec())
+    };
+    let before = look();
+
+    let store = JsonlStore::open(&place.root).unwrap();
+    for task in [Task::Index, Task::Checkpoint, Task::Check] {
+        store.maintain(task, std::time::Duration::MAX).unwrap();
+    }
+    place.texts(id);
+    place.titles();
+    drop(store);
+
+    assert_eq!(look(), before);
+}
