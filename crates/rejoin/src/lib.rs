@@ -20,6 +20,7 @@
 mod archive;
 mod clock;
 mod error;
+pub mod formats;
 mod model;
 mod ops;
 pub mod store;
@@ -59,4 +60,7 @@ pub mod view {
     };
 }
 
-pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of};
+pub use ops::{
+    Ailment, Contents, Diagnosis, Import, ImportMode, Imported, ImportedConversation, Severity, Survey,
+    Verdict, Viewpoint, synopsis_of, title_of,
+};

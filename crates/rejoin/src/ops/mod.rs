@@ -3,6 +3,7 @@
 mod compact;
 mod contents;
 mod diagnose;
+mod import;
 mod synopsis;
 mod verify;
 mod view;
@@ -16,6 +17,8 @@ pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
+pub use import::{Import, ImportMode, Imported, ImportedConversation};
+pub(crate) use import::{Into, import};
 pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{survey, verify_conversation};

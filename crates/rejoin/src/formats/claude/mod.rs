@@ -1,0 +1,48 @@
+//! Claude Code: `projects/<place>/<session>.jsonl`, a line for each piece of a message, linked by `parentUuid`.
+//!
+//! ```text
+//!   file                                             tree
+//!   user        u1  ── "list them"                   user       u1
+//!   assistant   a1  ┐ thinking ┐                     assistant  a1   thinking, call 1, call 2
+//!   assistant   a2  │ call 1   │ one reply,          tool       r1   result 1
+//!   user        r1  │ result 1 │ one message.id       tool       r2   result 2
+//!   assistant   a3  │ call 2   │
+//!   user        r2  ┘ result 2 ┘
+//! ```
+//!
+//! A reply is written as it arrives, one line for each block, with the results of its tools in between or below. It is
+//! one message here, and its results follow in a row, because a path through only one of them would lack the others.
+
+mod blocks;
+mod line;
+mod read;
+mod reply;
+mod strand;
+
+use crate::formats::{Detection, Format, Source};
+
+/// Sessions of Claude Code.
+pub(super) const FORMAT: Format = Format {
+    name: "claude",
+    program: "Claude Code",
+    fidelity: "Thinking without a signature is not written, because it would be refused. The program's own marks \
+               (modes, queues, file snapshots) and the envelope of a line (version, permissions, the structured form of \
+               a tool's result) are kept beside the message and not written again.",
+    detect,
+    read: read::read,
+    write: None,
+};
+
+/// The fields that no other program writes together.
+fn detect(source: &Source) -> Detection {
+    if source.is_directory() {
+        return Detection::No;
+    }
+    if !source.first_lines().any(|line| line::parse(line).is_ok_and(|line| line.is_of_a_session())) {
+        return Detection::No;
+    }
+    if read::session_of(source).is_some_and(|session| session.is_file()) {
+        return Detection::Part;
+    }
+    Detection::Yes
+}
