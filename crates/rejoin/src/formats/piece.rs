@@ -13,7 +13,7 @@ pub enum Piece {
     /// What is known of a conversation. It comes before its messages, and again when more is known; the last one holds.
     Conversation(Box<SourceConversation>),
     /// A message.
-    Message(SourceMessage),
+    Message(Box<SourceMessage>),
     /// A line that is kept without being a message.
     Aside(Aside),
     /// Something that could not be read.
@@ -183,10 +183,11 @@ impl Tree {
         match piece {
             Piece::Conversation(new) => {
                 match self.conversations.iter_mut().find(|known| known.id == new.id) {
-    XX
+                    Some(known) => *known = *new,
+                    None => self.conversations.push(*new),
                 }
             }
-            Piece::Message(message) => self.messages.push(message),
+            Piece::Message(message) => self.messages.push(*message),
             Piece::Aside(aside) => self.asides.push(aside),
             Piece::Skipped(skipped) => self.skipped.push(skipped),
             Piece::Passed(_) => {}

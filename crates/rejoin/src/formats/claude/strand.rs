@@ -313,7 +313,7 @@ impl Strand {
             self.recent.pop_front();
         }
         self.recent.push_back((message.id.clone(), message.parent.clone()));
-        reading.give(Piece::Message(message))
+        reading.give(Piece::Message(Box::new(message)))
     }
 
     /// Learns what a line says about the conversation.

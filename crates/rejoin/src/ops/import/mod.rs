@@ -119,7 +119,7 @@ impl<'a> Pass<'a> {
             Piece::Conversation(found) => self.meet(*found, project),
             Piece::Message(message) => {
                 let place = self.place(&message.conversation)?;
-                if let Some(skipped) = self.growing[place].take(message, self.source.path())? {
+                if let Some(skipped) = self.growing[place].take(*message, self.source.path())? {
                     self.report.skip(skipped);
                 }
                 Ok(())
