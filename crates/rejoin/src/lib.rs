@@ -61,6 +61,6 @@ pub mod view {
 }
 
 pub use ops::{
-    Ailment, Contents, Diagnosis, Import, ImportMode, Imported, ImportedConversation, Severity, Survey,
-    Verdict, Viewpoint, synopsis_of, title_of,
+    Ailment, Contents, Diagnosis, Extent, Import, ImportMode, Imported, ImportedConversation, Severity,
+    Survey, Verdict, Viewpoint, synopsis_of, title_of,
 };

@@ -7,6 +7,7 @@ mod copies;
 mod delete;
 mod describe;
 mod events;
+mod export;
 mod handle;
 mod import;
 mod limits;

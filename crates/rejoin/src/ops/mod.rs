@@ -3,6 +3,7 @@
 mod compact;
 mod contents;
 mod diagnose;
+mod export;
 mod import;
 mod synopsis;
 mod verify;
@@ -17,6 +18,8 @@ pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
+pub use export::Extent;
+pub(crate) use export::add_to_tree;
 pub use import::{Import, ImportMode, Imported, ImportedConversation};
 pub(crate) use import::{Into, import};
 pub use synopsis::{synopsis_of, title_of};

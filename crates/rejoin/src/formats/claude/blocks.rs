@@ -1,6 +1,7 @@
 //! Content of the Messages API, as blocks and back.
 
 use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
@@ -57,9 +58,15 @@ fn tool_use(fields: &Fields) -> Option<Block> {
 fn tool_result(fields: &Fields) -> Option<Block> {
     let mut extra = fields.clone();
     let call_id = take(&mut extra, "tool_use_id")?;
-    let output = extra.remove("content").unwrap_or_default();
+    let output = output(extra.remove("content").unwrap_or_default());
     let is_error = extra.remove("is_error").and_then(|is_error| is_error.to().ok()).unwrap_or(false);
     Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra }))
+}
+
+/// What a tool answered: a list becomes blocks of ours, so that every provider can be sent it.
+fn output(content: Json) -> Json {
+    let blocks = content.to::<Vec<Fields>>().map(|list| list.into_iter().map(block).collect::<Vec<_>>());
+    blocks.and_then(|blocks| Json::of(&blocks)).unwrap_or(content)
 }
 
 /// A picture or a document whose bytes, or their address, stand in `source`.
@@ -72,4 +79,66 @@ fn media(fields: &Fields, kind: MediaKind) -> Option<Block> {
         _ => return None,
     };
     source.is_empty().then_some(Block::Media(Media { kind, mime_type, data, uri, extra }))
+}
+
+/// A block as the API takes it; none for what it does not take.
+pub(super) fn write(block: &Block) -> Option<Value> {
+    let (mut fields, extra) = match block {
+        Block::Text(block) => (json!({"type": "text", "text": block.text}), &block.extra),
+        Block::Thinking(block) => {
+            let signature = block.signature.as_ref()?;
+            (json!({"type": "thinking", "thinking": block.text, "signature": signature}), &block.extra)
+        }
+        Block::ToolCall(block) => {
+            let input: Value = block.input.to().unwrap_or_default();
+            (json!({"type": "tool_use", "id": block.id, "name": block.name, "input": input}), &block.extra)
+        }
+        Block::ToolResult(block) => {
+            let mut fields = json!({"type": "tool_result", "tool_use_id": block.call_id, "content": content(&block.output)});
+            if block.is_error {
+                fields["is_error"] = json!(true);
+            }
+            (fields, &block.extra)
+        }
+        Block::Media(block) => (write_media(block), &block.extra),
+        Block::Snapshot(block) => (
+            json!({"type": "text", "text": format!("State to carry along: {}", block.data.as_str())}),
+            &block.extra,
+        ),
+        Block::Summary(block) => return Some(json!({"type": "text", "text": block.text})),
+        Block::Other(block) => (json!({"type": block.kind}), &block.fields),
+    };
+    let object: &mut Map<String, Value> = fields.as_object_mut()?;
+    for (name, value) in extra.iter() {
+        object.insert(name.to_owned(), value.to().ok()?);
+    }
+    Some(fields)
+}
+
+/// What a tool answered, as the API takes it: a text or a list of blocks.
+fn content(output: &Json) -> Value {
+    if let Ok(text) = output.to::<String>() {
+        return Value::String(text);
+    }
+    match output.to::<Vec<Block>>() {
+        Ok(blocks) if blocks.iter().all(|block| !block.kind().is_empty()) => {
+            blocks.iter().filter_map(write).collect()
+        }
+        _ => Value::String(output.as_str().to_owned()),
+    }
+}
+
+fn write_media(media: &Media) -> Value {
+    let source = match (&media.data, &media.uri) {
+        (Some(data), _) => json!({"type": "base64", "media_type": media.mime_type, "data": data}),
+        (None, Some(uri)) => json!({"type": "url", "url": uri}),
+        (None, None) => Value::Null,
+    };
+    match media.kind {
+        MediaKind::Image if !source.is_null() => json!({"type": "image", "source": source}),
+        MediaKind::File if !source.is_null() => json!({"type": "document", "source": source}),
+        kind => {
+            json!({"type": "text", "text": format!("({}, {}; not written)", kind.as_str(), media.mime_type)})
+        }
+    }
 }

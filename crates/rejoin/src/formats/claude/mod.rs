@@ -14,10 +14,13 @@
 //! one message here, and its results follow in a row, because a path through only one of them would lack the others.
 
 mod blocks;
+mod calls;
 mod line;
+mod place;
 mod read;
 mod reply;
 mod strand;
+mod write;
 
 use crate::formats::{Detection, Format, Source};
 
@@ -25,12 +28,14 @@ use crate::formats::{Detection, Format, Source};
 pub(super) const FORMAT: Format = Format {
     name: "claude",
     program: "Claude Code",
-    fidelity: "Thinking without a signature is not written, because it would be refused. The program's own marks \
-               (modes, queues, file snapshots) and the envelope of a line (version, permissions, the structured form of \
-               a tool's result) are kept beside the message and not written again.",
+    fidelity: "Thinking without a signature, thinking of another provider and its sealed items are not written, because \
+               they would be refused; sound, film and state become a line of text. A reply without a model gets one. \
+               Labels, pins and fields of other programs are not written. The program's own marks (modes, queues, file \
+               snapshots) and the envelope of a line (permissions, the structured form of a tool's result) are kept \
+               beside a message when it is imported, and not written again.",
     detect,
     read: read::read,
-    write: None,
+    write: Some(write::write),
 };
 
 /// The fields that no other program writes together.

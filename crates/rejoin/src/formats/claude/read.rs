@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::Result;
+use crate::formats::claude::calls::Calls;
 use crate::formats::claude::line::{self, Line};
 use crate::formats::claude::strand::Strand;
 use crate::formats::lines::Lines;
@@ -24,8 +25,12 @@ const RUN: &str = "agent-";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let mut session = Session::default();
+    let runs = runs_of(source);
+    if !runs.is_empty() {
+        session.calls.keep();
+    }
     session.read_file(source.path(), source.stem(), reading)?;
-    for run in runs_of(source) {
+    for run in runs {
         let stem = run.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
         session.read_file(&run, &stem, reading)?;
     }
@@ -60,8 +65,7 @@ fn runs_of(source: &Source) -> Vec<PathBuf> {
 struct Session {
     /// The conversation of the session itself.
     main: Option<String>,
-    /// The message of each call that may have started a sub-agent.
-    calls: HashMap<String, (String, String)>,
+    calls: Calls,
 }
 
 /// Says who a run is; it stands beside the run's file.
@@ -173,7 +177,7 @@ impl InFile<'_> {
         };
         let main = session.main.clone().or_else(|| line.session_id.clone()).unwrap_or_default();
         let meta = self.meta();
-        let caller = meta.tool_use_id.and_then(|call| session.calls.get(&call).cloned());
+        let caller = meta.tool_use_id.and_then(|call| session.calls.caller(&call));
         let (conversation, message) =
             caller.map_or((main.clone(), None), |(conversation, message)| (conversation, Some(message)));
         let parent = SourceParent {

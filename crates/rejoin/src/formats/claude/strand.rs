@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Error, Result};
 use crate::formats::claude::blocks;
+use crate::formats::claude::calls::Calls;
 use crate::formats::claude::line::{CompactMetadata, Line, Segment};
 use crate::formats::claude::reply::{Complete, Reply, role_of};
 use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
@@ -11,9 +12,6 @@ use crate::model::{Block, Fields, Json, Message, Other, Role, Summary};
 
 /// How far back the two ends of what a compaction keeps are looked for.
 const RECENT: usize = 4_096;
-
-/// Tools that start sub-agents.
-const STARTERS: [&str; 2] = ["Agent", "Task"];
 
 /// The level of a system line that stands for instructions to the model; only Rejoin writes it.
 pub(super) const INSTRUCTION: &str = "instruction";
@@ -121,7 +119,7 @@ impl Strand {
         line: &Line<'_>,
         number: u64,
         text: &str,
-        calls: &mut HashMap<String, (String, String)>,
+        calls: &mut Calls,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         self.learn(line);
@@ -251,19 +249,13 @@ impl Strand {
     }
 
     /// Tells the reply that is open. No line goes on with it after this.
-    fn close(
-        &mut self,
-        calls: &mut HashMap<String, (String, String)>,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    fn close(&mut self, calls: &mut Calls, reading: &mut Reading<'_>) -> Result<()> {
         let Some(reply) = self.reply.take() else { return Ok(()) };
         let Complete { reply, uuids, results, row } = reply.complete();
         let id = reply.id.clone();
         for block in &reply.message.blocks {
-            if let Block::ToolCall(call) = block
-                && STARTERS.contains(&call.name.as_str())
-            {
-                calls.insert(call.id.clone(), (self.conversation.id.clone(), id.clone()));
+            if let Block::ToolCall(call) = block {
+                calls.insert(&call.id, &self.conversation.id, &id);
             }
         }
         if let Some(model) = reply.message.extra.field("model").and_then(|model| model.to::<String>().ok())
@@ -283,11 +275,7 @@ impl Strand {
     }
 
     /// Tells everything that is left, and what is known of the conversation now.
-    pub(super) fn finish(
-        mut self,
-        calls: &mut HashMap<String, (String, String)>,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    pub(super) fn finish(mut self, calls: &mut Calls, reading: &mut Reading<'_>) -> Result<()> {
         let leaf = self.conversation.head.take();
         self.close(calls, reading)?;
         if let Some(Boundary { message, .. }) = self.boundary.take() {

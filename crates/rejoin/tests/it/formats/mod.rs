@@ -2,6 +2,7 @@
 
 mod claude;
 mod import;
+mod round;
 
 use std::fs;
 use std::path::{Path, PathBuf};
