@@ -26,6 +26,7 @@
 //! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), where files are found.
 
 mod claude;
+mod codex;
 mod lines;
 mod piece;
 mod source;
@@ -40,7 +41,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 
 /// Every format, in the order in which they are asked whether a file is theirs.
-pub const FORMATS: [&Format; 1] = [&claude::FORMAT];
+pub const FORMATS: [&Format; 2] = [&claude::FORMAT, &codex::FORMAT];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";

@@ -1,6 +1,8 @@
 //! Files of other programs: read, imported, written and read again.
 
+mod accept;
 mod claude;
+mod codex;
 mod import;
 mod round;
 

@@ -201,4 +201,44 @@ proptest! {
         }
         prop_assert_eq!(read, tree);
     }
+
+    #[test]
+    fn a_rollout_of_codex_survives(
+        steps in steps(), head in any::<prop::sample::Index>(), title in prop::option::of("[a-zé ]{0,8}[a-z]"),
+    ) {
+        let tree = for_codex(tree_of(steps, head, title, "openai-responses"));
+
+        let read = round("codex", &tree);
+
+        prop_assert_eq!(read, tree);
+    }
+}
+
+/// The path to the head, with thinking that is sealed as the provider seals it, and no reply that says nothing.
+fn for_codex(mut tree: Tree) -> Tree {
+    let mut path: Vec<SourceMessage> = Vec::new();
+    let mut next = tree.conversations[0].head.clone();
+    for found in tree.messages.into_iter().rev() {
+        if next.as_ref() == Some(&found.id) {
+            next.clone_from(&found.parent);
+            path.push(found);
+        }
+    }
+    path.reverse();
+    for found in &mut path {
+        for block in &mut found.message.blocks {
+            if let Block::Thinking(thinking) = block {
+                let summary = serde_json::json!([{"type": "summary_text", "text": thinking.text}]);
+                let item =
+                    serde_json::json!({"type": "reasoning", "summary": summary, "encrypted_content": "x"});
+                *thinking = Thinking { text: thinking.text.clone(), ..Thinking::default() };
+                thinking.extra.set("item", Json::of(&item).unwrap());
+            }
+        }
+        if found.message.blocks.is_empty() {
+            found.message.blocks.push(Block::text("nothing"));
+        }
+    }
+    tree.messages = path;
+    tree
 }
