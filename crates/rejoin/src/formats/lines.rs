@@ -4,6 +4,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+use serde_json::error::Category;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Piece, Reading};
 
@@ -26,10 +29,9 @@ pub(super) struct Lines {
     /// The most bytes, from the size of the file and the limits.
     most: u64,
     line: Vec<u8>,
+    /// True when the line has its line feed.
+    is_ended: bool,
 }
-
-/// A line that can be understood: its number and its text.
-pub(super) type Line<'a> = (u64, &'a str);
 
 impl Lines {
     pub(super) fn open(path: &Path, reading: &Reading<'_>) -> Result<Self> {
@@ -47,38 +49,65 @@ impl Lines {
         } else {
             (Box::new(BufReader::with_capacity(STEP, file)), limits.file_bytes)
         };
-        Ok(Self { path: path.to_owned(), input, number: 0, passed: 0, told: 0, most, line: Vec::new() })
+        Ok(Self {
+            path: path.to_owned(),
+            input,
+            number: 0,
+            passed: 0,
+            told: 0,
+            most,
+            line: Vec::new(),
+            is_ended: true,
+        })
     }
 
-    /// The next line that can be understood; the others are skipped and told.
-    ///
-    /// The last line may lack its line feed. If it cannot be understood then, it was torn, and is told as that.
-    pub(super) fn next(&mut self, reading: &mut Reading<'_>) -> Result<Option<Line<'_>>> {
+    /// Goes on to the next line that is text and has no more nesting than allowed; the others are skipped and told.
+    pub(super) fn advance(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
         loop {
             let limits = reading.limits();
-            let is_ended = match self.fill(limits.line_bytes)? {
+            match self.fill(limits.line_bytes)? {
                 Filled::Nothing => {
                     self.tell(reading)?;
-                    return Ok(None);
+                    return Ok(false);
                 }
-                Filled::Ended => true,
-                Filled::Torn => false,
-            };
+                Filled::Ended => self.is_ended = true,
+                Filled::Torn => self.is_ended = false,
+            }
             if self.passed - self.told >= STEP as u64 {
                 self.tell(reading)?;
             }
             if self.line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let why = match check(&self.line, limits.depth) {
-                Ok(()) => break,
-                Err(_) if !is_ended => "the file ends in the middle of this line",
-                Err(why) => why,
-            };
-            reading.skip(&self.path, self.number, why)?;
+            match check(&self.line, limits.depth) {
+                Ok(()) => return Ok(true),
+                Err(why) => reading.skip(&self.path, self.number, self.why(why))?,
+            }
         }
-        let text = str::from_utf8(&self.line).expect("it was checked above");
-        Ok(Some((self.number, text.trim())))
+    }
+
+    /// The number of the line, from 1.
+    pub(super) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The text of the line.
+    pub(super) fn text(&self) -> &str {
+        str::from_utf8(&self.line).expect("it was checked when it was read").trim()
+    }
+
+    /// The line as JSON, or why it cannot be read as that.
+    ///
+    /// The last line may lack its line feed. If it cannot be read then, it was torn.
+    pub(super) fn parse<'a, T: Deserialize<'a>>(&'a self) -> std::result::Result<T, String> {
+        serde_json::from_str(self.text()).map_err(|cause| match cause.classify() {
+            Category::Data => format!("a field is not what it should be: {cause}"),
+            Category::Syntax | Category::Eof | Category::Io => self.why("it is not JSON").to_owned(),
+        })
+    }
+
+    const fn why(&self, why: &'static str) -> &'static str {
+        if self.is_ended { why } else { "the file ends in the middle of this line" }
     }
 
     fn tell(&mut self, reading: &mut Reading<'_>) -> Result<()> {
@@ -129,16 +158,13 @@ fn unreadable(path: &Path, cause: std::io::Error) -> Error {
     Error::new(kind, format!("read `{}`", path.display())).because(cause)
 }
 
-/// What is wrong with a line, before it is parsed: whoever parses it later may recurse.
+/// What is wrong with a line before it is parsed: whoever parses it may recurse.
 fn check(line: &[u8], depth: usize) -> std::result::Result<(), &'static str> {
     if str::from_utf8(line).is_err() {
         return Err("it is not UTF-8");
     }
     if deepest(line) > depth {
         return Err("it nests too deep");
-    }
-    if serde_json::from_slice::<&serde_json::value::RawValue>(line).is_err() {
-        return Err("it is not JSON");
     }
     Ok(())
 }
@@ -194,8 +220,11 @@ mod tests {
         let mut lines = Vec::new();
         let tree = Tree::gather(limits, |reading| {
             let mut file = Lines::open(&path, reading)?;
-            while let Some((number, text)) = file.next(reading)? {
-                lines.push((number, text.to_owned()));
+            while file.advance(reading)? {
+                match file.parse::<serde_json::Value>() {
+                    Ok(_) => lines.push((file.number(), file.text().to_owned())),
+                    Err(why) => reading.skip(&path, file.number(), why)?,
+                }
             }
             Ok(())
         })?;

@@ -27,6 +27,7 @@
 
 mod claude;
 mod codex;
+mod found;
 mod lines;
 mod piece;
 mod source;

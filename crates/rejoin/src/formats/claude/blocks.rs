@@ -3,82 +3,76 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::error::Result;
-use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
+use crate::error::{Error, Result};
+use crate::formats::found::{Found, is_text};
+use crate::model::{Block, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
 
 /// The blocks of a `content`, which is a string or a list.
 pub(super) fn read(content: &RawValue) -> Result<Vec<Block>> {
-    let content = Json::parse(content.get())?;
-    if let Ok(text) = content.to::<String>() {
-        return Ok(vec![Block::text(text)]);
+    let failed = |cause| Error::invalid("its content is neither text nor a list of blocks").because(cause);
+    if is_text(content) {
+        return Ok(vec![Block::text(serde_json::from_str::<String>(content.get()).map_err(failed)?)]);
     }
-    Ok(content.to::<Vec<Fields>>()?.into_iter().map(block).collect())
+    let blocks: Vec<Found<'_>> = serde_json::from_str(content.get()).map_err(failed)?;
+    Ok(blocks.into_iter().map(block).collect())
 }
 
-fn block(mut fields: Fields) -> Block {
-    let kind = take(&mut fields, "type").unwrap_or_default();
+fn block(mut found: Found<'_>) -> Block {
+    let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
-        "text" => text(&fields),
-        "thinking" => thinking(&fields),
-        "tool_use" => tool_use(&fields),
-        "tool_result" => tool_result(&fields),
-        "image" => media(&fields, MediaKind::Image),
-        "document" => media(&fields, MediaKind::File),
+        "text" => text(&mut found),
+        "thinking" => thinking(&mut found),
+        "tool_use" => tool_use(&mut found),
+        "tool_result" => tool_result(&mut found),
+        "image" => media(&mut found, MediaKind::Image),
+        "document" => media(&mut found, MediaKind::File),
         _ => None,
     };
-    known.unwrap_or(Block::Other(Other { kind, fields }))
+    known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
-/// Takes a field that is a string; another one stays.
-fn take(fields: &mut Fields, name: &str) -> Option<String> {
-    let text = fields.field(name)?.to().ok()?;
-    fields.remove(name);
-    Some(text)
+fn text(found: &mut Found<'_>) -> Option<Block> {
+    Some(Block::Text(Text { text: found.text("text")?, extra: found.rest() }))
 }
 
-fn text(fields: &Fields) -> Option<Block> {
-    let mut extra = fields.clone();
-    Some(Block::Text(Text { text: take(&mut extra, "text")?, extra }))
+fn thinking(found: &mut Found<'_>) -> Option<Block> {
+    let text = found.text("thinking")?;
+    let signature = found.text("signature").filter(|signature| !signature.is_empty());
+    Some(Block::Thinking(Thinking { text, signature, extra: found.rest() }))
 }
 
-fn thinking(fields: &Fields) -> Option<Block> {
-    let mut extra = fields.clone();
-    let text = take(&mut extra, "thinking")?;
-    let signature = take(&mut extra, "signature").filter(|signature| !signature.is_empty());
-    Some(Block::Thinking(Thinking { text, signature, extra }))
+fn tool_use(found: &mut Found<'_>) -> Option<Block> {
+    let (id, name) = (found.text("id")?, found.text("name")?);
+    let input = found.raw("input").map(Json::from_raw).unwrap_or_default();
+    Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
 }
 
-fn tool_use(fields: &Fields) -> Option<Block> {
-    let mut extra = fields.clone();
-    let (id, name) = (take(&mut extra, "id")?, take(&mut extra, "name")?);
-    let input = extra.remove("input").unwrap_or_default();
-    Some(Block::ToolCall(ToolCall { id, name, input, extra }))
-}
-
-fn tool_result(fields: &Fields) -> Option<Block> {
-    let mut extra = fields.clone();
-    let call_id = take(&mut extra, "tool_use_id")?;
-    let output = output(extra.remove("content").unwrap_or_default());
-    let is_error = extra.remove("is_error").and_then(|is_error| is_error.to().ok()).unwrap_or(false);
-    Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra }))
+fn tool_result(found: &mut Found<'_>) -> Option<Block> {
+    let call_id = found.text("tool_use_id")?;
+    let output = found.raw("content").map(output).unwrap_or_default();
+    let is_error = found.raw("is_error").is_some_and(|is_error| is_error.get() == "true");
+    Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: found.rest() }))
 }
 
 /// What a tool answered: a list becomes blocks of ours, so that every provider can be sent it.
-fn output(content: Json) -> Json {
-    let blocks = content.to::<Vec<Fields>>().map(|list| list.into_iter().map(block).collect::<Vec<_>>());
-    blocks.and_then(|blocks| Json::of(&blocks)).unwrap_or(content)
+fn output(content: &RawValue) -> Json {
+    if is_text(content) {
+        return Json::from_raw(content);
+    }
+    let blocks = read(content).and_then(|blocks| Json::of(&blocks));
+    blocks.unwrap_or_else(|_| Json::from_raw(content))
 }
 
 /// A picture or a document whose bytes, or their address, stand in `source`.
-fn media(fields: &Fields, kind: MediaKind) -> Option<Block> {
-    let mut extra = fields.clone();
-    let mut source: Fields = extra.remove("source")?.to().ok()?;
-    let (data, uri, mime_type) = match take(&mut source, "type")?.as_str() {
-        "base64" => (Some(take(&mut source, "data")?), None, take(&mut source, "media_type")?),
-        "url" => (None, Some(take(&mut source, "url")?), "application/octet-stream".to_owned()),
+fn media(found: &mut Found<'_>, kind: MediaKind) -> Option<Block> {
+    let mut source: Found<'_> = serde_json::from_str(found.raw("source")?.get()).ok()?;
+    let (data, uri, mime_type) = match source.text("type")?.as_str() {
+        "base64" => (Some(source.text("data")?), None, source.text("media_type")?),
+        "url" => (None, Some(source.text("url")?), "application/octet-stream".to_owned()),
         _ => return None,
     };
-    source.is_empty().then_some(Block::Media(Media { kind, mime_type, data, uri, extra }))
+    let media = Media { kind, mime_type, data, uri, extra: found.rest() };
+    source.rest().is_empty().then_some(Block::Media(media))
 }
 
 /// A block as the API takes it; none for what it does not take.

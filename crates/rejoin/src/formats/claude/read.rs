@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::error::Result;
 use crate::formats::claude::calls::Calls;
-use crate::formats::claude::line::{self, Line};
+use crate::formats::claude::line::Line;
 use crate::formats::claude::strand::Strand;
 use crate::formats::lines::Lines;
 use crate::formats::{Reading, Source, SourceConversation, SourceParent};
@@ -81,13 +81,10 @@ impl Session {
     fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
         let mut file = InFile { stem, path, strands: Vec::new(), places: HashMap::new() };
         let mut lines = Lines::open(path, reading)?;
-        while let Some((number, text)) = lines.next(reading)? {
-            match line::parse(text) {
-                Ok(line) => file.line(self, &line, number, text, reading)?,
-                Err(cause) => {
-                    let why = format!("a field is not what it should be: {cause}");
-                    reading.skip(path, number, why)?;
-                }
+        while lines.advance(reading)? {
+            match lines.parse() {
+                Ok(line) => file.line(self, &line, lines.number(), lines.text(), reading)?,
+                Err(why) => reading.skip(path, lines.number(), why)?,
             }
         }
         for strand in file.strands {

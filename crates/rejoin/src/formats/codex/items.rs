@@ -3,9 +3,11 @@
 //! Reasoning keeps its whole item in the field `item`, as replies that come from the API do, so that it can be sent
 //! back. A call of another kind than a function keeps the rest of its item in the field `codex`.
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::formats::codex::API;
+use crate::formats::found::{Found, is_text};
 use crate::model::{
     Block, Fields, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult,
 };
@@ -29,36 +31,29 @@ pub(super) enum Item {
 }
 
 /// What an item is. One that is not understood is a piece of a reply, as it is.
-pub(super) fn read(mut fields: Fields) -> Item {
-    let kind = take(&mut fields, "type").unwrap_or_default();
+pub(super) fn read(item: &RawValue) -> Item {
+    let Ok(mut found) = serde_json::from_str::<Found<'_>>(item.get()) else { return Item::Mark };
+    let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
-        "message" => message(&fields),
-        "reasoning" => Some(Item::Reply(vec![reasoning(&fields)])),
-        "function_call" => function_call(&fields),
-        "custom_tool_call" => custom_call(&fields),
-        "local_shell_call" => shell_call(&fields),
-        "function_call_output" | "custom_tool_call_output" => result(&kind, &fields),
+        "message" => message(&mut found),
+        "reasoning" => Some(Item::Reply(vec![reasoning(item, &mut found)])),
+        "function_call" => function_call(&mut found),
+        "custom_tool_call" => custom_call(&mut found),
+        "local_shell_call" => shell_call(&mut found),
+        "function_call_output" | "custom_tool_call_output" => result(&kind, &mut found),
         "ghost_snapshot" => Some(Item::Mark),
         _ => None,
     };
-    known.unwrap_or_else(|| Item::Reply(vec![Block::Other(Other { kind, fields })]))
-}
-
-/// Takes a field that is a string; another one stays.
-fn take(fields: &mut Fields, name: &str) -> Option<String> {
-    let text = fields.field(name)?.to().ok()?;
-    fields.remove(name);
-    Some(text)
+    known.unwrap_or_else(|| Item::Reply(vec![Block::Other(Other { kind, fields: found.all() })]))
 }
 
 fn word(fields: &Fields, name: &str) -> Option<String> {
     fields.field(name)?.to().ok()
 }
 
-fn message(fields: &Fields) -> Option<Item> {
-    let parts: Vec<Fields> = fields.field("content")?.to().ok()?;
-    let blocks: Vec<Block> = parts.into_iter().map(part).collect();
-    Some(match word(fields, "role")?.as_str() {
+fn message(found: &mut Found<'_>) -> Option<Item> {
+    let blocks = parts(found.raw("content")?)?;
+    Some(match found.text("role")?.as_str() {
         "user" => Item::Said(Role::User, blocks),
         "assistant" => Item::Reply(blocks),
         "developer" | "system" => Item::Said(Role::System, blocks),
@@ -67,23 +62,32 @@ fn message(fields: &Fields) -> Option<Item> {
 }
 
 /// The text of what a user's message in a compaction's history says.
-pub(super) fn user_text(item: &Fields) -> Option<String> {
-    if word(item, "type")? != "message" || word(item, "role")? != "user" {
+pub(super) fn user_text(item: &Json) -> Option<String> {
+    let mut found: Found<'_> = serde_json::from_str(item.as_str()).ok()?;
+    if found.text("type")? != "message" || found.text("role")? != "user" {
         return None;
     }
-    let parts: Vec<Fields> = item.field("content")?.to().ok()?;
-    Some(Message::new(Role::User, parts.into_iter().map(part).collect()).text())
+    Some(Message::new(Role::User, parts(found.raw("content")?)?).text())
 }
 
-fn part(mut fields: Fields) -> Block {
-    let kind = take(&mut fields, "type").unwrap_or_default();
+/// The blocks of a list of parts.
+fn parts(content: &RawValue) -> Option<Vec<Block>> {
+    if !content.get().starts_with('[') {
+        return None;
+    }
+    let parts: Vec<Found<'_>> = serde_json::from_str(content.get()).ok()?;
+    Some(parts.into_iter().map(part).collect())
+}
+
+fn part(mut found: Found<'_>) -> Block {
+    let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
-        "input_text" | "output_text" | "text" => word(&fields, "text").map(Block::text),
-        "input_image" => word(&fields, "image_url").map(|url| media(MediaKind::Image, url)),
-        "input_audio" => word(&fields, "audio_url").map(|url| media(MediaKind::Audio, url)),
+        "input_text" | "output_text" | "text" => found.text("text").map(Block::text),
+        "input_image" => found.text("image_url").map(|url| media(MediaKind::Image, url)),
+        "input_audio" => found.text("audio_url").map(|url| media(MediaKind::Audio, url)),
         _ => None,
     };
-    known.unwrap_or(Block::Other(Other { kind, fields }))
+    known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
 /// Media by its address, which often holds the bytes themselves.
@@ -96,67 +100,64 @@ fn media(kind: MediaKind, url: String) -> Block {
     Block::Media(Media { kind, mime_type, data, uri, extra: Fields::new() })
 }
 
-fn reasoning(fields: &Fields) -> Block {
-    let joined = |name| {
-        let parts: Vec<Fields> = fields.field(name).and_then(|parts| parts.to().ok()).unwrap_or_default();
-        parts.iter().filter_map(|part| word(part, "text")).collect::<Vec<_>>().join("\n\n")
+fn reasoning(item: &RawValue, found: &mut Found<'_>) -> Block {
+    let mut joined = |name| {
+        let parts =
+            found.raw(name).and_then(|parts| serde_json::from_str::<Vec<Found<'_>>>(parts.get()).ok());
+        let texts = parts.unwrap_or_default().into_iter().filter_map(|mut part| part.text("text"));
+        texts.collect::<Vec<_>>().join("\n\n")
     };
-    let summary = joined("summary");
-    let text = if summary.is_empty() { joined("content") } else { summary };
-    let mut item = Fields::new();
-    item.set("type", string("reasoning"));
-    fields.iter().for_each(|(name, value)| item.set(name, value.clone()));
+    let (summary, content) = (joined("summary"), joined("content"));
+    let text = if summary.is_empty() { content } else { summary };
     let mut extra = Fields::new();
-    extra.set(ITEM, json_of(&item));
+    extra.set(ITEM, Json::from_raw(item));
     Block::Thinking(Thinking { text, signature: None, extra })
 }
 
-fn function_call(fields: &Fields) -> Option<Item> {
-    let arguments = word(fields, "arguments")?;
+fn function_call(found: &mut Found<'_>) -> Option<Item> {
+    let arguments = found.text("arguments")?;
     let input = Json::parse(arguments.as_str()).unwrap_or_else(|_| string(&arguments));
     let mut extra = Fields::new();
-    if let Some(namespace) = fields.field("namespace") {
-        extra.set("namespace", namespace.clone());
+    if let Some(namespace) = found.raw("namespace") {
+        extra.set("namespace", Json::from_raw(namespace));
     }
     // Arguments that are not JSON, or are spelled with white space around them, would be spelled otherwise.
     if input.as_str() != arguments {
         extra.set("arguments", string(&arguments));
     }
-    call(fields, word(fields, "name")?, input, extra)
+    let name = found.text("name")?;
+    call(found, name, input, extra)
 }
 
-fn custom_call(fields: &Fields) -> Option<Item> {
-    let input = string(&word(fields, "input")?);
+fn custom_call(found: &mut Found<'_>) -> Option<Item> {
+    let input = found.raw("input").filter(|input| is_text(input)).map(Json::from_raw)?;
     let mut extra = Fields::new();
     extra.set(REST, string("custom_tool_call"));
-    call(fields, word(fields, "name")?, input, extra)
+    let name = found.text("name")?;
+    call(found, name, input, extra)
 }
 
-fn shell_call(fields: &Fields) -> Option<Item> {
+fn shell_call(found: &mut Found<'_>) -> Option<Item> {
     let mut extra = Fields::new();
     extra.set(REST, string("local_shell_call"));
-    call(fields, "local_shell".to_owned(), fields.field("action")?.clone(), extra)
+    let action = Json::from_raw(found.raw("action")?);
+    call(found, "local_shell".to_owned(), action, extra)
 }
 
-fn call(fields: &Fields, name: String, input: Json, extra: Fields) -> Option<Item> {
-    let id = word(fields, "call_id").or_else(|| word(fields, "id"))?;
+fn call(found: &mut Found<'_>, name: String, input: Json, extra: Fields) -> Option<Item> {
+    let id = found.text("call_id").or_else(|| found.text("id"))?;
     Some(Item::Reply(vec![Block::ToolCall(ToolCall { id, name, input, extra })]))
 }
 
-fn result(kind: &str, fields: &Fields) -> Option<Item> {
-    let output = fields.field("output")?;
-    let parts = output.to::<Vec<Fields>>().map(|parts| parts.into_iter().map(part).collect::<Vec<_>>());
-    let output = parts.map_or_else(|_| output.clone(), |blocks| json_of(&blocks));
+fn result(kind: &str, found: &mut Found<'_>) -> Option<Item> {
+    let output = found.raw("output")?;
+    let output = parts(output).map_or_else(|| Json::from_raw(output), |blocks| json_of(&blocks));
     let mut extra = Fields::new();
     if kind != "function_call_output" {
         extra.set(REST, string(kind));
     }
-    Some(Item::Result(Block::ToolResult(ToolResult {
-        call_id: word(fields, "call_id")?,
-        output,
-        is_error: false,
-        extra,
-    })))
+    let call_id = found.text("call_id")?;
+    Some(Item::Result(Block::ToolResult(ToolResult { call_id, output, is_error: false, extra })))
 }
 
 /// The items of a message; those of one message of the API are one item.

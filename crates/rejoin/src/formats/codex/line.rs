@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Fields, Json, Message, Time};
+use crate::model::{Json, Message, Time};
 
 /// A line. What is not here is kept with the text of the line.
 #[derive(Debug, Deserialize)]
@@ -76,7 +76,7 @@ pub(super) struct Git {
 pub(super) struct Compacted {
     pub(super) message: String,
     #[serde(default)]
-    pub(super) replacement_history: Option<Vec<Fields>>,
+    pub(super) replacement_history: Option<Vec<Json>>,
 }
 
 /// The marks that a reader acts on.
@@ -118,6 +118,11 @@ impl Line<'_> {
             return None;
         }
         serde_json::from_str(self.payload.get()).ok()
+    }
+
+    /// What was said, if the line says it.
+    pub(super) fn item(&self) -> Option<&RawValue> {
+        (self.kind == "response_item").then_some(self.payload)
     }
 
     /// The mark that a line is, as far as it can be read.

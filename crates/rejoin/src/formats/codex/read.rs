@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::formats::codex::line::{self, Line, Meta};
+use crate::formats::codex::line::{Line, Meta};
 use crate::formats::codex::place;
 use crate::formats::codex::strand::Strand;
 use crate::formats::lines::Lines;
@@ -31,8 +31,8 @@ fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Meta, Option<
     let mut quiet = |_| Ok(());
     let mut quietly = Reading::new(limits, &mut quiet);
     let mut lines = Lines::open(path, &quietly)?;
-    while let Some((_, text)) = lines.next(&mut quietly)? {
-        if let Ok(line) = line::parse(text)
+    while lines.advance(&mut quietly)? {
+        if let Ok(line) = lines.parse::<Line<'_>>()
             && let Some(meta) = line.meta()
         {
             return Ok(Some((meta, line.rejoin.and_then(|tag| tag.title))));
@@ -93,13 +93,11 @@ fn read_base(
 /// Reads the lines of a file up to an ordinal.
 fn read_lines(path: &Path, end: u64, strand: &mut Strand, reading: &mut Reading<'_>) -> Result<()> {
     let mut lines = Lines::open(path, reading)?;
-    while let Some((number, text)) = lines.next(reading)? {
-        match line::parse(text) {
+    while lines.advance(reading)? {
+        match lines.parse() {
             Ok(Line { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
-            Ok(line) => strand.line(&line, number, text, reading)?,
-            Err(cause) => {
-                reading.skip(path, number, format!("a field is not what it should be: {cause}"))?;
-            }
+            Ok(line) => strand.line(&line, lines.number(), lines.text(), reading)?,
+            Err(why) => reading.skip(path, lines.number(), why)?,
         }
     }
     Ok(())

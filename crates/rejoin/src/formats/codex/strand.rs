@@ -7,7 +7,7 @@ use crate::formats::codex::API;
 use crate::formats::codex::items::{self, Item};
 use crate::formats::codex::line::{Compacted, Event, Line};
 use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
-use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Usage};
+use crate::model::{Block, Json, Message, Other, Role, Summary, Usage};
 
 /// How the messages begin that the program adds as if the user had said them.
 const INJECTIONS: [&str; 7] = [
@@ -50,7 +50,7 @@ impl Strand {
         text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        if let Some(item) = line.payload::<Fields>("response_item") {
+        if let Some(item) = line.item() {
             return match items::read(item) {
                 Item::Said(role, blocks) => self.said(role, blocks, line, number, text, reading),
                 Item::Reply(blocks) => self.reply(blocks, line, number, text, reading),

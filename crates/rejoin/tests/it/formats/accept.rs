@@ -6,9 +6,13 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use rejoin::formats::{SourceConversation, SourceMessage, Tree};
-use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Role, Summary, Thinking, Time, ToolResult};
+use rejoin::formats::{Format, ReadLimits, Source, SourceConversation, SourceMessage, Tree};
+use rejoin::{
+    Archive, Block, Extent, Fields, Import, ImportMode, Json, Media, MediaKind, Message, Role, Summary,
+    Thinking, Time, ToolResult,
+};
 
+use crate::formats::fixture;
 use crate::formats::round::written;
 
 /// A conversation that is written, and what the program has to send of it, in order.
@@ -169,10 +173,25 @@ fn script(program: &str) -> Option<PathBuf> {
     Some(PathBuf::from(directory).join(format!("accept-{program}/accept.sh")))
 }
 
-/// What a program says to each case: its name and the last line of the answer.
-fn asked(format: &str, before: &[&str], taste: &Taste) -> Vec<String> {
+/// A session of another program, imported, and the path to its head.
+fn imported(path: &str) -> Tree {
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::open(&format!("sqlite:{}", directory.path().join("a.db").display())).unwrap();
+    let source = Source::open(&fixture(path)).unwrap();
+    let mut how = Import {
+        limits: ReadLimits::default(),
+        mode: ImportMode::Store,
+        project: &str::to_owned,
+        progress: &mut |_| {},
+    };
+    let imported = archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+    archive.tree(imported.conversations[0].id, Extent::Path(None)).unwrap()
+}
+
+/// The cases that a program refuses, with what it said.
+fn asked(format: &str, before: &[&str], cases: Vec<Case>) -> Vec<String> {
     let Some(script) = script(format) else { return Vec::new() };
-    let refused = cases(taste).into_iter().filter_map(|case| {
+    let refused = cases.into_iter().filter_map(|case| {
         let (_directory, path) = written(format, &case.tree);
         let mut command = Command::new(&script);
         command.args(before).arg(&path);
@@ -194,7 +213,15 @@ fn claude_code_resumes_what_is_written() {
         thought: &["THINK", "THOUGHT", "SAID", "AND?", "SO"],
     };
 
-    assert_eq!(asked("claude", &[], &taste), [""; 0]);
+    let mut cases = cases(&taste);
+    cases.push(Case {
+        name: "an imported rollout of Codex",
+        tree: imported("codex/legacy-compacted-0.80.jsonl"),
+        expect: vec!["THE SUMMARY", "first question", "second question", "third question", "third answer"],
+        forbid: vec!["first answer", "ENC"],
+    });
+
+    assert_eq!(asked("claude", &[], cases), [""; 0]);
 }
 
 #[test]
@@ -206,5 +233,18 @@ fn codex_resumes_what_is_written() {
         thought: &["THINK", "SAID", "AND?", "SO"],
     };
 
-    assert_eq!(asked("codex", &["accept"], &taste), [""; 0]);
+    let mut cases = cases(&taste);
+    cases.push(Case {
+        name: "an imported session of Claude Code",
+        tree: imported("claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl"),
+        expect: vec![
+            "MOCK-REPLY 12; saw 14 messages",
+            "MOCK COMPACT SUMMARY",
+            "after compact question",
+            "MOCK-REPLY 18; saw 7 messages",
+        ],
+        forbid: vec!["second question", "mock thinking", "skill_listing"],
+    });
+
+    assert_eq!(asked("codex", &["accept"], cases), [""; 0]);
 }

@@ -3,6 +3,7 @@
 mod accept;
 mod claude;
 mod codex;
+mod hostile;
 mod import;
 mod round;
 
