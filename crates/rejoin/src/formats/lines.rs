@@ -28,7 +28,10 @@ pub(super) struct Lines {
     told: u64,
     /// The most bytes, from the size of the file and the limits.
     most: u64,
-    line: Vec<u8>,
+    /// Where a line is read into.
+    buffer: Vec<u8>,
+    /// The line, once it is known to be text.
+    line: String,
     /// True when the line has its line feed.
     is_ended: bool,
 }
@@ -56,7 +59,8 @@ impl Lines {
             passed: 0,
             told: 0,
             most,
-            line: Vec::new(),
+            buffer: Vec::new(),
+            line: String::new(),
             is_ended: true,
         })
     }
@@ -76,10 +80,10 @@ impl Lines {
             if self.passed - self.told >= STEP as u64 {
                 self.tell(reading)?;
             }
-            if self.line.iter().all(u8::is_ascii_whitespace) {
+            if self.buffer.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match check(&self.line, limits.depth) {
+            match self.check(limits.depth) {
                 Ok(()) => return Ok(true),
                 Err(why) => reading.skip(&self.path, self.number, self.why(why))?,
             }
@@ -93,7 +97,7 @@ impl Lines {
 
     /// The text of the line.
     pub(super) fn text(&self) -> &str {
-        str::from_utf8(&self.line).expect("it was checked when it was read").trim()
+        self.line.trim()
     }
 
     /// The line as JSON, or why it cannot be read as that.
@@ -104,6 +108,20 @@ impl Lines {
             Category::Data => format!("a field is not what it should be: {cause}"),
             Category::Syntax | Category::Eof | Category::Io => self.why("it is not JSON").to_owned(),
         })
+    }
+
+    /// Looks at a line before it is parsed: whoever parses it may recurse.
+    fn check(&mut self, depth: usize) -> std::result::Result<(), &'static str> {
+        match String::from_utf8(std::mem::take(&mut self.buffer)) {
+            Ok(line) => self.line = line,
+            Err(_) => return Err("it is not UTF-8"),
+        }
+        // Most lines do not even have so many brackets.
+        let brackets = memchr::memchr2_iter(b'{', b'[', self.line.as_bytes()).nth(depth);
+        if brackets.is_some() && deepest(self.line.as_bytes()) > depth {
+            return Err("it nests too deep");
+        }
+        Ok(())
     }
 
     const fn why(&self, why: &'static str) -> &'static str {
@@ -117,11 +135,14 @@ impl Lines {
     }
 
     fn fill(&mut self, most: u64) -> Result<Filled> {
-        self.line.clear();
+        if self.buffer.is_empty() {
+            self.buffer = std::mem::take(&mut self.line).into_bytes();
+        }
+        self.buffer.clear();
         self.number += 1;
         let read = (&mut self.input)
             .take(most + 1)
-            .read_until(b'\n', &mut self.line)
+            .read_until(b'\n', &mut self.buffer)
             .map_err(|cause| unreadable(&self.path, cause))? as u64;
         self.passed += read;
         if read > most {
@@ -133,8 +154,8 @@ impl Lines {
         if read == 0 {
             return Ok(Filled::Nothing);
         }
-        if self.line.last() == Some(&b'\n') {
-            self.line.pop();
+        if self.buffer.last() == Some(&b'\n') {
+            self.buffer.pop();
             return Ok(Filled::Ended);
         }
         Ok(Filled::Torn)
@@ -156,17 +177,6 @@ fn unreadable(path: &Path, cause: std::io::Error) -> Error {
         _ => ErrorKind::Unavailable,
     };
     Error::new(kind, format!("read `{}`", path.display())).because(cause)
-}
-
-/// What is wrong with a line before it is parsed: whoever parses it may recurse.
-fn check(line: &[u8], depth: usize) -> std::result::Result<(), &'static str> {
-    if str::from_utf8(line).is_err() {
-        return Err("it is not UTF-8");
-    }
-    if deepest(line) > depth {
-        return Err("it nests too deep");
-    }
-    Ok(())
 }
 
 /// How deep brackets nest outside of strings.

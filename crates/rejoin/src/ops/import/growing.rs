@@ -270,7 +270,8 @@ impl<'a> Growing<'a> {
         if self.batch.is_full() { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<()> {
+    /// Stores what waits.
+    pub(super) fn flush(&mut self) -> Result<()> {
         if self.batch.is_empty() {
             return Ok(());
         }

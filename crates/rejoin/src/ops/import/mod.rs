@@ -147,6 +147,8 @@ impl<'a> Pass<'a> {
             self.growing[place].learn(found);
             return Ok(());
         }
+        // Whatever waits to be stored waits in one conversation at a time, however many the source has.
+        self.growing.iter_mut().try_for_each(Growing::flush)?;
         let mut known = self.learnt.entry(found.id.clone()).or_insert(found).clone();
         known.header.project = known.header.project.map(|directory| project(&directory));
         let parent = known.parent.as_ref().and_then(|parent| {
