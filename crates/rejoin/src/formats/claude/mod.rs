@@ -43,11 +43,12 @@ fn detect(source: &Source) -> Detection {
     if source.is_directory() {
         return Detection::No;
     }
-    if !source.first_lines().any(|line| line::parse(line).is_ok_and(|line| line.is_of_a_session())) {
-        return Detection::No;
-    }
-    if read::session_of(source).is_some_and(|session| session.is_file()) {
+    let is_read_with_another = read::session_of(source).is_some_and(|session| session.is_file());
+    let is_session =
+        || source.first_lines().any(|line| line::parse(line).is_ok_and(|line| line.is_of_a_session()));
+    // A run has a description beside it, which says nothing by itself.
+    if is_read_with_another && (read::is_description(source) || is_session()) {
         return Detection::Part;
     }
-    Detection::Yes
+    if is_session() { Detection::Yes } else { Detection::No }
 }

@@ -44,6 +44,11 @@ pub(super) fn session_of(source: &Source) -> Option<PathBuf> {
     is_run.then(|| directory.parent().map(|session| session.with_extension("jsonl")))?
 }
 
+/// True for the description of a run.
+pub(super) fn is_description(source: &Source) -> bool {
+    source.path().to_str().is_some_and(|path| path.ends_with(".meta.json"))
+}
+
 /// The files of the runs of a session. Symbolic links are left alone.
 fn runs_of(source: &Source) -> Vec<PathBuf> {
     let directory = source.path().with_extension("").join(RUNS);
