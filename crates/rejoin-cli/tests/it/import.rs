@@ -132,6 +132,19 @@ fn a_file_of_no_known_format_is_refused() {
 }
 
 #[test]
+fn a_file_is_read_as_the_format_that_is_named() {
+    let world = World::new();
+    world.started("other");
+    world.write("project/notes.txt", "mine");
+
+    let outcome = world.rejoin(["import", "--format", "codex", "notes.txt"]).run();
+
+    let expected = "Nothing new in 1 file.\n1 line was not as expected:\n  \
+                    [world]/project/notes.txt: it does not begin with what is known of its thread\n";
+    assert_eq!(outcome, Outcome::answer(expected));
+}
+
+#[test]
 fn a_path_that_is_missing_is_told() {
     let world = World::new();
 

@@ -29,6 +29,7 @@ mod claude;
 mod codex;
 mod found;
 mod lines;
+mod named;
 mod piece;
 mod source;
 

@@ -94,7 +94,7 @@ impl Source {
 impl Sources {
     /// Finds every source at or below a path. Symbolic links below it are not followed.
     ///
-    /// A path that is itself a file has to be of a known format.
+    /// A path that is itself a file has to be of a known format, unless it is said which.
     pub fn find(path: &Path, only: Option<&'static Format>) -> Result<Self> {
         let mut sources = Self::default();
         let source = Source::open(path)?;
@@ -102,11 +102,18 @@ impl Sources {
         match (claimed(&source, only), is_directory) {
             (Some((format, _)), _) => sources.found.push((source, format)),
             (None, true) => sources.walk(path, only, 0),
-            (None, false) => {
-                let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-                let known = only.map_or_else(|| names.join(", "), |format| format.name.to_owned());
-                return Err(Error::invalid(format!("`{}` is of no known format ({known})", path.display())));
-            }
+            (None, false) => match only {
+                // Whoever names both the file and the format knows better.
+                Some(format) => sources.found.push((source, format)),
+                None => {
+                    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+                    return Err(Error::invalid(format!(
+                        "`{}` is of no known format ({})",
+                        path.display(),
+                        names.join(", ")
+                    )));
+                }
+            },
         }
         Ok(sources)
     }

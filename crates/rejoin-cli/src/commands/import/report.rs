@@ -104,8 +104,11 @@ impl Report {
         }
         writeln!(answer, "{} not as expected:", size::count(skipped, "line was", "lines were"))?;
         for reason in self.done.iter().flat_map(|one| &one.reasons).take(SHOWN) {
-            let line = format!("{} line {}: {}", reason.path.display(), reason.line, reason.why);
-            writeln!(answer, "  {}", clean::line(&line))?;
+            let place = match reason.line {
+                0 => reason.path.display().to_string(),
+                line => format!("{} line {line}", reason.path.display()),
+            };
+            writeln!(answer, "  {}", clean::line(&format!("{place}: {}", reason.why)))?;
         }
         if skipped > SHOWN as u64 {
             let more = size::number(skipped - SHOWN as u64);

@@ -6,12 +6,11 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
-use uuid::Uuid;
 
 use crate::error::Result;
 use crate::formats::claude::strand::INSTRUCTION;
 use crate::formats::claude::{blocks, place};
+use crate::formats::named::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Fields, Message, Role, Summary, Time, preview};
 
@@ -270,12 +269,4 @@ fn usage_of(message: &Message) -> Value {
     whole
         .filter(Value::is_object)
         .unwrap_or_else(|| json!({"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}))
-}
-
-/// An id as it is, if it is a UUID; otherwise one that is made of it.
-fn uuid_of(id: &str) -> Uuid {
-    Uuid::try_parse(id).unwrap_or_else(|_| {
-        let hash: [u8; 32] = Sha256::digest(format!("rejoin/uuid/1\n{id}")).into();
-        uuid::Builder::from_random_bytes(hash[..16].try_into().expect("a hash has 32 bytes")).into_uuid()
-    })
 }

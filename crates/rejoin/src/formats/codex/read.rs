@@ -1,6 +1,6 @@
 //! Reads a rollout, after the beginning of the one that it is a fork of.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::formats::codex::line::{Line, Meta};
@@ -10,7 +10,7 @@ use crate::formats::lines::Lines;
 use crate::formats::{Reading, Source, SourceConversation, SourceParent};
 use crate::model::{Status, Time};
 
-/// So many forks of forks are followed; more would be a circle.
+/// So many forks of forks are followed.
 const FORKS: usize = 64;
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -19,7 +19,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         return reading.skip(path, 0, "it does not begin with what is known of its thread");
     };
     let mut strand = Strand::new(conversation(path, &meta, title));
-    read_base(path, &meta, &mut strand, 0, reading)?;
+    read_base(path, &meta, &mut strand, &mut vec![path.to_owned()], reading)?;
     read_lines(path, u64::MAX, &mut strand, reading)?;
     strand.finish(reading)
 }
@@ -75,17 +75,19 @@ fn read_base(
     path: &Path,
     meta: &Meta,
     strand: &mut Strand,
-    forks: usize,
+    above: &mut Vec<PathBuf>,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
     let Some(base) = &meta.history_base else { return Ok(()) };
-    let found = place::rollout(path, &base.thread_id).filter(|found| found != path && forks < FORKS);
+    let found =
+        place::rollout(path, &base.thread_id).filter(|found| !above.contains(found) && above.len() < FORKS);
     let Some(found) = found else {
         let why = format!("its beginning is missing: there is no rollout `{}`", base.thread_id);
         return reading.skip(path, 1, why);
     };
-    if let Some((above, _)) = first(&found, reading)? {
-        read_base(&found, &above, strand, forks + 1, reading)?;
+    above.push(found.clone());
+    if let Some((its_meta, _)) = first(&found, reading)? {
+        read_base(&found, &its_meta, strand, above, reading)?;
     }
     read_lines(&found, base.end_ordinal_exclusive, strand, reading)
 }

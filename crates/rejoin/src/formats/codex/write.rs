@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::formats::codex::items;
+use crate::formats::named::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Time};
 
@@ -193,12 +193,4 @@ fn summary_of(message: &Message) -> Option<&str> {
 fn text_of(item: &Value) -> String {
     let parts = item["content"].as_array().into_iter().flatten();
     parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
-}
-
-/// An id as it is, if it is a UUID; otherwise one that is made of it.
-fn uuid_of(id: &str) -> Uuid {
-    Uuid::try_parse(id).unwrap_or_else(|_| {
-        let hash: [u8; 32] = Sha256::digest(format!("rejoin/uuid/1\n{id}")).into();
-        uuid::Builder::from_random_bytes(hash[..16].try_into().expect("a hash has 32 bytes")).into_uuid()
-    })
 }

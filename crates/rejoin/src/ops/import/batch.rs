@@ -40,7 +40,7 @@ pub(super) struct Creation<'a> {
 }
 
 impl Batch {
-    /// Adds a message. `is_own` is false for one that the program added, which no list should show.
+    /// Adds a message. A list shows none that the other program added by itself.
     pub(super) fn add(
         &mut self,
         id: MessageId,

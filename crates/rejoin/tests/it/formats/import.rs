@@ -3,17 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rejoin::formats::{Format, ReadLimits, Source};
+use rejoin::formats::{Format, ReadLimits, Source, Tree};
 use rejoin::store::{Children, Order};
 use rejoin::view::{Recipient, Said, view};
 use rejoin::{
-    Archive, ConversationId, Hold, Import, ImportMode, Imported, Message, Parent, Status, StoredMessage,
-    Subagents,
+    Archive, ConversationId, Extent, Hold, Import, ImportMode, Imported, Message, Parent, Status,
+    StoredMessage, Subagents,
 };
 use tempfile::TempDir;
 
 use crate::formats::claude::{reply, text, user};
-use crate::formats::{fixture, said};
+use crate::formats::round::written;
+use crate::formats::{fixture, outline, read, said};
 
 const REAL: &str = "claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
 
@@ -142,6 +143,34 @@ fn a_model_is_shown_the_summary_and_what_it_kept() {
         "assistant: (mock thinking 18) | MOCK-REPLY 18; saw 7 messages",
     ];
     assert_eq!(texts, expected);
+}
+
+#[test]
+fn an_imported_session_is_written_as_it_was_read() {
+    let desk = Desk::new();
+    let id = desk.import(&fixture(REAL)).conversations[0].id;
+
+    let tree = desk.archive.tree(id, Extent::Tree).unwrap();
+    let (_directory, path) = written("claude", &tree);
+
+    let (before, after) = (read(&fixture(REAL)), read(&path));
+    assert_eq!(outline(&after.messages), outline(&before.messages));
+    let keeps = |tree: &Tree| tree.messages.iter().flat_map(|found| found.keeps.clone()).collect::<Vec<_>>();
+    assert_eq!(keeps(&after), keeps(&before));
+    let asked = |tree: &Tree| tree.conversations[1].parent.as_ref().and_then(|parent| parent.message.clone());
+    assert_eq!(asked(&after), asked(&before));
+    assert_eq!(after.conversations[0].id, id.to_string());
+}
+
+#[test]
+fn what_must_not_leave_the_store_is_not_exported() {
+    let desk = Desk::new();
+    let id = desk.import(&desk.write(&talk())).conversations[0].id;
+    desk.archive.update(id, |header| header.privacy.exportable = false).unwrap();
+
+    let refused = desk.archive.tree(id, Extent::Tree).unwrap_err();
+
+    assert_eq!(refused.to_string(), format!("conversation `{id}` is marked as not exportable"));
 }
 
 #[test]
