@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::error::Result;
 use crate::formats::claude::strand::INSTRUCTION;
@@ -127,7 +128,7 @@ impl<'a> File<'a> {
         let word = |name| message.extra.field(name).and_then(|value| value.to::<String>().ok());
         let is_own = word("api").as_deref() == Some(API);
         let given = word("response_id").filter(|response| !self.responses.contains(response));
-        let response = given.unwrap_or_else(|| format!("msg_{}", uuid_of(&found.id).simple()));
+        let response = given.unwrap_or_else(|| format!("msg_{}", self.uuid(&found.id).simple()));
         self.responses.insert(response.clone());
         let model = word("model").or_else(|| self.conversation.header.settings.model.clone());
         let model = model.unwrap_or_else(|| NO_MODEL.to_owned());
@@ -188,7 +189,7 @@ impl<'a> File<'a> {
         summary: &Summary,
         parent: Option<String>,
     ) -> Vec<String> {
-        let id = uuid_of(&found.id).to_string();
+        let id = self.uuid(&found.id).to_string();
         let kept: Vec<String> =
             found.keeps.iter().filter_map(|kept| self.lines.get(kept.as_str())).flatten().cloned().collect();
         let word = |name: &str| summary.extra.field(name).and_then(|value| value.to::<Value>().ok());
@@ -225,7 +226,7 @@ impl<'a> File<'a> {
             "parentUuid": parent,
             "isSidechain": run.is_some(),
             "type": kind,
-            "uuid": uuid_of(id).to_string(),
+            "uuid": self.uuid(id).to_string(),
             "timestamp": time,
             "userType": "external",
             "entrypoint": "cli",
@@ -238,6 +239,11 @@ impl<'a> File<'a> {
             line["agentId"] = json!(run);
         }
         line
+    }
+
+    /// The name of a line. What is called the same in two conversations is not the same.
+    fn uuid(&self, id: &str) -> Uuid {
+        Uuid::try_parse(id).unwrap_or_else(|_| uuid_of(&format!("{}/{id}", self.conversation.id)))
     }
 
     fn put_line(&mut self, line: &Value) -> String {
