@@ -20,6 +20,7 @@
 mod archive;
 mod clock;
 mod error;
+pub mod formats;
 mod model;
 mod ops;
 pub mod store;
@@ -60,4 +61,7 @@ pub mod view {
     };
 }
 
-pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of};
+pub use ops::{
+    Ailment, Contents, Diagnosis, Extent, Import, ImportMode, Imported, ImportedConversation, Severity,
+    Survey, Verdict, Viewpoint, synopsis_of, title_of,
+};

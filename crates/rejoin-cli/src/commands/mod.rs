@@ -45,6 +45,7 @@ commands! {
     doctor => Doctor,
     events => Events,
     fork => Fork,
+    import => Import,
     keep => Keep,
     label => Label,
     list => List,

@@ -24,6 +24,7 @@ mod flags;
 mod fork;
 mod frame;
 mod full;
+mod import;
 mod keep;
 mod kill;
 mod label;

@@ -43,7 +43,10 @@ impl Archive {
     ) -> Result<DeletedMessages> {
         let target = Target::Messages { conversation: id, ids: messages, children };
         match self.store().remove(&[target], reason, self.now())?.pop() {
-            Some(Outcome::Removed { messages, bytes }) => Ok(DeletedMessages { messages, bytes }),
+            Some(Outcome::Removed { messages, bytes }) => {
+                self.forget_sources(id)?;
+                Ok(DeletedMessages { messages, bytes })
+            }
             Some(Outcome::HasChildren(message)) => {
                 Err(Error::conflict(format!("cannot delete message `{message}`: it has children")))
             }

@@ -7,7 +7,9 @@ mod copies;
 mod delete;
 mod describe;
 mod events;
+mod export;
 mod handle;
+mod import;
 mod limits;
 mod marks;
 mod name;
@@ -40,7 +42,7 @@ use crate::clock::{Nature, SystemNature};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
-    StoredMessage, Time, slug,
+    StoredMessage, Time,
 };
 use crate::ops::{Survey, Verdict, survey, verify_conversation};
 use crate::store::{
@@ -287,15 +289,7 @@ impl fmt::Debug for Archive {
 }
 
 fn encode(conversation: &Conversation) -> (Facets, String) {
-    let facets = Facets {
-        project: conversation.project.clone().unwrap_or_default(),
-        kind: conversation.kind.clone(),
-        slug: conversation.title.as_deref().map(slug).unwrap_or_default(),
-        status: conversation.status,
-        hold: conversation.hold,
-        expires: conversation.expires_at,
-    };
-    (facets, conversation.to_header())
+    (Facets::of(conversation), conversation.to_header())
 }
 
 fn decode(row: Row) -> Result<StoredConversation> {

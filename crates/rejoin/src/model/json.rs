@@ -41,6 +41,11 @@ impl Json {
         &self.0
     }
 
+    /// Keeps a piece of JSON that a parser has found.
+    pub(crate) fn from_raw(raw: &RawValue) -> Self {
+        Self(raw.get().into())
+    }
+
     /// Keeps a piece of a stored body, which was checked when it was written.
     pub(super) fn from_stored(text: &str) -> Self {
         Self(text.into())

@@ -1,7 +1,7 @@
 //! What goes into a store: turns, changes, targets and blobs.
 
 use crate::error::{Error, Result};
-use crate::model::{Branch, ConversationId, Digest, Hold, MessageId, Status, Time};
+use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
 
 /// What a store can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,20 @@ pub struct Facets {
     pub hold: Hold,
     /// A custom expiry.
     pub expires: Option<Time>,
+}
+
+impl Facets {
+    /// The facets of a conversation.
+    pub(crate) fn of(conversation: &Conversation) -> Self {
+        Self {
+            project: conversation.project.clone().unwrap_or_default(),
+            kind: conversation.kind.clone(),
+            slug: conversation.title.as_deref().map(slug).unwrap_or_default(),
+            status: conversation.status,
+            hold: conversation.hold,
+            expires: conversation.expires_at,
+        }
+    }
 }
 
 /// What a turn that creates its conversation brings along.
@@ -227,11 +241,13 @@ pub enum Space {
     Project,
     /// Replies that are still arriving, by the program that receives them.
     OpenTurn,
+    /// What imported messages were read from, by message.
+    Source,
 }
 
 impl Space {
     /// Every space.
-    pub const ALL: [Self; 3] = [Self::State, Self::Project, Self::OpenTurn];
+    pub const ALL: [Self; 4] = [Self::State, Self::Project, Self::OpenTurn, Self::Source];
 
     /// The number a store writes for it; never reused.
     pub const fn number(self) -> i64 {
@@ -239,6 +255,7 @@ impl Space {
             Self::State => 1,
             Self::Project => 2,
             Self::OpenTurn => 3,
+            Self::Source => 4,
         }
     }
 }

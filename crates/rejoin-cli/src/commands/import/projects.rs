@@ -1,0 +1,48 @@
+//! Which projects the directories of imported conversations belong to.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rejoin::{Archive, Project};
+
+use crate::config::project::directory_of;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::place::project_at;
+
+/// Directories that were met, with their projects.
+#[derive(Debug)]
+pub(super) struct Projects<'a> {
+    context: &'a Context,
+    met: RefCell<BTreeMap<String, Project>>,
+}
+
+impl<'a> Projects<'a> {
+    pub(super) fn new(context: &'a Context) -> Self {
+        Self { context, met: RefCell::new(BTreeMap::new()) }
+    }
+
+    /// The key of the project that a directory belongs to. One that is gone is a project by its path.
+    pub(super) fn key_of(&self, directory: &str) -> String {
+        let mut met = self.met.borrow_mut();
+        let project = met.entry(directory.to_owned()).or_insert_with(|| {
+            let found = directory_of(Path::new(directory), self.context.config.project_scope())
+                .and_then(|directory| project_at(&directory));
+            found.unwrap_or_else(|_| Project {
+                key: directory.to_owned(),
+                path: directory.to_owned(),
+                first_commit: None,
+            })
+        });
+        project.key.clone()
+    }
+
+    /// Remembers the projects, so that they can be listed and moved.
+    pub(super) fn remember(&self, archive: &Archive) -> Result<(), Failure> {
+        for project in self.met.borrow().values() {
+            archive.remember_project(project)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! What was read, what was skipped and why, for people and for programs.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use rejoin::formats::Source;
+use rejoin::{ImportMode, Imported, ImportedConversation};
+use serde_json::{Value as Json, json};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::{clean, size};
+
+/// How many reasons a person is shown; `--json` has more.
+const SHOWN: usize = 10;
+
+/// What became of every source.
+#[derive(Debug)]
+pub(super) struct Report {
+    mode: ImportMode,
+    done: Vec<Imported>,
+    failed: Vec<(PathBuf, Failure)>,
+    unreadable: Vec<(PathBuf, String)>,
+    others: u64,
+}
+
+impl Report {
+    pub(super) const fn new(mode: ImportMode) -> Self {
+        Self { mode, done: Vec::new(), failed: Vec::new(), unreadable: Vec::new(), others: 0 }
+    }
+
+    /// Takes note of what was found and is no source.
+    pub(super) fn pass_over(&mut self, others: u64, unreadable: Vec<(PathBuf, String)>) {
+        self.others += others;
+        self.unreadable.extend(unreadable);
+    }
+
+    /// Takes note of what became of a source. A store that fails is the end of the import.
+    pub(super) fn add(&mut self, source: &Source, outcome: rejoin::Result<Imported>) -> Result<(), Failure> {
+        match outcome.map_err(Failure::from) {
+            Ok(imported) => self.done.push(imported),
+            Err(failure) if failure.is_of_input() => self.failed.push((source.path().to_owned(), failure)),
+            Err(failure) => return Err(failure),
+        }
+        Ok(())
+    }
+
+    pub(super) fn show(&self, context: &Context) -> Result<(), Failure> {
+        if context.is_json() {
+            return context.answer_json(&self.to_json());
+        }
+        let mut answer = context.answer();
+        writeln!(answer, "{}", self.told())?;
+        self.tell_changed(&mut answer)?;
+        self.tell_skipped(&mut answer)?;
+        answer.flush()?;
+        for (path, why) in &self.unreadable {
+            context.note(&format!("{} could not be looked at: {why}.", path.display()));
+        }
+        if self.others > 0 {
+            let files = size::count(self.others, "file is", "files are");
+            context.note(&format!("{files} of no known format."));
+        }
+        Ok(())
+    }
+
+    /// What was imported, in one sentence.
+    fn told(&self) -> String {
+        let files = size::count(self.done.len() as u64, "file", "files");
+        let grown: Vec<&ImportedConversation> = self.conversations().filter(|one| one.added > 0).collect();
+        if grown.is_empty() {
+            return format!("Nothing new in {files}.");
+        }
+        let verb = match self.mode {
+            ImportMode::Store => "Imported",
+            ImportMode::Try => "Would import",
+        };
+        let messages = size::count(grown.iter().map(|one| one.added).sum(), "message", "messages");
+        let new = grown.iter().filter(|one| one.is_new).count() as u64;
+        let old = grown.len() as u64 - new;
+        let mut into = Vec::new();
+        if new > 0 {
+            into.push(size::count(new, "new conversation", "new conversations"));
+        }
+        if old > 0 {
+            into.push(size::count(old, "known conversation", "known conversations"));
+        }
+        format!("{verb} {messages} of {} from {files}.", into.join(" and "))
+    }
+
+    fn tell_changed(&self, answer: &mut impl Write) -> Result<(), Failure> {
+        let changed: u64 = self.conversations().map(|one| one.changed).sum();
+        if changed > 0 {
+            let messages = size::count(changed, "message is", "messages are");
+            writeln!(answer, "{messages} other than before and stand on a branch of their own.")?;
+        }
+        Ok(())
+    }
+
+    fn tell_skipped(&self, answer: &mut impl Write) -> Result<(), Failure> {
+        let skipped: u64 = self.done.iter().map(|one| one.skipped).sum();
+        if skipped == 0 {
+            return Ok(());
+        }
+        writeln!(answer, "{} not as expected:", size::count(skipped, "line was", "lines were"))?;
+        for reason in self.done.iter().flat_map(|one| &one.reasons).take(SHOWN) {
+            let place = match reason.line {
+                0 => reason.path.display().to_string(),
+                line => format!("{} line {line}", reason.path.display()),
+            };
+            writeln!(answer, "  {}", clean::line(&format!("{place}: {}", reason.why)))?;
+        }
+        if skipped > SHOWN as u64 {
+            let more = size::number(skipped - SHOWN as u64);
+            writeln!(answer, "  and {more} more; `--json` lists them")?;
+        }
+        Ok(())
+    }
+
+    fn conversations(&self) -> impl Iterator<Item = &ImportedConversation> {
+        self.done.iter().flat_map(|one| &one.conversations)
+    }
+
+    fn to_json(&self) -> Json {
+        let failed: Vec<Json> = self
+            .failed
+            .iter()
+            .map(|(path, failure)| json!({"path": path, "why": failure.summary()}))
+            .collect();
+        let unreadable: Vec<Json> =
+            self.unreadable.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
+        json!({
+            "dry_run": self.mode == ImportMode::Try,
+            "files": self.done.iter().map(file).collect::<Vec<_>>(),
+            "failed": failed,
+            "unreadable": unreadable,
+            "other_files": self.others,
+        })
+    }
+
+    /// Fails when a source could not be imported.
+    pub(super) fn judge(mut self) -> Result<(), Failure> {
+        let all = self.failed.len() + self.done.len();
+        match self.failed.len() {
+            0 => Ok(()),
+            1 if all == 1 => Err(self.failed.remove(0).1.or_hint("nothing of it was imported")),
+            failed => {
+                let mut told = Vec::new();
+                for (_, failure) in &self.failed {
+                    told.push(failure.summary());
+                }
+                Err(Failure::invalid(format!("{failed} of {all} files could not be imported"))
+                    .hint(format!("nothing of them was imported: {}", told.join("; "))))
+            }
+        }
+    }
+}
+
+fn file(imported: &Imported) -> Json {
+    let reasons: Vec<Json> = imported
+        .reasons
+        .iter()
+        .map(|reason| json!({"path": reason.path, "line": reason.line, "why": reason.why}))
+        .collect();
+    json!({
+        "path": imported.path,
+        "format": imported.format,
+        "conversations": imported.conversations.iter().map(conversation).collect::<Vec<_>>(),
+        "kept_lines": imported.asides,
+        "skipped": imported.skipped,
+        "reasons": reasons,
+    })
+}
+
+fn conversation(one: &ImportedConversation) -> Json {
+    json!({
+        "id": one.id,
+        "short": one.id.short().to_string(),
+        "source_id": one.source_id,
+        "title": one.title,
+        "is_new": one.is_new,
+        "parent": one.parent,
+        "messages": one.messages,
+        "added": one.added,
+        "changed": one.changed,
+    })
+}

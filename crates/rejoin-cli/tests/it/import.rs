@@ -1,0 +1,178 @@
+//! `rejoin import`: what it says, and that the library is wired to it.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::world::{Outcome, World};
+
+const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
+
+/// A session of two messages in the world's project.
+fn session(world: &World) -> String {
+    let project = world.path("project");
+    let lines = [
+        json!({"type": "user", "uuid": "u1", "parentUuid": null, "sessionId": SESSION, "cwd": project,
+               "timestamp": "2026-01-02T03:04:05.000Z", "message": {"role": "user", "content": "Where to eat?"}}),
+        json!({"type": "assistant", "uuid": "a1", "parentUuid": "u1", "sessionId": SESSION,
+               "timestamp": "2026-01-02T03:04:06.000Z",
+               "message": {"id": "m1", "model": "m", "content": [{"type": "text", "text": "A tasca."}]}}),
+        json!({"type": "custom-title", "customTitle": "Lisbon"}),
+    ];
+    lines.map(|line| line.to_string() + "\n").concat()
+}
+
+fn place() -> String {
+    format!("sessions/{SESSION}.jsonl")
+}
+
+#[test]
+fn a_directory_is_looked_through_and_imported_once() {
+    let world = World::new();
+    world.started("other");
+    world.write(&place(), &session(&world));
+    world.write("sessions/notes.txt", "mine");
+
+    let first = world.rejoin(["import", "../sessions"]).run();
+    let second = world.rejoin(["import", "../sessions"]).run();
+
+    let told = |stdout: &str| Outcome {
+        stdout: stdout.to_owned(),
+        stderr: "1 file is of no known format.\n".to_owned(),
+        code: 0,
+    };
+    assert_eq!(first, told("Imported 2 messages of 1 new conversation from 1 file.\n"));
+    assert_eq!(second, told("Nothing new in 1 file.\n"));
+}
+
+#[test]
+fn an_imported_conversation_is_found_read_and_gone_on_with() {
+    let world = World::new();
+    world.write(&place(), &session(&world));
+    world.rejoin(["import", "../sessions"]).run();
+
+    let shown = world.rejoin(["show", "lisbon", "--json"]).run().json();
+    let found = world.rejoin(["search", "tasca", "--json"]).run().json();
+    let appended = world.rejoin(["append", "lisbon", "And to sleep?", "--json"]).run();
+
+    let project = world.archive().list(&Default::default()).unwrap().items[0].conversation.project.clone();
+    assert_eq!(project.as_deref(), world.path("project").to_str());
+    assert_eq!((shown.to_string().contains("A tasca."), appended.code), (true, 0), "{appended:?}");
+    assert!(found.to_string().contains("tasca"), "{found}");
+}
+
+#[test]
+fn a_dry_run_tells_and_creates_no_store() {
+    let world = World::new();
+    world.write(&place(), &session(&world));
+
+    let outcome = world.rejoin(["import", "--dry-run", "../sessions"]).run();
+
+    assert_eq!(outcome, Outcome::answer("Would import 2 messages of 1 new conversation from 1 file.\n"));
+    assert!(!world.store().exists());
+}
+
+#[test]
+fn programs_are_told_everything() {
+    let world = World::new();
+    world.write(&place(), &(session(&world) + "{\"torn"));
+
+    let mut told = world.rejoin(["import", "--json", "../sessions"]).run().json();
+
+    let file = &mut told["files"][0];
+    let conversation = file["conversations"][0].take();
+    let path = format!("[world]/{}", place());
+    let expected = json!({
+        "dry_run": false,
+        "files": [{
+            "path": path, "format": "claude", "conversations": [null], "kept_lines": 1, "skipped": 1,
+            "reasons": [{"path": path, "line": 4, "why": "the file ends in the middle of this line"}],
+        }],
+        "failed": [], "unreadable": [], "other_files": 0,
+    });
+    assert_eq!(told, expected);
+    let id = conversation["id"].as_str().unwrap();
+    assert_eq!(
+        conversation,
+        json!({"id": id, "short": crate::world::short(id), "source_id": SESSION, "title": "Lisbon",
+               "is_new": true, "parent": null, "messages": 2, "added": 2, "changed": 0})
+    );
+}
+
+#[test]
+fn what_was_skipped_is_told_with_its_line() {
+    let world = World::new();
+    world.started("other");
+    world.write(&place(), &(session(&world) + "broken \u{1b}[2J\n"));
+
+    let outcome = world.rejoin(["import", "../sessions"]).run();
+
+    let expected = format!(
+        "Imported 2 messages of 1 new conversation from 1 file.\n1 line was not as expected:\n  \
+         [world]/{} line 4: it is not JSON\n",
+        place()
+    );
+    assert_eq!(outcome, Outcome::answer(&expected));
+}
+
+#[test]
+fn a_file_of_no_known_format_is_refused() {
+    let world = World::new();
+    world.write("project/notes.txt", "mine");
+
+    let outcome = world.rejoin(["import", "notes.txt"]).run();
+
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{outcome:?}");
+    assert!(
+        outcome.stderr.starts_with("error: `[world]/project/notes.txt` is of no known format ("),
+        "{outcome:?}"
+    );
+    assert!(!world.store().exists());
+}
+
+#[test]
+fn a_file_is_read_as_the_format_that_is_named() {
+    let world = World::new();
+    world.started("other");
+    world.write("project/notes.txt", "mine");
+
+    let outcome = world.rejoin(["import", "--format", "codex", "notes.txt"]).run();
+
+    let expected = "Nothing new in 1 file.\n1 line was not as expected:\n  \
+                    [world]/project/notes.txt: it does not begin with what is known of its thread\n";
+    assert_eq!(outcome, Outcome::answer(expected));
+}
+
+#[test]
+fn a_path_that_is_missing_is_told() {
+    let world = World::new();
+
+    let outcome = world.rejoin(["import", "gone.jsonl"]).run();
+
+    assert_eq!(
+        outcome.stderr,
+        "error: read `[world]/project/gone.jsonl`\n  caused by: No such file or directory (os error 2)\n"
+    );
+}
+
+#[test]
+fn a_real_session_and_its_sub_agent_are_imported() {
+    let world = World::new();
+    world.started("other");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rejoin/tests/fixtures/claude");
+
+    let outcome = world.rejoin(["import", fixtures.to_str().unwrap(), "--json"]).run().json();
+
+    let counts: Vec<(Value, Value)> = outcome["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|file| file["conversations"].as_array().unwrap().clone())
+        .map(|one| (one["added"].clone(), one["parent"].is_string().into()))
+        .collect();
+    let expected = [(json!(11), json!(false)), (json!(27), json!(false)), (json!(3), json!(true))];
+    assert_eq!(counts, expected);
+    assert_eq!(outcome["other_files"], 0, "the description of the sub-agent is a part of it: {outcome}");
+    assert!(fs::exists(fixtures).unwrap());
+}

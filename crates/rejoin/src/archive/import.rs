@@ -1,0 +1,70 @@
+//! Importing into the archive, and what imported messages were read from.
+
+use std::collections::HashSet;
+use std::io::Read;
+
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::formats::{Format, Source};
+use crate::model::{ConversationId, MessageId};
+use crate::ops::{Import, Imported, Into, import};
+use crate::store::{Order, Put, Safety, Selection, Space};
+
+/// A line of a source has at most so many bytes, or it would not have been read.
+const SOURCE_BYTES: u64 = 1 << 30;
+
+fn unpack(packed: &[u8]) -> Result<String> {
+    let failed = |cause| Error::corrupt("read the source of a message").because(cause);
+    let mut text = String::new();
+    let decoder = zstd::Decoder::new(packed).map_err(failed)?;
+    decoder.take(SOURCE_BYTES).read_to_string(&mut text).map_err(failed)?;
+    Ok(text)
+}
+
+impl Archive {
+    /// Imports a source. Importing it again adds only what is new; what is there stays as it is.
+    pub fn import(&self, source: &Source, format: &'static Format, how: &mut Import<'_>) -> Result<Imported> {
+        let into =
+            Into { store: self.store(), now: self.now(), conversation_bytes: self.limits.conversation_bytes };
+        import(into, source, format, how)
+            .map_err(|error| error.during(format!("import `{}`", source.path().display())))
+    }
+
+    /// The text that an imported message was read from; none when it was not imported.
+    pub fn source_of(&self, id: ConversationId, message: MessageId) -> Result<Option<String>> {
+        let name = message.as_str().as_bytes();
+        let mut text = None;
+        self.store().get(Space::Source, Some(id), name, &mut |own, packed| {
+            if own == name {
+                text = Some(unpack(packed)?);
+            }
+            Ok(())
+        })?;
+        Ok(text)
+    }
+
+    /// Erases the sources of messages that are no longer there. Lines that are no messages may repeat their text, so
+    /// they go too.
+    pub(super) fn forget_sources(&self, id: ConversationId) -> Result<()> {
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        self.store().get(Space::Source, Some(id), b"", &mut |name, _| {
+            names.push(name.to_vec());
+            Ok(())
+        })?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let mut left = HashSet::new();
+        let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+        self.store().read(id, all, &mut |seen| {
+            left.insert(seen.id.as_str().as_bytes().to_vec());
+            Ok(())
+        })?;
+        names.retain(|name| !left.contains(name));
+        let erased: Vec<Put<'_>> = names
+            .iter()
+            .map(|name| Put { space: Space::Source, owner: Some(id), name, bytes: None })
+            .collect();
+        if erased.is_empty() { Ok(()) } else { self.store().put(&erased, Safety::Synced) }
+    }
+}

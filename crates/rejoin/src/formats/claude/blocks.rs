@@ -1,0 +1,138 @@
+//! Content of the Messages API, as blocks and back.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Result};
+use crate::formats::found::{Found, is_text};
+use crate::model::{Block, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
+
+/// The blocks of a `content`, which is a string or a list.
+pub(super) fn read(content: &RawValue) -> Result<Vec<Block>> {
+    let failed = |cause| Error::invalid("its content is neither text nor a list of blocks").because(cause);
+    if is_text(content) {
+        return Ok(vec![Block::text(serde_json::from_str::<String>(content.get()).map_err(failed)?)]);
+    }
+    let blocks: Vec<Found<'_>> = serde_json::from_str(content.get()).map_err(failed)?;
+    Ok(blocks.into_iter().map(block).collect())
+}
+
+fn block(mut found: Found<'_>) -> Block {
+    let kind = found.text("type").unwrap_or_default();
+    let known = match kind.as_str() {
+        "text" => text(&mut found),
+        "thinking" => thinking(&mut found),
+        "tool_use" => tool_use(&mut found),
+        "tool_result" => tool_result(&mut found),
+        "image" => media(&mut found, MediaKind::Image),
+        "document" => media(&mut found, MediaKind::File),
+        _ => None,
+    };
+    known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
+}
+
+fn text(found: &mut Found<'_>) -> Option<Block> {
+    Some(Block::Text(Text { text: found.text("text")?, extra: found.rest() }))
+}
+
+fn thinking(found: &mut Found<'_>) -> Option<Block> {
+    let text = found.text("thinking")?;
+    let signature = found.text("signature").filter(|signature| !signature.is_empty());
+    Some(Block::Thinking(Thinking { text, signature, extra: found.rest() }))
+}
+
+fn tool_use(found: &mut Found<'_>) -> Option<Block> {
+    let (id, name) = (found.text("id")?, found.text("name")?);
+    let input = found.raw("input").map(Json::from_raw).unwrap_or_default();
+    Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
+}
+
+fn tool_result(found: &mut Found<'_>) -> Option<Block> {
+    let call_id = found.text("tool_use_id")?;
+    let output = found.raw("content").map(output).unwrap_or_default();
+    let is_error = found.raw("is_error").is_some_and(|is_error| is_error.get() == "true");
+    Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: found.rest() }))
+}
+
+/// What a tool answered: a list becomes blocks of ours, so that every provider can be sent it.
+fn output(content: &RawValue) -> Json {
+    if is_text(content) {
+        return Json::from_raw(content);
+    }
+    let blocks = read(content).and_then(|blocks| Json::of(&blocks));
+    blocks.unwrap_or_else(|_| Json::from_raw(content))
+}
+
+/// A picture or a document whose bytes, or their address, stand in `source`.
+fn media(found: &mut Found<'_>, kind: MediaKind) -> Option<Block> {
+    let mut source: Found<'_> = serde_json::from_str(found.raw("source")?.get()).ok()?;
+    let (data, uri, mime_type) = match source.text("type")?.as_str() {
+        "base64" => (Some(source.text("data")?), None, source.text("media_type")?),
+        "url" => (None, Some(source.text("url")?), "application/octet-stream".to_owned()),
+        _ => return None,
+    };
+    let media = Media { kind, mime_type, data, uri, extra: found.rest() };
+    source.rest().is_empty().then_some(Block::Media(media))
+}
+
+/// A block as the API takes it; none for what it does not take.
+pub(super) fn write(block: &Block) -> Option<Value> {
+    let (mut fields, extra) = match block {
+        Block::Text(block) => (json!({"type": "text", "text": block.text}), &block.extra),
+        Block::Thinking(block) => {
+            let signature = block.signature.as_ref()?;
+            (json!({"type": "thinking", "thinking": block.text, "signature": signature}), &block.extra)
+        }
+        Block::ToolCall(block) => {
+            let input: Value = block.input.to().unwrap_or_default();
+            (json!({"type": "tool_use", "id": block.id, "name": block.name, "input": input}), &block.extra)
+        }
+        Block::ToolResult(block) => {
+            let mut fields = json!({"type": "tool_result", "tool_use_id": block.call_id, "content": content(&block.output)});
+            if block.is_error {
+                fields["is_error"] = json!(true);
+            }
+            (fields, &block.extra)
+        }
+        Block::Media(block) => (write_media(block), &block.extra),
+        Block::Snapshot(block) => (
+            json!({"type": "text", "text": format!("State to carry along: {}", block.data.as_str())}),
+            &block.extra,
+        ),
+        Block::Summary(block) => return Some(json!({"type": "text", "text": block.text})),
+        Block::Other(block) => (json!({"type": block.kind}), &block.fields),
+    };
+    let object: &mut Map<String, Value> = fields.as_object_mut()?;
+    for (name, value) in extra.iter() {
+        object.insert(name.to_owned(), value.to().ok()?);
+    }
+    Some(fields)
+}
+
+/// What a tool answered, as the API takes it: a text or a list of blocks.
+fn content(output: &Json) -> Value {
+    if let Ok(text) = output.to::<String>() {
+        return Value::String(text);
+    }
+    match output.to::<Vec<Block>>() {
+        Ok(blocks) if blocks.iter().all(|block| !block.kind().is_empty()) => {
+            blocks.iter().filter_map(write).collect()
+        }
+        _ => Value::String(output.as_str().to_owned()),
+    }
+}
+
+fn write_media(media: &Media) -> Value {
+    let source = match (&media.data, &media.uri) {
+        (Some(data), _) => json!({"type": "base64", "media_type": media.mime_type, "data": data}),
+        (None, Some(uri)) => json!({"type": "url", "url": uri}),
+        (None, None) => Value::Null,
+    };
+    match media.kind {
+        MediaKind::Image if !source.is_null() => json!({"type": "image", "source": source}),
+        MediaKind::File if !source.is_null() => json!({"type": "document", "source": source}),
+        kind => {
+            json!({"type": "text", "text": format!("({}, {}; not written)", kind.as_str(), media.mime_type)})
+        }
+    }
+}

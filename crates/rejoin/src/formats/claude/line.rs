@@ -1,0 +1,100 @@
+//! One line of a session, as far as a reader looks into it.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::model::{Json, Time};
+
+/// A line. What is not here is kept with the text of the line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: Option<String>,
+    pub(super) subtype: Option<String>,
+    pub(super) level: Option<String>,
+    pub(super) uuid: Option<String>,
+    pub(super) parent_uuid: Option<String>,
+    pub(super) logical_parent_uuid: Option<String>,
+    pub(super) session_id: Option<String>,
+    #[serde(borrow)]
+    timestamp: Option<&'a RawValue>,
+    pub(super) is_sidechain: Option<bool>,
+    pub(super) agent_id: Option<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) is_meta: Option<bool>,
+    pub(super) is_compact_summary: Option<bool>,
+    pub(super) is_api_error_message: Option<bool>,
+    pub(super) compact_metadata: Option<CompactMetadata>,
+    #[serde(borrow)]
+    pub(super) message: Option<Said<'a>>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) attachment: Option<&'a RawValue>,
+    pub(super) leaf_uuid: Option<String>,
+    pub(super) custom_title: Option<String>,
+    pub(super) ai_title: Option<String>,
+    pub(super) summary: Option<String>,
+}
+
+/// What the API sent or was sent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Said<'a> {
+    pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) usage: Option<Json>,
+}
+
+/// What a compaction did.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct CompactMetadata {
+    pub(super) trigger: Option<String>,
+    pub(super) pre_tokens: Option<u64>,
+    pub(super) post_tokens: Option<u64>,
+    pub(super) preserved_segment: Option<Segment>,
+    pub(super) preserved_messages: Option<Preserved>,
+}
+
+/// The ends of what stays visible.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Segment {
+    pub(super) head_uuid: String,
+    pub(super) tail_uuid: String,
+}
+
+/// What stays visible.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Preserved {
+    pub(super) uuids: Vec<String>,
+}
+
+pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
+    serde_json::from_str(text)
+}
+
+impl Line<'_> {
+    /// True when only a session has such a line.
+    pub(super) fn is_of_a_session(&self) -> bool {
+        let is_known = matches!(self.kind.as_deref(), Some("user" | "assistant" | "system" | "attachment"));
+        is_known
+            && self.uuid.is_some()
+            && (self.message.is_some() || self.subtype.is_some() || self.attachment.is_some())
+    }
+
+    /// When, if the line says so in a way that can be read.
+    pub(super) fn time(&self) -> Option<Time> {
+        serde_json::from_str(self.timestamp?.get()).ok()
+    }
+
+    pub(super) fn is(&self, kind: &str) -> bool {
+        self.kind.as_deref() == Some(kind)
+    }
+}

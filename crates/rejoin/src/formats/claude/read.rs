@@ -1,0 +1,213 @@
+//! Reads a session and the runs of sub-agents that belong to it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::Result;
+use crate::formats::claude::calls::Calls;
+use crate::formats::claude::line::Line;
+use crate::formats::claude::strand::Strand;
+use crate::formats::lines::Lines;
+use crate::formats::{Reading, Source, SourceConversation, SourceParent};
+use crate::model::Time;
+
+/// A description of a run is a few fields; a larger file is something else.
+const META_BYTES: u64 = 1 << 20;
+
+/// Where the runs of a session are, beside its file.
+const RUNS: &str = "subagents";
+
+/// The beginning of a run's file name.
+const RUN: &str = "agent-";
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let mut session = Session::default();
+    let runs = runs_of(source);
+    if !runs.is_empty() {
+        session.calls.keep();
+    }
+    session.read_file(source.path(), source.stem(), reading)?;
+    for run in runs {
+        let stem = run.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+        session.read_file(&run, &stem, reading)?;
+    }
+    Ok(())
+}
+
+/// The file of the session that a run of a sub-agent belongs to, by the place of the run's file.
+pub(super) fn session_of(source: &Source) -> Option<PathBuf> {
+    let directory = source.path().parent()?;
+    let is_run = source.stem().starts_with(RUN) && directory.file_name()? == RUNS;
+    is_run.then(|| directory.parent().map(|session| session.with_extension("jsonl")))?
+}
+
+/// True for the description of a run.
+pub(super) fn is_description(source: &Source) -> bool {
+    source.path().to_str().is_some_and(|path| path.ends_with(".meta.json"))
+}
+
+/// The files of the runs of a session. Symbolic links are left alone.
+fn runs_of(source: &Source) -> Vec<PathBuf> {
+    let directory = source.path().with_extension("").join(RUNS);
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let is_run = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with(RUN)
+            && name.ends_with(".jsonl")
+            && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+    };
+    let mut runs: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_run).collect();
+    runs.sort();
+    runs
+}
+
+/// What is known across the files of a session.
+#[derive(Default)]
+struct Session {
+    /// The conversation of the session itself.
+    main: Option<String>,
+    calls: Calls,
+}
+
+/// Says who a run is; it stands beside the run's file.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Meta {
+    agent_type: Option<String>,
+    tool_use_id: Option<String>,
+}
+
+impl Session {
+    /// Reads one file: a conversation, and those of sub-agents whose lines stand in the same file.
+    fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
+        let mut file = InFile { stem, path, strands: Vec::new(), places: HashMap::new() };
+        let mut lines = Lines::open(path, reading)?;
+        while lines.advance(reading)? {
+            match lines.parse() {
+                Ok(line) => file.line(self, &line, lines.number(), lines.text(), reading)?,
+                Err(why) => reading.skip(path, lines.number(), why)?,
+            }
+        }
+        for strand in file.strands {
+            strand.finish(&mut self.calls, reading)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is known while one file is read.
+struct InFile<'a> {
+    stem: &'a str,
+    path: &'a Path,
+    /// The file's own conversation first, then those whose lines stand in between.
+    strands: Vec<Strand>,
+    /// Which of those a line belongs to, when it is not the first.
+    places: HashMap<String, usize>,
+}
+
+impl InFile<'_> {
+    fn line(
+        &mut self,
+        session: &mut Session,
+        line: &Line<'_>,
+        number: u64,
+        text: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        let place = self.place(session, line);
+        let Some(uuid) = line.uuid.clone().filter(|_| !is_mark(line)) else {
+            return self.strands[place].mark(line, number, text, reading);
+        };
+        if place > 0 {
+            self.places.insert(uuid.clone(), place);
+        }
+        let strand = &mut self.strands[place];
+        strand.line(uuid, line, number, text, &mut session.calls, reading).or_else(|error| {
+            // What the reader could not take is told; what the taker refused ends the reading.
+            if error.kind() == crate::ErrorKind::Invalid {
+                reading.skip(self.path, number, error)
+            } else {
+                Err(error)
+            }
+        })
+    }
+
+    /// The strand of a line. A line of a sub-agent within another file has one of its own.
+    fn place(&mut self, session: &mut Session, line: &Line<'_>) -> usize {
+        if self.strands.is_empty() {
+            let own = self.begin(session, line);
+            self.strands.push(own);
+            return 0;
+        }
+        if line.is_sidechain != Some(true) || self.stem.starts_with(RUN) {
+            return 0;
+        }
+        let above = line.parent_uuid.as_ref().and_then(|parent| self.places.get(parent));
+        if let Some(place) = above {
+            return *place;
+        }
+        let run = line.agent_id.clone().or_else(|| line.uuid.clone()).unwrap_or_default();
+        let id = format!("{}/{RUN}{run}", self.strands[0].id());
+        if let Some(place) = self.strands.iter().position(|strand| strand.id() == id) {
+            return place;
+        }
+        let parent = SourceParent {
+            conversation: self.strands[0].id().to_owned(),
+            message: self.strands[0].last().map(str::to_owned),
+            name: "sidechain".to_owned(),
+            run,
+        };
+        self.strands.push(Strand::new(SourceConversation {
+            parent: Some(parent),
+            ..SourceConversation::new(id, Time::default())
+        }));
+        self.strands.len() - 1
+    }
+
+    /// The conversation that the file is, from its first line.
+    fn begin(&self, session: &mut Session, line: &Line<'_>) -> Strand {
+        let Some(run) = self.stem.strip_prefix(RUN).filter(|_| line.is_sidechain == Some(true)) else {
+            let is_uuid = uuid::Uuid::try_parse(self.stem).is_ok();
+            let named = line.session_id.clone().filter(|_| !is_uuid);
+            let id = named.unwrap_or_else(|| self.stem.to_owned());
+            session.main = Some(id.clone());
+            return Strand::new(SourceConversation::new(id, Time::default()));
+        };
+        let main = session.main.clone().or_else(|| line.session_id.clone()).unwrap_or_default();
+        let meta = self.meta();
+        let caller = meta.tool_use_id.and_then(|call| session.calls.caller(&call));
+        let (conversation, message) =
+            caller.map_or((main.clone(), None), |(conversation, message)| (conversation, Some(message)));
+        let parent = SourceParent {
+            conversation,
+            message,
+            name: meta.agent_type.unwrap_or_else(|| "agent".to_owned()),
+            run: run.to_owned(),
+        };
+        let id = format!("{main}/{RUN}{run}");
+        Strand::new(SourceConversation {
+            parent: Some(parent),
+            ..SourceConversation::new(id, Time::default())
+        })
+    }
+
+    fn meta(&self) -> Meta {
+        let path = self.path.with_extension("meta.json");
+        let is_small = fs::symlink_metadata(&path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= META_BYTES);
+        if !is_small {
+            return Meta::default();
+        }
+        fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+}
+
+/// True for a line that says something about the conversation, and may have an id all the same.
+fn is_mark(line: &Line<'_>) -> bool {
+    const MARKS: [&str; 5] = ["custom-title", "ai-title", "summary", "last-prompt", "queue-operation"];
+    MARKS.iter().any(|mark| line.is(mark))
+}

@@ -1,0 +1,129 @@
+//! A reply while its lines arrive: its blocks, and the results of its tools.
+
+use std::collections::HashSet;
+
+use crate::error::Result;
+use crate::formats::SourceMessage;
+use crate::formats::claude::blocks;
+use crate::formats::claude::line::{Line, Said};
+use crate::model::{Block, Json, Message, Role, Usage};
+
+/// The API that Claude Code talks to, as replies name it.
+const API: &str = "anthropic";
+
+/// A reply of which more lines may come.
+#[derive(Debug)]
+pub(super) struct Reply {
+    /// The reply, under the id of its first line.
+    message: SourceMessage,
+    /// What the API calls it; lines that share it are one reply.
+    response: Option<String>,
+    /// The lines that it is made of.
+    uuids: Vec<String>,
+    /// Results of its tools, with the line that each follows in the file.
+    results: Vec<SourceMessage>,
+}
+
+/// A reply that is complete: messages in a row, and what its lines are called from now on.
+pub(super) struct Complete {
+    pub(super) reply: SourceMessage,
+    pub(super) uuids: Vec<String>,
+    pub(super) results: Vec<SourceMessage>,
+    /// The results that follow each other; whatever follows one of them follows the last.
+    pub(super) row: Vec<String>,
+}
+
+impl Reply {
+    /// Begins a reply with its first line.
+    pub(super) fn begin(mut message: SourceMessage, line: &Line<'_>, said: &Said<'_>) -> Result<Self> {
+        message.message.extra.set("api", Json::of(&API)?);
+        if let Some(model) = &said.model {
+            message.message.extra.set("model", Json::of(model)?);
+        }
+        if let Some(id) = &said.id {
+            message.message.extra.set("response_id", Json::of(id)?);
+        }
+        message.message.is_error = line.is_api_error_message == Some(true);
+        let mut reply =
+            Self { uuids: vec![message.id.clone()], message, response: said.id.clone(), results: Vec::new() };
+        reply.take(said)?;
+        Ok(reply)
+    }
+
+    /// True when a line with this response and parent goes on with it.
+    pub(super) fn goes_on(&self, said: &Said<'_>, parent: Option<&str>) -> bool {
+        said.id.is_some() && said.id == self.response && parent.is_some_and(|parent| self.has(parent))
+    }
+
+    /// True when a line is one of its own, or a result of its tools.
+    pub(super) fn has(&self, uuid: &str) -> bool {
+        self.uuids.iter().any(|own| own == uuid) || self.results.iter().any(|result| result.id == uuid)
+    }
+
+    /// Adds another line.
+    pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &Said<'_>) -> Result<()> {
+        self.uuids.push(uuid);
+        self.message.source.push('\n');
+        self.message.source.push_str(text);
+        self.take(said)
+    }
+
+    /// Adds the result of one of its tools.
+    pub(super) fn answer(&mut self, result: SourceMessage) {
+        self.results.push(result);
+    }
+
+    /// Every line repeats usage and finish; those of the last one are complete.
+    fn take(&mut self, said: &Said<'_>) -> Result<()> {
+        if let Some(content) = said.content {
+            self.message.message.blocks.extend(blocks::read(content)?);
+        }
+        if let Some(usage) = &said.usage {
+            self.message.message.usage = usage_of(usage);
+        }
+        if said.stop_reason.is_some() {
+            self.message.message.finish.clone_from(&said.stop_reason);
+        }
+        Ok(())
+    }
+
+    /// Puts the results in a row. One that answers nothing new is another branch and stays where it was.
+    pub(super) fn complete(self) -> Complete {
+        let mut row: Vec<String> = Vec::new();
+        let mut answered = HashSet::new();
+        let results = self
+            .results
+            .into_iter()
+            .map(|mut result| {
+                let calls = calls_of(&result.message);
+                // Every call is taken note of, whichever of them is new.
+                if calls.into_iter().filter(|call| answered.insert(call.clone())).count() > 0 {
+                    result.parent = Some(row.last().unwrap_or(&self.message.id).clone());
+                    row.push(result.id.clone());
+                }
+                result
+            })
+            .collect();
+        Complete { reply: self.message, uuids: self.uuids, results, row }
+    }
+}
+
+fn usage_of(usage: &Json) -> Option<Usage> {
+    let mut read: Usage = usage.to().ok()?;
+    read.detail = Some(usage.clone());
+    Some(read)
+}
+
+fn calls_of(message: &Message) -> Vec<String> {
+    let calls = message.blocks.iter().filter_map(|block| match block {
+        Block::ToolResult(result) => Some(result.call_id.clone()),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// The role of a line that the user's side wrote: results are a tool's.
+pub(super) fn role_of(blocks: &[Block]) -> Role {
+    let is_result = |block: &Block| matches!(block, Block::ToolResult(_));
+    if blocks.iter().any(is_result) { Role::Tool } else { Role::User }
+}

@@ -1,0 +1,278 @@
+//! Writes sessions so that Claude Code resumes them.
+//!
+//! What it needs was found by trying: an id and a model on every reply, a list as the content of a reply, a time on
+//! every line, parents before children, and at the end the mark that selects the leaf.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::formats::claude::strand::INSTRUCTION;
+use crate::formats::claude::{blocks, place};
+use crate::formats::named::uuid_of;
+use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
+use crate::model::{Block, Fields, Message, Role, Summary, Time, preview};
+
+/// The model of a reply that no model is known of; the program waits for ever for a reply without one.
+const NO_MODEL: &str = "<synthetic>";
+
+/// The API whose thinking and items the program can send back.
+const API: &str = "anthropic";
+
+pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+    let main = tree.main()?;
+    let session = uuid_of(&main.id).to_string();
+    let directory = place::directory(main.header.project.as_deref().unwrap_or("/"));
+    let mut files = Vec::new();
+    for conversation in &tree.conversations {
+        let mut file = File::new(tree, conversation, &session);
+        file.write_messages();
+        let Some(parent) = conversation.parent.as_ref().filter(|_| conversation.id != main.id) else {
+            file.write_marks();
+            files.push(Written { path: directory.join(format!("{session}.jsonl")), bytes: file.bytes });
+            continue;
+        };
+        let runs = directory.join(&session).join("subagents");
+        let name = format!("agent-{}", place::run_name(&parent.run));
+        let asked = parent.message.as_ref().and_then(|message| call_in(tree, &parent.conversation, message));
+        let meta = json!({"agentType": parent.name, "toolUseId": asked, "spawnDepth": 1});
+        files.push(Written { path: runs.join(format!("{name}.jsonl")), bytes: file.bytes });
+        files.push(Written {
+            path: runs.join(format!("{name}.meta.json")),
+            bytes: meta.to_string().into_bytes(),
+        });
+    }
+    Ok(files)
+}
+
+/// The call of a message that asked for a sub-agent.
+fn call_in<'a>(tree: &'a Tree, conversation: &str, message: &str) -> Option<&'a str> {
+    let asking =
+        tree.messages.iter().find(|found| found.conversation == conversation && found.id == message)?;
+    asking.message.blocks.iter().find_map(|block| match block {
+        Block::ToolCall(call) => Some(call.id.as_str()),
+        _ => None,
+    })
+}
+
+/// One file while it is written.
+struct File<'a> {
+    tree: &'a Tree,
+    conversation: &'a SourceConversation,
+    session: &'a str,
+    /// The lines that each message became, in order.
+    lines: HashMap<&'a str, Vec<String>>,
+    /// Replies that were written, by the name of their response.
+    responses: HashSet<String>,
+    bytes: Vec<u8>,
+}
+
+impl<'a> File<'a> {
+    fn new(tree: &'a Tree, conversation: &'a SourceConversation, session: &'a str) -> Self {
+        let (lines, responses) = (HashMap::new(), HashSet::new());
+        Self { tree, conversation, session, lines, responses, bytes: Vec::new() }
+    }
+
+    fn write_messages(&mut self) {
+        for found in self.tree.messages_of(&self.conversation.id) {
+            let parent = found.parent.as_deref().and_then(|parent| self.last_line(parent));
+            let written = match (found.message.role, summary_of(&found.message)) {
+                (_, Some(summary)) => self.write_summary(found, summary, parent),
+                (Role::Assistant, None) => self.write_reply(found, parent),
+                (Role::User | Role::Tool, None) => self.write_user(found, parent),
+                (Role::System, None) => self.write_system(found, parent),
+            };
+            self.lines.insert(&found.id, written);
+        }
+    }
+
+    /// The title, and the mark that selects the leaf.
+    fn write_marks(&mut self) {
+        if let Some(title) =
+            self.conversation.header.title.as_deref().filter(|title| !title.trim().is_empty())
+        {
+            self.put(&json!({"type": "custom-title", "customTitle": title, "sessionId": self.session}));
+        }
+        let last = self.tree.messages_of(&self.conversation.id).last().map(|found| found.id.as_str());
+        let Some(leaf) = self.conversation.head.as_deref().or(last).and_then(|head| self.last_line(head))
+        else {
+            return;
+        };
+        let prompts =
+            self.tree.messages_of(&self.conversation.id).filter(|found| found.message.role == Role::User);
+        let prompt = prompts.last().map(|found| preview(&found.message.text())).unwrap_or_default();
+        let mark = json!({
+            "type": "last-prompt", "lastPrompt": prompt, "leafUuid": leaf, "sessionId": self.session,
+        });
+        self.put(&mark);
+    }
+
+    fn write_user(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
+        let content = match found.message.blocks.as_slice() {
+            [Block::Text(text)] if text.extra.is_empty() => Value::String(text.text.clone()),
+            blocks => blocks.iter().filter_map(blocks::write).collect(),
+        };
+        let mut line = self.line("user", found, &found.id, parent);
+        line["message"] = json!({"role": "user", "content": content});
+        if found.message.extra.field(INJECTED).is_some() {
+            line["isMeta"] = json!(true);
+        }
+        vec![self.put_line(&line)]
+    }
+
+    /// A line for each block, under one response.
+    fn write_reply(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
+        let message = &found.message;
+        let word = |name| message.extra.field(name).and_then(|value| value.to::<String>().ok());
+        let is_own = word("api").as_deref() == Some(API);
+        let given = word("response_id").filter(|response| !self.responses.contains(response));
+        let response = given.unwrap_or_else(|| format!("msg_{}", self.uuid(&found.id).simple()));
+        self.responses.insert(response.clone());
+        let model = word("model").or_else(|| self.conversation.header.settings.model.clone());
+        let model = model.unwrap_or_else(|| NO_MODEL.to_owned());
+        let mut contents: Vec<Value> = message
+            .blocks
+            .iter()
+            .filter(|block| is_own || !matches!(block, Block::Thinking(_) | Block::Other(_)))
+            .filter_map(blocks::write)
+            .map(|block| json!([block]))
+            .collect();
+        if contents.is_empty() {
+            contents.push(json!([]));
+        }
+        let mut written: Vec<String> = Vec::new();
+        for (place, content) in contents.into_iter().enumerate() {
+            let id = if place == 0 { found.id.clone() } else { format!("{}/{place}", found.id) };
+            let above = written.last().cloned().or_else(|| parent.clone());
+            let mut line = self.line("assistant", found, &id, above);
+            line["message"] = json!({
+                "id": response, "type": "message", "role": "assistant", "model": model, "content": content,
+                "stop_reason": message.finish, "stop_sequence": null, "usage": usage_of(message),
+            });
+            if message.is_error {
+                line["isApiErrorMessage"] = json!(true);
+            }
+            written.push(self.put_line(&line));
+        }
+        written
+    }
+
+    /// Lines of the program's own go back as they came; instructions are marked as such, and not sent.
+    fn write_system(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
+        let own = found.message.blocks.iter().find_map(|block| match block {
+            Block::Other(other) => Some(other),
+            _ => None,
+        });
+        let Some(own) = own else {
+            let mut line = self.line("system", found, &found.id, parent);
+            line["subtype"] = json!("informational");
+            line["content"] = json!(found.message.text());
+            line["level"] = json!(INSTRUCTION);
+            return vec![self.put_line(&line)];
+        };
+        let mut line = self.line(&own.kind, found, &found.id, parent);
+        let whole: Fields = own.fields.field("line").and_then(|line| line.to().ok()).unwrap_or_default();
+        for (name, value) in own.fields.iter().filter(|(name, _)| *name != "line").chain(whole.iter()) {
+            if line.get(name).is_none() {
+                line[name] = value.to().unwrap_or_default();
+            }
+        }
+        vec![self.put_line(&line)]
+    }
+
+    /// The mark of a compaction and its summary. What the compaction keeps is named by its lines.
+    fn write_summary(
+        &mut self,
+        found: &SourceMessage,
+        summary: &Summary,
+        parent: Option<String>,
+    ) -> Vec<String> {
+        let id = self.uuid(&found.id).to_string();
+        let kept: Vec<String> =
+            found.keeps.iter().filter_map(|kept| self.lines.get(kept.as_str())).flatten().cloned().collect();
+        let word = |name: &str| summary.extra.field(name).and_then(|value| value.to::<Value>().ok());
+        let mut metadata = json!({ "trigger": word("trigger").unwrap_or_else(|| json!("manual")) });
+        for (name, field) in [("preTokens", "tokens_before"), ("postTokens", "tokens_after")] {
+            if let Some(tokens) = word(field) {
+                metadata[name] = tokens;
+            }
+        }
+        if let (Some(head), Some(tail)) = (kept.first(), kept.last()) {
+            metadata["preservedSegment"] = json!({"headUuid": head, "anchorUuid": id, "tailUuid": tail});
+            metadata["preservedMessages"] = json!({"anchorUuid": id, "uuids": kept, "allUuids": kept});
+        }
+        let mut boundary = self.line("system", found, &format!("{}/boundary", found.id), None);
+        boundary["subtype"] = json!("compact_boundary");
+        boundary["content"] = json!("Conversation compacted");
+        boundary["level"] = json!("info");
+        boundary["isMeta"] = json!(false);
+        boundary["logicalParentUuid"] = json!(parent);
+        boundary["compactMetadata"] = metadata;
+        let above = self.put_line(&boundary);
+        let mut line = self.line("user", found, &found.id, Some(above));
+        line["message"] = json!({"role": "user", "content": summary.text});
+        line["isVisibleInTranscriptOnly"] = json!(true);
+        line["isCompactSummary"] = json!(true);
+        vec![self.put_line(&line)]
+    }
+
+    /// A line without what is said on it.
+    fn line(&self, kind: &str, found: &SourceMessage, id: &str, parent: Option<String>) -> Value {
+        let time: Time = found.message.created_at.unwrap_or(self.conversation.created_at);
+        let run = self.conversation.parent.as_ref().map(|parent| parent.run.as_str());
+        let mut line = json!({
+            "parentUuid": parent,
+            "isSidechain": run.is_some(),
+            "type": kind,
+            "uuid": self.uuid(id).to_string(),
+            "timestamp": time,
+            "userType": "external",
+            "entrypoint": "cli",
+            "cwd": self.conversation.header.project.as_deref().unwrap_or("/"),
+            "sessionId": self.session,
+            "version": env!("CARGO_PKG_VERSION"),
+            "gitBranch": "",
+        });
+        if let Some(run) = run {
+            line["agentId"] = json!(run);
+        }
+        line
+    }
+
+    /// The name of a line. What is called the same in two conversations is not the same.
+    fn uuid(&self, id: &str) -> Uuid {
+        Uuid::try_parse(id).unwrap_or_else(|_| uuid_of(&format!("{}/{id}", self.conversation.id)))
+    }
+
+    fn put_line(&mut self, line: &Value) -> String {
+        self.put(line);
+        line["uuid"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn put(&mut self, line: &Value) {
+        self.bytes.extend_from_slice(line.to_string().as_bytes());
+        self.bytes.push(b'\n');
+    }
+
+    /// The line that whatever follows a message follows.
+    fn last_line(&self, message: &str) -> Option<String> {
+        self.lines.get(message)?.last().cloned()
+    }
+}
+
+fn summary_of(message: &Message) -> Option<&Summary> {
+    message.blocks.iter().find_map(|block| match block {
+        Block::Summary(summary) => Some(summary),
+        _ => None,
+    })
+}
+
+fn usage_of(message: &Message) -> Value {
+    let Some(usage) = &message.usage else { return Value::Null };
+    let whole = usage.detail.as_ref().and_then(|detail| detail.to::<Value>().ok());
+    whole
+        .filter(Value::is_object)
+        .unwrap_or_else(|| json!({"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}))
+}

@@ -1,0 +1,275 @@
+//! Items of the Responses API, as blocks and back.
+//!
+//! Reasoning keeps its whole item in the field `item`, as replies that come from the API do, so that it can be sent
+//! back. A call of another kind than a function keeps the rest of its item in the field `codex`.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::formats::codex::API;
+use crate::formats::found::{Found, is_text};
+use crate::model::{
+    Block, Fields, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult,
+};
+
+/// The whole item that thinking came from.
+const ITEM: &str = "item";
+
+/// The rest of an item that is no plain function.
+const REST: &str = "codex";
+
+/// What an item is, in a conversation.
+pub(super) enum Item {
+    /// A message of its own.
+    Said(Role, Vec<Block>),
+    /// A piece of a reply.
+    Reply(Vec<Block>),
+    /// What a tool answered.
+    Result(Block),
+    /// Nothing that was said.
+    Mark,
+}
+
+/// What an item is. One that is not understood is a piece of a reply, as it is.
+pub(super) fn read(item: &RawValue) -> Item {
+    let Ok(mut found) = serde_json::from_str::<Found<'_>>(item.get()) else { return Item::Mark };
+    let kind = found.text("type").unwrap_or_default();
+    let known = match kind.as_str() {
+        "message" => message(&mut found),
+        "reasoning" => Some(Item::Reply(vec![reasoning(item, &mut found)])),
+        "function_call" => function_call(&mut found),
+        "custom_tool_call" => custom_call(&mut found),
+        "local_shell_call" => shell_call(&mut found),
+        "function_call_output" | "custom_tool_call_output" => result(&kind, &mut found),
+        "ghost_snapshot" => Some(Item::Mark),
+        _ => None,
+    };
+    known.unwrap_or_else(|| Item::Reply(vec![Block::Other(Other { kind, fields: found.all() })]))
+}
+
+fn word(fields: &Fields, name: &str) -> Option<String> {
+    fields.field(name)?.to().ok()
+}
+
+fn message(found: &mut Found<'_>) -> Option<Item> {
+    let blocks = parts(found.raw("content")?)?;
+    Some(match found.text("role")?.as_str() {
+        "user" => Item::Said(Role::User, blocks),
+        "assistant" => Item::Reply(blocks),
+        "developer" | "system" => Item::Said(Role::System, blocks),
+        _ => return None,
+    })
+}
+
+/// The text of what a user's message in a compaction's history says.
+pub(super) fn user_text(item: &Json) -> Option<String> {
+    let mut found: Found<'_> = serde_json::from_str(item.as_str()).ok()?;
+    if found.text("type")? != "message" || found.text("role")? != "user" {
+        return None;
+    }
+    Some(Message::new(Role::User, parts(found.raw("content")?)?).text())
+}
+
+/// The blocks of a list of parts.
+fn parts(content: &RawValue) -> Option<Vec<Block>> {
+    if !content.get().starts_with('[') {
+        return None;
+    }
+    let parts: Vec<Found<'_>> = serde_json::from_str(content.get()).ok()?;
+    Some(parts.into_iter().map(part).collect())
+}
+
+fn part(mut found: Found<'_>) -> Block {
+    let kind = found.text("type").unwrap_or_default();
+    let known = match kind.as_str() {
+        "input_text" | "output_text" | "text" => found.text("text").map(Block::text),
+        "input_image" => found.text("image_url").map(|url| media(MediaKind::Image, url)),
+        "input_audio" => found.text("audio_url").map(|url| media(MediaKind::Audio, url)),
+        _ => None,
+    };
+    known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
+}
+
+/// Media by its address, which often holds the bytes themselves.
+fn media(kind: MediaKind, url: String) -> Block {
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let (mime_type, data, uri) = match inline {
+        Some((mime_type, data)) => (mime_type.to_owned(), Some(data.to_owned()), None),
+        None => ("application/octet-stream".to_owned(), None, Some(url)),
+    };
+    Block::Media(Media { kind, mime_type, data, uri, extra: Fields::new() })
+}
+
+fn reasoning(item: &RawValue, found: &mut Found<'_>) -> Block {
+    let mut joined = |name| {
+        let parts =
+            found.raw(name).and_then(|parts| serde_json::from_str::<Vec<Found<'_>>>(parts.get()).ok());
+        let texts = parts.unwrap_or_default().into_iter().filter_map(|mut part| part.text("text"));
+        texts.collect::<Vec<_>>().join("\n\n")
+    };
+    let (summary, content) = (joined("summary"), joined("content"));
+    let text = if summary.is_empty() { content } else { summary };
+    let mut extra = Fields::new();
+    extra.set(ITEM, Json::from_raw(item));
+    Block::Thinking(Thinking { text, signature: None, extra })
+}
+
+fn function_call(found: &mut Found<'_>) -> Option<Item> {
+    let arguments = found.text("arguments")?;
+    let input = Json::parse(arguments.as_str()).unwrap_or_else(|_| string(&arguments));
+    let mut extra = Fields::new();
+    if let Some(namespace) = found.raw("namespace") {
+        extra.set("namespace", Json::from_raw(namespace));
+    }
+    // Arguments that are not JSON, or are spelled with white space around them, would be spelled otherwise.
+    if input.as_str() != arguments {
+        extra.set("arguments", string(&arguments));
+    }
+    let name = found.text("name")?;
+    call(found, name, input, extra)
+}
+
+fn custom_call(found: &mut Found<'_>) -> Option<Item> {
+    let input = found.raw("input").filter(|input| is_text(input)).map(Json::from_raw)?;
+    let mut extra = Fields::new();
+    extra.set(REST, string("custom_tool_call"));
+    let name = found.text("name")?;
+    call(found, name, input, extra)
+}
+
+fn shell_call(found: &mut Found<'_>) -> Option<Item> {
+    let mut extra = Fields::new();
+    extra.set(REST, string("local_shell_call"));
+    let action = Json::from_raw(found.raw("action")?);
+    call(found, "local_shell".to_owned(), action, extra)
+}
+
+fn call(found: &mut Found<'_>, name: String, input: Json, extra: Fields) -> Option<Item> {
+    let id = found.text("call_id").or_else(|| found.text("id"))?;
+    Some(Item::Reply(vec![Block::ToolCall(ToolCall { id, name, input, extra })]))
+}
+
+fn result(kind: &str, found: &mut Found<'_>) -> Option<Item> {
+    let output = found.raw("output")?;
+    let output = parts(output).map_or_else(|| Json::from_raw(output), |blocks| json_of(&blocks));
+    let mut extra = Fields::new();
+    if kind != "function_call_output" {
+        extra.set(REST, string(kind));
+    }
+    let call_id = found.text("call_id")?;
+    Some(Item::Result(Block::ToolResult(ToolResult { call_id, output, is_error: false, extra })))
+}
+
+/// The items of a message; those of one message of the API are one item.
+pub(super) fn write(message: &Message) -> Vec<Value> {
+    let is_own = message.extra.field("api").and_then(|api| api.to::<String>().ok()).as_deref() == Some(API);
+    let role = match message.role {
+        Role::System => "developer",
+        Role::User | Role::Tool => "user",
+        Role::Assistant => "assistant",
+    };
+    let mut items = Vec::new();
+    let mut parts: Vec<Value> = Vec::new();
+    let said = |parts: &mut Vec<Value>| {
+        let content = std::mem::take(parts);
+        (!content.is_empty()).then(|| json!({"type": "message", "role": role, "content": content}))
+    };
+    for block in &message.blocks {
+        let item = match block {
+            Block::ToolCall(call) => write_call(call),
+            Block::ToolResult(result) => write_result(result),
+            Block::Thinking(thinking) if is_own => write_reasoning(thinking),
+            Block::Other(other) if is_own && message.role == Role::Assistant => Some(write_other(other)),
+            Block::Thinking(_) | Block::Other(_) => None,
+            Block::Text(_) | Block::Media(_) | Block::Snapshot(_) | Block::Summary(_) => {
+                parts.extend(write_part(block, message.role));
+                // Each text of a reply is an item, as the program writes them.
+                if message.role == Role::Assistant {
+                    items.extend(said(&mut parts));
+                }
+                continue;
+            }
+        };
+        items.extend(said(&mut parts));
+        items.extend(item);
+    }
+    items.extend(said(&mut parts));
+    items
+}
+
+fn write_part(block: &Block, role: Role) -> Option<Value> {
+    let kind = if role == Role::Assistant { "output_text" } else { "input_text" };
+    let described = |text: String| Some(json!({"type": kind, "text": text}));
+    match block {
+        Block::Text(text) => described(text.text.clone()),
+        Block::Summary(summary) => described(summary.text.clone()),
+        Block::Snapshot(snapshot) => described(format!("State to carry along: {}", snapshot.data.as_str())),
+        Block::Media(media) if media.kind == MediaKind::Image && role != Role::Assistant => {
+            let inline = media.data.as_ref().map(|data| format!("data:{};base64,{data}", media.mime_type));
+            let url = inline.or_else(|| media.uri.clone())?;
+            Some(json!({"type": "input_image", "image_url": url}))
+        }
+        Block::Media(media) => {
+            described(format!("({}, {}; not written)", media.kind.as_str(), media.mime_type))
+        }
+        Block::Thinking(_) | Block::ToolCall(_) | Block::ToolResult(_) | Block::Other(_) => None,
+    }
+}
+
+fn write_call(call: &ToolCall) -> Option<Value> {
+    let input: Value = call.input.to().ok()?;
+    Some(match word(&call.extra, REST).as_deref() {
+        Some("custom_tool_call") => {
+            let input = input.as_str().map_or_else(|| input.to_string(), str::to_owned);
+            json!({"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": input})
+        }
+        Some("local_shell_call") => {
+            json!({"type": "local_shell_call", "call_id": call.id, "status": "completed", "action": input})
+        }
+        _ => {
+            let arguments = word(&call.extra, "arguments").unwrap_or_else(|| call.input.as_str().to_owned());
+            let mut item = json!({"type": "function_call", "name": call.name, "arguments": arguments, "call_id": call.id});
+            if let Some(namespace) = word(&call.extra, "namespace") {
+                item["namespace"] = json!(namespace);
+            }
+            item
+        }
+    })
+}
+
+/// The program drops a line whose output is neither a text nor a list of parts.
+fn write_result(result: &ToolResult) -> Option<Value> {
+    let kind = word(&result.extra, REST).unwrap_or_else(|| "function_call_output".to_owned());
+    let output = match (result.output.to::<String>(), result.output.to::<Vec<Block>>()) {
+        (Ok(text), _) => Value::String(text),
+        (Err(_), Ok(blocks))
+            if blocks.iter().all(|block| matches!(block, Block::Text(_) | Block::Media(_))) =>
+        {
+            blocks.iter().filter_map(|block| write_part(block, Role::Tool)).collect()
+        }
+        _ => Value::String(result.output.as_str().to_owned()),
+    };
+    Some(json!({"type": kind, "call_id": result.call_id, "output": output}))
+}
+
+/// Only reasoning that is sealed can be sent back.
+fn write_reasoning(thinking: &Thinking) -> Option<Value> {
+    let item: Value = thinking.extra.field(ITEM)?.to().ok()?;
+    item["encrypted_content"].is_string().then_some(item)
+}
+
+fn write_other(other: &Other) -> Value {
+    let mut item = json!({ "type": other.kind });
+    for (name, value) in other.fields.iter() {
+        item[name] = value.to().unwrap_or_default();
+    }
+    item
+}
+
+fn string(text: &str) -> Json {
+    json_of(&text)
+}
+
+fn json_of(value: &impl serde::Serialize) -> Json {
+    Json::of(value).expect("texts, fields and blocks are JSON")
+}

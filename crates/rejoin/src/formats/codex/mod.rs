@@ -1,0 +1,55 @@
+//! Codex: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, a line for each thing that happened.
+//!
+//! Only `response_item` and `compacted` lines are said; the others are marks of the program. A thread is a line, not a
+//! tree: a rollback takes turns away, and a fork begins with the lines of another file. Here a rollback is a branch, and
+//! a fork a conversation that has those messages too.
+//!
+//! ```text
+//!   file                                      tree
+//!   1  user        "first"                    user       l1
+//!   2  reasoning   ┐                          assistant  l2   thinking, call 1, call 2
+//!   3  call 1      │ one reply                tool       l5   result 1
+//!   4  call 2      ┘                          tool       l6   result 2
+//!   5  output 1
+//!   6  output 2
+//! ```
+//!
+//! A message is named after its first line: by the line's ordinal if it has one (`o5`), else by its number (`l5`). What
+//! Rejoin has written carries the name of each message, and what the format has no place for, in the field `rejoin` of a
+//! line, which the program passes over.
+
+mod items;
+mod line;
+mod place;
+mod read;
+mod strand;
+mod write;
+
+use crate::formats::{Detection, Format, Source};
+
+/// The API whose reasoning and items the program can send back.
+const API: &str = "openai-responses";
+
+/// Rollouts of Codex.
+pub(super) const FORMAT: Format = Format {
+    name: "codex",
+    program: "Codex",
+    fidelity: "A rollout is a line: every branch but the chosen one is written as a file of its own, a fork. Thinking of \
+               another provider, or without its sealed form, is not written, because it would be refused; sealed items \
+               of other providers and marks of other programs are left out; sound, film and state become a line of \
+               text. What a compaction kept of a message in part is kept whole. Events and settings of the program are \
+               kept beside the messages when they are imported, and not written again.",
+    detect,
+    read: read::read,
+    write: Some(write::write),
+};
+
+/// Every rollout begins with what is known of its thread.
+fn detect(source: &Source) -> Detection {
+    let begins = |text: &str| line::parse(text).is_ok_and(|line| line.meta().is_some());
+    if !source.is_directory() && source.first_lines().take(10).any(begins) {
+        Detection::Yes
+    } else {
+        Detection::No
+    }
+}

@@ -1,0 +1,106 @@
+//! Reads a rollout, after the beginning of the one that it is a fork of.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::formats::codex::line::{Line, Meta};
+use crate::formats::codex::place;
+use crate::formats::codex::strand::Strand;
+use crate::formats::lines::Lines;
+use crate::formats::{Reading, Source, SourceConversation, SourceParent};
+use crate::model::{Status, Time};
+
+/// So many forks of forks are followed.
+const FORKS: usize = 64;
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let path = source.path();
+    let Some((meta, title)) = first(path, reading)? else {
+        return reading.skip(path, 0, "it does not begin with what is known of its thread");
+    };
+    let mut strand = Strand::new(conversation(path, &meta, title));
+    read_base(path, &meta, &mut strand, &mut vec![path.to_owned()], reading)?;
+    read_lines(path, u64::MAX, &mut strand, reading)?;
+    strand.finish(reading)
+}
+
+/// What is known of the thread of a file.
+fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Meta, Option<String>)>> {
+    // What cannot be read before it is told when the file is read for its messages.
+    let limits = reading.limits();
+    let mut quiet = |_| Ok(());
+    let mut quietly = Reading::new(limits, &mut quiet);
+    let mut lines = Lines::open(path, &quietly)?;
+    while lines.advance(&mut quietly)? {
+        if let Ok(line) = lines.parse::<Line<'_>>()
+            && let Some(meta) = line.meta()
+        {
+            return Ok(Some((meta, line.rejoin.and_then(|tag| tag.title))));
+        }
+    }
+    Ok(None)
+}
+
+fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> SourceConversation {
+    let created: Time = meta.timestamp.to().unwrap_or_default();
+    let mut conversation = SourceConversation::new(meta.id.clone(), created);
+    let header = &mut conversation.header;
+    header.project = Some(meta.cwd.clone());
+    header.title = place::title(path, &meta.id).or(title);
+    header.settings.provider.clone_from(&meta.model_provider);
+    header.git_commit = meta.git.as_ref().and_then(|git| git.commit_hash.clone());
+    if place::is_archived(path) {
+        header.status = Status::Completed;
+    }
+    if let Some(forked) = &meta.forked_from_id
+        && let Ok(forked) = crate::model::Json::of(forked)
+    {
+        header.extra.set("forked_from", forked);
+    }
+    conversation.parent = meta.parent_thread_id.as_ref().map(|parent| SourceParent {
+        conversation: parent.clone(),
+        message: None,
+        name: meta
+            .agent_nickname
+            .clone()
+            .or_else(|| meta.agent_role.clone())
+            .unwrap_or_else(|| "agent".to_owned()),
+        run: meta.id.clone(),
+    });
+    conversation
+}
+
+/// Reads the beginning that a fork shares with another file.
+fn read_base(
+    path: &Path,
+    meta: &Meta,
+    strand: &mut Strand,
+    above: &mut Vec<PathBuf>,
+    reading: &mut Reading<'_>,
+) -> Result<()> {
+    let Some(base) = &meta.history_base else { return Ok(()) };
+    let found =
+        place::rollout(path, &base.thread_id).filter(|found| !above.contains(found) && above.len() < FORKS);
+    let Some(found) = found else {
+        let why = format!("its beginning is missing: there is no rollout `{}`", base.thread_id);
+        return reading.skip(path, 1, why);
+    };
+    above.push(found.clone());
+    if let Some((its_meta, _)) = first(&found, reading)? {
+        read_base(&found, &its_meta, strand, above, reading)?;
+    }
+    read_lines(&found, base.end_ordinal_exclusive, strand, reading)
+}
+
+/// Reads the lines of a file up to an ordinal.
+fn read_lines(path: &Path, end: u64, strand: &mut Strand, reading: &mut Reading<'_>) -> Result<()> {
+    let mut lines = Lines::open(path, reading)?;
+    while lines.advance(reading)? {
+        match lines.parse() {
+            Ok(Line { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
+            Ok(line) => strand.line(&line, lines.number(), lines.text(), reading)?,
+            Err(why) => reading.skip(path, lines.number(), why)?,
+        }
+    }
+    Ok(())
+}

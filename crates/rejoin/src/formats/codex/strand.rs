@@ -1,0 +1,307 @@
+//! A thread while its lines are read.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Result;
+use crate::formats::codex::API;
+use crate::formats::codex::items::{self, Item};
+use crate::formats::codex::line::{Compacted, Event, Line};
+use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::model::{Block, Json, Message, Other, Role, Summary, Usage};
+
+/// How the messages begin that the program adds as if the user had said them.
+const INJECTIONS: [&str; 7] = [
+    "<environment_context>",
+    "# AGENTS.md instructions",
+    "<user_instructions>",
+    "<INSTRUCTIONS>",
+    "<turn_aborted>",
+    "<model_switch>",
+    "<skill",
+];
+
+/// A thread while its lines are read.
+pub(super) struct Strand {
+    conversation: SourceConversation,
+    is_told: bool,
+    early: Vec<Aside>,
+    /// A message of which more lines may come: a reply, or one that Rejoin has written on several lines.
+    open: Option<SourceMessage>,
+    /// The messages from the first to the newest, as the program sees them.
+    path: Vec<Step>,
+}
+
+/// A message on the path.
+struct Step {
+    id: String,
+    /// What a person said, as a hash; none for any other message.
+    prompt: Option<[u8; 32]>,
+}
+
+impl Strand {
+    pub(super) fn new(conversation: SourceConversation) -> Self {
+        Self { conversation, is_told: false, early: Vec::new(), open: None, path: Vec::new() }
+    }
+
+    pub(super) fn line(
+        &mut self,
+        line: &Line<'_>,
+        number: u64,
+        text: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        if let Some(item) = line.item() {
+            return match items::read(item) {
+                Item::Said(role, blocks) => self.said(role, blocks, line, number, text, reading),
+                Item::Reply(blocks) => self.reply(blocks, line, number, text, reading),
+                Item::Result(block) => self.result(block, line, number, text, reading),
+                Item::Mark => self.aside(number, text, reading),
+            };
+        }
+        if let Some(compacted) = line.payload::<Compacted>("compacted") {
+            return self.compacted(&compacted, line, number, text, reading);
+        }
+        self.event(&line.kind, &line.event(), reading)?;
+        self.aside(number, text, reading)
+    }
+
+    /// What a person, or the program in the person's place, said.
+    fn said(
+        &mut self,
+        role: Role,
+        blocks: Vec<Block>,
+        line: &Line<'_>,
+        number: u64,
+        text: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        if self.goes_on(line) {
+            return self.go_on(blocks, text);
+        }
+        self.close(reading)?;
+        let mut found = self.begin(role, line, number, text);
+        found.message.blocks = blocks;
+        let said = found.message.text();
+        let is_injected = role == Role::System || INJECTIONS.iter().any(|start| said.starts_with(start));
+        if is_injected && line.rejoin.is_none() {
+            found.message.extra.set(INJECTED, Json::of(&true)?);
+        }
+        self.open_or_tell(found, line, reading)
+    }
+
+    /// A piece of a reply. Pieces that follow each other are one reply.
+    fn reply(
+        &mut self,
+        blocks: Vec<Block>,
+        line: &Line<'_>,
+        number: u64,
+        text: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        let is_open = self.open.as_ref().is_some_and(|open| open.message.role == Role::Assistant);
+        if self.goes_on(line) || (is_open && line.rejoin.is_none()) {
+            return self.go_on(blocks, text);
+        }
+        self.close(reading)?;
+        let mut found = self.begin(Role::Assistant, line, number, text);
+        found.message.blocks = blocks;
+        if line.rejoin.is_none() {
+            found.message.extra.set("api", Json::of(&API)?);
+            if let Some(model) = &self.conversation.header.settings.model {
+                found.message.extra.set("model", Json::of(model)?);
+            }
+        }
+        self.open = Some(found);
+        Ok(())
+    }
+
+    fn result(
+        &mut self,
+        mut block: Block,
+        line: &Line<'_>,
+        number: u64,
+        text: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        if let (Block::ToolResult(result), Some(tag)) = (&mut block, &line.rejoin) {
+            result.is_error = tag.is_error;
+        }
+        if self.goes_on(line) {
+            return self.go_on(vec![block], text);
+        }
+        self.close(reading)?;
+        let mut found = self.begin(Role::Tool, line, number, text);
+        found.message.blocks = vec![block];
+        self.open_or_tell(found, line, reading)
+    }
+
+    /// A compaction. One that is sealed says nothing to anyone but its provider, so the history stays visible.
+    fn compacted(
+        &mut self,
+        compacted: &Compacted,
+        line: &Line<'_>,
+        number: u64,
+        text: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        self.close(reading)?;
+        let is_sealed = compacted.message.is_empty() && line.rejoin.is_none();
+        let role = if is_sealed { Role::System } else { Role::User };
+        let mut found = self.begin(role, line, number, text);
+        if is_sealed {
+            let fields = line.payload("compacted").unwrap_or_default();
+            found.message.blocks = vec![Block::Other(Other { kind: "compacted".to_owned(), fields })];
+        } else {
+            let text = compacted.message.clone();
+            found.message.blocks = vec![Block::Summary(Summary { text, ..Summary::default() })];
+            let told = line.rejoin.as_ref().and_then(|tag| tag.keeps.clone());
+            found.keeps = told.unwrap_or_else(|| self.kept(compacted));
+        }
+        self.tell(found, reading)
+    }
+
+    /// The messages that a compaction keeps, found by what they say.
+    fn kept(&self, compacted: &Compacted) -> Vec<String> {
+        let Some(history) = &compacted.replacement_history else {
+            let prompts = self.path.iter().filter(|step| step.prompt.is_some());
+            return prompts.map(|step| step.id.clone()).collect();
+        };
+        let mut kept: Vec<String> = Vec::new();
+        for said in history.iter().filter_map(items::user_text) {
+            let hash = hash(&said);
+            let found = self.path.iter().find(|step| step.prompt == Some(hash) && !kept.contains(&step.id));
+            kept.extend(found.map(|step| step.id.clone()));
+        }
+        kept
+    }
+
+    /// Acts on a mark: a rollback, a model, the tokens of a reply.
+    fn event(&mut self, line: &str, event: &Event, reading: &mut Reading<'_>) -> Result<()> {
+        match (line, event.kind.as_deref()) {
+            ("event_msg", Some("thread_rolled_back")) => {
+                self.close(reading)?;
+                self.roll_back(event.num_turns.unwrap_or(0));
+            }
+            // A reply does not reach beyond its turn.
+            ("event_msg", Some("task_started" | "task_complete" | "turn_aborted")) => self.close(reading)?,
+            ("turn_context", _) if event.model.is_some() => {
+                self.conversation.header.settings.model.clone_from(&event.model);
+            }
+            ("token_usage_record", _) => self.used(event.usage.as_ref()),
+            ("event_msg", Some("token_count")) => {
+                self.used(event.info.as_ref().and_then(|info| info.last_token_usage.as_ref()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The newest turns are no longer on the path. They stay as a branch.
+    fn roll_back(&mut self, turns: u64) {
+        for _ in 0..turns {
+            let Some(place) = self.path.iter().rposition(|step| step.prompt.is_some()) else { return };
+            self.path.truncate(place);
+        }
+    }
+
+    /// The tokens of the reply that is open; the first to be told are its own.
+    fn used(&mut self, usage: Option<&Json>) {
+        let (Some(open), Some(usage)) = (&mut self.open, usage) else { return };
+        if open.message.usage.is_none()
+            && open.message.role == Role::Assistant
+            && let Ok(read) = usage.to::<Usage>()
+        {
+            open.message.usage = Some(Usage { detail: Some(usage.clone()), ..read });
+        }
+    }
+
+    fn begin(&self, role: Role, line: &Line<'_>, number: u64, text: &str) -> SourceMessage {
+        let own = line.ordinal.map_or_else(|| format!("l{number}"), |ordinal| format!("o{ordinal}"));
+        let tag = line.rejoin.as_ref();
+        let mut message =
+            tag.and_then(|tag| tag.message.clone()).unwrap_or_else(|| Message::new(role, Vec::new()));
+        message.role = role;
+        message.created_at = message.created_at.or_else(|| line.time());
+        SourceMessage {
+            conversation: self.conversation.id.clone(),
+            id: tag.and_then(|tag| tag.id.clone()).unwrap_or(own),
+            parent: None,
+            message,
+            keeps: Vec::new(),
+            line: number,
+            source: text.to_owned(),
+        }
+    }
+
+    /// True when Rejoin has written the line as another one of the open message.
+    fn goes_on(&self, line: &Line<'_>) -> bool {
+        let tagged = line.rejoin.as_ref().and_then(|tag| tag.id.as_ref());
+        tagged.is_some() && tagged == self.open.as_ref().map(|open| &open.id)
+    }
+
+    fn go_on(&mut self, blocks: Vec<Block>, text: &str) -> Result<()> {
+        let open = self.open.as_mut().expect("only an open message goes on");
+        open.message.blocks.extend(blocks);
+        open.source.push('\n');
+        open.source.push_str(text);
+        Ok(())
+    }
+
+    /// Only what Rejoin has written may go on; anything else of this kind is complete with its line.
+    fn open_or_tell(
+        &mut self,
+        found: SourceMessage,
+        line: &Line<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        if line.rejoin.is_some() {
+            self.open = Some(found);
+            return Ok(());
+        }
+        self.tell(found, reading)
+    }
+
+    fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        self.open.take().map_or(Ok(()), |open| self.tell(open, reading))
+    }
+
+    pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
+        self.close(reading)?;
+        if !self.is_told {
+            return Ok(());
+        }
+        self.conversation.head = self.path.last().map(|step| step.id.clone());
+        reading.give(Piece::Conversation(Box::new(self.conversation)))
+    }
+
+    fn tell(&mut self, mut found: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
+        if !self.is_told {
+            self.is_told = true;
+            reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
+            for aside in std::mem::take(&mut self.early) {
+                reading.give(Piece::Aside(aside))?;
+            }
+        }
+        found.parent = self.path.last().map(|step| step.id.clone());
+        let is_summary = found.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
+        let is_prompt =
+            found.message.role == Role::User && !is_summary && found.message.extra.field(INJECTED).is_none();
+        let prompt = is_prompt.then(|| hash(&found.message.text()));
+        self.path.push(Step { id: found.id.clone(), prompt });
+        reading.give(Piece::Message(Box::new(found)))
+    }
+
+    fn aside(&mut self, number: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
+        let conversation = self.conversation.id.clone();
+        let aside = Aside { conversation, line: number, source: text.to_owned() };
+        if self.is_told {
+            return reading.give(Piece::Aside(aside));
+        }
+        self.early.push(aside);
+        Ok(())
+    }
+}
+
+fn hash(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}

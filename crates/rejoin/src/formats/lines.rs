@@ -1,0 +1,297 @@
+//! Lines of a file, one at a time, within limits. A compressed file is read as its contents.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::error::Category;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::{Piece, Reading};
+
+/// Read at once, and the step in which progress is told.
+const STEP: usize = 256 * 1024;
+
+/// What a compressed file begins with.
+pub(super) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// A file that is read line by line.
+pub(super) struct Lines {
+    path: PathBuf,
+    input: Box<dyn BufRead>,
+    /// The line that was read last, from 1.
+    number: u64,
+    /// Bytes of all lines so far.
+    passed: u64,
+    /// How many of them were told as progress.
+    told: u64,
+    /// The most bytes, from the size of the file and the limits.
+    most: u64,
+    /// Where a line is read into.
+    buffer: Vec<u8>,
+    /// The line, once it is known to be text.
+    line: String,
+    /// True when the line has its line feed.
+    is_ended: bool,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path, reading: &Reading<'_>) -> Result<Self> {
+        let failed = |cause| unreadable(path, cause);
+        let mut file = File::open(path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        let mut first = [0; 4];
+        let is_compressed = file.read_exact(&mut first).is_ok() && first == ZSTD;
+        let file = File::open(path).map_err(failed)?;
+        let limits = reading.limits();
+        let (input, most): (Box<dyn BufRead>, u64) = if is_compressed {
+            let decoder = zstd::Decoder::new(file).map_err(failed)?;
+            let most = size.saturating_mul(limits.ratio).min(limits.file_bytes);
+            (Box::new(BufReader::with_capacity(STEP, decoder)), most)
+        } else {
+            (Box::new(BufReader::with_capacity(STEP, file)), limits.file_bytes)
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            input,
+            number: 0,
+            passed: 0,
+            told: 0,
+            most,
+            buffer: Vec::new(),
+            line: String::new(),
+            is_ended: true,
+        })
+    }
+
+    /// Goes on to the next line that is text and has no more nesting than allowed; the others are skipped and told.
+    pub(super) fn advance(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
+        loop {
+            let limits = reading.limits();
+            match self.fill(limits.line_bytes)? {
+                Filled::Nothing => {
+                    self.tell(reading)?;
+                    return Ok(false);
+                }
+                Filled::Ended => self.is_ended = true,
+                Filled::Torn => self.is_ended = false,
+            }
+            if self.passed - self.told >= STEP as u64 {
+                self.tell(reading)?;
+            }
+            if self.buffer.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match self.check(limits.depth) {
+                Ok(()) => return Ok(true),
+                Err(why) => reading.skip(&self.path, self.number, self.why(why))?,
+            }
+        }
+    }
+
+    /// The number of the line, from 1.
+    pub(super) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The text of the line.
+    pub(super) fn text(&self) -> &str {
+        self.line.trim()
+    }
+
+    /// The line as JSON, or why it cannot be read as that.
+    ///
+    /// The last line may lack its line feed. If it cannot be read then, it was torn.
+    pub(super) fn parse<'a, T: Deserialize<'a>>(&'a self) -> std::result::Result<T, String> {
+        serde_json::from_str(self.text()).map_err(|cause| match cause.classify() {
+            Category::Data => format!("a field is not what it should be: {cause}"),
+            Category::Syntax | Category::Eof | Category::Io => self.why("it is not JSON").to_owned(),
+        })
+    }
+
+    /// Looks at a line before it is parsed: whoever parses it may recurse.
+    fn check(&mut self, depth: usize) -> std::result::Result<(), &'static str> {
+        match String::from_utf8(std::mem::take(&mut self.buffer)) {
+            Ok(line) => self.line = line,
+            Err(_) => return Err("it is not UTF-8"),
+        }
+        // Most lines do not even have so many brackets.
+        let brackets = memchr::memchr2_iter(b'{', b'[', self.line.as_bytes()).nth(depth);
+        if brackets.is_some() && deepest(self.line.as_bytes()) > depth {
+            return Err("it nests too deep");
+        }
+        Ok(())
+    }
+
+    const fn why(&self, why: &'static str) -> &'static str {
+        if self.is_ended { why } else { "the file ends in the middle of this line" }
+    }
+
+    fn tell(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let passed = self.passed - self.told;
+        self.told = self.passed;
+        if passed == 0 { Ok(()) } else { reading.give(Piece::Passed(passed)) }
+    }
+
+    fn fill(&mut self, most: u64) -> Result<Filled> {
+        if self.buffer.is_empty() {
+            self.buffer = std::mem::take(&mut self.line).into_bytes();
+        }
+        self.buffer.clear();
+        self.number += 1;
+        let read = (&mut self.input)
+            .take(most + 1)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(|cause| unreadable(&self.path, cause))? as u64;
+        self.passed += read;
+        if read > most {
+            return Err(Error::invalid(format!("line {} has more than {most} bytes", self.number)));
+        }
+        if self.passed > self.most {
+            return Err(Error::invalid(format!("the contents have more than {} bytes", self.most)));
+        }
+        if read == 0 {
+            return Ok(Filled::Nothing);
+        }
+        if self.buffer.last() == Some(&b'\n') {
+            self.buffer.pop();
+            return Ok(Filled::Ended);
+        }
+        Ok(Filled::Torn)
+    }
+}
+
+enum Filled {
+    /// A whole line.
+    Ended,
+    /// The last line, without its line feed.
+    Torn,
+    /// The file is at its end.
+    Nothing,
+}
+
+fn unreadable(path: &Path, cause: std::io::Error) -> Error {
+    let kind = match cause.kind() {
+        std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+        _ => ErrorKind::Unavailable,
+    };
+    Error::new(kind, format!("read `{}`", path.display())).because(cause)
+}
+
+/// How deep brackets nest outside of strings.
+fn deepest(line: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut rest) = (0usize, 0, line);
+    while let Some(place) = memchr::memchr3(b'{', b'[', b'"', rest) {
+        depth = depth.saturating_sub(closed(&rest[..place]));
+        let found = rest[place];
+        rest = &rest[place + 1..];
+        if found == b'"' {
+            rest = after_string(rest);
+        } else {
+            depth += 1;
+            deepest = deepest.max(depth);
+        }
+    }
+    deepest
+}
+
+fn closed(between: &[u8]) -> usize {
+    between.iter().filter(|byte| matches!(byte, b'}' | b']')).count()
+}
+
+fn after_string(mut rest: &[u8]) -> &[u8] {
+    while let Some(place) = memchr::memchr2(b'"', b'\\', rest) {
+        let found = rest[place];
+        rest = &rest[place + 1..];
+        if found == b'"' {
+            return rest;
+        }
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    &[]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::formats::{ReadLimits, Skipped, Tree};
+
+    /// Numbers and texts.
+    type Numbered = Vec<(u64, String)>;
+
+    /// The lines of a file with these bytes, and what was skipped.
+    fn read(bytes: &[u8], limits: ReadLimits) -> Result<(Numbered, Numbered)> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, bytes).unwrap();
+        let mut lines = Vec::new();
+        let tree = Tree::gather(limits, |reading| {
+            let mut file = Lines::open(&path, reading)?;
+            while file.advance(reading)? {
+                match file.parse::<serde_json::Value>() {
+                    Ok(_) => lines.push((file.number(), file.text().to_owned())),
+                    Err(why) => reading.skip(&path, file.number(), why)?,
+                }
+            }
+            Ok(())
+        })?;
+        let skipped = tree.skipped.into_iter().map(|Skipped { line, why, .. }| (line, why)).collect();
+        Ok((lines, skipped))
+    }
+
+    fn owned(lines: &[(u64, &str)]) -> Numbered {
+        lines.iter().map(|(number, text)| (*number, (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_bad_line_is_skipped_and_told() {
+        let bytes = b"{\"a\":1}\r\n\n{\"a\n\xff\xfe\n[1]\n{\"torn";
+
+        let (lines, skipped) = read(bytes, ReadLimits::default()).unwrap();
+
+        assert_eq!(lines, owned(&[(1, r#"{"a":1}"#), (5, "[1]")]));
+        let why =
+            [(3, "it is not JSON"), (4, "it is not UTF-8"), (6, "the file ends in the middle of this line")];
+        assert_eq!(skipped, owned(&why));
+    }
+
+    #[test]
+    fn a_last_line_without_its_line_feed_is_read() {
+        assert_eq!(read(b"[1]\n[2]", ReadLimits::default()).unwrap().0, owned(&[(1, "[1]"), (2, "[2]")]));
+    }
+
+    #[test]
+    fn deep_nesting_is_skipped() {
+        let deep = format!("{}{}\n[\"[[[[\\\"[[[\"]\n", "[".repeat(50), "]".repeat(50));
+
+        let (lines, skipped) =
+            read(deep.as_bytes(), ReadLimits { depth: 3, ..ReadLimits::default() }).unwrap();
+
+        assert_eq!((lines.len(), skipped), (1, owned(&[(1, "it nests too deep")])));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_an_error() {
+        let limits = ReadLimits { line_bytes: 10, ..ReadLimits::default() };
+
+        let error = read(b"[1]\n[1,2,3,4,5,6]\n", limits).unwrap_err();
+
+        assert_eq!(error.to_string(), "line 2 has more than 10 bytes");
+    }
+
+    #[test]
+    fn a_compressed_file_is_read_as_its_contents_and_may_not_explode() {
+        let small = zstd::encode_all(&b"[1]\n"[..], 3).unwrap();
+        let bomb = zstd::encode_all(&vec![b' '; 10_000_000][..], 3).unwrap();
+
+        let read_small = read(&small, ReadLimits::default()).unwrap().0;
+        let limits = ReadLimits { ratio: 100, ..ReadLimits::default() };
+        let refused = read(&bomb, limits).unwrap_err().to_string();
+
+        assert_eq!(read_small, owned(&[(1, "[1]")]));
+        assert!(refused.starts_with("the contents have more than "), "{refused}");
+    }
+}

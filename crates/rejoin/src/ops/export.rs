@@ -1,0 +1,87 @@
+//! Exporting: stored conversations become a tree that a format can write.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::formats::{SourceConversation, SourceMessage, SourceParent, Tree};
+use crate::model::{Block, ConversationId, Json, MessageId, StoredConversation, StoredMessage};
+use crate::ops::view::Compaction;
+
+/// The field of a message's `extra` that says what it was read from.
+const SOURCE: &str = "source";
+
+/// Which messages of a conversation are exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// From the root to a message, or to the head.
+    Path(Option<MessageId>),
+    /// Every branch.
+    Tree,
+}
+
+/// What started a run of a sub-agent: its conversation, its message, its name and which of its runs.
+pub(crate) type Started = (ConversationId, MessageId, String, String);
+
+/// Adds a conversation to a tree, under the id that it has here, so that what is written is never mistaken for what was
+/// read. Its messages keep the ids of their source.
+pub(crate) fn add_to_tree(
+    tree: &mut Tree,
+    stored: &StoredConversation,
+    messages: &[StoredMessage],
+    started: Option<Started>,
+    named: &mut HashMap<(ConversationId, MessageId), String>,
+) {
+    let mut taken = HashSet::new();
+    for message in messages {
+        let source = source_id(message).filter(|source| taken.insert(source.clone()));
+        let name = source.unwrap_or_else(|| message.id.to_string());
+        named.insert((stored.id, message.id), name);
+    }
+    let name = |id: MessageId| named.get(&(stored.id, id)).cloned();
+    let mut conversation = SourceConversation::new(stored.id.to_string(), stored.created_at);
+    conversation.header = stored.conversation.clone();
+    conversation.head = stored.head.and_then(|head| name(head.id));
+    conversation.parent = started.map(|(parent, message, sub_agent, run)| SourceParent {
+        conversation: parent.to_string(),
+        message: named.get(&(parent, message)).cloned(),
+        name: sub_agent,
+        run,
+    });
+    tree.conversations.push(conversation);
+    tree.messages.extend(messages.iter().map(|message| exported(stored, message, &name)));
+}
+
+fn source_id(message: &StoredMessage) -> Option<String> {
+    let source: serde_json::Value = message.message.extra.field(SOURCE)?.to().ok()?;
+    source["id"].as_str().map(str::to_owned)
+}
+
+fn exported(
+    stored: &StoredConversation,
+    message: &StoredMessage,
+    name: &dyn Fn(MessageId) -> Option<String>,
+) -> SourceMessage {
+    let compaction = Compaction::from_message(&message.message).and_then(Result::ok).unwrap_or_default();
+    let mut said = message.message.clone();
+    said.extra.remove(SOURCE);
+    for block in &mut said.blocks {
+        if let Block::Summary(summary) = block {
+            summary.extra.remove("compaction");
+            for (field, tokens) in
+                [("tokens_before", compaction.tokens_before), ("tokens_after", compaction.tokens_after)]
+            {
+                if tokens > 0 {
+                    summary.extra.set(field, Json::of(&tokens).expect("a number is JSON"));
+                }
+            }
+        }
+    }
+    SourceMessage {
+        conversation: stored.id.to_string(),
+        id: name(message.id).unwrap_or_else(|| message.id.to_string()),
+        parent: message.parent.and_then(name),
+        message: said,
+        keeps: compaction.kept.iter().filter_map(|kept| name(kept.message)).collect(),
+        line: 0,
+        source: String::new(),
+    }
+}

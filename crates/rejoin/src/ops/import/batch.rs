@@ -1,0 +1,131 @@
+//! Messages that are stored together, with what they were read from.
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, Digest, Message, MessageId, Role, Time, preview};
+use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
+
+/// So many messages are one append: a sync costs more than a message, and a store looks at each pair of ids.
+const MESSAGES: usize = 200;
+
+/// So many bytes are one append.
+const BYTES: usize = 1 << 20;
+
+/// Fast, and a source line is half its size already.
+const LEVEL: i32 = 3;
+
+/// Messages that wait to be stored together.
+#[derive(Default)]
+pub(super) struct Batch {
+    drafts: Vec<Draft>,
+    /// Names and bytes of what the messages were read from.
+    sources: Vec<(Vec<u8>, Vec<u8>)>,
+    bytes: usize,
+    first: String,
+    last: String,
+    active: Option<Time>,
+}
+
+struct Draft {
+    id: MessageId,
+    parent: Option<Anchor>,
+    digest: Digest,
+    body: String,
+}
+
+/// What creates a conversation together with its first messages.
+pub(super) struct Creation<'a> {
+    pub(super) facets: &'a Facets,
+    pub(super) header: &'a str,
+    pub(super) created: Time,
+}
+
+impl Batch {
+    /// Adds a message. A list shows none that the other program added by itself.
+    pub(super) fn add(
+        &mut self,
+        id: MessageId,
+        parent: Option<Anchor>,
+        digest: Digest,
+        body: String,
+        message: &Message,
+    ) {
+        self.bytes += body.len();
+        self.active = self.active.max(message.created_at);
+        let is_own = message.extra.field(crate::formats::INJECTED).is_none();
+        if self.first.is_empty() && message.role == Role::User && is_own {
+            self.first = preview(&message.text());
+        }
+        if message.role == Role::Assistant {
+            let text = preview(&message.text());
+            if !text.is_empty() {
+                self.last = text;
+            }
+        }
+        self.drafts.push(Draft { id, parent, digest, body });
+    }
+
+    /// Adds what something was read from, under its name.
+    pub(super) fn add_source(&mut self, name: &[u8], source: &str) -> Result<()> {
+        let packed = zstd::bulk::compress(source.as_bytes(), LEVEL)
+            .map_err(|cause| Error::invalid("compress a line of the source").because(cause))?;
+        self.bytes += packed.len();
+        self.sources.push((name.to_vec(), packed));
+        Ok(())
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.drafts.len() >= MESSAGES || self.sources.len() >= 2 * MESSAGES || self.bytes >= BYTES
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.drafts.is_empty() && self.sources.is_empty()
+    }
+
+    /// Stores the messages, and creates the conversation if it is not there.
+    pub(super) fn store(
+        &self,
+        store: &dyn Store,
+        conversation: ConversationId,
+        creation: Option<Creation<'_>>,
+        now: Time,
+    ) -> Result<()> {
+        let blobs: Vec<Put<'_>> = self
+            .sources
+            .iter()
+            .map(|(name, bytes)| Put {
+                space: Space::Source,
+                owner: Some(conversation),
+                name,
+                bytes: Some(bytes),
+            })
+            .collect();
+        if self.drafts.is_empty() && creation.is_none() {
+            return store.put(&blobs, crate::store::Safety::Synced);
+        }
+        let entries: Vec<Entry<'_>> = self
+            .drafts
+            .iter()
+            .map(|draft| Entry {
+                id: draft.id,
+                parent: draft.parent,
+                link: draft.digest,
+                note: Note::default(),
+                body: &draft.body,
+            })
+            .collect();
+        let opening =
+            creation.map(|Creation { facets, header, created }| Opening { facets, header, created });
+        let turn = Turn {
+            conversation,
+            opening,
+            stale: Stale::Branch,
+            entries: &entries,
+            tip: Tip { first: &self.first, last: &self.last },
+            branch: None,
+            // A conversation was last active when something was last said in it, not when it was imported.
+            active: self.active.unwrap_or(now),
+            blobs: &blobs,
+        };
+        store.append(&turn).map(drop)
+    }
+}

@@ -1,0 +1,353 @@
+//! One conversation while it is imported: what it has, and what it is given.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::error::{Error, Result};
+use crate::formats::{Aside, Skipped, Source, SourceConversation, SourceMessage, SourceParent};
+use crate::model::{
+    Block, Conversation, ConversationId, Digest, Hold, Json, Message, MessageId, Origin, Status, Summary,
+    Time,
+};
+use crate::ops::import::batch::{Batch, Creation};
+use crate::ops::import::identity::{changed_id, conversation_id, message_id, source_hash};
+use crate::ops::import::{ImportMode, ImportedConversation, Into};
+use crate::ops::view::{Compaction, Kept};
+use crate::store::{Anchor, Change, Facets, ListQuery, Order, Row, Selection, Space};
+
+/// The kind of a run of a sub-agent.
+const SUBAGENT: &str = "subagent";
+
+/// The field of a message's `extra` that says what it was read from.
+const SOURCE: &str = "source";
+
+/// The message that asked for a run of a sub-agent.
+pub(super) struct Above {
+    conversation: ConversationId,
+    message: Option<MessageId>,
+}
+
+/// One conversation while it is imported.
+pub(super) struct Growing<'a> {
+    into: Into<'a>,
+    format: &'static str,
+    mode: ImportMode,
+    id: ConversationId,
+    found: SourceConversation,
+    header: Conversation,
+    above: Option<Above>,
+    /// The conversation as it was stored before; none when it is new.
+    stored: Option<Row>,
+    /// True once it is in the store.
+    exists: bool,
+    /// Every message it has, with what it vouches for.
+    known: HashMap<MessageId, Digest>,
+    /// Messages that are other than they were, with the ids that they have now.
+    changed: HashMap<MessageId, MessageId>,
+    last: Option<MessageId>,
+    time: Time,
+    bytes: u64,
+    batch: Batch,
+    read: u64,
+    added: u64,
+    branched: u64,
+}
+
+impl<'a> Growing<'a> {
+    pub(super) fn begin(
+        into: Into<'a>,
+        format: &'static str,
+        source: &Source,
+        found: SourceConversation,
+        above: Option<Above>,
+        mode: ImportMode,
+    ) -> Result<Self> {
+        let id = conversation_id(format, &found.id, found.created_at);
+        let mut header = found.header.clone();
+        header.hold = Hold::Import;
+        if header.status == Status::Active {
+            header.status = Status::Paused;
+        }
+        header.origin = Some(Origin {
+            format: format.to_owned(),
+            source_id: found.id.clone(),
+            source_path: Some(source.path().to_string_lossy().into_owned()),
+            imported_at: into.now,
+        });
+        if let Some(parent) = &found.parent {
+            header.kind = SUBAGENT.to_owned();
+            header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
+            header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
+        }
+        if let Some(Above { conversation, message: Some(message) }) = &above {
+            header
+                .extra
+                .set("parent", Json::of(&json!({ "conversation": conversation, "message": message }))?);
+        }
+        let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
+        let stored = into.store.list(&query)?.items.pop();
+        let mut known = HashMap::new();
+        if stored.is_some() {
+            let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+            into.store.read(id, all, &mut |seen| {
+                known.insert(seen.id, seen.link);
+                Ok(())
+            })?;
+        }
+        Ok(Self {
+            into,
+            format,
+            mode,
+            id,
+            time: found.created_at,
+            bytes: stored.as_ref().map_or(0, |row| row.bytes),
+            exists: stored.is_some(),
+            found,
+            header,
+            above,
+            stored,
+            known,
+            changed: HashMap::new(),
+            last: None,
+            batch: Batch::default(),
+            read: 0,
+            added: 0,
+            branched: 0,
+        })
+    }
+
+    pub(super) fn source_id(&self) -> &str {
+        &self.found.id
+    }
+
+    /// Learns what the reader knows at the end.
+    pub(super) fn learn(&mut self, found: SourceConversation) {
+        self.found = found;
+    }
+
+    /// Where a run of a sub-agent hangs that this conversation started.
+    pub(super) fn parent_of(&self, parent: &SourceParent) -> Above {
+        let message = parent.message.as_deref().map(|message| self.name(message));
+        Above { conversation: self.id, message: message.filter(|id| self.known.contains_key(id)) }
+    }
+
+    /// The id under which a message of the source is kept.
+    fn name(&self, message: &str) -> MessageId {
+        let id = message_id(self.format, &self.found.id, message);
+        self.changed.get(&id).copied().unwrap_or(id)
+    }
+
+    /// Takes a message. What was wrong with its place is the answer.
+    pub(super) fn take(&mut self, found: SourceMessage, path: &Path) -> Result<Option<Skipped>> {
+        self.read += 1;
+        let mut skipped = None;
+        let parent = match found.parent.as_deref().map(|parent| self.name(parent)) {
+            Some(parent) if self.known.contains_key(&parent) => Some(parent),
+            Some(_) => {
+                let why = "the message that it follows is missing; it follows the one before".to_owned();
+                skipped = Some(Skipped { path: path.to_owned(), line: found.line, why });
+                self.last
+            }
+            None => None,
+        };
+        let anchor = parent.map(|id| Anchor { id, link: self.known[&id] });
+        let hash = source_hash(&found.source);
+        let message = self.finished(&found, &hash)?;
+        let body = message.to_body();
+        let digest = Digest::chain(anchor.map(|anchor| anchor.link), body.as_bytes());
+        let own = message_id(self.format, &self.found.id, &found.id);
+        let id = match self.known.get(&own) {
+            Some(known) if *known != digest && !self.is_same(own, parent, &hash)? => {
+                let other = changed_id(self.format, &self.found.id, &found.id, &digest);
+                self.changed.insert(own, other);
+                other
+            }
+            _ => own,
+        };
+        self.last = Some(id);
+        if self.known.contains_key(&id) {
+            return Ok(skipped);
+        }
+        self.known.insert(id, digest);
+        self.bytes += body.len() as u64;
+        if self.bytes > self.into.conversation_bytes {
+            return Err(Error::invalid(format!(
+                "conversation `{}` has more bytes than `limits.conversation_bytes` = {}",
+                self.found.id, self.into.conversation_bytes
+            )));
+        }
+        self.added += 1;
+        self.branched += u64::from(id != own);
+        if self.mode == ImportMode::Store {
+            self.batch.add(id, anchor, digest, body, &message);
+            self.batch.add_source(id.as_str().as_bytes(), &found.source)?;
+            self.flush_when_full()?;
+        }
+        Ok(skipped)
+    }
+
+    /// The message as it is stored: with a time, with what it was read from, and with what it keeps.
+    fn finished(&mut self, found: &SourceMessage, hash: &str) -> Result<Message> {
+        let mut message = found.message.clone();
+        self.time = *message.created_at.get_or_insert(self.time);
+        message.extra.set(SOURCE, Json::of(&json!({ "id": found.id, "text": hash }))?);
+        for block in &mut message.blocks {
+            if let Block::Summary(summary) = block {
+                self.keep(summary, &found.keeps)?;
+            }
+        }
+        Ok(message)
+    }
+
+    /// Writes down what a compaction keeps, by the ids here.
+    fn keep(&self, summary: &mut Summary, keeps: &[String]) -> Result<()> {
+        let number = |name: &str| summary.extra.field(name).and_then(|tokens| tokens.to().ok()).unwrap_or(0);
+        let kept = keeps.iter().map(|message| Kept { message: self.name(message), text: None }).collect();
+        let compaction = Compaction {
+            kept,
+            tokens_before: number("tokens_before"),
+            tokens_after: number("tokens_after"),
+            ..Compaction::default()
+        };
+        for block in compaction.to_message("")?.blocks {
+            if let Block::Summary(written) = block {
+                written.extra.iter().for_each(|(name, value)| summary.extra.set(name, value.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// True when a stored message was read from the same text, so that only its reader has changed since.
+    fn is_same(&self, id: MessageId, parent: Option<MessageId>, hash: &str) -> Result<bool> {
+        let stored = self.source_of(id)?;
+        Ok(stored.is_some_and(|(above, source)| above == parent && source == hash))
+    }
+
+    /// The parent of a stored message and the hash of what it was read from; none when it was not imported.
+    fn source_of(&self, id: MessageId) -> Result<Option<(Option<MessageId>, String)>> {
+        if !self.exists {
+            return Ok(None);
+        }
+        let mut found = None;
+        let looked = self.into.store.read(self.id, Selection::Ids(&[id]), &mut |seen| {
+            let source =
+                Message::from_body(seen.body)?.extra.field(SOURCE).map(Json::to::<serde_json::Value>);
+            if let Some(Ok(source)) = source {
+                found = source["text"].as_str().map(|hash| (seen.parent, hash.to_owned()));
+            }
+            Ok(())
+        });
+        match looked {
+            // It stands twice in this source, and its first form waits in the batch.
+            Err(error) if error.kind() == crate::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+            Ok(()) => Ok(found),
+        }
+    }
+
+    /// Keeps a line that is no message.
+    pub(super) fn put_aside(&mut self, aside: &Aside) -> Result<()> {
+        if self.mode == ImportMode::Try {
+            return Ok(());
+        }
+        let name = format!("line:{:012}:{}", aside.line, source_hash(&aside.source));
+        let mut is_there = false;
+        if self.stored.is_some() {
+            self.into.store.get(Space::Source, Some(self.id), name.as_bytes(), &mut |_, _| {
+                is_there = true;
+                Ok(())
+            })?;
+        }
+        if !is_there {
+            self.batch.add_source(name.as_bytes(), &aside.source)?;
+        }
+        self.flush_when_full()
+    }
+
+    fn flush_when_full(&mut self) -> Result<()> {
+        if self.batch.is_full() { self.flush() } else { Ok(()) }
+    }
+
+    /// Stores what waits.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let (facets, header) = (Facets::of(&self.header), self.header.to_header());
+        let creation = (!self.exists).then_some(Creation {
+            facets: &facets,
+            header: &header,
+            created: self.found.created_at,
+        });
+        self.batch.store(self.into.store, self.id, creation, self.into.now)?;
+        self.batch = Batch::default();
+        self.exists = true;
+        Ok(())
+    }
+
+    /// Stores what is left, sets the head, and tells what was done. A conversation without messages is none.
+    pub(super) fn finish(mut self) -> Result<Option<ImportedConversation>> {
+        if self.read == 0 {
+            return Ok(None);
+        }
+        if self.mode == ImportMode::Store {
+            self.flush()?;
+            self.place_head()?;
+            self.complete_header()?;
+        }
+        Ok(Some(ImportedConversation {
+            id: self.id,
+            source_id: self.found.id.clone(),
+            title: self.found.header.title.clone(),
+            is_new: self.stored.is_none(),
+            parent: self.above.as_ref().map(|above| above.conversation),
+            messages: self.read,
+            added: self.added,
+            changed: self.branched,
+        }))
+    }
+
+    /// Moves the head to where the program would go on, unless someone went on here.
+    fn place_head(&self) -> Result<()> {
+        if self.added == 0 {
+            return Ok(());
+        }
+        let before = self.stored.as_ref().and_then(|row| row.head.map(|head| head.id));
+        let head = match before {
+            Some(before) if self.source_of(before)?.is_none() => Some(before),
+            _ => self
+                .found
+                .head
+                .as_deref()
+                .map(|head| self.name(head))
+                .filter(|id| self.known.contains_key(id)),
+        };
+        match head.or(self.last) {
+            Some(head) => {
+                self.into.store.amend(self.id, None, &Change::Head(Some(head)), self.into.now).map(drop)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Gives a conversation that was there before what it lacked then: a title, a parent.
+    fn complete_header(&self) -> Result<()> {
+        let Some(row) = &self.stored else { return Ok(()) };
+        let before = Conversation::from_header(&row.header)?;
+        let mut header = before.clone();
+        if header.title.is_none() {
+            header.title.clone_from(&self.header.title);
+        }
+        if let (None, Some(parent)) = (header.extra.field("parent"), self.header.extra.field("parent")) {
+            header.extra.set("parent", parent.clone());
+        }
+        if header == before {
+            return Ok(());
+        }
+        let (facets, bytes) = (Facets::of(&header), header.to_header());
+        let change = Change::Header { facets: &facets, header: &bytes };
+        self.into.store.amend(self.id, Some(row.version), &change, self.into.now).map(drop)
+    }
+}

@@ -1,0 +1,67 @@
+//! What an import did.
+
+use std::path::PathBuf;
+
+use crate::formats::Skipped;
+use crate::model::ConversationId;
+
+/// Of how many skipped lines the reasons are kept; the others are counted.
+const REASONS: usize = 1_000;
+
+/// What an import of one source did, or would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// The format it was read as.
+    pub format: &'static str,
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// The conversations in it, in order.
+    pub conversations: Vec<ImportedConversation>,
+    /// Lines that are kept without being messages.
+    pub asides: u64,
+    /// How much was skipped.
+    pub skipped: u64,
+    /// What was skipped and why: the first thousand.
+    pub reasons: Vec<Skipped>,
+}
+
+/// What an import did to one conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ImportedConversation {
+    /// Its id here.
+    pub id: ConversationId,
+    /// Its id at the source.
+    pub source_id: String,
+    /// Its title at the source.
+    pub title: Option<String>,
+    /// True when it was not there before.
+    pub is_new: bool,
+    /// The conversation that started it, if it is a run of a sub-agent.
+    pub parent: Option<ConversationId>,
+    /// How many messages the source has.
+    pub messages: u64,
+    /// How many of them were added.
+    pub added: u64,
+    /// How many of those are other than they were, and were added as a branch.
+    pub changed: u64,
+}
+
+impl Imported {
+    pub(super) const fn new(format: &'static str, path: PathBuf) -> Self {
+        Self { format, path, conversations: Vec::new(), asides: 0, skipped: 0, reasons: Vec::new() }
+    }
+
+    /// How many messages were added.
+    pub fn added(&self) -> u64 {
+        self.conversations.iter().map(|conversation| conversation.added).sum()
+    }
+
+    pub(super) fn skip(&mut self, skipped: Skipped) {
+        self.skipped += 1;
+        if self.reasons.len() < REASONS {
+            self.reasons.push(skipped);
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Importing: everything once, nothing by halves.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rejoin::formats::{Format, ReadLimits, Source, Tree};
+use rejoin::store::{Children, Order};
+use rejoin::view::{Recipient, Said, view};
+use rejoin::{
+    Archive, ConversationId, Extent, Hold, Import, ImportMode, Imported, Message, Parent, Status,
+    StoredMessage, Subagents,
+};
+use tempfile::TempDir;
+
+use crate::formats::claude::{reply, text, user};
+use crate::formats::round::written;
+use crate::formats::{fixture, outline, read, said};
+
+const REAL: &str = "claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
+
+/// An archive in a file of its own, and a place for sources.
+struct Desk {
+    archive: Archive,
+    directory: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let archive = Archive::open(&format!("sqlite:{}", directory.path().join("a.db").display())).unwrap();
+        Self { archive, directory }
+    }
+
+    fn write(&self, lines: &[String]) -> PathBuf {
+        let path = self.directory.path().join("c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl");
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        path
+    }
+
+    fn import(&self, path: &Path) -> Imported {
+        self.try_import(path, ImportMode::Store, ReadLimits::default()).unwrap()
+    }
+
+    fn try_import(&self, path: &Path, mode: ImportMode, limits: ReadLimits) -> rejoin::Result<Imported> {
+        let source = Source::open(path).unwrap();
+        let format = Format::of(&source).unwrap();
+        let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
+        self.archive.import(&source, format, &mut how)
+    }
+
+    fn all(&self, id: ConversationId) -> Vec<StoredMessage> {
+        self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap()
+    }
+
+    fn path(&self, id: ConversationId) -> Vec<String> {
+        self.archive.path(id, None).unwrap().iter().map(|stored| stored.message.text()).collect()
+    }
+}
+
+fn talk() -> Vec<String> {
+    vec![
+        user("u1", None, "one"),
+        reply("a1", "u1", "m1", text("1")),
+        user("u2", Some("a1"), "two"),
+        reply("a2", "u2", "m2", text("2")),
+    ]
+}
+
+/// What was read and added of the first conversation.
+fn counts(imported: &Imported) -> (u64, u64, u64) {
+    let first = &imported.conversations[0];
+    (first.messages, first.added, first.changed)
+}
+
+#[test]
+fn importing_twice_is_importing_once() {
+    let desk = Desk::new();
+
+    let first = desk.import(&fixture(REAL));
+    let id = first.conversations[0].id;
+    let (stored, messages) = (desk.archive.conversation(id).unwrap(), desk.all(id));
+    let second = desk.import(&fixture(REAL));
+
+    assert_eq!((counts(&first), counts(&second)), ((27, 27, 0), (27, 0, 0)));
+    assert_eq!((desk.archive.conversation(id).unwrap(), desk.all(id)), (stored, messages));
+}
+
+#[test]
+fn an_import_is_held_left_and_says_where_it_came_from() {
+    let desk = Desk::new();
+
+    let id = desk.import(&fixture(REAL)).conversations[0].id;
+
+    let stored = desk.archive.conversation(id).unwrap();
+    let header = &stored.conversation;
+    let origin = header.origin.as_ref().unwrap();
+    assert_eq!((header.hold, header.status), (Hold::Import, Status::Paused));
+    assert_eq!(
+        (origin.format.as_str(), origin.source_id.as_str(), origin.source_path.as_deref()),
+        ("claude", "c833a56b-45d4-4ced-8b45-47d6a5359b48", fixture(REAL).to_str())
+    );
+    assert_eq!(stored.created_at.to_string(), "2026-11-15T17:55:34.430000Z");
+    assert_eq!(stored.last_active_at.to_string(), "2026-11-15T17:56:01.827000Z");
+    assert_eq!(
+        (stored.first.as_str(), stored.last.as_str()),
+        ("Hello there, TOOLTURN please", "MOCK-REPLY 18; saw 7 messages")
+    );
+    assert!(desk.archive.verify(id).unwrap().is_sound());
+}
+
+#[test]
+fn a_sub_agent_is_linked_to_the_message_that_asked_for_it() {
+    let desk = Desk::new();
+
+    let imported = desk.import(&fixture(REAL));
+
+    let main = imported.conversations[0].id;
+    let runs = desk.archive.subagents(&Subagents { parent: Some(main), ..Subagents::default() }).unwrap();
+    let Parent { message, .. } = runs[0].parent().unwrap();
+    let asked = desk.archive.messages(main, &[message]).unwrap();
+    assert_eq!(runs[0].subagent().unwrap().to_string(), "subagent:general-purpose:a92545b2c32de9584");
+    assert!(said(&asked[0].message).contains("Agent>"), "{asked:?}");
+}
+
+#[test]
+fn a_model_is_shown_the_summary_and_what_it_kept() {
+    let desk = Desk::new();
+    let id = desk.import(&fixture(REAL)).conversations[0].id;
+
+    let path = desk.archive.path(id, None).unwrap();
+    let shown = view(&Said::all(&path), &[], &Recipient::new("anthropic"));
+
+    let texts: Vec<String> = shown.messages.iter().map(|viewed| said(&viewed.message)).collect();
+    let expected = [
+        "assistant: (mock thinking 12) | MOCK-REPLY 12; saw 14 messages",
+        "user: This session is being continue",
+        "user: <local-command-caveat>Caveat: ",
+        "user: <command-name>/compact</comman",
+        "user: <local-command-stdout>Compacte",
+        "user: Continue from where you left o",
+        "assistant: No response requested.",
+        "user: after compact question",
+        "assistant: (mock thinking 18) | MOCK-REPLY 18; saw 7 messages",
+    ];
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn an_imported_session_is_written_as_it_was_read() {
+    let desk = Desk::new();
+    let id = desk.import(&fixture(REAL)).conversations[0].id;
+
+    let tree = desk.archive.tree(id, Extent::Tree).unwrap();
+    let (_directory, path) = written("claude", &tree);
+
+    let (before, after) = (read(&fixture(REAL)), read(&path));
+    assert_eq!(outline(&after.messages), outline(&before.messages));
+    let keeps = |tree: &Tree| tree.messages.iter().flat_map(|found| found.keeps.clone()).collect::<Vec<_>>();
+    assert_eq!(keeps(&after), keeps(&before));
+    let asked = |tree: &Tree| tree.conversations[1].parent.as_ref().and_then(|parent| parent.message.clone());
+    assert_eq!(asked(&after), asked(&before));
+    assert_eq!(after.conversations[0].id, id.to_string());
+}
+
+#[test]
+fn what_must_not_leave_the_store_is_not_exported() {
+    let desk = Desk::new();
+    let id = desk.import(&desk.write(&talk())).conversations[0].id;
+    desk.archive.update(id, |header| header.privacy.exportable = false).unwrap();
+
+    let refused = desk.archive.tree(id, Extent::Tree).unwrap_err();
+
+    assert_eq!(refused.to_string(), format!("conversation `{id}` is marked as not exportable"));
+}
+
+#[test]
+fn a_message_keeps_the_text_it_was_read_from() {
+    let desk = Desk::new();
+    let lines = talk();
+    let id = desk.import(&desk.write(&lines)).conversations[0].id;
+
+    let sources: Vec<Option<String>> =
+        desk.all(id).iter().map(|stored| desk.archive.source_of(id, stored.id).unwrap()).collect();
+
+    assert_eq!(sources, lines.into_iter().map(Some).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_deleted_message_takes_its_source_along() {
+    let desk = Desk::new();
+    let id = desk.import(&desk.write(&talk())).conversations[0].id;
+    let all = desk.all(id);
+
+    desk.archive.delete_messages(id, &[all[2].id], Children::Remove, "test").unwrap();
+
+    let left: Vec<bool> =
+        all.iter().map(|stored| desk.archive.source_of(id, stored.id).unwrap().is_some()).collect();
+    assert_eq!(left, [true, true, false, false]);
+}
+
+#[test]
+fn a_file_that_grew_adds_only_what_is_new() {
+    let desk = Desk::new();
+    let mut lines = talk();
+    let id = desk.import(&desk.write(&lines)).conversations[0].id;
+    let before = desk.all(id);
+
+    lines.push(user("u3", Some("a2"), "three"));
+    let grown = desk.import(&desk.write(&lines));
+
+    assert_eq!(counts(&grown), (5, 1, 0));
+    assert_eq!(desk.all(id)[..4], before);
+    assert_eq!(desk.path(id), ["one", "1", "two", "2", "three"]);
+}
+
+#[test]
+fn a_torn_line_is_told_and_imported_once_it_is_whole() {
+    let desk = Desk::new();
+    let lines = talk();
+    let whole = lines.join("\n");
+    let path = desk.write(&[]);
+    fs::write(&path, &whole[..whole.len() - 20]).unwrap();
+
+    let torn = desk.import(&path);
+    fs::write(&path, whole).unwrap();
+    let mended = desk.import(&path);
+
+    assert_eq!((counts(&torn), torn.skipped), ((3, 3, 0), 1));
+    assert_eq!((counts(&mended), mended.skipped), ((4, 1, 0), 0));
+}
+
+#[test]
+fn a_changed_message_becomes_a_branch_once() {
+    let desk = Desk::new();
+    let mut lines = talk();
+    let id = desk.import(&desk.write(&lines)).conversations[0].id;
+
+    lines[2] = user("u2", Some("a1"), "two, but other");
+    let path = desk.write(&lines);
+    let changed = desk.import(&path);
+    let again = desk.import(&path);
+
+    assert_eq!((counts(&changed), counts(&again)), ((4, 2, 2), (4, 0, 0)));
+    assert_eq!(desk.path(id), ["one", "1", "two, but other", "2"]);
+    assert_eq!(desk.all(id).len(), 6);
+}
+
+#[test]
+fn who_went_on_here_stays_where_he_was() {
+    let desk = Desk::new();
+    let mut lines = talk();
+    let id = desk.import(&desk.write(&lines)).conversations[0].id;
+    desk.archive.rename(id, "mine").unwrap();
+    desk.archive.resume(id).unwrap().append(Message::user("here")).unwrap();
+
+    lines.push(user("u3", Some("a2"), "there"));
+    lines.push(r#"{"type":"custom-title","customTitle":"theirs"}"#.to_owned());
+    desk.import(&desk.write(&lines));
+
+    assert_eq!(desk.path(id), ["one", "1", "two", "2", "here"]);
+    assert_eq!(desk.archive.conversation(id).unwrap().conversation.title.as_deref(), Some("mine"));
+    assert_eq!(desk.all(id).len(), 6);
+}
+
+#[test]
+fn a_message_whose_parent_is_missing_follows_the_one_before() {
+    let desk = Desk::new();
+    let mut lines = talk();
+    lines[1] = "broken".to_owned();
+
+    let imported = desk.import(&desk.write(&lines));
+
+    let why: Vec<(u64, &str)> =
+        imported.reasons.iter().map(|skipped| (skipped.line, skipped.why.as_str())).collect();
+    let missing = "the message that it follows is missing; it follows the one before";
+    assert_eq!(why, [(2, "it is not JSON"), (3, missing)]);
+    assert_eq!(desk.path(imported.conversations[0].id), ["one", "two", "2"]);
+}
+
+#[test]
+fn a_trial_tells_the_same_and_stores_nothing() {
+    let desk = Desk::new();
+    let path = desk.write(&talk());
+
+    let tried = desk.try_import(&path, ImportMode::Try, ReadLimits::default()).unwrap();
+    let listed = desk.archive.list(&Default::default()).unwrap().items.len();
+
+    assert_eq!((listed, desk.import(&path)), (0, tried));
+}
+
+#[test]
+fn a_limit_that_is_passed_leaves_nothing_behind() {
+    let desk = Desk::new();
+    let mut lines = talk();
+    lines.push(user("u3", Some("a2"), &"long ".repeat(1_000)));
+    let limits = ReadLimits { line_bytes: 2_000, ..ReadLimits::default() };
+
+    let error = desk.try_import(&desk.write(&lines), ImportMode::Store, limits).unwrap_err();
+
+    assert!(format!("{error:?}").ends_with("line 5 has more than 2000 bytes"), "{error:?}");
+    assert_eq!(desk.archive.list(&Default::default()).unwrap().items, []);
+}
+
+#[test]
+fn many_messages_are_stored_in_order() {
+    let desk = Desk::new();
+    let name = |place: usize| format!("u{place}");
+    let lines: Vec<String> = (0..1_000)
+        .map(|place| user(&name(place), place.checked_sub(1).map(name).as_deref(), &place.to_string()))
+        .collect();
+
+    let imported = desk.import(&desk.write(&lines));
+
+    let expected: Vec<String> = (0..1_000).map(|place| place.to_string()).collect();
+    assert_eq!(desk.path(imported.conversations[0].id), expected);
+}

@@ -1,0 +1,66 @@
+//! Files of other programs: read, imported, written and read again.
+
+mod accept;
+mod claude;
+mod codex;
+mod hostile;
+mod import;
+mod round;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rejoin::formats::{Format, ReadLimits, Source, SourceMessage, Tree};
+use rejoin::{Block, Message};
+use tempfile::TempDir;
+
+/// A file that a real program wrote.
+fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path)
+}
+
+/// Everything in a file, by the format that claims it.
+fn read(path: &Path) -> Tree {
+    let source = Source::open(path).unwrap();
+    let format = Format::of(&source).unwrap();
+    Tree::gather(ReadLimits::default(), |reading| format.read(&source, reading)).unwrap()
+}
+
+/// A directory with one file of these lines.
+fn file_of(name: &str, lines: &[&str]) -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    (directory, path)
+}
+
+/// A message on one line: `id < parent role: blocks`, ids cut to four characters.
+fn outline(messages: &[SourceMessage]) -> Vec<String> {
+    let cut = |id: &str| id.chars().take(4).collect::<String>();
+    messages
+        .iter()
+        .map(|found| {
+            let parent = found.parent.as_deref().map_or("-".to_owned(), cut);
+            format!("{} < {parent} {}", cut(&found.id), said(&found.message))
+        })
+        .collect()
+}
+
+/// What a message says: `role: blocks`.
+fn said(message: &Message) -> String {
+    let blocks: Vec<String> = message.blocks.iter().map(shown).collect();
+    format!("{}: {}", message.role.as_str(), blocks.join(" | "))
+}
+
+fn shown(block: &Block) -> String {
+    let cut = |text: &str| text.chars().take(30).collect::<String>();
+    match block {
+        Block::Text(text) => cut(&text.text),
+        Block::Thinking(thinking) => format!("({})", cut(&thinking.text)),
+        Block::ToolCall(call) => format!("{}>{}", call.name, cut(call.input.as_str())),
+        Block::ToolResult(result) => format!("={}", cut(result.output.as_str())),
+        Block::Summary(summary) => format!("summary {}", cut(&summary.text)),
+        Block::Other(other) => format!("[{}]", other.kind),
+        other => format!("<{}>", other.kind()),
+    }
+}
