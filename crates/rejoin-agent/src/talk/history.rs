@@ -140,6 +140,14 @@ impl History {
         self.entries.iter().rposition(|entry| self.is_compaction(entry))
     }
 
+    /// True when the newest summary is passed over and nothing was answered since: someone undid it, to go on with
+    /// everything.
+    pub(crate) fn is_just_undone(&self) -> bool {
+        let Some(place) = self.entries.iter().rposition(Entry::is_summary) else { return false };
+        let is_answered = self.entries[place..].iter().any(|entry| entry.message.role == Role::Assistant);
+        self.is_ignored(&self.entries[place]) && !is_answered
+    }
+
     /// True when the summary that the view begins with waits to be stored.
     pub(crate) fn newest_compaction_is_unnamed(&self) -> bool {
         self.newest_compaction().is_some_and(|place| self.entries[place].id.is_none())
