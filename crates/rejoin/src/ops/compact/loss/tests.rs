@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use proptest::strategy::Strategy;
+
 use super::*;
 use crate::model::{Message, Role};
 use crate::ops::view::Viewed;
@@ -313,7 +315,40 @@ fn any_letters_are_read_without_harm() {
     assert_eq!(lost, [0; 7]);
 }
 
+#[test]
+fn a_unit_is_found_again_in_letters_that_change_their_length() {
+    let cases: [(&str, &str, &[&str]); 7] = [
+        ("273\u{212a}", "273\u{212a}", &[]),
+        ("273\u{212a}", "273 K", &[]),
+        ("1,273k\u{212a}b", "V1,273\u{212a}KB of 1273 kkb", &[]),
+        ("273\u{212a}", "273 and K", &["273\u{212a}"]),
+        ("273\u{130}", "273\u{130}", &[]),
+        ("12\u{1e9e}", "12\u{df} or 12\u{1e9e}", &[]),
+        ("\u{212a}\u{130}_\u{1e9e}7", "k\u{130}_\u{df}7", &[]),
+    ];
+
+    assert_eq!(wrong(&cases), [""; 0]);
+}
+
+/// Any letters, and often those that the reading takes care of.
+fn letters() -> impl Strategy<Value = String> {
+    let special: Vec<char> =
+        "0123456789,._:/%°$€()[]vVkKmMsTµ \n\u{a0}\u{212a}\u{212b}\u{130}\u{1e9e}ßéﬁΣς漢\"'`’s"
+            .chars()
+            .collect();
+    let letter = proptest::prop_oneof![2 => proptest::sample::select(special), 1 => proptest::char::any()];
+    proptest::collection::vec(letter, 0..120).prop_map(String::from_iter)
+}
+
 proptest::proptest! {
+    #[test]
+    fn no_letters_make_it_panic(before in letters(), after in letters()) {
+        let said = view(vec![Message::user(&*before), reply(&before), output(&before)]);
+
+        lost(&said, &said);
+        lost(&said, &view(vec![Message::user(&*after), output(&after)]));
+    }
+
     #[test]
     fn nothing_is_lost_when_everything_stays(text in "[a-zA-Z0-9_./:\\\\,;@#%$€ \n\"'`“”«»()-]{0,300}") {
         let said = view(vec![Message::user(&*text), reply(&text), output(&text)]);
