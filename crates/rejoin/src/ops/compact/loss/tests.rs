@@ -396,3 +396,36 @@ fn the_time_grows_with_the_length_of_the_views() {
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     assert!(lost.len() > 20_000, "{}", lost.len());
 }
+
+/// What is lost of a tool's output. A quadratic reading would take minutes.
+fn lost_soon(text: &str) -> Vec<String> {
+    let started = Instant::now();
+
+    let lost = lost_of(output(text), "").into_iter().map(|(_, text)| text).collect();
+
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    lost
+}
+
+#[test]
+fn any_number_of_addresses_may_stand_without_white_space() {
+    let addresses: Vec<String> = (0..100_000).map(|number| format!("https://example.org/{number}")).collect();
+
+    assert_eq!(lost_soon(&format!("[\"{}\"]", addresses.join("\",\""))), addresses);
+}
+
+#[test]
+fn any_number_of_brackets_may_follow_an_address() {
+    let [round, square, both] = [")", "]", ").]"].map(|marks| marks.repeat(100_000));
+
+    assert_eq!(lost_soon(&format!("https://example.org/a{round}")), ["https://example.org/a"]);
+    assert_eq!(lost_soon(&format!("https://example.org/[(a{square}")), ["https://example.org/[(a]"]);
+    assert_eq!(lost_soon(&format!("https://example.org/((a{both}")), ["https://example.org/((a).])"]);
+}
+
+#[test]
+fn any_number_of_letters_may_follow_without_white_space() {
+    let (plain, ideographs) = ("a".repeat(100_000), "漢".repeat(100_000));
+
+    assert_eq!(lost_soon(&format!("{plain}é{ideographs}")), [""; 0]);
+}
