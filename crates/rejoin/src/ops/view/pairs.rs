@@ -32,6 +32,8 @@ pub(super) struct Pairing<'a, 'r> {
     recipient: &'r Recipient,
     /// The ids that calls are sent under, with the hash of what was called.
     taken: HashMap<String, u64>,
+    /// The next number to try where an id is taken.
+    numbers: HashMap<String, u64>,
     /// The stored ids of calls that got a stub.
     unanswered: HashSet<String>,
     /// The current round: its replies, and what was said since.
@@ -60,6 +62,7 @@ impl<'a, 'r> Pairing<'a, 'r> {
         Self {
             recipient,
             taken: HashMap::new(),
+            numbers: HashMap::new(),
             unanswered: HashSet::new(),
             replies: Vec::new(),
             heard: Vec::new(),
@@ -155,8 +158,15 @@ impl<'a, 'r> Pairing<'a, 'r> {
             accepted.to_owned()
         } else {
             let short = &accepted[..accepted.floor_char_boundary(SHORT - 12)];
-            let mut others = (2_u32..).map(|number| format!("{short}_{number}"));
-            others.find(|other| !self.taken.contains_key(other)).expect("some number is free")
+            // All numbers before it are taken, and stay so.
+            let next = self.numbers.entry(short.to_owned()).or_insert(2);
+            loop {
+                let other = format!("{short}_{next}");
+                *next += 1;
+                if !self.taken.contains_key(&other) {
+                    break other;
+                }
+            }
         };
         let call = call.id.clone();
         if known == Some(asked) {

@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use super::*;
 use crate::model::{Block, Digest, Fields, Json, Snapshot, Thinking, ToolCall};
 use crate::ops::compact::{Fact, FactKind};
@@ -32,6 +34,16 @@ fn answer(id: &str, text: &str) -> Message {
 
 fn path(messages: Vec<Message>) -> Vec<StoredMessage> {
     messages.into_iter().zip(1..).map(|(message, number)| stored(number, message)).collect()
+}
+
+/// The ids that calls are sent with.
+fn calls(view: &View<'_>) -> Vec<String> {
+    let blocks = view.messages.iter().flat_map(|viewed| &viewed.message.blocks);
+    let id = |block: &Block| match block {
+        Block::ToolCall(call) => Some(call.id.clone()),
+        _ => None,
+    };
+    blocks.filter_map(id).collect()
 }
 
 fn told(view: &View<'_>) -> Vec<String> {
@@ -84,6 +96,24 @@ fn calls_that_share_an_id_are_told_apart() {
         })
         .collect();
     assert_eq!(ids, ["a", "a", "a_2", "a_2"]);
+}
+
+/// Trying each number again for each call would take minutes.
+#[test]
+fn any_number_of_calls_may_share_an_id() {
+    let path = path(vec![calling(&["a"; 20_000]), calling(&["a_7", "a"])]);
+    let started = Instant::now();
+
+    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
+
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    let numbered = (2..=20_000).map(|number| format!("a_{number}"));
+    let expected: Vec<String> = ["a".to_owned()]
+        .into_iter()
+        .chain(numbered)
+        .chain(["a_7_2".to_owned(), "a_20001".to_owned()])
+        .collect();
+    assert_eq!(calls(&view), expected);
 }
 
 #[test]
