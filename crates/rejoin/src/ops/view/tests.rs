@@ -183,6 +183,47 @@ fn a_view_begins_at_the_newest_compaction() {
 }
 
 #[test]
+fn messages_are_kept_in_the_order_of_the_path() {
+    let kept =
+        |id: &str, text: Option<&str>| Kept { message: id.parse().unwrap(), text: text.map(str::to_owned) };
+    let compaction = Compaction {
+        kept: vec![kept("m3", None), kept("m9", None), kept("m1", Some("first")), kept("m1", Some("second"))],
+        ..Compaction::default()
+    };
+    let messages = path(vec![
+        Message::user("one"),
+        Message::user("two"),
+        Message::user("three"),
+        compaction.to_message("so far").unwrap(),
+    ]);
+
+    let view = view(&Said::all(&messages), &[], &Recipient::new("chat"));
+
+    let texts: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
+    assert_eq!(texts, ["first", "three", "so far"]);
+}
+
+/// Looking through all that is kept for each message would take forty times as long.
+#[test]
+fn any_number_of_messages_may_be_kept() {
+    let length = 50_000;
+    let said = Message::user("said");
+    let id = |number: u32| format!("m{number}").parse().unwrap();
+    let kept = (0..length).rev().map(|number| Kept { message: id(number), text: None }).collect();
+    let summary = Compaction { kept, ..Compaction::default() }.to_message("so far").unwrap();
+    let mut path: Vec<Said<'_>> =
+        (0..length).map(|number| Said { id: Some(id(number)), is_pinned: false, message: &said }).collect();
+    path.push(Said { id: None, is_pinned: false, message: &summary });
+    let started = Instant::now();
+
+    let view = view(&path, &[], &Recipient::new("chat"));
+
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    let shown: Vec<Option<MessageId>> = view.messages.iter().map(|viewed| viewed.id).collect();
+    assert_eq!(shown, path.iter().map(|said| said.id).collect::<Vec<_>>());
+}
+
+#[test]
 fn what_a_program_said_before_the_first_reply_survives_a_compaction() {
     let messages = path(vec![
         Message::user("# AGENTS.md instructions for /home"),
