@@ -8,6 +8,8 @@
 //! reply(a, b)  tool(a)  tool(b)  user  reply      as it is viewed
 //! ```
 //!
+//! Results that are stored in a reply are said after it, and a reply of nothing but results is none.
+//!
 //! A result that comes after the next reply cannot change what the model was already sent. It is sent as text.
 
 use std::borrow::Cow;
@@ -78,11 +80,15 @@ impl<'a, 'r> Pairing<'a, 'r> {
             self.heard.push(viewed);
             return;
         }
-        if self.is_heard {
-            self.end_round(repairs);
+        let results = take_results(&mut viewed);
+        if results.is_none() || !viewed.message.blocks.is_empty() {
+            if self.is_heard {
+                self.end_round(repairs);
+            }
+            self.replies.push(viewed);
         }
-        self.heard.extend(take_results(&mut viewed));
-        self.replies.push(viewed);
+        self.is_heard |= results.is_some();
+        self.heard.extend(results);
     }
 
     /// All messages, paired.
