@@ -225,7 +225,7 @@ impl Talk {
             _ => Ok(Vec::new()),
         });
         let ids: Vec<MessageId> = path.await??.iter().map(|stored| stored.id).collect();
-        self.history.name_newest(&ids);
+        self.history.learn(&ids);
         Ok(())
     }
 }

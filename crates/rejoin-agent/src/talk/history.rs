@@ -260,7 +260,9 @@ impl History {
 
     /// Names the newest messages, which were stored.
     pub(super) fn name(&mut self, receipt: &Receipt) {
-        self.name_newest(&receipt.messages);
+        for (entry, id) in self.entries.iter_mut().rev().zip(receipt.messages.iter().rev()) {
+            entry.id = Some(*id);
+        }
     }
 
     /// True when messages waited to be stored, so that their ids are not known here.
@@ -268,10 +270,14 @@ impl History {
         self.entries.iter().any(|entry| entry.id.is_none())
     }
 
-    /// Names the newest messages.
-    pub(crate) fn name_newest(&mut self, ids: &[MessageId]) {
-        for (entry, id) in self.entries.iter_mut().rev().zip(ids.iter().rev()) {
-            entry.id = Some(*id);
+    /// Names the messages that waited, from the ids of the stored path.
+    ///
+    /// The store may have refused one when nobody listened any more. Then nothing tells which one that was, and those
+    /// without a name stay so.
+    pub(crate) fn learn(&mut self, path: &[MessageId]) {
+        let is_stored = |(entry, id): (&Entry, &MessageId)| entry.id.is_none_or(|known| known == *id);
+        if path.len() == self.len() && self.entries.iter().zip(path).all(is_stored) {
+            self.entries.iter_mut().zip(path).for_each(|(entry, id)| entry.id = Some(*id));
         }
     }
 }
@@ -346,6 +352,26 @@ mod tests {
         assert_eq!(after, Known { tokens: 30, from: 3, by: CountedBy::Estimate });
         assert_eq!(later, Known { tokens: 40, from: 5, by: CountedBy::Provider });
         assert_eq!(undone, Known { tokens: 0, from: 0, by: CountedBy::Estimate });
+    }
+
+    #[test]
+    fn ids_are_learned_only_when_each_message_is_certainly_the_stored_one() {
+        let ids = ["m1", "m2", "m3"].map(|id| id.parse::<MessageId>().unwrap());
+        let other = ["m2", "m1", "m3"].map(|id| id.parse::<MessageId>().unwrap());
+        let learned = |stored: &[MessageId]| {
+            let mut history = History::default();
+            history.extend(&[Message::user("a"), Message::assistant("b"), Message::user("c")]);
+            history.entries[1].id = Some(ids[1]);
+            history.learn(stored);
+            history.entries.iter().map(|entry| entry.id).collect::<Vec<_>>()
+        };
+
+        let unnamed = vec![None, Some(ids[1]), None];
+        assert_eq!(learned(&ids), ids.map(Some));
+        assert_eq!(learned(&ids[..2]), unnamed);
+        assert_eq!(learned(&ids[1..]), unnamed);
+        assert_eq!(learned(&other), unnamed);
+        assert_eq!(learned(&[]), unnamed);
     }
 
     #[test]
