@@ -270,10 +270,9 @@ impl From<rejoin_agent::Error> for Failure {
             _ => Kind::Unavailable,
         };
         let failure = Self::new(kind, error.to_string());
-        match error.source() {
-            Some(source) => failure.because(source.to_string()),
-            None => failure,
-        }
+        let causes: Vec<String> =
+            std::iter::successors(error.source(), |&cause| cause.source()).map(ToString::to_string).collect();
+        if causes.is_empty() { failure } else { failure.because(causes.join(": ")) }
     }
 }
 

@@ -8,10 +8,13 @@ use rejoin::view::{Recipient, Said, View, Viewed, view};
 use rejoin::{Block, Message, MessageId, Role, Usage};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::providers::{Provider, Request, ToolSpec};
+use crate::providers::{Provider, Reply, Request, Stop, ToolSpec};
 
 /// What is said when nothing more can be left out.
 const TOO_LARGE: &str = "Cannot compact: history too large even after truncation";
+
+/// Enough for a summary, also of a model that thinks first. Providers want room for it in the window.
+const MAX_TOKENS: u64 = 12_000;
 
 /// A summary.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,9 +48,21 @@ impl Summary<'_> {
         // How many messages are left out next: 1, 1, 2, 4, …
         let mut step = 1;
         let mut failures = 0;
+        let mut tools = self.tools;
         loop {
-            match self.attempt(&units, &recipient, failures).await {
-                Ok((text, usage)) => return Ok(Answer { text, usage, ..answer }),
+            match self.attempt(&units, &recipient, failures, tools).await {
+                // Words before a call say what comes next, not what was.
+                Ok(reply) if has_calls(&reply) && !tools.is_empty() => {
+                    tools = &[];
+                    continue;
+                }
+                Ok(reply) if has_calls(&reply) || reply.stop == Stop::Refused => {
+                    return Ok(Answer { usage: reply.message.usage, ..answer });
+                }
+                Ok(reply) => {
+                    let text = reply.message.text();
+                    return Ok(Answer { text, usage: reply.message.usage, ..answer });
+                }
                 Err(error) if error.kind() == ErrorKind::Malformed => return Ok(answer),
                 Err(error) if error.kind() != ErrorKind::TooLong => return Err(error),
                 Err(_) => {}
@@ -69,7 +84,8 @@ impl Summary<'_> {
         units: &[Unit<'_>],
         recipient: &Recipient,
         failures: u32,
-    ) -> Result<(String, Option<Usage>)> {
+        tools: &[ToolSpec],
+    ) -> Result<Reply> {
         let shown = || units.iter().flat_map(|unit| &unit.messages);
         let said: Vec<Said<'_>> = shown()
             .map(|viewed| Said { id: viewed.id, is_pinned: false, message: &viewed.message })
@@ -79,13 +95,18 @@ impl Summary<'_> {
         let messages =
             if failures == 0 { shown().cloned().collect() } else { view(&said, &[], recipient).messages };
         let messages = asking(messages);
-        let reply = self.provider.reply(self.request(&messages), &mut |_| {}).await?;
-        Ok((reply.message.text(), reply.message.usage))
+        let request = Request { tools, ..self.request(&messages) };
+        self.provider.reply(request, &mut |_| {}).await
     }
 
     pub(super) const fn request<'b>(&'b self, messages: &'b [Viewed<'b>]) -> Request<'b> {
-        Request { model: self.model, system: self.system, messages, tools: self.tools, max_tokens: None }
+        let max_tokens = Some(MAX_TOKENS);
+        Request { model: self.model, system: self.system, messages, tools: self.tools, max_tokens }
     }
+}
+
+fn has_calls(reply: &Reply) -> bool {
+    reply.message.blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
 }
 
 /// A view with the question for its summary at the end.

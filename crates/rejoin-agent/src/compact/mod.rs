@@ -167,43 +167,62 @@ impl Talk {
 
     /// Undoes the newest compaction; later turns stay. Returns its summary; none when nothing was compacted.
     ///
-    /// Nothing is compacted by itself before the next turn is complete.
+    /// Nothing is compacted by itself before the next turn is complete. When the future is dropped, the compaction is
+    /// as it was or undone; the next call sees to the same one once more, so that no other is undone unasked.
     pub async fn uncompact(&mut self) -> Result<Option<MessageId>> {
-        if !self.history.is_compacted() {
-            return Ok(None);
-        }
+        let Some(place) = self.history.next_to_undo() else { return Ok(None) };
         self.learn_ids().await?;
-        if self.history.newest_compaction_is_unnamed() {
+        let Some(summary) = self.history.id_at(place) else {
             return Err(Error::new(ErrorKind::Store, "undo a compaction that is not saved yet"));
+        };
+        // The history comes first: when this future is dropped, the recorder changes the store all the same.
+        let is_news = self.history.begin_undoing(summary);
+        self.compactor.hold();
+        let undone = self
+            .recording
+            .with(move |recorder| recorder.handle().archive().uncompact(recorder.conversation(), summary));
+        match undone.await.and_then(|undone| Ok(undone?)) {
+            Ok(()) => {
+                self.history.end_undoing();
+                Ok(Some(summary))
+            }
+            Err(error) => {
+                // An earlier call that was dropped may have changed the store.
+                if is_news {
+                    self.history.take_back_undoing();
+                }
+                Err(error)
+            }
         }
-        let summary = self.recording.with(|recorder| {
-            let handle = recorder.handle();
-            handle.archive().uncompact(handle.id(), handle.head())
-        });
-        let summary = summary.await??;
-        if let Some(summary) = summary {
-            self.history.ignore(summary);
-            self.compactor.hold();
-        }
-        Ok(summary)
     }
 
     /// Pins a message: every view shows it, however often the talk is compacted.
     pub async fn pin(&mut self, message: MessageId) -> Result<()> {
-        self.recording
-            .with(move |recorder| recorder.handle().archive().pin(recorder.conversation(), message))
-            .await??;
+        // The history comes first, as when a compaction is undone.
+        let was_pinned = self.history.is_pinned(message);
         self.history.pin(message);
-        Ok(())
+        let pinned = self
+            .recording
+            .with(move |recorder| recorder.handle().archive().pin(recorder.conversation(), message));
+        let pinned = pinned.await.and_then(|pinned| Ok(pinned?));
+        if pinned.is_err() && !was_pinned {
+            self.history.unpin(message);
+        }
+        pinned
     }
 
     /// Takes the pin away.
     pub async fn unpin(&mut self, message: MessageId) -> Result<()> {
-        self.recording
-            .with(move |recorder| recorder.handle().archive().unpin(recorder.conversation(), message))
-            .await??;
+        let was_pinned = self.history.is_pinned(message);
         self.history.unpin(message);
-        Ok(())
+        let unpinned = self
+            .recording
+            .with(move |recorder| recorder.handle().archive().unpin(recorder.conversation(), message));
+        let unpinned = unpinned.await.and_then(|unpinned| Ok(unpinned?));
+        if unpinned.is_err() && was_pinned {
+            self.history.pin(message);
+        }
+        unpinned
     }
 
     fn compact_settings(&self) -> CompactSettings {
@@ -225,7 +244,7 @@ impl Talk {
             _ => Ok(Vec::new()),
         });
         let ids: Vec<MessageId> = path.await??.iter().map(|stored| stored.id).collect();
-        self.history.name_newest(&ids);
+        self.history.learn(&ids);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The append is the only change. Whatever fails before it leaves the talk as it was.
 
-use rejoin::compact::{NO_SUMMARY, Summarised, compacted};
+use rejoin::compact::{NO_SUMMARY, Summarised, compacted, user_messages};
 use rejoin::view::Compaction;
 use rejoin::{Block, Message, Role, Usage};
 use tokio::sync::mpsc;
@@ -62,20 +62,20 @@ impl Talk {
             .summary(&settings, &specs)
             .ask(self.history.view(&recipient), &protected(&self.history.said()))
             .await;
+        let mut why = "The model gave no summary.".to_owned();
         let answer = match (asked, settings.on_failure) {
             (Ok(answer), _) => answer,
             (Err(error), _) if error.kind() == ErrorKind::TooLong => return Err(Failure::TooLarge(error)),
             (Err(error), OnFailure::Keep) => return Err(Failure::NoSummary(error)),
             (Err(error), OnFailure::Placeholder) => {
-                tracing::warn!(?error, "no summary could be had");
+                why = format!("No summary could be had: {}.", causes(&error));
                 Answer::default()
             }
         };
         let (mut message, compaction) = self.compaction(&answer, &settings, pending, initial)?;
         message.usage.clone_from(&answer.usage);
         if answer.text.trim().is_empty() {
-            let warning = format!("The model gave no summary. `{NO_SUMMARY}` stands for it.");
-            let _ = events.send(Event::Warning(warning));
+            let _ = events.send(Event::Warning(format!("{why} `{NO_SUMMARY}` stands for it.")));
         }
         let summary = message.text();
         self.keep(vec![message], events).await.map_err(Failure::Store)?;
@@ -126,8 +126,9 @@ impl Talk {
         let limit = self.compactor.limit();
         let has_room = limit.is_none_or(|limit| initial + compaction.tokens_after <= limit);
         let helps = has_room && compaction.tokens_after < compaction.tokens_before;
-        let (message, compaction) =
-            if helps || pending.is_none() { (message, compaction) } else { make(None)? };
+        // What has no words cannot be cut, and without it there would be nothing to answer.
+        let can_be_cut = user_messages(&said).iter().any(|spoken| Some(spoken.place) == pending);
+        let (message, compaction) = if helps || !can_be_cut { (message, compaction) } else { make(None)? };
         if compaction.tokens_after >= compaction.tokens_before {
             return Err(Failure::NoShorter);
         }
@@ -194,12 +195,10 @@ impl Failure {
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
-        let error = Self::new(failure.kind(), "compact the conversation");
         match failure {
-            Failure::TooLarge(cause) | Failure::NoSummary(cause) | Failure::Store(cause) => {
-                error.because(cause)
-            }
-            other => error.because(other.warnings().join(" ")),
+            Failure::TooLarge(cause) | Failure::NoSummary(cause) | Failure::Store(cause) => cause,
+            other => Self::new(other.kind(), "the conversation was not compacted")
+                .because(other.warnings().join(" ")),
         }
     }
 }

@@ -79,6 +79,22 @@ impl Compactor {
         self.is_held = true;
     }
 
+    /// A turn that ends without a failure ends a row of them, also where the window is not known.
+    fn end_turn(&mut self, moment: Moment) {
+        if moment == Moment::AfterTurn {
+            self.is_held = false;
+            if !self.has_failed {
+                self.start_over();
+            }
+        }
+    }
+
+    /// Another path is gone on from: what was learned of the last one does not hold.
+    pub(crate) fn change_path(&mut self) {
+        self.is_held = false;
+        self.start_over();
+    }
+
     /// Forgets earlier failures.
     pub(super) fn start_over(&mut self) {
         self.failures = 0;
@@ -123,9 +139,14 @@ impl Talk {
         moment: Moment,
         events: &mpsc::UnboundedSender<Event>,
     ) -> Option<Usage> {
-        let limit = self.compactor.limit()?;
+        let Some(limit) = self.compactor.limit() else {
+            self.compactor.end_turn(moment);
+            return None;
+        };
         let pending = match moment {
-            Moment::BeforeRequest { .. } if self.compactor.is_held => return None,
+            Moment::BeforeRequest { .. } if self.compactor.is_held || self.history.is_just_undone() => {
+                return None;
+            }
             Moment::BeforeRequest { pending } => Some(pending),
             Moment::AfterTurn => {
                 self.compactor.is_held = false;
@@ -137,7 +158,8 @@ impl Talk {
         }
         let specs = self.specs().await;
         self.compactor.initial.update(&self.system, specs);
-        let is_counted = self.known().by == CountedBy::Provider;
+        let known = self.known();
+        let is_counted = known.by == CountedBy::Provider;
         if self.weigh(Some(limit)) <= limit {
             // A provider that does not count has said nothing else after a turn.
             if is_counted || moment == Moment::AfterTurn {
@@ -146,9 +168,13 @@ impl Talk {
             return None;
         }
         if is_counted && self.compactor.is_unproven {
-            // The view is short by the estimate, and the provider finds it long all the same.
-            self.tell_failure(events);
-            return None;
+            if known.tokens > limit {
+                // The view is short by the estimate, and the provider finds it long all the same.
+                self.tell_failure(events);
+                return None;
+            }
+            // It did help; what was said since has filled the window again.
+            self.compactor.start_over();
         }
         self.compact_by_itself(pending, events).await.ok().flatten()
     }

@@ -15,6 +15,8 @@ pub struct History {
     entries: Vec<Entry>,
     /// Summaries that are passed over.
     ignored: Vec<MessageId>,
+    /// The one of them that the store was told about without an answer yet.
+    undoing: Option<MessageId>,
     /// Where the usage begins that was measured on views like the next. Before it, other messages were shown.
     measured_from: usize,
 }
@@ -96,7 +98,7 @@ impl History {
                 ..Entry::new(Some(stored.id), stored.message)
             })
             .collect();
-        let mut history = Self { entries, ignored, measured_from: 0 };
+        let mut history = Self { entries, ignored, undoing: None, measured_from: 0 };
         if let Some(summary) = history.entries.iter().rposition(Entry::is_summary) {
             // What was said after a summary that is passed over now may have been measured before or after that.
             let is_ignored = !history.is_compaction(&history.entries[summary]);
@@ -140,9 +142,24 @@ impl History {
         self.entries.iter().rposition(|entry| self.is_compaction(entry))
     }
 
-    /// True when the summary that the view begins with waits to be stored.
-    pub(crate) fn newest_compaction_is_unnamed(&self) -> bool {
-        self.newest_compaction().is_some_and(|place| self.entries[place].id.is_none())
+    /// True when the newest summary is passed over and nothing was answered since: someone undid it, to go on with
+    /// everything.
+    pub(crate) fn is_just_undone(&self) -> bool {
+        let Some(place) = self.entries.iter().rposition(Entry::is_summary) else { return false };
+        let is_answered = self.entries[place..].iter().any(|entry| entry.message.role == Role::Assistant);
+        self.is_ignored(&self.entries[place]) && !is_answered
+    }
+
+    /// The place of the summary to undo next: the one that the view begins with, or one whose undoing was left
+    /// before the store answered.
+    pub(crate) fn next_to_undo(&self) -> Option<usize> {
+        let is_undoing = |entry: &Entry| entry.id.is_some() && entry.id == self.undoing;
+        self.entries.iter().rposition(|entry| self.is_compaction(entry) || is_undoing(entry))
+    }
+
+    /// The id of the message at a place; none while it waits to be stored.
+    pub(crate) fn id_at(&self, place: usize) -> Option<MessageId> {
+        self.entries.get(place).and_then(|entry| entry.id)
     }
 
     fn is_compaction(&self, entry: &Entry) -> bool {
@@ -172,6 +189,11 @@ impl History {
         self.entries.last().and_then(|entry| entry.id)
     }
 
+    /// True when every view shows the message.
+    pub(crate) fn is_pinned(&self, message: MessageId) -> bool {
+        self.entries.iter().any(|entry| entry.id == Some(message) && entry.is_pinned)
+    }
+
     /// Shows a pinned message in every view from now on.
     pub(crate) fn pin(&mut self, message: MessageId) {
         self.mark(message, |entry| entry.is_pinned = true);
@@ -188,10 +210,26 @@ impl History {
         }
     }
 
-    /// Passes over a summary from now on.
-    pub(crate) fn ignore(&mut self, summary: MessageId) {
-        self.ignored.push(summary);
+    /// Passes over a summary from now on, before the store is told. Returns whether it was not passed over yet.
+    pub(crate) fn begin_undoing(&mut self, summary: MessageId) -> bool {
+        self.undoing = Some(summary);
         self.measured_from = self.len();
+        let is_news = !self.ignored.contains(&summary);
+        if is_news {
+            self.ignored.push(summary);
+        }
+        is_news
+    }
+
+    /// The store passes over the summary too.
+    pub(crate) fn end_undoing(&mut self) {
+        self.undoing = None;
+    }
+
+    /// Shows the summary again: the store could not be changed.
+    pub(crate) fn take_back_undoing(&mut self) {
+        let undoing = self.undoing.take();
+        self.ignored.retain(|summary| Some(*summary) != undoing);
     }
 
     /// What is known of the tokens of the next view, without counting. `is_by` tells whether a reply is by the model
@@ -260,7 +298,9 @@ impl History {
 
     /// Names the newest messages, which were stored.
     pub(super) fn name(&mut self, receipt: &Receipt) {
-        self.name_newest(&receipt.messages);
+        for (entry, id) in self.entries.iter_mut().rev().zip(receipt.messages.iter().rev()) {
+            entry.id = Some(*id);
+        }
     }
 
     /// True when messages waited to be stored, so that their ids are not known here.
@@ -268,10 +308,14 @@ impl History {
         self.entries.iter().any(|entry| entry.id.is_none())
     }
 
-    /// Names the newest messages.
-    pub(crate) fn name_newest(&mut self, ids: &[MessageId]) {
-        for (entry, id) in self.entries.iter_mut().rev().zip(ids.iter().rev()) {
-            entry.id = Some(*id);
+    /// Names the messages that waited, from the ids of the stored path.
+    ///
+    /// The store may have refused one when nobody listened any more. Then nothing tells which one that was, and those
+    /// without a name stay so.
+    pub(crate) fn learn(&mut self, path: &[MessageId]) {
+        let is_stored = |(entry, id): (&Entry, &MessageId)| entry.id.is_none_or(|known| known == *id);
+        if path.len() == self.len() && self.entries.iter().zip(path).all(is_stored) {
+            self.entries.iter_mut().zip(path).for_each(|(entry, id)| entry.id = Some(*id));
         }
     }
 }
@@ -340,12 +384,32 @@ mod tests {
         let later = history.known(by_one);
         let summary: MessageId = "s1".parse().unwrap();
         history.entries[2].id = Some(summary);
-        history.ignore(summary);
+        history.begin_undoing(summary);
         let undone = history.known(by_one);
 
         assert_eq!(after, Known { tokens: 30, from: 3, by: CountedBy::Estimate });
         assert_eq!(later, Known { tokens: 40, from: 5, by: CountedBy::Provider });
         assert_eq!(undone, Known { tokens: 0, from: 0, by: CountedBy::Estimate });
+    }
+
+    #[test]
+    fn ids_are_learned_only_when_each_message_is_certainly_the_stored_one() {
+        let ids = ["m1", "m2", "m3"].map(|id| id.parse::<MessageId>().unwrap());
+        let other = ["m2", "m1", "m3"].map(|id| id.parse::<MessageId>().unwrap());
+        let learned = |stored: &[MessageId]| {
+            let mut history = History::default();
+            history.extend(&[Message::user("a"), Message::assistant("b"), Message::user("c")]);
+            history.entries[1].id = Some(ids[1]);
+            history.learn(stored);
+            history.entries.iter().map(|entry| entry.id).collect::<Vec<_>>()
+        };
+
+        let unnamed = vec![None, Some(ids[1]), None];
+        assert_eq!(learned(&ids), ids.map(Some));
+        assert_eq!(learned(&ids[..2]), unnamed);
+        assert_eq!(learned(&ids[1..]), unnamed);
+        assert_eq!(learned(&other), unnamed);
+        assert_eq!(learned(&[]), unnamed);
     }
 
     #[test]

@@ -160,6 +160,7 @@ impl Talk {
     /// Goes on from another path, after the recorder went to another message.
     pub fn go_on_from(&mut self, history: History) {
         self.history = history;
+        self.compactor.change_path();
         self.draft.clear();
     }
 

@@ -119,7 +119,7 @@ fn look(path: &[StoredMessage], wanted: &Wanted) -> Output {
 }
 
 fn fetch(stored: &StoredMessage, offset: usize) -> Output {
-    let text = text_of(stored, &HashSet::new());
+    let text = text_of(stored.message.blocks.iter());
     if offset > 0 && offset >= text.len() {
         return Output::failure(format!("message `{}` has {} bytes only", stored.id, text.len()));
     }
@@ -151,12 +151,12 @@ struct Match<'a> {
 }
 
 fn search(path: &[StoredMessage], words: &[String], limit: usize) -> Output {
-    let own = own_calls(path);
+    let mut recalled = Recalled::default();
     let mut matches: Vec<Match<'_>> = path
         .iter()
         .filter(|stored| !stored.message.blocks.iter().any(|block| matches!(block, Block::Summary(_))))
         .filter_map(|stored| {
-            let text = text_of(stored, &own);
+            let text = recalled.leave_out(stored);
             let lower = text.to_lowercase();
             let counts: Vec<usize> = words.iter().map(|word| lower.matches(word.as_str()).count()).collect();
             let score = (counts.iter().filter(|count| **count > 0).count(), counts.iter().sum());
@@ -195,24 +195,37 @@ fn excerpt(found: &Match<'_>, words: &[String]) -> String {
     piece(stored, text, place.saturating_sub(LEAD), EXCERPT)
 }
 
-/// The ids of calls of this tool.
-fn own_calls(path: &[StoredMessage]) -> HashSet<&str> {
-    let blocks = path.iter().flat_map(|stored| &stored.message.blocks);
-    let calls = blocks.filter_map(|block| match block {
-        Block::ToolCall(call) if call.name == NAME => Some(call.id.as_str()),
-        _ => None,
-    });
-    calls.collect()
-}
-
-/// What a message says, without what was recalled.
-fn text_of(stored: &StoredMessage, own: &HashSet<&str>) -> String {
-    let is_own = |block: &&Block| match block {
-        Block::ToolCall(call) => own.contains(call.id.as_str()),
-        Block::ToolResult(result) => own.contains(result.call_id.as_str()),
-        _ => false,
-    };
-    let blocks = stored.message.blocks.iter().filter(|block| !is_own(block));
+/// What a message says.
+fn text_of<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
     let words: Vec<_> = blocks.filter_map(Block::words).collect();
     words.join("\n")
+}
+
+/// Tells what was recalled from the rest, while a path is walked from its root.
+#[derive(Default)]
+struct Recalled<'a> {
+    /// The ids whose latest call was one of this tool. Some servers use an id again and again.
+    own: HashSet<&'a str>,
+}
+
+impl<'a> Recalled<'a> {
+    /// What the next message says, without what was recalled.
+    fn leave_out(&mut self, stored: &'a StoredMessage) -> String {
+        text_of(stored.message.blocks.iter().filter(|block| !self.is_own(block)))
+    }
+
+    fn is_own(&mut self, block: &'a Block) -> bool {
+        match block {
+            Block::ToolCall(call) if call.name == NAME => {
+                self.own.insert(&call.id);
+                true
+            }
+            Block::ToolCall(call) => {
+                self.own.remove(call.id.as_str());
+                false
+            }
+            Block::ToolResult(result) => self.own.contains(result.call_id.as_str()),
+            _ => false,
+        }
+    }
 }

@@ -8,6 +8,8 @@ mod asking;
 mod chat;
 mod compacting;
 mod compacting_alone;
+mod compacting_care;
+mod compacting_dropped;
 mod compacting_http;
 mod compacting_views;
 mod damaged;

@@ -189,6 +189,30 @@ async fn what_was_recalled_is_not_found_again() {
     assert_eq!(talk.recall(r#"{"text":"zeppelin"}"#).await.0, "No message has any of these words.");
 }
 
+/// A call of another tool with a result, under an id that a recall has too.
+fn used(result: &str) -> [Message; 2] {
+    let call = Block::tool_call("r0", "read", Json::parse(r#"{"path":"band.txt"}"#).unwrap());
+    let result = Block::tool_result("r0", Json::of(&result).unwrap());
+    [Message::new(Role::Assistant, vec![call]), Message::new(Role::Tool, vec![result])]
+}
+
+#[tokio::test]
+async fn what_other_tools_said_under_the_same_id_is_found_before_and_after_a_recall() {
+    let mut talk = Compacted::new(used("the xylophone is blue").to_vec());
+
+    let first = talk.recall(r#"{"text":"xylophone"}"#).await;
+    let call = talk.recall(r#"{"text":"band.txt"}"#).await;
+    let later = used("a zeppelin").to_vec();
+    talk.talk.recording().with(move |recorder| recorder.append(later)).await.unwrap().unwrap();
+    let second = talk.recall(r#"{"text":"xylophone"}"#).await;
+    let later = talk.recall(r#"{"text":"zeppelin"}"#).await;
+
+    assert_eq!(first, second);
+    assert!(first.0.contains(&format!("[message {}, tool", talk.ids[1])), "{first:?}");
+    assert!(call.0.contains(&format!("[message {}, assistant", talk.ids[0])), "{call:?}");
+    assert!(later.0.ends_with("]\na zeppelin"), "{later:?}");
+}
+
 #[tokio::test]
 async fn another_conversation_and_another_branch_are_out_of_reach() {
     let mut talk = Compacted::new(vec![said("one"), said("two")]);

@@ -67,7 +67,8 @@ impl Report {
         let mut lines = vec![format!("Compacted \"{}\": {sizes}.", named::title(stored))];
         lines.extend(self.window.map(|window| {
             let (before, after) = (window.share(self.tokens_before), window.share(self.tokens_after));
-            format!("The window of {} is {after} full; it was {before}.", size::number(window.tokens))
+            let tokens = size::number(window.tokens);
+            format!("With instructions and tools, the window of {tokens} is {after} full; it was {before}.")
         }));
         lines.extend(self.kept.map(|kept| stays(kept, "stays", "stay")));
         // Whoever asked for the compaction was warned of this already.

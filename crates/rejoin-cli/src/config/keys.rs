@@ -127,6 +127,9 @@ pub(crate) fn meaning_of<S: AsRef<str>>(segments: &[S]) -> Meaning {
 ///
 /// The user's own name in a family is carried over: `providers.local.url` offers `providers.local.base_url`.
 pub(crate) fn suggestion_for<S: AsRef<str>>(segments: &[S]) -> Option<String> {
+    if let Some(quoted) = with_quotes(segments) {
+        return Some(quoted);
+    }
     let written = dotted(segments);
     let candidates: Vec<String> = KEYS.iter().map(|key| with_names_of(key, segments)).collect();
     let whole = nearest(&written, candidates.iter().map(String::as_str));
@@ -137,6 +140,16 @@ pub(crate) fn suggestion_for<S: AsRef<str>>(segments: &[S]) -> Option<String> {
         ending.next().is_none().then_some(only.as_str())
     };
     whole.or_else(by_last_word).map(str::to_owned)
+}
+
+/// The key that was meant when a name with dots or other signs stands in it without quotes.
+fn with_quotes<S: AsRef<str>>(segments: &[S]) -> Option<String> {
+    let written = segments.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(".");
+    let (family, rest) = written.split_once('.')?;
+    let (member, last) = rest.rsplit_once('.')?;
+    let is_it = |key: &&Key| key.name == format!("{family}.<name>.{last}");
+    let key = KEYS.iter().find(is_it).filter(|_| !is_bare(member) && is_member_name(member))?;
+    Some(key.name_for(Some(member)))
 }
 
 /// Joins a name with dots, quoting the parts that need it.
@@ -188,6 +201,9 @@ mod tests {
         let cases = [
             ("retention.dayz", Some("retention.days")),
             ("retentionDays", Some("retention.days")),
+            ("models.gpt-4.1.context_window", Some(r#"models."gpt-4.1".context_window"#)),
+            ("models.llama3:8b.context_window", Some(r#"models."llama3:8b".context_window"#)),
+            ("models.openai/gpt-5.input_price", Some(r#"models."openai/gpt-5".input_price"#)),
             ("providers.local.base-url", Some("providers.local.base_url")),
             ("limits.notice_days", Some("retention.notice_days")),
             ("weather", None),

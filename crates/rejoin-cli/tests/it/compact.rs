@@ -299,6 +299,20 @@ fn ctrl_c_leaves_what_was_to_be_compacted_as_it_was() {
 }
 
 #[test]
+fn ctrl_c_in_the_command_is_no_success() {
+    let server = server(|| vec![text("They"), Step::Hold]);
+    let (world, _) = lisbon(&server, 100_000);
+    let Some(terminal) = Terminal::open(&world, 100, 50) else { return };
+
+    terminal.enter("rejoin compact; echo code=$?");
+    server.wait_until_held();
+    terminal.key("C-c");
+    let screen = terminal.wait_for("code=1");
+
+    assert!(screen.contains("error: stopped; nothing was compacted"), "{screen}");
+}
+
+#[test]
 fn an_automatic_compaction_is_told_at_the_prompt_and_the_next_process_goes_on_from_it() {
     let server = server(|| reply("They eat at place_1."));
     let (world, _) = lisbon(&server, 3_000);

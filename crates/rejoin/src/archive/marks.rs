@@ -1,7 +1,7 @@
 //! Marks on messages that can change: labels, pins, and summaries that are passed over.
 
 use crate::archive::{Archive, limits};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::ops::Compaction;
 use crate::store::{Change, Note};
@@ -23,21 +23,21 @@ impl Archive {
         self.noting(id, message, |marks| marks.is_pinned = false)
     }
 
-    /// Undoes the newest compaction on the path to a message, or to the head: the view passes over its summary and
-    /// shows what it stood for. Later messages stay. Returns the summary; none when nothing was compacted.
-    pub fn uncompact(&self, id: ConversationId, to: Option<MessageId>) -> Result<Option<MessageId>> {
-        let path = self.path(id, to)?;
-        let ignored = self.conversation(id)?.conversation.ignored_summaries;
-        let newest = path.iter().rev().find(|stored| {
-            Compaction::from_message(&stored.message).is_some() && !ignored.contains(&stored.id)
-        });
-        let Some(summary) = newest.map(|stored| stored.id) else { return Ok(None) };
+    /// Undoes a compaction: views pass over its summary, which is this message, and show what it stood for. Later
+    /// messages stay. One that is undone already stays so.
+    ///
+    /// A message that is no summary is an error.
+    pub fn uncompact(&self, id: ConversationId, summary: MessageId) -> Result<()> {
+        let stored = self.messages(id, &[summary])?;
+        if !stored.iter().any(|stored| Compaction::from_message(&stored.message).is_some()) {
+            return Err(Error::invalid(format!("message `{summary}` is no summary")));
+        }
         self.update(id, |conversation| {
             if !conversation.ignored_summaries.contains(&summary) {
                 conversation.ignored_summaries.push(summary);
             }
         })?;
-        Ok(Some(summary))
+        Ok(())
     }
 
     /// Changes what is noted about a message.

@@ -53,8 +53,9 @@ impl Calls {
         (is_first && !name.is_empty()).then_some(name)
     }
 
-    /// The finished calls. One without an id of its own gets one that no other call of the conversation has:
-    /// `turn` is how many messages came before.
+    /// The finished calls. One without an id of its own gets one that no other call has since the last compaction:
+    /// `turn` is how many messages were sent. A call before that may have the same, as with servers that repeat
+    /// theirs; a view sends each under an id of its own.
     pub(super) fn into_blocks(self, turn: usize) -> Vec<Block> {
         let mut taken = HashSet::new();
         let blocks = self.0.into_iter().enumerate().map(|(place, draft)| {

@@ -61,8 +61,12 @@ impl Forecast<'_> {
         let mut lines = vec![sent, format!("What the model is sent would shrink: {sizes}.")];
         lines.extend(self.window.map(|window| {
             let (before, after) = (window.share(foreseen.tokens_before), window.share(foreseen.tokens_after));
-            format!("The window of {} would be {after} full; it is {before}.", size::number(window.tokens))
+            let tokens = size::number(window.tokens);
+            format!("With instructions and tools, the window of {tokens} would be {after} full; it is {before}.")
         }));
+        if self.window.is_some_and(|window| window.initial >= window.tokens) {
+            lines.push("Instructions and tools alone fill it, so compacting would be refused.".to_owned());
+        }
         lines.push(stays(foreseen.kept, "would stay", "would stay"));
         lines.push(match foreseen.lost.len() {
             0 => "Everything that was named would still be mentioned.".to_owned(),

@@ -11,7 +11,7 @@ use rejoin_agent::{Api, CompactSettings, Compacted, Event, Foreseen, SavingState
 use crate::commands::compact::answer::Forecast;
 use crate::compaction::{self, COMPACTING, Extent, Report, Window};
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::named;
 use crate::prompt::{self, Course, End, Show};
 use crate::talk::{Asked, Overrides, Quiet, runtime};
@@ -105,7 +105,7 @@ async fn compact(
     }
     let mut show = Beside { context };
     let Some(compacted) = prompt::compact(&mut quiet.talk, &mut show).await? else {
-        return Ok(());
+        return Err(Failure::new(Kind::NotConfirmed, "stopped; nothing was compacted"));
     };
     let mut state = quiet.talk.recording().state();
     if let SavingState::Waiting { reason, .. } =
@@ -198,10 +198,7 @@ impl Show for Beside<'_> {
         Ok(())
     }
 
-    fn end(&mut self, end: &End) -> Result<(), Failure> {
-        if let End::Interrupted { .. } = end {
-            self.context.note(compaction::STOPPED);
-        }
+    fn end(&mut self, _: &End) -> Result<(), Failure> {
         Ok(())
     }
 }

@@ -28,12 +28,13 @@ pub const SUMMARY_PROMPT: &str = "\
 Please provide a concise summary of the conversation so far.
 
 Focus on:
-- Key decisions that were made
-- Important information that was shared
-- The current state of the work
-- Unresolved issues and next steps
+- Key decisions made
+- Important information shared
+- Current state of work
+- Any unresolved issues or next steps
 
-Keep it under 500 tokens.";
+Keep the summary focused and under 500 tokens. \
+This summary will be used to continue the conversation with compressed history.";
 
 /// What stands for a summary that could not be had.
 pub const NO_SUMMARY: &str = "(summary unavailable)";
@@ -155,17 +156,26 @@ pub fn compacted(
 
 /// Chooses what stays of the user's own words.
 fn kept(path: &[Said<'_>], summarised: Summarised<'_>, count: &Count<'_>) -> Compaction {
-    let (mut whole, spoken): (Vec<Spoken>, Vec<Spoken>) =
-        user_messages(path).into_iter().partition(|spoken| Some(spoken.place) == summarised.pending);
+    let mut spoken = user_messages(path);
+    spoken.retain(|spoken| Some(spoken.place) != summarised.pending);
+    // Whatever it says, it is what will be answered.
+    let pending = summarised.pending.and_then(|place| Some((place, path.get(place)?)));
+    let pending = pending.map(|(place, said)| Spoken { id: said.id, place, text: said.message.text() });
     let selected = select(&spoken, summarised.budget, count);
-    let staying = selected.into_iter().map(|Selected { place, cut }| (&spoken[place], cut));
+    let staying = selected.into_iter().map(|Selected { place, cut }| {
+        let words = &spoken[place];
+        // The budget is for words; images would fill the window again.
+        let is_all_words = path[words.place].message.blocks.iter().all(|block| block.words().is_some());
+        (words, cut.or_else(|| (!is_all_words).then(|| words.text.clone())))
+    });
     let mut staying: Vec<(&Spoken, Option<String>)> =
-        staying.chain(whole.iter_mut().map(|pending| (&*pending, None))).collect();
+        staying.chain(pending.as_ref().map(|pending| (pending, None))).collect();
     staying.sort_by_key(|(spoken, _)| spoken.place);
     let mut compaction = Compaction::default();
     for (spoken, cut) in staying {
         match spoken.id {
             Some(message) => compaction.kept.push(Kept { message, text: cut }),
+            None if spoken.text.trim().is_empty() => {}
             None => compaction.unsaved.push(cut.unwrap_or_else(|| spoken.text.clone())),
         }
     }

@@ -1,6 +1,7 @@
 //! What a compaction shows in place of what came before it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -89,11 +90,13 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) 
     let compaction = Compaction::from_message(after[0].message).and_then(Result::ok).unwrap_or_default();
     let mut shown: Vec<Viewed<'a>> = Vec::new();
     let spoken = before.iter().position(|said| said.message.role == Role::Assistant).unwrap_or(before.len());
+    // Of two for one message the first counts.
+    let kept: HashMap<MessageId, &Kept> =
+        compaction.kept.iter().rev().map(|kept| (kept.message, kept)).collect();
     for (place, said) in before.iter().enumerate() {
         let is_initial = said.message.role == Role::System
             || place < spoken && said.message.role == Role::User && is_preamble(&said.message.text());
-        let kept = compaction.kept.iter().find(|kept| Some(kept.message) == said.id);
-        match kept {
+        match said.id.and_then(|id| kept.get(&id)) {
             _ if is_initial || said.is_pinned => shown.push(whole(said)),
             Some(Kept { text: Some(text), .. }) => {
                 shown.push(with_blocks(said, vec![Block::text(text.clone())]));

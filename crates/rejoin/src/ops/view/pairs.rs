@@ -8,6 +8,8 @@
 //! reply(a, b)  tool(a)  tool(b)  user  reply      as it is viewed
 //! ```
 //!
+//! Results that are stored in a reply are said after it, and a reply of nothing but results is none.
+//!
 //! A result that comes after the next reply cannot change what the model was already sent. It is sent as text.
 
 use std::borrow::Cow;
@@ -32,6 +34,8 @@ pub(super) struct Pairing<'a, 'r> {
     recipient: &'r Recipient,
     /// The ids that calls are sent under, with the hash of what was called.
     taken: HashMap<String, u64>,
+    /// The next number to try where an id is taken.
+    numbers: HashMap<String, u64>,
     /// The stored ids of calls that got a stub.
     unanswered: HashSet<String>,
     /// The current round: its replies, and what was said since.
@@ -60,6 +64,7 @@ impl<'a, 'r> Pairing<'a, 'r> {
         Self {
             recipient,
             taken: HashMap::new(),
+            numbers: HashMap::new(),
             unanswered: HashSet::new(),
             replies: Vec::new(),
             heard: Vec::new(),
@@ -75,11 +80,15 @@ impl<'a, 'r> Pairing<'a, 'r> {
             self.heard.push(viewed);
             return;
         }
-        if self.is_heard {
-            self.end_round(repairs);
+        let results = take_results(&mut viewed);
+        if results.is_none() || !viewed.message.blocks.is_empty() {
+            if self.is_heard {
+                self.end_round(repairs);
+            }
+            self.replies.push(viewed);
         }
-        self.heard.extend(take_results(&mut viewed));
-        self.replies.push(viewed);
+        self.is_heard |= results.is_some();
+        self.heard.extend(results);
     }
 
     /// All messages, paired.
@@ -155,8 +164,15 @@ impl<'a, 'r> Pairing<'a, 'r> {
             accepted.to_owned()
         } else {
             let short = &accepted[..accepted.floor_char_boundary(SHORT - 12)];
-            let mut others = (2_u32..).map(|number| format!("{short}_{number}"));
-            others.find(|other| !self.taken.contains_key(other)).expect("some number is free")
+            // All numbers before it are taken, and stay so.
+            let next = self.numbers.entry(short.to_owned()).or_insert(2);
+            loop {
+                let other = format!("{short}_{next}");
+                *next += 1;
+                if !self.taken.contains_key(&other) {
+                    break other;
+                }
+            }
         };
         let call = call.id.clone();
         if known == Some(asked) {

@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use super::*;
 use crate::model::{Block, Digest, Fields, Json, Snapshot, Thinking, ToolCall};
 use crate::ops::compact::{Fact, FactKind};
@@ -32,6 +34,16 @@ fn answer(id: &str, text: &str) -> Message {
 
 fn path(messages: Vec<Message>) -> Vec<StoredMessage> {
     messages.into_iter().zip(1..).map(|(message, number)| stored(number, message)).collect()
+}
+
+/// The ids that calls are sent with.
+fn calls(view: &View<'_>) -> Vec<String> {
+    let blocks = view.messages.iter().flat_map(|viewed| &viewed.message.blocks);
+    let id = |block: &Block| match block {
+        Block::ToolCall(call) => Some(call.id.clone()),
+        _ => None,
+    };
+    blocks.filter_map(id).collect()
 }
 
 fn told(view: &View<'_>) -> Vec<String> {
@@ -84,6 +96,24 @@ fn calls_that_share_an_id_are_told_apart() {
         })
         .collect();
     assert_eq!(ids, ["a", "a", "a_2", "a_2"]);
+}
+
+/// Trying each number again for each call would take minutes.
+#[test]
+fn any_number_of_calls_may_share_an_id() {
+    let path = path(vec![calling(&["a"; 20_000]), calling(&["a_7", "a"])]);
+    let started = Instant::now();
+
+    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
+
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    let numbered = (2..=20_000).map(|number| format!("a_{number}"));
+    let expected: Vec<String> = ["a".to_owned()]
+        .into_iter()
+        .chain(numbered)
+        .chain(["a_7_2".to_owned(), "a_20001".to_owned()])
+        .collect();
+    assert_eq!(calls(&view), expected);
 }
 
 #[test]
@@ -150,6 +180,47 @@ fn a_view_begins_at_the_newest_compaction() {
 
     assert_eq!(texts, ["be brief", "pinned", "cut", "so far", "next"]);
     assert_eq!(ignored.messages.len(), 5);
+}
+
+#[test]
+fn messages_are_kept_in_the_order_of_the_path() {
+    let kept =
+        |id: &str, text: Option<&str>| Kept { message: id.parse().unwrap(), text: text.map(str::to_owned) };
+    let compaction = Compaction {
+        kept: vec![kept("m3", None), kept("m9", None), kept("m1", Some("first")), kept("m1", Some("second"))],
+        ..Compaction::default()
+    };
+    let messages = path(vec![
+        Message::user("one"),
+        Message::user("two"),
+        Message::user("three"),
+        compaction.to_message("so far").unwrap(),
+    ]);
+
+    let view = view(&Said::all(&messages), &[], &Recipient::new("chat"));
+
+    let texts: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
+    assert_eq!(texts, ["first", "three", "so far"]);
+}
+
+/// Looking through all that is kept for each message would take forty times as long.
+#[test]
+fn any_number_of_messages_may_be_kept() {
+    let length = 50_000;
+    let said = Message::user("said");
+    let id = |number: u32| format!("m{number}").parse().unwrap();
+    let kept = (0..length).rev().map(|number| Kept { message: id(number), text: None }).collect();
+    let summary = Compaction { kept, ..Compaction::default() }.to_message("so far").unwrap();
+    let mut path: Vec<Said<'_>> =
+        (0..length).map(|number| Said { id: Some(id(number)), is_pinned: false, message: &said }).collect();
+    path.push(Said { id: None, is_pinned: false, message: &summary });
+    let started = Instant::now();
+
+    let view = view(&path, &[], &Recipient::new("chat"));
+
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    let shown: Vec<Option<MessageId>> = view.messages.iter().map(|viewed| viewed.id).collect();
+    assert_eq!(shown, path.iter().map(|said| said.id).collect::<Vec<_>>());
 }
 
 #[test]

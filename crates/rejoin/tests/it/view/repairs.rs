@@ -133,7 +133,45 @@ fn results_in_what_a_user_or_a_model_says_are_found() {
     ]);
 
     let expected =
-        lines(&["assistant: a?", "assistant: b?", "tool: a=\"one\"", "tool: b=\"two\"", "user: and?"], &[]);
+        lines(&["assistant: a?", "tool: a=\"one\"", "assistant: b?", "tool: b=\"two\"", "user: and?"], &[]);
+    assert_eq!(shown(&path, &recipient("openai-chat")), expected);
+}
+
+#[test]
+fn replies_that_hold_their_results_are_rounds_of_their_own() {
+    let path = path([
+        Message::user("look"),
+        reply(vec![call("a"), result("a", "1")]),
+        reply(vec![call("b")]),
+        reply(vec![result("b", "2")]),
+        reply(vec![call("c"), result("c", "3"), Block::text("done")]),
+    ]);
+
+    let views: Vec<Vec<String>> =
+        [2, 4, 5].map(|length| shown(&path[..length], &recipient("openai-chat")).0).to_vec();
+
+    let whole = [
+        "user: look",
+        "assistant: a?",
+        "tool: a=\"1\"",
+        "assistant: b?",
+        "tool: b=\"2\"",
+        "assistant: c?, done",
+        "tool: c=\"3\"",
+    ];
+    assert_eq!(views, [&whole[..3], &whole[..5], &whole]);
+}
+
+#[test]
+fn a_reply_of_nothing_but_results_does_not_end_the_round() {
+    let path = path([
+        reply(vec![call("a"), call("b")]),
+        reply(vec![result("a", "1")]),
+        reply(vec![result("b", "2")]),
+        reply(vec![Block::text("done")]),
+    ]);
+
+    let expected = lines(&["assistant: a?, b?", "tool: a=\"1\"", "tool: b=\"2\"", "assistant: done"], &[]);
     assert_eq!(shown(&path, &recipient("openai-chat")), expected);
 }
 

@@ -1,5 +1,7 @@
 //! Finds the facts of one text.
 
+use std::ops::Range;
+
 use super::sentences;
 use super::words::{self, is_ideograph};
 use super::{FactKind, Source};
@@ -68,22 +70,29 @@ fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn in_chunk<'a>(place: usize, chunk: &'a str, found: &mut Vec<Found<'a>>) {
-    if let Some(colon) = scheme_end(chunk) {
-        let begin = chunk[..colon]
-            .char_indices()
-            .rev()
-            .take_while(|(_, letter)| letter.is_ascii_alphanumeric() || "+-.".contains(*letter))
-            .last()
-            .map_or(colon, |(begin, _)| begin);
-        let end = address_end(chunk, colon + 3);
-        let is_inside = |letter: char| (letter.is_alphanumeric() || letter == '_') && !is_ideograph(letter);
-        if begin < colon && end > colon + 3 && !chunk[..begin].ends_with(is_inside) {
-            in_pieces(place, &chunk[..begin], found);
-            found.push(Found { place: place + begin, kind: FactKind::Url, text: &chunk[begin..end] });
-            return in_chunk(place + end, &chunk[end..], found);
-        }
+    let mut rest = 0;
+    while let Some(Range { start, end }) = address(&chunk[rest..]) {
+        in_pieces(place + rest, &chunk[rest..rest + start], found);
+        let text = &chunk[rest + start..rest + end];
+        found.push(Found { place: place + rest + start, kind: FactKind::Url, text });
+        rest += end;
     }
-    in_pieces(place, chunk, found);
+    in_pieces(place + rest, &chunk[rest..], found);
+}
+
+/// Where the first address of a chunk stands.
+fn address(chunk: &str) -> Option<Range<usize>> {
+    let colon = scheme_end(chunk)?;
+    let start = chunk[..colon]
+        .char_indices()
+        .rev()
+        .take_while(|(_, letter)| letter.is_ascii_alphanumeric() || "+-.".contains(*letter))
+        .last()
+        .map_or(colon, |(start, _)| start);
+    let end = address_end(chunk, colon + 3);
+    let is_inside = |letter: char| (letter.is_alphanumeric() || letter == '_') && !is_ideograph(letter);
+    let is_address = start < colon && end > colon + 3 && !chunk[..start].ends_with(is_inside);
+    is_address.then_some(start..end)
 }
 
 /// Where the colon of an address stands.
@@ -97,29 +106,30 @@ fn address_end(chunk: &str, from: usize) -> usize {
     let stop = chunk[from..]
         .find(|letter: char| "\"<>`{}|^\\“”‘’«»„「」".contains(letter) || is_ideograph(letter))
         .map_or(chunk.len(), |stop| from + stop);
-    let mut end = stop;
-    while let Some(last) = chunk[from..end].chars().next_back() {
-        let count = |mark: char| chunk[from..end].matches(mark).count();
-        let is_outside = match last {
-            ')' => count(')') > count('('),
-            ']' => count(']') > count('['),
-            _ => ".,;:!?'*_…".contains(last),
+    let count = |mark: char| chunk[from..stop].matches(mark).count();
+    // Brackets that nothing in the address opens.
+    let mut round = count(')').saturating_sub(count('('));
+    let mut square = count(']').saturating_sub(count('['));
+    let mut is_outside = |letter: char| {
+        let closing = match letter {
+            ')' => &mut round,
+            ']' => &mut square,
+            _ => return ".,;:!?'*_…".contains(letter),
         };
-        if !is_outside {
-            break;
-        }
-        end -= last.len_utf8();
-    }
-    end
+        let is_outside = *closing > 0;
+        *closing = closing.saturating_sub(1);
+        is_outside
+    };
+    from + chunk[from..stop].trim_end_matches(&mut is_outside).len()
 }
 
 /// Splits at what parts words in prose and programs, and names what is left.
 fn in_pieces<'a>(place: usize, chunk: &'a str, found: &mut Vec<Found<'a>>) {
     let mut begin = 0;
+    let mut is_ascii = true;
     let bytes = chunk.as_bytes();
-    let digits = |range: std::ops::Range<usize>| {
-        bytes.get(range).is_some_and(|bytes| bytes.iter().all(u8::is_ascii_digit))
-    };
+    let digits =
+        |range: Range<usize>| bytes.get(range).is_some_and(|bytes| bytes.iter().all(u8::is_ascii_digit));
     for (at, letter) in chunk.char_indices() {
         // A comma before three digits groups a number.
         let groups = letter == ','
@@ -127,11 +137,13 @@ fn in_pieces<'a>(place: usize, chunk: &'a str, found: &mut Vec<Found<'a>>) {
             && digits(at - 1..at)
             && digits(at + 1..at + 4)
             && !digits(at + 4..at + 5);
-        let turns = is_ideograph(letter) && chunk[begin..at].is_ascii() && at > begin;
+        let turns = is_ideograph(letter) && is_ascii && at > begin;
         if (words::parts(letter) && !groups) || turns {
             in_piece(place + begin, &chunk[begin..at], found);
             begin = if turns { at } else { at + letter.len_utf8() };
+            is_ascii = true;
         }
+        is_ascii &= letter.is_ascii() || begin > at;
     }
     in_piece(place + begin, &chunk[begin..], found);
 }

@@ -238,7 +238,7 @@ fn each_atom(text: &str, mut tell: impl FnMut(Atom, &str)) {
                 _ => name.extend(next.to_lowercase()),
             }
         }
-        tell_run(begin, end, &name, &mut tell);
+        tell_run(text, begin, end, &name, &mut tell);
     }
 }
 
@@ -257,7 +257,7 @@ fn goes_with(text: &str, begin: usize, place: usize, letter: char) -> bool {
 }
 
 /// Tells a run as one atom, or as two when it is a number with its unit.
-fn tell_run(begin: usize, end: usize, name: &str, tell: &mut impl FnMut(Atom, &str)) {
+fn tell_run(text: &str, begin: usize, end: usize, name: &str, tell: &mut impl FnMut(Atom, &str)) {
     let is_digit = |letter: char| letter.is_ascii_digit();
     // `v1` is `1`, and `1_000` is `1000`.
     let version = name.strip_prefix('v').filter(|rest| rest.starts_with(is_digit)).unwrap_or(name);
@@ -273,10 +273,15 @@ fn tell_run(begin: usize, end: usize, name: &str, tell: &mut impl FnMut(Atom, &s
         && unit.chars().count() <= 4
         && unit.chars().all(|letter| letter.is_ascii_alphabetic() || letter == 'µ');
     if is_measure {
-        // These letters are as long in the text as in the name.
-        let middle = end - unit.len();
+        let middle = end - unit_of(&text[begin..end]).len();
         tell(Atom { begin, end: middle, is_digits: true }, &version[..digits]);
         return tell(Atom { begin: middle, end, is_digits: false }, unit);
     }
     tell(Atom { begin, end, is_digits: false }, name);
+}
+
+/// What follows the digits of a run, as it is written: a small letter may be shorter than the large one in the text.
+fn unit_of(run: &str) -> &str {
+    run.trim_start_matches(['v', 'V'])
+        .trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ',')
 }

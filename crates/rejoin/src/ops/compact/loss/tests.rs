@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use proptest::strategy::Strategy;
+
 use super::*;
 use crate::model::{Message, Role};
 use crate::ops::view::Viewed;
@@ -313,7 +315,40 @@ fn any_letters_are_read_without_harm() {
     assert_eq!(lost, [0; 7]);
 }
 
+#[test]
+fn a_unit_is_found_again_in_letters_that_change_their_length() {
+    let cases: [(&str, &str, &[&str]); 7] = [
+        ("273\u{212a}", "273\u{212a}", &[]),
+        ("273\u{212a}", "273 K", &[]),
+        ("1,273k\u{212a}b", "V1,273\u{212a}KB of 1273 kkb", &[]),
+        ("273\u{212a}", "273 and K", &["273\u{212a}"]),
+        ("273\u{130}", "273\u{130}", &[]),
+        ("12\u{1e9e}", "12\u{df} or 12\u{1e9e}", &[]),
+        ("\u{212a}\u{130}_\u{1e9e}7", "k\u{130}_\u{df}7", &[]),
+    ];
+
+    assert_eq!(wrong(&cases), [""; 0]);
+}
+
+/// Any letters, and often those that the reading takes care of.
+fn letters() -> impl Strategy<Value = String> {
+    let special: Vec<char> =
+        "0123456789,._:/%°$€()[]vVkKmMsTµ \n\u{a0}\u{212a}\u{212b}\u{130}\u{1e9e}ßéﬁΣς漢\"'`’s"
+            .chars()
+            .collect();
+    let letter = proptest::prop_oneof![2 => proptest::sample::select(special), 1 => proptest::char::any()];
+    proptest::collection::vec(letter, 0..120).prop_map(String::from_iter)
+}
+
 proptest::proptest! {
+    #[test]
+    fn no_letters_make_it_panic(before in letters(), after in letters()) {
+        let said = view(vec![Message::user(&*before), reply(&before), output(&before)]);
+
+        lost(&said, &said);
+        lost(&said, &view(vec![Message::user(&*after), output(&after)]));
+    }
+
     #[test]
     fn nothing_is_lost_when_everything_stays(text in "[a-zA-Z0-9_./:\\\\,;@#%$€ \n\"'`“”«»()-]{0,300}") {
         let said = view(vec![Message::user(&*text), reply(&text), output(&text)]);
@@ -360,4 +395,37 @@ fn the_time_grows_with_the_length_of_the_views() {
 
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     assert!(lost.len() > 20_000, "{}", lost.len());
+}
+
+/// What is lost of a tool's output. A quadratic reading would take minutes.
+fn lost_soon(text: &str) -> Vec<String> {
+    let started = Instant::now();
+
+    let lost = lost_of(output(text), "").into_iter().map(|(_, text)| text).collect();
+
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    lost
+}
+
+#[test]
+fn any_number_of_addresses_may_stand_without_white_space() {
+    let addresses: Vec<String> = (0..100_000).map(|number| format!("https://example.org/{number}")).collect();
+
+    assert_eq!(lost_soon(&format!("[\"{}\"]", addresses.join("\",\""))), addresses);
+}
+
+#[test]
+fn any_number_of_brackets_may_follow_an_address() {
+    let [round, square, both] = [")", "]", ").]"].map(|marks| marks.repeat(100_000));
+
+    assert_eq!(lost_soon(&format!("https://example.org/a{round}")), ["https://example.org/a"]);
+    assert_eq!(lost_soon(&format!("https://example.org/[(a{square}")), ["https://example.org/[(a]"]);
+    assert_eq!(lost_soon(&format!("https://example.org/((a{both}")), ["https://example.org/((a).])"]);
+}
+
+#[test]
+fn any_number_of_letters_may_follow_without_white_space() {
+    let (plain, ideographs) = ("a".repeat(100_000), "漢".repeat(100_000));
+
+    assert_eq!(lost_soon(&format!("{plain}é{ideographs}")), [""; 0]);
 }
