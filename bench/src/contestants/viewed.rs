@@ -47,7 +47,7 @@ impl ViewedRejoin {
 impl Serve for ViewedRejoin {
     fn answer(&mut self, request: Request) -> Result<Reply> {
         match request {
-            Request::Load { count } => sample_load(count, || self.load(), Rejoin::weigh),
+            Request::Load { count } => sample_load(count, || self.load(), <Rejoin>::weigh),
             Request::Resume => self.store.resume().map(|()| Reply::default()),
             Request::Rest => self.store.rest().map(|()| Reply::default()),
             Request::Fill { .. }
