@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use rejoin::StoredMessage;
-use rejoin::view::{
-    CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, Said, TextRule, ThinkingRule, view,
-};
+use rejoin::view::{Recipient, Said, view};
 
 use super::Contestant;
 use super::rejoin::Rejoin;
@@ -21,15 +19,7 @@ pub(crate) struct ViewedRejoin {
 impl ViewedRejoin {
     pub(crate) fn open(place: &Path) -> Result<Self> {
         // The rules of the API that asks for most.
-        let mut recipient = Recipient::new("anthropic");
-        recipient.text = TextRule::Words;
-        recipient.thinking = ThinkingRule::Signed;
-        recipient.ending = EndingRule::NoThinking;
-        recipient.items = ItemRule::ServerTools;
-        recipient.media = MediaRule::ImagesAndPdfs;
-        recipient.call_ids = CallIdRule::Plain;
-        recipient.first = FirstRule::User;
-        Ok(Self { store: Rejoin::open(place)?, recipient })
+        Ok(Self { store: Rejoin::open(place)?, recipient: Recipient::anthropic() })
     }
 
     /// Returns what was loaded, after its view was computed, looked at and freed.

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::compact::{Compacted, Compactor, Moment};
 use crate::error::{ErrorKind, Result};
-use crate::providers::{Piece, Provider, Reply, Request, Stop, ToolSpec};
+use crate::providers::{Piece, Provider, Reply, Stop, ToolSpec};
 use crate::recording::{Recording, Unsaved};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
@@ -308,13 +308,7 @@ impl Talk {
     async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Reply> {
         let specs = self.specs().await;
         let view = self.history.view(&self.provider.recipient());
-        let request = Request {
-            model: &self.model,
-            system: &self.system,
-            messages: &view.messages,
-            tools: &specs,
-            max_tokens: None,
-        };
+        let request = self.request(&view, &specs);
         self.draft.begin(self.provider.as_ref(), &self.model);
         let draft = &self.draft;
         let mut listen = |piece: Piece| {

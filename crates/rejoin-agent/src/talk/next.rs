@@ -1,8 +1,8 @@
 //! What a provider would be asked next, for a person to look at.
 
-use rejoin::view::Repair;
+use rejoin::view::{Repair, View};
 
-use crate::providers::Request;
+use crate::providers::{Request, ToolSpec};
 use crate::talk::Talk;
 
 /// What a provider would be asked.
@@ -19,13 +19,18 @@ impl Talk {
     pub async fn next_request(&self) -> NextRequest {
         let specs = self.specs().await;
         let view = self.history.view(&self.provider.recipient());
-        let request = Request {
+        let body = self.provider.written(&self.request(&view, &specs));
+        NextRequest { body, repairs: view.repairs }
+    }
+
+    /// The request for a reply to a view.
+    pub(super) fn request<'a>(&'a self, view: &'a View<'a>, specs: &'a [ToolSpec]) -> Request<'a> {
+        Request {
             model: &self.model,
             system: &self.system,
             messages: &view.messages,
-            tools: &specs,
+            tools: specs,
             max_tokens: None,
-        };
-        NextRequest { body: self.provider.written(&request), repairs: view.repairs }
+        }
     }
 }

@@ -10,9 +10,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use rejoin::view::{
-    CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, TextRule, ThinkingRule,
-};
+use rejoin::view::Recipient;
 
 use crate::error::Result;
 use crate::providers::http::Version;
@@ -47,17 +45,7 @@ impl Wire for Anthropic {
     }
 
     fn recipient(&self) -> Recipient {
-        let mut recipient = Recipient::new(Api::Anthropic.as_str());
-        recipient.provider = Some(self.provider.clone());
-        recipient.text = TextRule::Words;
-        recipient.thinking = ThinkingRule::Signed;
-        recipient.ending = EndingRule::NoThinking;
-        recipient.items = ItemRule::ServerTools;
-        recipient.media = MediaRule::ImagesAndPdfs;
-        recipient.output_media = MediaRule::ImagesAndPdfs;
-        recipient.call_ids = CallIdRule::Plain;
-        recipient.first = FirstRule::User;
-        recipient
+        Recipient::anthropic().named(&self.provider)
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {

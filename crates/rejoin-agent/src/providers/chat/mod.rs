@@ -8,7 +8,7 @@ mod thoughts;
 #[cfg(test)]
 mod tests;
 
-use rejoin::view::{CallIdRule, Recipient};
+use rejoin::view::Recipient;
 
 use crate::error::Result;
 use crate::providers::http::Version;
@@ -71,10 +71,7 @@ impl Wire for Chat {
     }
 
     fn recipient(&self) -> Recipient {
-        let mut recipient = Recipient::new(Api::Chat.as_str());
-        recipient.provider = Some(self.provider.clone());
-        recipient.call_ids = CallIdRule::Short;
-        recipient
+        Recipient::chat().named(&self.provider)
     }
 
     fn post(&self, request: &Request<'_>) -> Post {

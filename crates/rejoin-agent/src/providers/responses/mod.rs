@@ -7,7 +7,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use rejoin::view::{CallIdRule, EndingRule, ItemRule, Recipient, RepeatRule, ThinkingRule};
+use rejoin::view::Recipient;
 
 use crate::error::Result;
 use crate::providers::http::Version;
@@ -46,14 +46,7 @@ impl Wire for Responses {
     }
 
     fn recipient(&self) -> Recipient {
-        let mut recipient = Recipient::new(Api::Responses.as_str());
-        recipient.provider = Some(self.provider.clone());
-        recipient.thinking = ThinkingRule::Item;
-        recipient.ending = EndingRule::NoThinking;
-        recipient.items = ItemRule::CustomCalls;
-        recipient.repeats = RepeatRule::Plain;
-        recipient.call_ids = CallIdRule::Short;
-        recipient
+        Recipient::responses().named(&self.provider)
     }
 
     fn post(&self, request: &Request<'_>) -> Post {

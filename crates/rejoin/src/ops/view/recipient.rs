@@ -142,6 +142,45 @@ impl Recipient {
         }
     }
 
+    /// Whoever speaks Anthropic Messages.
+    pub fn anthropic() -> Self {
+        Self {
+            text: TextRule::Words,
+            thinking: ThinkingRule::Signed,
+            ending: EndingRule::NoThinking,
+            items: ItemRule::ServerTools,
+            media: MediaRule::ImagesAndPdfs,
+            output_media: MediaRule::ImagesAndPdfs,
+            call_ids: CallIdRule::Plain,
+            first: FirstRule::User,
+            ..Self::new("anthropic")
+        }
+    }
+
+    /// Whoever speaks OpenAI Responses.
+    pub fn responses() -> Self {
+        Self {
+            thinking: ThinkingRule::Item,
+            ending: EndingRule::NoThinking,
+            items: ItemRule::CustomCalls,
+            repeats: RepeatRule::Plain,
+            call_ids: CallIdRule::Short,
+            ..Self::new("openai-responses")
+        }
+    }
+
+    /// Whoever speaks OpenAI Chat Completions.
+    pub fn chat() -> Self {
+        Self { call_ids: CallIdRule::Short, ..Self::new("openai-chat") }
+    }
+
+    /// The same for one provider only: what another said in the same language is not its own.
+    #[must_use]
+    pub fn named(mut self, provider: impl Into<String>) -> Self {
+        self.provider = Some(provider.into());
+        self
+    }
+
     /// True for a reply that came from this recipient, so that it goes back as it came.
     pub fn is_own(&self, message: &Message) -> bool {
         let is = |name, expected: &str| message.extra.field(name).map(|field| is_string(field, expected));

@@ -1,10 +1,7 @@
 //! Histories as a crash, another program or a careless hand may leave them.
 
 use proptest::prelude::*;
-use rejoin::view::{
-    CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, MediaRule, Recipient, RepeatRule,
-    TextRule, ThinkingRule,
-};
+use rejoin::view::{Compaction, Kept, MediaRule, Recipient};
 use rejoin::{
     Block, Digest, Fields, Json, Media, MediaKind, Message, Other, Role, Snapshot, StoredMessage, Summary,
     Text, Thinking, ToolCall, ToolResult,
@@ -14,31 +11,16 @@ pub(crate) const APIS: [&str; 3] = ["anthropic", "openai-responses", "openai-cha
 
 /// What each API takes.
 pub(crate) fn recipient(api: &str) -> Recipient {
-    let mut recipient = Recipient::new(api);
-    recipient.provider = Some("mine".to_owned());
+    let mut recipient = match api {
+        "anthropic" => Recipient::anthropic(),
+        "openai-responses" => Recipient::responses(),
+        _ => Recipient::chat(),
+    }
+    .named("mine");
     recipient.output_bytes = 200;
-    match api {
-        "anthropic" => {
-            recipient.text = TextRule::Words;
-            recipient.thinking = ThinkingRule::Signed;
-            recipient.ending = EndingRule::NoThinking;
-            recipient.items = ItemRule::ServerTools;
-            recipient.media = MediaRule::ImagesAndPdfs;
-            recipient.output_media = MediaRule::ImagesAndPdfs;
-            recipient.call_ids = CallIdRule::Plain;
-            recipient.first = FirstRule::User;
-        }
-        "openai-responses" => {
-            recipient.thinking = ThinkingRule::Item;
-            recipient.ending = EndingRule::NoThinking;
-            recipient.items = ItemRule::CustomCalls;
-            recipient.repeats = RepeatRule::Plain;
-            recipient.call_ids = CallIdRule::Short;
-        }
-        _ => {
-            recipient.media = MediaRule::Described;
-            recipient.call_ids = CallIdRule::Short;
-        }
+    if api == "openai-chat" {
+        // Some servers take no images.
+        recipient.media = MediaRule::Described;
     }
     recipient
 }
