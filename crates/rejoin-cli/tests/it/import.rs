@@ -137,7 +137,7 @@ fn a_file_is_read_as_the_format_that_is_named() {
     world.started("other");
     world.write("project/notes.txt", "mine");
 
-    let outcome = world.rejoin(["import", "--format", "codex", "notes.txt"]).run();
+    let outcome = world.rejoin(["import", "--from", "codex", "notes.txt"]).run();
 
     let expected = "Nothing new in 1 file.\n1 line was not as expected:\n  \
                     [world]/project/notes.txt: it does not begin with what is known of its thread\n";

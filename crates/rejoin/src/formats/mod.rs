@@ -5,7 +5,8 @@
 //!    bytes ◄─ write ── Tree   ◄─ ops/export ─── store
 //! ```
 //!
-//! A [`Format`] is one row of [`FORMATS`] and one file or folder here: a name, a fidelity note, and three functions.
+//! A [`Format`] is one row of [`FORMATS`] and one file or folder here: a name, the places where its files are,
+//! a fidelity note, and three functions.
 //!
 //! - `detect` looks at a path and the first bytes. It is quick, and it is sure: two formats never claim the same file.
 //! - `read` turns bytes into [`Piece`]s, in the order of the file: conversations, messages, lines that are kept without
@@ -23,7 +24,8 @@
 //! - A run of a sub-agent is a conversation of its own that names its parent.
 //! - The text of the source goes along with each message and is kept beside it.
 //!
-//! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), where files are found.
+//! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
+//! the variables of a place are.
 
 mod claude;
 mod codex;
@@ -43,7 +45,10 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 
 /// Every format, in the order in which they are asked whether a file is theirs.
-pub const FORMATS: [&Format; 2] = [&claude::FORMAT, &codex::FORMAT];
+pub const FORMATS: &[&Format] = &[
+    &claude::FORMAT, //
+    &codex::FORMAT,
+];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";
@@ -55,6 +60,9 @@ pub struct Format {
     pub name: &'static str,
     /// The program it belongs to.
     pub program: &'static str,
+    /// Where the program keeps such files unless it is told otherwise: below `~`, below a variable (`$NAME/…`, which
+    /// counts only where it is set), or, if it begins with neither, below the directory of a project.
+    pub places: &'static [&'static str],
     /// What does not survive reading and writing it again.
     pub fidelity: &'static str,
     detect: fn(&Source) -> Detection,
@@ -89,7 +97,7 @@ pub struct Written {
 impl Format {
     /// The format of this name.
     pub fn named(name: &str) -> Result<&'static Self> {
-        FORMATS.into_iter().find(|format| format.name == name).ok_or_else(|| {
+        FORMATS.iter().copied().find(|format| format.name == name).ok_or_else(|| {
             let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             Error::invalid(format!("`{name}` is not a format; they are {}", known.join(", ")))
         })
@@ -97,7 +105,7 @@ impl Format {
 
     /// The format of a source, if it is one that is known.
     pub fn of(source: &Source) -> Option<&'static Self> {
-        FORMATS.into_iter().find(|format| format.detect(source) == Detection::Yes)
+        FORMATS.iter().copied().find(|format| format.detect(source) == Detection::Yes)
     }
 
     /// Whether a source is of this format.

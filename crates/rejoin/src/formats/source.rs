@@ -149,7 +149,8 @@ impl Sources {
 /// The format that a source is of, or a part of.
 fn claimed(source: &Source, only: Option<&'static Format>) -> Option<(&'static Format, Detection)> {
     FORMATS
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|format| only.is_none_or(|only| only.name == format.name))
         .map(|format| (format, format.detect(source)))
         .find(|(_, detection)| *detection != Detection::No)

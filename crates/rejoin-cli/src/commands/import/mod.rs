@@ -30,8 +30,8 @@ pub(crate) struct Args {
     paths: Vec<PathBuf>,
 
     /// Read them as this format instead of looking for one that fits
-    #[arg(long, value_name = "NAME", value_parser = names())]
-    format: Option<String>,
+    #[arg(long, value_name = "FORMAT", value_parser = names())]
+    from: Option<String>,
 
     /// Say what would be imported and store nothing
     #[arg(long)]
@@ -39,11 +39,11 @@ pub(crate) struct Args {
 }
 
 fn names() -> clap::builder::PossibleValuesParser {
-    clap::builder::PossibleValuesParser::new(FORMATS.map(|format| format.name))
+    clap::builder::PossibleValuesParser::new(FORMATS.iter().map(|format| format.name))
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let only = args.format.as_deref().map(Format::named).transpose()?;
+    let only = args.from.as_deref().map(Format::named).transpose()?;
     let mode = if args.dry_run { ImportMode::Try } else { ImportMode::Store };
     let mut report = Report::new(mode);
     let mut sources = Vec::new();
@@ -70,7 +70,7 @@ fn find(path: &Path, only: Option<&'static Format>) -> Result<Sources, Failure> 
         if failure.is_not_found() {
             return failure;
         }
-        failure.or_hint("name a file that one of these programs wrote, or say which with `--format`")
+        failure.or_hint("name a file that one of these programs wrote, or say which with `--from`")
     })
 }
 

@@ -28,6 +28,7 @@ use crate::formats::{Detection, Format, Source};
 pub(super) const FORMAT: Format = Format {
     name: "claude",
     program: "Claude Code",
+    places: &["~/.claude/projects", "$CLAUDE_CONFIG_DIR/projects"],
     fidelity: "Thinking without a signature, thinking of another provider and its sealed items are not written, because \
                they would be refused; sound, film and state become a line of text. A reply without a model gets one. \
                Labels, pins and fields of other programs are not written. The program's own marks (modes, queues, file \

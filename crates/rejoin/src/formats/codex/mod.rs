@@ -34,6 +34,12 @@ const API: &str = "openai-responses";
 pub(super) const FORMAT: Format = Format {
     name: "codex",
     program: "Codex",
+    places: &[
+        "~/.codex/sessions",
+        "~/.codex/archived_sessions",
+        "$CODEX_HOME/sessions",
+        "$CODEX_HOME/archived_sessions",
+    ],
     fidelity: "A rollout is a line: every branch but the chosen one is written as a file of its own, a fork. Thinking of \
                another provider, or without its sealed form, is not written, because it would be refused; sealed items \
                of other providers and marks of other programs are left out; sound, film and state become a line of \
