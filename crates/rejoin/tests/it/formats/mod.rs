@@ -3,6 +3,8 @@
 mod accept;
 mod claude;
 mod codex;
+mod cortext;
+mod documents;
 mod hostile;
 mod import;
 mod round;
