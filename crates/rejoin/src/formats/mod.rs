@@ -29,12 +29,17 @@
 
 mod claude;
 mod codex;
+mod finder;
+mod fingerprint;
 mod found;
 mod lines;
 mod named;
 mod piece;
 mod source;
 
+pub use finder::Finder;
+pub(crate) use finder::{PathKey, key_of};
+pub use fingerprint::Fingerprint;
 pub use piece::{
     Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
 };
