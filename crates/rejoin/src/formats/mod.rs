@@ -31,6 +31,8 @@ mod claude;
 mod codex;
 mod content;
 mod cortext;
+mod finder;
+mod fingerprint;
 mod found;
 mod leaves;
 mod lines;
@@ -40,6 +42,9 @@ mod source;
 mod tag;
 mod whole;
 
+pub use finder::Finder;
+pub(crate) use finder::{PathKey, key_of};
+pub use fingerprint::Fingerprint;
 pub use piece::{
     Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
 };

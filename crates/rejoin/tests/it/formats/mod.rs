@@ -1,6 +1,7 @@
 //! Files of other programs: read, imported, written and read again.
 
 mod accept;
+mod again;
 mod claude;
 mod codex;
 mod cortext;
