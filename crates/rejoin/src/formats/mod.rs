@@ -27,13 +27,19 @@
 //! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
 //! the variables of a place are.
 
+mod aider;
+mod chatgpt;
 mod claude;
+mod claude_ai;
 mod codex;
 mod found;
+mod items;
 mod lines;
 mod named;
+mod order;
 mod piece;
 mod source;
+mod zipped;
 
 pub use piece::{
     Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
@@ -48,6 +54,9 @@ use crate::error::{Error, Result};
 pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
+    &chatgpt::FORMAT,
+    &claude_ai::FORMAT,
+    &aider::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.

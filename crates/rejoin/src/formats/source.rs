@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::lines::ZSTD;
+use crate::error::{Error, Result};
+use crate::formats::lines::{UTF8_MARK, ZSTD, unreadable};
+use crate::formats::zipped::{Counted, ZIP, Zipped};
 use crate::formats::{Detection, FORMATS, Format};
 
 /// How much of a file its format is recognised by.
@@ -37,19 +38,12 @@ pub struct Sources {
 impl Source {
     /// Looks at a file or a directory.
     pub fn open(path: &Path) -> Result<Self> {
-        let failed = |cause: std::io::Error| {
-            let kind = match cause.kind() {
-                std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-                _ => ErrorKind::Unavailable,
-            };
-            Error::new(kind, format!("read `{}`", path.display())).because(cause)
-        };
-        let metadata = fs::metadata(path).map_err(failed)?;
+        let metadata = fs::metadata(path).map_err(|cause| unreadable(path, cause))?;
         let mut source =
             Self { path: path.to_owned(), head: Vec::new(), is_directory: metadata.is_dir(), bytes: 0 };
         if metadata.is_file() {
             source.bytes = metadata.len();
-            source.head = head(path).map_err(failed)?;
+            source.head = head(path)?;
         } else if !metadata.is_dir() {
             return Err(Error::invalid(format!("`{}` is neither a file nor a directory", path.display())));
         }
@@ -156,14 +150,28 @@ fn claimed(source: &Source, only: Option<&'static Format>) -> Option<(&'static F
         .find(|(_, detection)| *detection != Detection::No)
 }
 
-fn head(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    File::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
+/// The first bytes of the text in a file: decompressed, without the mark of UTF-8, in a zip those of its conversations.
+fn head(path: &Path) -> Result<Vec<u8>> {
+    let failed = |cause| unreadable(path, cause);
+    let mut head = first_bytes(File::open(path).map_err(failed)?).map_err(failed)?;
     if head.starts_with(&ZSTD) {
-        let mut plain = Vec::new();
+        let decoder = zstd::Decoder::new(File::open(path).map_err(failed)?).map_err(failed)?;
         // A damaged file has a shorter head; reading it says what is wrong.
-        let _ = zstd::Decoder::new(File::open(path)?)?.take(HEAD as u64).read_to_end(&mut plain);
-        head = plain;
+        head = first_bytes(decoder).unwrap_or_default();
+    } else if head.starts_with(&ZIP) {
+        let mut zip = Zipped::open(path, Counted::new(File::open(path).map_err(failed)?))?;
+        if zip.len() > 0 {
+            head = first_bytes(zip.entry(0)?).map_err(failed)?;
+        }
     }
+    if head.starts_with(&UTF8_MARK) {
+        head.drain(..UTF8_MARK.len());
+    }
+    Ok(head)
+}
+
+fn first_bytes(file: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    file.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
 }

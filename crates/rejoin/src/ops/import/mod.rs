@@ -136,6 +136,7 @@ impl<'a> Pass<'a> {
                 self.report.skip(skipped);
                 Ok(())
             }
+            Piece::Complete(id) => self.complete(&id),
             Piece::Passed(_) => Ok(()),
         }
     }
@@ -157,6 +158,15 @@ impl<'a> Pass<'a> {
         });
         let growing = Growing::begin(self.into, self.format.name, self.source, known, parent, self.mode)?;
         self.growing.push(growing);
+        Ok(())
+    }
+
+    /// Stores what is left of a conversation and lets go of what is known of it, so that a source may have any number.
+    fn complete(&mut self, id: &str) -> Result<()> {
+        let Ok(place) = self.place(id) else { return Ok(()) };
+        if let Some(done) = self.growing.remove(place).finish()? {
+            self.report.conversations.push(done);
+        }
         Ok(())
     }
 

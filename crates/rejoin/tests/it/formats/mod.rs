@@ -1,7 +1,10 @@
 //! Files of other programs: read, imported, written and read again.
 
 mod accept;
+mod aider;
+mod chatgpt;
 mod claude;
+mod claude_ai;
 mod codex;
 mod hostile;
 mod import;
