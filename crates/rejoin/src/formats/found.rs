@@ -60,6 +60,11 @@ impl<'a> Found<'a> {
         serde_json::from_str(self.raw(name)?.get()).ok()
     }
 
+    /// Every field with its name, in order.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, value, _)| (name.as_ref(), *value))
+    }
+
     /// The fields that were not taken.
     pub(super) fn rest(&self) -> Fields {
         self.fields(|taken| taken == Taken::No)

@@ -16,6 +16,14 @@ const STEP: usize = 256 * 1024;
 /// What a compressed file begins with.
 pub(super) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// What some programs put before the text of a file in UTF-8.
+pub(super) const UTF8_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// True for the beginning of a text in UTF-16.
+pub(super) fn is_utf16(start: &[u8]) -> bool {
+    start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff])
+}
+
 /// A file that is read line by line.
 pub(super) struct Lines {
     path: PathBuf,
@@ -67,32 +75,61 @@ impl Lines {
 
     /// Goes on to the next line that is text and has no more nesting than allowed; the others are skipped and told.
     pub(super) fn advance(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
-        loop {
-            let limits = reading.limits();
-            match self.fill(limits.line_bytes)? {
-                Filled::Nothing => {
-                    self.tell(reading)?;
-                    return Ok(false);
-                }
-                Filled::Ended => self.is_ended = true,
-                Filled::Torn => self.is_ended = false,
-            }
-            if self.passed - self.told >= STEP as u64 {
-                self.tell(reading)?;
-            }
+        while self.next(reading)? {
             if self.buffer.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match self.check(limits.depth) {
+            match self.check(reading.limits().depth) {
                 Ok(()) => return Ok(true),
                 Err(why) => reading.skip(&self.path, self.number, self.why(why))?,
             }
         }
+        Ok(false)
+    }
+
+    /// Goes on to the next line that is text, whatever it says; the others are skipped and told.
+    pub(super) fn advance_text(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
+        while self.next(reading)? {
+            match self.check(usize::MAX) {
+                Ok(()) => return Ok(true),
+                Err(why) => reading.skip(&self.path, self.number, self.why(why))?,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads the next line.
+    fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
+        match self.fill(reading.limits().line_bytes)? {
+            Filled::Nothing => {
+                self.tell(reading)?;
+                return Ok(false);
+            }
+            Filled::Ended => self.is_ended = true,
+            Filled::Torn => self.is_ended = false,
+        }
+        if self.number == 1 {
+            if is_utf16(&self.buffer) {
+                return Err(Error::invalid("the text is UTF-16; only UTF-8 can be read"));
+            }
+            if self.buffer.starts_with(&UTF8_MARK) {
+                self.buffer.drain(..UTF8_MARK.len());
+            }
+        }
+        if self.passed - self.told >= STEP as u64 {
+            self.tell(reading)?;
+        }
+        Ok(true)
     }
 
     /// The number of the line, from 1.
     pub(super) const fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The line as it is, without its line feed.
+    pub(super) fn whole(&self) -> &str {
+        self.line.strip_suffix('\r').unwrap_or(&self.line)
     }
 
     /// The text of the line.
@@ -171,7 +208,7 @@ enum Filled {
     Nothing,
 }
 
-fn unreadable(path: &Path, cause: std::io::Error) -> Error {
+pub(super) fn unreadable(path: &Path, cause: std::io::Error) -> Error {
     let kind = match cause.kind() {
         std::io::ErrorKind::NotFound => ErrorKind::NotFound,
         _ => ErrorKind::Unavailable,

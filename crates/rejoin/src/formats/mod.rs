@@ -27,20 +27,26 @@
 //! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
 //! the variables of a place are.
 
+mod aider;
+mod chatgpt;
 mod claude;
+mod claude_ai;
 mod codex;
 mod content;
 mod cortext;
 mod finder;
 mod fingerprint;
 mod found;
+mod items;
 mod leaves;
 mod lines;
 mod named;
+mod order;
 mod piece;
 mod source;
 mod tag;
 mod whole;
+mod zipped;
 
 pub use finder::Finder;
 pub(crate) use finder::{PathKey, key_of};
@@ -59,6 +65,9 @@ pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
     &cortext::FORMAT,
+    &chatgpt::FORMAT,
+    &claude_ai::FORMAT,
+    &aider::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.

@@ -22,6 +22,8 @@ pub enum Piece {
     Skipped(Skipped),
     /// So many more bytes of the source are behind us.
     Passed(u64),
+    /// Nothing more comes of this conversation, nor of one that it started. A source of many conversations says so.
+    Complete(String),
 }
 
 /// A conversation as its source knows it.
@@ -192,7 +194,7 @@ impl Tree {
             Piece::Message(message) => self.messages.push(*message),
             Piece::Aside(aside) => self.asides.push(aside),
             Piece::Skipped(skipped) => self.skipped.push(skipped),
-            Piece::Passed(_) => {}
+            Piece::Passed(_) | Piece::Complete(_) => {}
         }
     }
 

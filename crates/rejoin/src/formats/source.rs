@@ -5,8 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::lines::ZSTD;
+use crate::error::{Error, Result};
+use crate::formats::lines::{UTF8_MARK, ZSTD, unreadable};
+use crate::formats::zipped::{Counted, ZIP, Zipped};
 use crate::formats::{Finder, Fingerprint, Format};
 
 /// How much of a file its format is recognised by.
@@ -40,20 +41,13 @@ pub struct Sources {
 impl Source {
     /// Looks at a file or a directory.
     pub fn open(path: &Path) -> Result<Self> {
-        let failed = |cause: std::io::Error| {
-            let kind = match cause.kind() {
-                std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-                _ => ErrorKind::Unavailable,
-            };
-            Error::new(kind, format!("read `{}`", path.display())).because(cause)
-        };
-        let metadata = fs::metadata(path).map_err(failed)?;
+        let metadata = fs::metadata(path).map_err(|cause| unreadable(path, cause))?;
         if !metadata.is_file() && !metadata.is_dir() {
             return Err(Error::invalid(format!("`{}` is neither a file nor a directory", path.display())));
         }
         let source = Self::new(path.to_owned(), &metadata);
         if metadata.is_file() {
-            let head = OnceLock::from(head(path).map_err(failed)?);
+            let head = OnceLock::from(head(path)?);
             return Ok(Self { head, ..source });
         }
         Ok(source)
@@ -85,10 +79,7 @@ impl Source {
         if let Some(look) = self.look.get() {
             return Ok(*look);
         }
-        let failed = |cause| {
-            Error::new(ErrorKind::Unavailable, format!("read `{}`", self.path.display())).because(cause)
-        };
-        let metadata = fs::metadata(&self.path).map_err(failed)?;
+        let metadata = fs::metadata(&self.path).map_err(|cause| unreadable(&self.path, cause))?;
         Ok(*self.look.get_or_init(|| Fingerprint::of(&self.path, &metadata)))
     }
 
@@ -125,14 +116,28 @@ impl Sources {
     }
 }
 
-fn head(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    File::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
+/// The first bytes of the text in a file: decompressed, without the mark of UTF-8, in a zip those of its conversations.
+fn head(path: &Path) -> Result<Vec<u8>> {
+    let failed = |cause| unreadable(path, cause);
+    let mut head = first_bytes(File::open(path).map_err(failed)?).map_err(failed)?;
     if head.starts_with(&ZSTD) {
-        let mut plain = Vec::new();
+        let decoder = zstd::Decoder::new(File::open(path).map_err(failed)?).map_err(failed)?;
         // A damaged file has a shorter head; reading it says what is wrong.
-        let _ = zstd::Decoder::new(File::open(path)?)?.take(HEAD as u64).read_to_end(&mut plain);
-        head = plain;
+        head = first_bytes(decoder).unwrap_or_default();
+    } else if head.starts_with(&ZIP) {
+        let mut zip = Zipped::open(path, Counted::new(File::open(path).map_err(failed)?))?;
+        if zip.len() > 0 {
+            head = first_bytes(zip.entry(0)?).map_err(failed)?;
+        }
     }
+    if head.starts_with(&UTF8_MARK) {
+        head.drain(..UTF8_MARK.len());
+    }
+    Ok(head)
+}
+
+fn first_bytes(file: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    file.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
 }

@@ -143,6 +143,7 @@ impl<'a> Pass<'a> {
                 self.report.skip(skipped);
                 Ok(())
             }
+            Piece::Complete(id) => self.complete(&id),
             Piece::Passed(_) => Ok(()),
         }
     }
@@ -176,6 +177,15 @@ impl<'a> Pass<'a> {
 
     fn is_passed_over(&self, conversation: &str) -> bool {
         !self.passed_over.is_empty() && self.passed_over.contains(conversation)
+    }
+
+    /// Stores what is left of a conversation and lets go of what is known of it, so that a source may have any number.
+    fn complete(&mut self, id: &str) -> Result<()> {
+        let Ok(place) = self.place(id) else { return Ok(()) };
+        if let Some(done) = self.growing.remove(place).finish()? {
+            self.report.conversations.push(done);
+        }
+        Ok(())
     }
 
     /// The newest first, because messages of one conversation come together.

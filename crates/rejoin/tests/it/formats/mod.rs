@@ -2,7 +2,10 @@
 
 mod accept;
 mod again;
+mod aider;
+mod chatgpt;
 mod claude;
+mod claude_ai;
 mod codex;
 mod cortext;
 mod documents;

@@ -1,0 +1,232 @@
+//! The launches of a history, line by line.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Result};
+use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
+use crate::model::{Block, Fields, Json, Message, Other, Role, Time};
+
+/// How the line of a launch begins; the time follows.
+pub(super) const START: &str = "# aider chat started at ";
+
+const PROMPT: &str = "####";
+const CONSOLE: &str = ">";
+const FENCE: &str = "```";
+
+/// Who says a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    Person,
+    Program,
+    Model,
+}
+
+/// A message while its lines come.
+struct Open {
+    speaker: Speaker,
+    line: u64,
+    /// Its lines without marks.
+    text: String,
+    /// Its lines as they are.
+    source: String,
+    /// True inside of code.
+    is_fenced: bool,
+}
+
+/// The launches of a file, one after the other.
+pub(super) struct Launches {
+    project: Option<String>,
+    /// How often a conversation of this name came.
+    names: HashMap<String, u64>,
+    launch: Launch,
+}
+
+/// One launch.
+struct Launch {
+    stamp: String,
+    open: Option<Open>,
+    /// Its messages so far.
+    count: u64,
+    /// The messages before the first prompt, which gives the conversation its name.
+    early: Vec<SourceMessage>,
+    early_bytes: usize,
+    conversation: Option<SourceConversation>,
+    model: Option<String>,
+}
+
+impl Launches {
+    pub(super) fn new(history: &Path) -> Self {
+        let project = history.parent().and_then(|directory| directory.canonicalize().ok());
+        let project = project.and_then(|directory| directory.to_str().map(str::to_owned));
+        Self { project, names: HashMap::new(), launch: Launch::new("") }
+    }
+
+    pub(super) fn line(&mut self, line: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
+        if let Some(stamp) = line.strip_prefix(START) {
+            self.end(reading)?;
+            self.launch = Launch::new(stamp.trim());
+            return Ok(());
+        }
+        let is_fenced = self.launch.open.as_ref().is_some_and(|open| open.is_fenced);
+        let (speaker, text) = if let Some(text) = marked(line, PROMPT) {
+            (Speaker::Person, text)
+        } else if let Some(text) = marked(line, CONSOLE).filter(|_| !is_fenced) {
+            (Speaker::Program, text)
+        } else {
+            (Speaker::Model, line)
+        };
+        let is_blank = line.trim().is_empty();
+        match &mut self.launch.open {
+            // An empty line ends what is not a reply.
+            Some(open) if is_blank && open.speaker != Speaker::Model => self.close(reading),
+            Some(open) if open.speaker == speaker => open.go_on(line, text, reading.limits().line_bytes),
+            None if is_blank => Ok(()),
+            _ => {
+                self.close(reading)?;
+                self.launch.open = Some(Open::begin(speaker, number, line, text));
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
+        self.end(reading)
+    }
+
+    /// Tells the message that is open.
+    fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let Some(open) = self.launch.open.take() else { return Ok(()) };
+        let is_prompt = open.speaker == Speaker::Person;
+        let (said, bytes) = (open.text.trim().to_owned(), open.source.len());
+        let message = self.launch.message(open)?;
+        if self.launch.conversation.is_some() {
+            return self.launch.tell(message, reading);
+        }
+        self.launch.early_bytes += bytes;
+        check(self.launch.early_bytes, reading.limits().line_bytes)?;
+        self.launch.early.push(message);
+        if is_prompt {
+            let name = self.name(&said);
+            self.launch.announce(name, self.project.clone(), reading)?;
+        }
+        Ok(())
+    }
+
+    /// The name of the launch, from its first prompt.
+    fn name(&mut self, prompt: &str) -> String {
+        let hash: [u8; 32] = Sha256::digest(prompt.as_bytes()).into();
+        let hash: String = hash[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = format!("{}/{hash}", self.launch.stamp.replace(' ', "T"));
+        let count = self.names.entry(name.clone()).or_default();
+        *count += 1;
+        if *count == 1 { name } else { format!("{name}#{count}") }
+    }
+
+    fn end(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        self.close(reading)?;
+        let Some(conversation) = self.launch.conversation.take() else { return Ok(()) };
+        reading.give(Piece::Complete(conversation.id))
+    }
+}
+
+impl Launch {
+    fn new(stamp: &str) -> Self {
+        Self {
+            stamp: stamp.to_owned(),
+            open: None,
+            count: 0,
+            early: Vec::new(),
+            early_bytes: 0,
+            conversation: None,
+            model: None,
+        }
+    }
+
+    /// Begins the conversation, now that it has a name.
+    fn announce(&mut self, name: String, project: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
+        let created = format!("{}Z", self.stamp.replace(' ', "T")).parse::<Time>().unwrap_or_default();
+        let mut conversation = SourceConversation::new(name, created);
+        conversation.header.project = project;
+        conversation.header.settings.model.clone_from(&self.model);
+        reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+        self.conversation = Some(conversation);
+        std::mem::take(&mut self.early).into_iter().try_for_each(|message| self.tell(message, reading))
+    }
+
+    fn message(&mut self, open: Open) -> Result<SourceMessage> {
+        self.count += 1;
+        let text = open.text.trim_matches('\n').trim_end().to_owned();
+        let message = match open.speaker {
+            Speaker::Person => Message::user(text),
+            Speaker::Model => {
+                let mut reply = Message::assistant(text);
+                if let Some(model) = &self.model {
+                    reply.extra.set("model", Json::of(model)?);
+                }
+                reply
+            }
+            Speaker::Program => {
+                self.model = text.lines().find_map(model).or(self.model.take());
+                let mut fields = Fields::new();
+                fields.set("text", Json::of(&text)?);
+                Message::new(Role::System, vec![Block::Other(Other { kind: "console".to_owned(), fields })])
+            }
+        };
+        Ok(SourceMessage {
+            conversation: String::new(),
+            id: format!("m{}", self.count),
+            parent: (self.count > 1).then(|| format!("m{}", self.count - 1)),
+            message,
+            keeps: Vec::new(),
+            line: open.line,
+            source: open.source.trim_end().to_owned(),
+        })
+    }
+
+    fn tell(&self, mut message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
+        let conversation = self.conversation.as_ref().expect("it was announced before its messages");
+        message.conversation.clone_from(&conversation.id);
+        reading.give(Piece::Message(Box::new(message)))
+    }
+}
+
+impl Open {
+    fn begin(speaker: Speaker, line: u64, source: &str, text: &str) -> Self {
+        let is_fenced = speaker == Speaker::Model && source.trim_start().starts_with(FENCE);
+        Self { speaker, line, text: text.to_owned(), source: source.to_owned(), is_fenced }
+    }
+
+    fn go_on(&mut self, source: &str, text: &str, most: u64) -> Result<()> {
+        self.text.push('\n');
+        self.text.push_str(text);
+        self.source.push('\n');
+        self.source.push_str(source);
+        if self.speaker == Speaker::Model && source.trim_start().starts_with(FENCE) {
+            self.is_fenced = !self.is_fenced;
+        }
+        check(self.source.len(), most)
+    }
+}
+
+fn check(bytes: usize, most: u64) -> Result<()> {
+    if bytes as u64 > most {
+        return Err(Error::invalid(format!("a message has more than {most} bytes")));
+    }
+    Ok(())
+}
+
+/// The rest of a line that begins with a mark. Two spaces at its end are a line break, and no part of what was said.
+fn marked<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
+    let rest = line.strip_prefix(mark)?;
+    let rest = if rest.is_empty() { rest } else { rest.strip_prefix(' ')? };
+    Some(rest.strip_suffix("  ").unwrap_or(rest))
+}
+
+/// The model, where the program prints it: `Main model: some-model with diff edit format`.
+fn model(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("Main model: ").or_else(|| line.strip_prefix("Model: "))?;
+    Some(rest.split(" with ").next().unwrap_or(rest).trim().to_owned())
+}

@@ -1,0 +1,57 @@
+//! Aider: `.aider.chat.history.md`, one Markdown file for every launch in a project.
+//!
+//! ```text
+//!   # aider chat started at 2026-05-01 10:00:00       a conversation
+//!   > Main model: some-model with diff edit format    console     what the program printed
+//!   #### add a test                                   user
+//!   Here is a test: …                                 assistant
+//!   > Applied edit to test.py                         console
+//! ```
+//!
+//! The file has no ids. A conversation is named after its start and its first prompt, and a message after its place in
+//! it: both stay when the file grows, when its beginning is cut off, and when the project is moved. A launch in which
+//! nothing was asked is no conversation.
+
+mod launch;
+
+use crate::error::Result;
+use crate::formats::aider::launch::{Launches, START};
+use crate::formats::lines::Lines;
+use crate::formats::{Detection, Format, Reading, Source};
+
+/// Histories of aider.
+pub(super) const FORMAT: Format = Format {
+    name: "aider",
+    program: "aider",
+    places: &[".aider.chat.history.md"],
+    fidelity: "It is only read. The file says who spoke by the first letters of a line, so a reply that begins a line \
+               like a prompt or like output is divided there, unless it is code. Only launches have a time, without a \
+               zone; it is read as UTC. What the program printed is kept as such, and not sent to a model.",
+    detect,
+    read,
+    write: None,
+};
+
+/// The first line of a launch begins the file; one whose beginning was cut off is known by its name.
+fn detect(source: &Source) -> Detection {
+    if source.is_directory() {
+        return Detection::No;
+    }
+    let mut lines = source.first_lines().filter(|line| !line.trim().is_empty());
+    let is_begun = lines.next().is_some_and(|line| line.starts_with(START));
+    let is_named = || source.path().file_name().is_some_and(|name| name == ".aider.chat.history.md");
+    if is_begun || (is_named() && lines.any(|line| line.starts_with(START))) {
+        Detection::Yes
+    } else {
+        Detection::No
+    }
+}
+
+fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let mut lines = Lines::open(source.path(), reading)?;
+    let mut launches = Launches::new(source.path());
+    while lines.advance_text(reading)? {
+        launches.line(lines.whole(), lines.number(), reading)?;
+    }
+    launches.finish(reading)
+}

@@ -1,0 +1,299 @@
+//! One conversation of an export.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::Result;
+use crate::formats::chatgpt::content;
+use crate::formats::found::Found;
+use crate::formats::order::{Node, parents_first};
+use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::model::{Block, Fields, Json, Message, Role, Status, Time, ToolCall, ToolResult};
+
+/// So far above a result its call is looked for.
+const NEAR: usize = 64;
+
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(default)]
+    parent: Option<String>,
+    #[serde(default)]
+    children: Option<Vec<String>>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+struct Said<'a> {
+    author: Author,
+    #[serde(borrow)]
+    create_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    recipient: Option<String>,
+    metadata: Option<Metadata>,
+}
+
+impl Default for Said<'_> {
+    fn default() -> Self {
+        Self { author: Author::default(), create_time: None, content: None, recipient: None, metadata: None }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Author {
+    role: Option<String>,
+    name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    model_slug: Option<String>,
+    is_visually_hidden_from_conversation: Option<bool>,
+    finish_details: Option<Finish>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Finish {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+/// What is known of a node once it was told.
+struct Told {
+    /// The message that its children follow.
+    follows: Option<String>,
+    /// The node above it.
+    above: Option<String>,
+    /// The tool that it calls.
+    calls: Option<String>,
+}
+
+/// Reads a conversation and hands it over whole.
+pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
+    let Ok(mut found) = serde_json::from_str::<Found<'_>>(text) else {
+        return reading.skip(path, number, "it is not a conversation");
+    };
+    let mapping = found.raw("mapping").and_then(|raw| serde_json::from_str::<Found<'_>>(raw.get()).ok());
+    let id = found.text("conversation_id").or_else(|| found.text("id"));
+    let (Some(mapping), Some(id)) = (mapping, id) else {
+        return reading.skip(path, number, "it has no id, or no mapping");
+    };
+    let mut entries = Vec::new();
+    for (name, raw) in mapping.entries() {
+        match serde_json::from_str::<Entry<'_>>(raw.get()) {
+            Ok(entry) => entries.push((name, raw, entry)),
+            Err(cause) => reading.skip(path, number, format!("node `{name}` cannot be read: {cause}"))?,
+        }
+    }
+    let order = parents_first(&nodes(&entries));
+    let created = found.raw("create_time").and_then(time).or_else(|| {
+        // The first nodes of a tree stay what they are.
+        order
+            .iter()
+            .find_map(|place| said(&entries[*place].2).and_then(|said| said.create_time.and_then(time)))
+    });
+    let mut telling = Telling {
+        conversation: conversation(id, created.unwrap_or_default(), &mut found),
+        number,
+        told: HashMap::new(),
+        is_told: false,
+        early: vec![about(&found)?],
+    };
+    let current = found.text("current_node");
+    for place in order {
+        let (name, raw, entry) = &entries[place];
+        telling.node(name, raw, entry, reading)?;
+    }
+    telling.finish(current, reading)
+}
+
+fn nodes<'a>(entries: &'a [(&'a str, &RawValue, Entry<'_>)]) -> Vec<Node<'a>> {
+    let mut ranks: HashMap<(&str, &str), usize> = HashMap::new();
+    for (name, _, entry) in entries {
+        for (rank, child) in entry.children.iter().flatten().enumerate() {
+            ranks.insert((name, child), rank);
+        }
+    }
+    let node = |(id, _, entry): &'a (&'a str, &RawValue, Entry<'_>)| {
+        let parent = entry.parent.as_deref();
+        let rank = parent.and_then(|parent| ranks.get(&(parent, *id)).copied()).unwrap_or(usize::MAX);
+        Node { id, parent, rank }
+    };
+    entries.iter().map(node).collect()
+}
+
+fn conversation(id: String, created: Time, found: &mut Found<'_>) -> SourceConversation {
+    let mut conversation = SourceConversation::new(id, created);
+    let header = &mut conversation.header;
+    header.title = found.text("title").filter(|title| !title.trim().is_empty());
+    header.settings.provider = Some("openai".to_owned());
+    header.settings.model = found.text("default_model_slug");
+    if found.raw("is_archived").is_some_and(|is_archived| is_archived.get() == "true") {
+        header.status = Status::Completed;
+    }
+    conversation
+}
+
+/// What the export says about a conversation, without its nodes.
+fn about(found: &Found<'_>) -> Result<String> {
+    let mut fields = found.all();
+    fields.remove("mapping");
+    Ok(Json::of(&fields)?.as_str().to_owned())
+}
+
+fn said<'a>(entry: &Entry<'a>) -> Option<Said<'a>> {
+    serde_json::from_str(entry.message?.get()).ok()
+}
+
+/// Seconds with a fraction, or the text of a time.
+fn time(raw: &RawValue) -> Option<Time> {
+    let Ok(seconds) = serde_json::from_str::<f64>(raw.get()) else {
+        return serde_json::from_str(raw.get()).ok();
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a float that is too large becomes the last time there is"
+    )]
+    seconds.is_finite().then(|| Time::from_micros((seconds * 1e6).round() as i64))
+}
+
+/// A conversation while its nodes are told.
+struct Telling {
+    conversation: SourceConversation,
+    number: u64,
+    told: HashMap<String, Told>,
+    is_told: bool,
+    /// What is kept beside, until there is a message.
+    early: Vec<String>,
+}
+
+impl Telling {
+    fn node(
+        &mut self,
+        name: &str,
+        raw: &RawValue,
+        entry: &Entry<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        let follows = match &entry.parent {
+            Some(parent) => self.told.get(parent).map_or(Some(parent.clone()), |told| told.follows.clone()),
+            None => None,
+        };
+        let mut told = Told { follows: follows.clone(), above: entry.parent.clone(), calls: None };
+        let message = said(entry).map(|said| self.message(name, entry, said, &mut told)).transpose()?;
+        match message.filter(|message| !message.blocks.is_empty()) {
+            Some(message) => {
+                self.announce(reading)?;
+                told.follows = Some(name.to_owned());
+                reading.give(Piece::Message(Box::new(SourceMessage {
+                    conversation: self.conversation.id.clone(),
+                    id: name.to_owned(),
+                    parent: follows,
+                    message,
+                    keeps: Vec::new(),
+                    line: self.number,
+                    source: raw.get().to_owned(),
+                })))?;
+            }
+            None => self.aside(raw.get().to_owned(), reading)?,
+        }
+        self.told.insert(name.to_owned(), told);
+        Ok(())
+    }
+
+    fn message(&self, name: &str, entry: &Entry<'_>, said: Said<'_>, told: &mut Told) -> Result<Message> {
+        let mut blocks = said.content.map(content::read).unwrap_or_default();
+        let metadata = said.metadata.unwrap_or_default();
+        let role = match said.author.role.as_deref() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            Some("tool") => Role::Tool,
+            _ => Role::System,
+        };
+        let recipient =
+            said.recipient.filter(|recipient| !matches!(recipient.as_str(), "all" | "assistant" | ""));
+        if let (Role::Assistant, Some(tool), false) = (role, recipient, blocks.is_empty()) {
+            blocks = content::call(blocks, |input, extra| {
+                Block::ToolCall(ToolCall { id: name.to_owned(), name: tool.clone(), input, extra })
+            })?;
+            told.calls = Some(tool);
+        }
+        if role == Role::Tool && !blocks.is_empty() {
+            let call_id = self.caller(entry, said.author.name.as_deref()).unwrap_or_else(|| name.to_owned());
+            let output = content::output(blocks)?;
+            blocks = vec![Block::ToolResult(ToolResult {
+                call_id,
+                output,
+                is_error: false,
+                extra: Fields::new(),
+            })];
+        }
+        let mut message = Message::new(role, blocks);
+        message.created_at = said.create_time.and_then(time);
+        message.finish = metadata.finish_details.and_then(|finish| finish.kind);
+        if let (Some(model), Role::Assistant) = (metadata.model_slug, role) {
+            message.extra.set("model", Json::of(&model)?);
+        }
+        let is_hidden = metadata.is_visually_hidden_from_conversation == Some(true);
+        if role == Role::System || is_hidden {
+            message.extra.set(INJECTED, Json::of(&true)?);
+        }
+        Ok(message)
+    }
+
+    /// The nearest call above: of the same tool, or else of any.
+    fn caller(&self, entry: &Entry<'_>, tool: Option<&str>) -> Option<String> {
+        let family = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+        let mut any = None;
+        let mut above = entry.parent.as_deref();
+        for _ in 0..NEAR {
+            let Some((name, told)) = above.and_then(|name| self.told.get_key_value(name)) else { break };
+            if let Some(called) = &told.calls {
+                if tool.is_none_or(|tool| family(tool) == family(called)) {
+                    return Some(name.clone());
+                }
+                any.get_or_insert_with(|| name.clone());
+            }
+            above = told.above.as_deref();
+        }
+        any
+    }
+
+    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        if self.is_told {
+            return Ok(());
+        }
+        self.is_told = true;
+        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
+        std::mem::take(&mut self.early).into_iter().try_for_each(|source| self.aside(source, reading))
+    }
+
+    fn aside(&mut self, source: String, reading: &mut Reading<'_>) -> Result<()> {
+        if !self.is_told {
+            self.early.push(source);
+            return Ok(());
+        }
+        let conversation = self.conversation.id.clone();
+        reading.give(Piece::Aside(Aside { conversation, line: self.number, source }))
+    }
+
+    /// Tells where the program would go on.
+    fn finish(mut self, current: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
+        if !self.is_told {
+            return Ok(());
+        }
+        self.conversation.head =
+            current.and_then(|current| self.told.get(&current)).and_then(|told| told.follows.clone());
+        let id = self.conversation.id.clone();
+        reading.give(Piece::Conversation(Box::new(self.conversation)))?;
+        reading.give(Piece::Complete(id))
+    }
+}

@@ -1,0 +1,136 @@
+//! One conversation of an export.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::value::RawValue;
+
+use crate::error::Result;
+use crate::formats::claude_ai::content::{self, Section};
+use crate::formats::found::Found;
+use crate::formats::order::{Node, parents_first};
+use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::model::{Json, Message, Time};
+
+/// The parent of a first message, where parents are named.
+const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+
+/// A message of the export.
+struct Entry<'a> {
+    raw: &'a RawValue,
+    id: String,
+    parent: Option<String>,
+    created: Option<Time>,
+    sections: Vec<Section>,
+}
+
+/// Reads a conversation and hands it over whole.
+pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
+    let Ok(mut found) = serde_json::from_str::<Found<'_>>(text) else {
+        return reading.skip(path, number, "it is not a conversation");
+    };
+    let messages =
+        found.raw("chat_messages").and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+    let (Some(messages), Some(id)) = (messages, found.text("uuid")) else {
+        return reading.skip(path, number, "it has no id, or no messages");
+    };
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    for (place, raw) in messages.into_iter().enumerate() {
+        let above = entries.last().map(|above| above.id.clone());
+        match entry(raw, above) {
+            Some(entry) => entries.push(entry),
+            None => reading.skip(path, number, format!("message {} cannot be read", place + 1))?,
+        }
+    }
+    if entries.iter().all(|entry| entry.sections.is_empty()) {
+        return Ok(());
+    }
+    let created =
+        found.raw("created_at").and_then(time).or_else(|| entries.iter().find_map(|entry| entry.created));
+    let mut conversation = SourceConversation::new(id, created.unwrap_or_default());
+    conversation.header.title = found.text("name").filter(|name| !name.trim().is_empty());
+    conversation.header.settings.provider = Some("anthropic".to_owned());
+    conversation.header.settings.model = found.text("model");
+    let newest =
+        found.text("current_leaf_message_uuid").or_else(|| entries.last().map(|entry| entry.id.clone()));
+    tell(conversation, &about(&found)?, &entries, newest, number, reading)
+}
+
+fn tell(
+    mut conversation: SourceConversation,
+    about: &str,
+    entries: &[Entry<'_>],
+    newest: Option<String>,
+    number: u64,
+    reading: &mut Reading<'_>,
+) -> Result<()> {
+    let id = conversation.id.clone();
+    let aside = |source: &str| {
+        Piece::Aside(Aside { conversation: id.clone(), line: number, source: source.to_owned() })
+    };
+    reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+    reading.give(aside(about))?;
+    let nodes: Vec<Node<'_>> = entries
+        .iter()
+        .map(|entry| Node { id: &entry.id, parent: entry.parent.as_deref(), rank: 0 })
+        .collect();
+    // What a message's children follow: its last section, or what is above it when it says nothing.
+    let mut follows: HashMap<&str, Option<String>> = HashMap::new();
+    for place in parents_first(&nodes) {
+        let entry = &entries[place];
+        let above = entry.parent.as_deref();
+        let mut parent =
+            above.and_then(|above| follows.get(above).cloned().unwrap_or(Some(above.to_owned())));
+        if entry.sections.is_empty() {
+            reading.give(aside(entry.raw.get()))?;
+        }
+        for (count, section) in entry.sections.iter().enumerate() {
+            let name = if count == 0 { entry.id.clone() } else { format!("{}/{count}", entry.id) };
+            let mut message = Message::new(section.role, section.blocks.clone());
+            message.created_at = entry.created;
+            // The text of the export stands beside the first section, once.
+            let source = if count == 0 {
+                entry.raw.get().to_owned()
+            } else {
+                Json::of(&section.blocks)?.as_str().to_owned()
+            };
+            reading.give(Piece::Message(Box::new(SourceMessage {
+                conversation: id.clone(),
+                id: name.clone(),
+                parent: parent.replace(name),
+                message,
+                keeps: Vec::new(),
+                line: number,
+                source,
+            })))?;
+        }
+        follows.insert(&entry.id, parent);
+    }
+    conversation.head = newest.and_then(|newest| follows.get(newest.as_str()).cloned().flatten());
+    reading.give(Piece::Conversation(Box::new(conversation)))?;
+    reading.give(Piece::Complete(id))
+}
+
+/// One message. Where no parent is named, it follows the one before.
+fn entry(raw: &RawValue, above: Option<String>) -> Option<Entry<'_>> {
+    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+    let id = found.text("uuid")?;
+    let parent = match found.text("parent_message_uuid") {
+        Some(parent) => (parent != NOBODY).then_some(parent),
+        None => above,
+    };
+    let created = found.raw("created_at").and_then(time);
+    let sections = content::read(&id, &mut found);
+    Some(Entry { raw, id, parent, created, sections })
+}
+
+fn time(raw: &RawValue) -> Option<Time> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// What the export says about a conversation, without its messages.
+fn about(found: &Found<'_>) -> Result<String> {
+    let mut fields = found.all();
+    fields.remove("chat_messages");
+    Ok(Json::of(&fields)?.as_str().to_owned())
+}
