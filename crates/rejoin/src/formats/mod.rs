@@ -31,6 +31,7 @@ mod claude;
 mod codex;
 mod content;
 mod cortext;
+mod envoy;
 mod found;
 mod leaves;
 mod lines;
@@ -54,6 +55,7 @@ pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
     &cortext::FORMAT,
+    &envoy::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.

@@ -76,11 +76,16 @@ impl MessageTag {
     }
 
     /// The message that stands beside this tag as `said`, and that a reader makes `plain` of.
-    pub(super) fn finish(self, said: &str, plain: Message) -> Message {
-        let counts = self.said.as_deref() == Some(hash(said).as_str());
-        let mut message = self.message.filter(|_| counts).unwrap_or(plain);
+    fn finish(self, said: &str, plain: Message) -> Message {
+        let is_held = self.holds(said);
+        let mut message = self.message.filter(|_| is_held).unwrap_or(plain);
         message.label = self.label;
         message
+    }
+
+    /// True when the tag holds the message that stands beside it as `said`.
+    pub(super) fn holds(&self, said: &str) -> bool {
+        self.message.is_some() && self.said.as_deref() == Some(hash(said).as_str())
     }
 
     /// Puts the message with this tag, or without one, in its place in a source.

@@ -11,8 +11,11 @@ use crate::formats::round::{steps, tree_of};
 use crate::formats::{fixture, outline, read};
 
 /// A fixture of each format, and the file in it that grows.
-pub(super) const FIXTURES: [(&str, &str, &str); 1] =
-    [("cortext", "cortext/conversations/2025-11-22/001-brainstorm-topic", ".session/messages.jsonl")];
+pub(super) const FIXTURES: [(&str, &str, &str); 3] = [
+    ("cortext", "cortext/conversations/2025-11-22/001-brainstorm-topic", ".session/messages.jsonl"),
+    ("envoy", "envoy/conversations/Users_dev_myproject/01932d4c-89ab-7890-abcd-123456789ghi.jsonl", ""),
+    ("envoy", "envoy/conversations/Users_dev_myproject/01932d4b-4567-7890-abcd-123456789def.jsonl", ""),
+];
 
 /// Writes what a format writes below a directory.
 pub(super) fn write_below(directory: &Path, format: &str, tree: &Tree) {

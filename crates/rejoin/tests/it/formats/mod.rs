@@ -5,6 +5,7 @@ mod claude;
 mod codex;
 mod cortext;
 mod documents;
+mod envoy;
 mod hostile;
 mod import;
 mod round;
