@@ -29,6 +29,7 @@
 
 mod claude;
 mod codex;
+mod cody;
 mod content;
 mod cortext;
 mod envoy;
@@ -54,6 +55,7 @@ use crate::error::{Error, Result};
 pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
+    &cody::FORMAT,
     &cortext::FORMAT,
     &envoy::FORMAT,
 ];

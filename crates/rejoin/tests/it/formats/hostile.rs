@@ -94,7 +94,7 @@ fn every_fixture_is_of_one_format_and_keeps_all_its_lines() {
         let lost: Vec<&str> = text.lines().filter(|line| !kept.contains(line.trim())).collect();
         assert_eq!(lost, [""; 0], "{}", source.path().display());
     }
-    assert_eq!(found.found.len(), 12);
+    assert_eq!(found.found.len(), 14);
 }
 
 #[test]

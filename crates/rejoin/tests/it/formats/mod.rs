@@ -3,6 +3,7 @@
 mod accept;
 mod claude;
 mod codex;
+mod cody;
 mod cortext;
 mod documents;
 mod envoy;
