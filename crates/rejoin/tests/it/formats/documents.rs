@@ -11,7 +11,8 @@ use crate::formats::round::{steps, tree_of};
 use crate::formats::{fixture, outline, read};
 
 /// A fixture of each format, and the file in it that grows.
-pub(super) const FIXTURES: [(&str, &str, &str); 5] = [
+pub(super) const FIXTURES: [(&str, &str, &str); 6] = [
+    ("agent-voice", "agent-voice/agentvoice/conversations/47b9d8baefe9c46096ccfee37252b3bf.json", ""),
     ("cody", "cody/conversations/conv_abc123.jsonl", ""),
     ("cody", "cody/conversations/67e55044-10b1-426f-9247-bb680e5fe0c8.jsonl", ""),
     ("cortext", "cortext/conversations/2025-11-22/001-brainstorm-topic", ".session/messages.jsonl"),
