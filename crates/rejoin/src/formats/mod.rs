@@ -29,15 +29,19 @@
 
 mod aider;
 mod chatgpt;
+mod agent_voice;
 mod claude;
 mod claude_ai;
 mod codex;
+mod cody;
 mod content;
 mod cortext;
 mod finder;
 mod fingerprint;
 mod found;
 mod items;
+mod envoy;
+mod key;
 mod leaves;
 mod lines;
 mod named;
@@ -51,6 +55,7 @@ mod zipped;
 pub use finder::Finder;
 pub(crate) use finder::{PathKey, key_of};
 pub use fingerprint::Fingerprint;
+pub use key::Key;
 pub use piece::{
     Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
 };
@@ -69,6 +74,8 @@ pub const FORMATS: &[&Format] = &[
     &claude_ai::FORMAT,
     &aider::FORMAT,
 ];
+pub const FORMATS: &[&Format] =
+    &[&agent_voice::FORMAT, &claude::FORMAT, &codex::FORMAT, &cody::FORMAT, &cortext::FORMAT, &envoy::FORMAT];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";

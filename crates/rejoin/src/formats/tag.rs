@@ -33,6 +33,9 @@ pub(super) struct MessageTag {
     /// Of a compaction: the messages that stay visible.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     keeps: Vec<String>,
+    /// When it was said, if the line only knows it roughly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Time>,
     /// The hash of the text beside which `message` counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<String>,
@@ -64,23 +67,35 @@ impl MessageTag {
     pub(super) fn of(found: &SourceMessage, said: &str, plain: Option<&Message>) -> Self {
         let mut bare = found.message.clone();
         let label = bare.label.take();
-        let is_held = plain == Some(&bare);
+        let rough = plain.and_then(|plain| plain.created_at);
+        let at = bare.created_at.filter(|time| Some(*time) != rough);
+        let is_held = plain.is_some_and(|plain| match at {
+            Some(time) => plain.clone().at(time) == bare,
+            None => *plain == bare,
+        });
         Self {
             id: Some(found.id.clone()),
             parent: found.parent.clone(),
             label,
             keeps: found.keeps.clone(),
+            at: at.filter(|_| is_held),
             said: (!is_held).then(|| hash(said)),
             message: (!is_held).then_some(bare),
         }
     }
 
     /// The message that stands beside this tag as `said`, and that a reader makes `plain` of.
-    pub(super) fn finish(self, said: &str, plain: Message) -> Message {
-        let counts = self.said.as_deref() == Some(hash(said).as_str());
-        let mut message = self.message.filter(|_| counts).unwrap_or(plain);
+    fn finish(self, said: &str, plain: Message) -> Message {
+        let is_held = self.holds(said);
+        let mut message = self.message.filter(|_| is_held).unwrap_or(plain);
+        message.created_at = self.at.or(message.created_at);
         message.label = self.label;
         message
+    }
+
+    /// True when the tag holds the message that stands beside it as `said`.
+    pub(super) fn holds(&self, said: &str) -> bool {
+        self.message.is_some() && self.said.as_deref() == Some(hash(said).as_str())
     }
 
     /// Puts the message with this tag, or without one, in its place in a source.

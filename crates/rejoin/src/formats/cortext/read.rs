@@ -83,7 +83,7 @@ impl Strand {
         if !whole::is_file(path) {
             return reading.skip(path, 0, "there is no state of the session");
         }
-        let text = whole::text(path, reading)?;
+        let text = whole::json(path, reading)?;
         let Some(Known { mut conversation, created, is_own }) = text.as_deref().and_then(session::read)
         else {
             return reading.skip(path, 0, "it is no state of a session");

@@ -11,8 +11,14 @@ use crate::formats::round::{steps, tree_of};
 use crate::formats::{fixture, outline, read};
 
 /// A fixture of each format, and the file in it that grows.
-pub(super) const FIXTURES: [(&str, &str, &str); 1] =
-    [("cortext", "cortext/conversations/2025-11-22/001-brainstorm-topic", ".session/messages.jsonl")];
+pub(super) const FIXTURES: [(&str, &str, &str); 6] = [
+    ("agent-voice", "agent-voice/agentvoice/conversations/47b9d8baefe9c46096ccfee37252b3bf.json", ""),
+    ("cody", "cody/conversations/conv_abc123.jsonl", ""),
+    ("cody", "cody/conversations/67e55044-10b1-426f-9247-bb680e5fe0c8.jsonl", ""),
+    ("cortext", "cortext/conversations/2025-11-22/001-brainstorm-topic", ".session/messages.jsonl"),
+    ("envoy", "envoy/conversations/Users_dev_myproject/01932d4c-89ab-7890-abcd-123456789ghi.jsonl", ""),
+    ("envoy", "envoy/conversations/Users_dev_myproject/01932d4b-4567-7890-abcd-123456789def.jsonl", ""),
+];
 
 /// Writes what a format writes below a directory.
 pub(super) fn write_below(directory: &Path, format: &str, tree: &Tree) {
@@ -33,7 +39,6 @@ pub(super) fn read_below(directory: &Path, format: &str) -> Tree {
         assert_eq!(tree.skipped, []);
         for mut message in tree.messages {
             message.line = 0;
-            message.source.clear();
             match all.messages.iter().find(|known| known.id == message.id) {
                 Some(known) => assert_eq!(known, &message),
                 None => all.messages.push(message),
@@ -46,6 +51,8 @@ pub(super) fn read_below(directory: &Path, format: &str) -> Tree {
             }
         }
     }
+    // What branches share is the same in all their files to the letter, so that an import knows it again.
+    all.messages.iter_mut().for_each(|message| message.source.clear());
     all.messages.sort_by(|a, b| a.id.cmp(&b.id));
     all
 }
