@@ -29,9 +29,12 @@
 
 mod claude;
 mod codex;
+mod cpe;
+mod database;
 mod found;
 mod lines;
 mod named;
+mod octets;
 mod piece;
 mod source;
 
@@ -48,6 +51,7 @@ use crate::error::{Error, Result};
 pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
+    &cpe::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.

@@ -3,6 +3,8 @@
 mod accept;
 mod claude;
 mod codex;
+mod cpe;
+mod database;
 mod hostile;
 mod import;
 mod round;
