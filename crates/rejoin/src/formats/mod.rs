@@ -35,6 +35,7 @@ mod found;
 mod lines;
 mod named;
 mod octets;
+mod opencode;
 mod piece;
 mod source;
 
@@ -52,6 +53,7 @@ pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
     &cpe::FORMAT,
+    &opencode::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 pub(super) use build::Building;
-pub(super) use row::{Row, Value, moment};
+pub(super) use row::{Row, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Detection, Piece, ReadLimits, Reading, Source};

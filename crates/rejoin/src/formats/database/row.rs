@@ -109,7 +109,7 @@ impl Row {
 }
 
 /// A time as programs write it into a text column: with a blank or a `T`, with or without a zone.
-pub(in crate::formats) fn moment(text: &str) -> Option<Time> {
+fn moment(text: &str) -> Option<Time> {
     let text = text.trim();
     text.parse().or_else(|_| format!("{text}Z").parse()).ok()
 }

@@ -7,6 +7,7 @@ mod cpe;
 mod database;
 mod hostile;
 mod import;
+mod opencode;
 mod round;
 
 use std::fs;
