@@ -38,6 +38,8 @@ mod content;
 mod cortext;
 mod finder;
 mod fingerprint;
+mod cpe;
+mod database;
 mod found;
 mod items;
 mod envoy;
@@ -46,6 +48,8 @@ mod leaves;
 mod lines;
 mod named;
 mod order;
+mod octets;
+mod opencode;
 mod piece;
 mod source;
 mod tag;
@@ -73,6 +77,8 @@ pub const FORMATS: &[&Format] = &[
     &chatgpt::FORMAT,
     &claude_ai::FORMAT,
     &aider::FORMAT,
+    &cpe::FORMAT,
+    &opencode::FORMAT,
 ];
 pub const FORMATS: &[&Format] =
     &[&agent_voice::FORMAT, &claude::FORMAT, &codex::FORMAT, &cody::FORMAT, &cortext::FORMAT, &envoy::FORMAT];

@@ -16,6 +16,8 @@ const FIXTURES: [&str; 4] = [
     "codex/compacted-0.166.jsonl",
 ];
 
+const DATABASES: [&str; 1] = ["opencode/opencode.db"];
+
 /// Reads a file as every format; whatever is read can be written by every format.
 fn read_as_anything(path: &Path) {
     let source = Source::open(path).unwrap();
@@ -60,6 +62,27 @@ proptest! {
     }
 
     #[test]
+    fn a_damaged_database_never_stops_the_program(
+        which in 0..DATABASES.len(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..400),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = fs::read(fixture(DATABASES[which])).unwrap();
+        // Damage that leaves the first bytes alone goes deeper.
+        for (place, byte) in damage {
+            let place = 24 + place.index(bytes.len() - 24);
+            bytes[place] = byte;
+        }
+        let end = cut.index(bytes.len());
+        let directory = tempfile::tempdir().unwrap();
+        for (name, bytes) in [("whole.db", &bytes[..]), ("cut.db", &bytes[..end])] {
+            let path = directory.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            read_as_anything(&path);
+        }
+    }
+
+    #[test]
     fn lines_in_another_order_never_stop_the_program(
         which in 0..FIXTURES.len(), order in any::<prop::sample::Index>(), step in 1..50usize,
     ) {
@@ -96,6 +119,13 @@ fn every_fixture_is_of_one_format_and_keeps_all_its_lines() {
         assert_eq!(lost, [""; 0], "{}", source.path().display());
     }
     assert_eq!(found.found.len(), 15);
+        // What is not made of lines is compared in the tests of its format.
+        if source.path().extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        let text = fs::read_to_string(source.path()).unwrap();
+        let lost: Vec<&str> = text.lines().filter(|line| !kept.contains(line.trim())).collect();
+    assert_eq!(found.found.len(), 12);
 }
 
 #[test]

@@ -12,8 +12,11 @@ mod cody;
 mod cortext;
 mod documents;
 mod envoy;
+mod cpe;
+mod database;
 mod hostile;
 mod import;
+mod opencode;
 mod round;
 
 use std::fs;
