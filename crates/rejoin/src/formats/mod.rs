@@ -27,29 +27,29 @@
 //! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
 //! the variables of a place are.
 
+mod agent_voice;
 mod aider;
 mod chatgpt;
-mod agent_voice;
 mod claude;
 mod claude_ai;
 mod codex;
 mod cody;
 mod content;
 mod cortext;
-mod finder;
-mod fingerprint;
 mod cpe;
 mod database;
+mod envoy;
+mod finder;
+mod fingerprint;
 mod found;
 mod items;
-mod envoy;
 mod key;
 mod leaves;
 mod lines;
 mod named;
-mod order;
 mod octets;
 mod opencode;
+mod order;
 mod piece;
 mod source;
 mod tag;
@@ -71,17 +71,20 @@ use crate::error::{Error, Result};
 
 /// Every format, in the order in which they are asked whether a file is theirs.
 pub const FORMATS: &[&Format] = &[
-    &claude::FORMAT, //
+    // Their first lines say it.
+    &claude::FORMAT,
     &codex::FORMAT,
+    &cody::FORMAT,
+    &envoy::FORMAT,
     &cortext::FORMAT,
+    &agent_voice::FORMAT,
     &chatgpt::FORMAT,
     &claude_ai::FORMAT,
     &aider::FORMAT,
+    // Databases are opened to be recognised.
     &cpe::FORMAT,
     &opencode::FORMAT,
 ];
-pub const FORMATS: &[&Format] =
-    &[&agent_voice::FORMAT, &claude::FORMAT, &codex::FORMAT, &cody::FORMAT, &cortext::FORMAT, &envoy::FORMAT];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";

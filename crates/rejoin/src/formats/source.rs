@@ -8,10 +8,7 @@ use std::sync::OnceLock;
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, ZSTD, unreadable};
 use crate::formats::zipped::{Counted, ZIP, Zipped};
-use crate::formats::{Finder, Fingerprint, Format};
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::lines::ZSTD;
-use crate::formats::{Detection, FORMATS, Format, Key};
+use crate::formats::{Finder, Fingerprint, Format, Key};
 
 /// How much of a file its format is recognised by.
 const HEAD: usize = 64 * 1024;
@@ -47,25 +44,6 @@ impl Source {
     pub fn open(path: &Path) -> Result<Self> {
         let metadata = fs::metadata(path).map_err(|cause| unreadable(path, cause))?;
         if !metadata.is_file() && !metadata.is_dir() {
-        let failed = |cause: std::io::Error| {
-            let kind = match cause.kind() {
-                std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-                _ => ErrorKind::Unavailable,
-            };
-            Error::new(kind, format!("read `{}`", path.display())).because(cause)
-        };
-        let metadata = fs::metadata(path).map_err(failed)?;
-        let mut source = Self {
-            path: path.to_owned(),
-            head: Vec::new(),
-            is_directory: metadata.is_dir(),
-            bytes: 0,
-            key: None,
-        };
-        if metadata.is_file() {
-            source.bytes = metadata.len();
-            source.head = head(path).map_err(failed)?;
-        } else if !metadata.is_dir() {
             return Err(Error::invalid(format!("`{}` is neither a file nor a directory", path.display())));
         }
         let source = Self::new(path.to_owned(), &metadata);
@@ -78,17 +56,21 @@ impl Source {
 
     fn new(path: PathBuf, metadata: &Metadata) -> Self {
         let bytes = if metadata.is_file() { metadata.len() } else { 0 };
-        Self { path, head: OnceLock::new(), is_directory: metadata.is_dir(), bytes, look: OnceLock::new() }
+        Self { path, head: OnceLock::new(), is_directory: metadata.is_dir(), bytes, look: OnceLock::new(), key: None }
     }
 
     /// A file that was looked at, without its first bytes.
     pub(super) fn seen(path: PathBuf, metadata: &Metadata, look: Fingerprint) -> Self {
         Self { look: OnceLock::from(look), ..Self::new(path, metadata) }
+    }
+
     /// The same with the key that opens it, where its program seals what it writes.
     #[must_use]
     pub fn with_key(mut self, key: Key) -> Self {
         self.key = Some(key);
         self
+    }
+
     /// The key that opens it.
     pub(super) const fn key(&self) -> Option<&Key> {
         self.key.as_ref()
