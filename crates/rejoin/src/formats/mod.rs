@@ -33,6 +33,7 @@ mod claude;
 mod claude_ai;
 mod codex;
 mod found;
+mod gemini;
 mod items;
 mod lines;
 mod named;
@@ -54,6 +55,7 @@ use crate::error::{Error, Result};
 pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
+    &gemini::FORMAT,
     &chatgpt::FORMAT,
     &claude_ai::FORMAT,
     &aider::FORMAT,
