@@ -6,6 +6,7 @@ mod chatgpt;
 mod claude;
 mod claude_ai;
 mod codex;
+mod fixtures;
 mod gemini;
 mod hostile;
 mod import;
