@@ -141,10 +141,15 @@ impl Lines {
     ///
     /// The last line may lack its line feed. If it cannot be read then, it was torn.
     pub(super) fn parse<'a, T: Deserialize<'a>>(&'a self) -> std::result::Result<T, String> {
-        serde_json::from_str(self.text()).map_err(|cause| match cause.classify() {
+        serde_json::from_str(self.text()).map_err(|cause| self.why_not(&cause))
+    }
+
+    /// Why the line could not be parsed.
+    pub(super) fn why_not(&self, cause: &serde_json::Error) -> String {
+        match cause.classify() {
             Category::Data => format!("a field is not what it should be: {cause}"),
             Category::Syntax | Category::Eof | Category::Io => self.why("it is not JSON").to_owned(),
-        })
+        }
     }
 
     /// Looks at a line before it is parsed: whoever parses it may recurse.

@@ -42,6 +42,7 @@ mod envoy;
 mod finder;
 mod fingerprint;
 mod found;
+mod gemini;
 mod items;
 mod key;
 mod leaves;
@@ -78,6 +79,7 @@ pub const FORMATS: &[&Format] = &[
     &envoy::FORMAT,
     &cortext::FORMAT,
     &agent_voice::FORMAT,
+    &gemini::FORMAT,
     &chatgpt::FORMAT,
     &claude_ai::FORMAT,
     &aider::FORMAT,

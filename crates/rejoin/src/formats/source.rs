@@ -56,7 +56,14 @@ impl Source {
 
     fn new(path: PathBuf, metadata: &Metadata) -> Self {
         let bytes = if metadata.is_file() { metadata.len() } else { 0 };
-        Self { path, head: OnceLock::new(), is_directory: metadata.is_dir(), bytes, look: OnceLock::new(), key: None }
+        Self {
+            path,
+            head: OnceLock::new(),
+            is_directory: metadata.is_dir(),
+            bytes,
+            look: OnceLock::new(),
+            key: None,
+        }
     }
 
     /// A file that was looked at, without its first bytes.

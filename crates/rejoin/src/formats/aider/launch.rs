@@ -1,12 +1,12 @@
 //! The launches of a history, line by line.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
-use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Other, Role, Time};
 
 /// How the line of a launch begins; the time follows.
@@ -38,6 +38,7 @@ struct Open {
 
 /// The launches of a file, one after the other.
 pub(super) struct Launches {
+    path: PathBuf,
     project: Option<String>,
     /// How often a conversation of this name came.
     names: HashMap<String, u64>,
@@ -47,6 +48,8 @@ pub(super) struct Launches {
 /// One launch.
 struct Launch {
     stamp: String,
+    /// Where it begins.
+    line: u64,
     open: Option<Open>,
     /// Its messages so far.
     count: u64,
@@ -61,13 +64,13 @@ impl Launches {
     pub(super) fn new(history: &Path) -> Self {
         let project = history.parent().and_then(|directory| directory.canonicalize().ok());
         let project = project.and_then(|directory| directory.to_str().map(str::to_owned));
-        Self { project, names: HashMap::new(), launch: Launch::new("") }
+        Self { path: history.to_owned(), project, names: HashMap::new(), launch: Launch::new("", 1) }
     }
 
     pub(super) fn line(&mut self, line: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
         if let Some(stamp) = line.strip_prefix(START) {
             self.end(reading)?;
-            self.launch = Launch::new(stamp.trim());
+            self.launch = Launch::new(stamp.trim(), number);
             return Ok(());
         }
         let is_fenced = self.launch.open.as_ref().is_some_and(|open| open.is_fenced);
@@ -127,15 +130,19 @@ impl Launches {
 
     fn end(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
-        let Some(conversation) = self.launch.conversation.take() else { return Ok(()) };
-        reading.give(Piece::Complete(conversation.id))
+        match self.launch.conversation.take() {
+            Some(conversation) => reading.give(Piece::Complete(conversation.id)),
+            None if self.launch.early.is_empty() => Ok(()),
+            None => reading.skip(&self.path, self.launch.line, "nothing was asked in this launch"),
+        }
     }
 }
 
 impl Launch {
-    fn new(stamp: &str) -> Self {
+    fn new(stamp: &str, line: u64) -> Self {
         Self {
             stamp: stamp.to_owned(),
+            line,
             open: None,
             count: 0,
             early: Vec::new(),
@@ -152,6 +159,14 @@ impl Launch {
         conversation.header.project = project;
         conversation.header.settings.model.clone_from(&self.model);
         reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+        if !self.stamp.is_empty() {
+            let source = format!("{START}{}", self.stamp);
+            reading.give(Piece::Aside(Aside {
+                conversation: conversation.id.clone(),
+                line: self.line,
+                source,
+            }))?;
+        }
         self.conversation = Some(conversation);
         std::mem::take(&mut self.early).into_iter().try_for_each(|message| self.tell(message, reading))
     }

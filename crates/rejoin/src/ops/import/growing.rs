@@ -44,6 +44,8 @@ pub(super) struct Growing<'a> {
     exists: bool,
     /// Every message it has, with what it vouches for.
     pub(super) known: HashMap<MessageId, Digest>,
+    /// The messages that this reading has met so far.
+    met: HashSet<MessageId>,
     /// Messages that are other than they were, with the ids that they have now.
     changed: HashMap<MessageId, MessageId>,
     /// Messages that were taken away because they went on; the source gives them again.
@@ -112,6 +114,7 @@ impl<'a> Growing<'a> {
             above,
             stored,
             known,
+            met: HashSet::new(),
             changed: HashMap::new(),
             regrown: HashSet::new(),
             last: None,
@@ -148,7 +151,9 @@ impl<'a> Growing<'a> {
     pub(super) fn take(&mut self, found: SourceMessage, path: &Path) -> Result<Option<Skipped>> {
         self.read += 1;
         let mut skipped = None;
-        let parent = match found.parent.as_deref().map(|parent| self.name(parent)) {
+        let named = found.parent.as_deref().map(|parent| self.name(parent));
+        let is_above = named.is_none_or(|parent| self.met.contains(&parent));
+        let parent = match named {
             Some(parent) if self.known.contains_key(&parent) => Some(parent),
             Some(_) => {
                 let why = "the message that it follows is missing; it follows the one before".to_owned();
@@ -164,7 +169,8 @@ impl<'a> Growing<'a> {
         let digest = Digest::chain(anchor.map(|anchor| anchor.link), body.as_bytes());
         let own = message_id(self.format, &self.found.id, &found.id);
         let id = match self.known.get(&own) {
-            Some(known) if *known != digest && !self.is_same(own, parent, &hash)? => {
+            // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
+            Some(known) if *known != digest && !self.is_same(own, is_above.then_some(parent), &hash)? => {
                 match self.half_of(own, parent, &found)? {
                     Some(going) => {
                         self.take_away(own, going)?;
@@ -180,6 +186,7 @@ impl<'a> Growing<'a> {
             _ => own,
         };
         self.last = Some(id);
+        self.met.insert(id);
         if self.known.contains_key(&id) {
             return Ok(skipped);
         }
@@ -232,10 +239,13 @@ impl<'a> Growing<'a> {
         Ok(())
     }
 
-    /// True when a stored message was read from the same text, so that only its reader has changed since.
-    fn is_same(&self, id: MessageId, parent: Option<MessageId>, hash: &str) -> Result<bool> {
+    /// True when a stored message was read from the same text, and follows the same one where that is known.
+    ///
+    /// Then only its reader has changed since.
+    fn is_same(&self, id: MessageId, parent: Option<Option<MessageId>>, hash: &str) -> Result<bool> {
         let stored = self.source_of(id)?;
-        Ok(stored.is_some_and(|(above, source)| above == parent && source == hash))
+        Ok(stored
+            .is_some_and(|(above, source)| parent.is_none_or(|parent| above == parent) && source == hash))
     }
 
     /// The parent of a stored message and the hash of what it was read from; none when it was not imported.

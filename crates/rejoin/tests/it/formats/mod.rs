@@ -2,18 +2,20 @@
 
 mod accept;
 mod again;
+mod agent_voice;
 mod aider;
 mod chatgpt;
-mod agent_voice;
 mod claude;
 mod claude_ai;
 mod codex;
 mod cody;
 mod cortext;
-mod documents;
-mod envoy;
 mod cpe;
 mod database;
+mod documents;
+mod envoy;
+mod fixtures;
+mod gemini;
 mod hostile;
 mod import;
 mod opencode;

@@ -1,0 +1,50 @@
+//! Gemini CLI: `tmp/<project>/chats/session-<time>-<id>.jsonl`, a log of operations on a list of messages.
+//!
+//! ```text
+//!   log                                             tree
+//!   {"sessionId": …, "projectHash": …}              a conversation
+//!   {"id":"u1","type":"user"}                       user       u1
+//!   {"id":"g1","type":"gemini", one call}           assistant  g1      call
+//!   {"id":"g1","type":"gemini", and its result}     tool       g1/results
+//!   {"id":"u2","type":"user"}                       ├ user     u2      a branch that was given up
+//!   {"$rewindTo":"u2"}                              │
+//!   {"id":"u3","type":"user"}                       └ user     u3
+//!   {"$set":{"messages":[…]}}                       the list is this from now on
+//! ```
+//!
+//! A record that comes again takes the place of the one before. While it is the newest and says all that was said, it is
+//! the same message that grew. Otherwise it is another message, `g1#2`, and the one before stays as a branch, like
+//! everything that a rewind or a new list leaves out. Older files are one JSON object with a list.
+
+mod place;
+mod read;
+mod record;
+mod replay;
+
+use crate::formats::items::first_fields;
+use crate::formats::{Detection, Format, Source};
+
+/// Sessions of Gemini CLI.
+pub(super) const FORMAT: Format = Format {
+    name: "gemini",
+    program: "Gemini CLI",
+    places: &["~/.gemini/tmp"],
+    fidelity: "It is only read. How a tool's result was shown, its status and its times stay in the text that is kept \
+               beside the message. A run of a sub-agent is linked to the newest message with a call before it, because \
+               the file does not name one.",
+    detect,
+    read: read::read,
+    write: None,
+};
+
+/// The fields that every session begins with. A run of a sub-agent is read with the session that started it.
+fn detect(source: &Source) -> Detection {
+    if source.is_directory() {
+        return Detection::No;
+    }
+    let fields = first_fields(source.head());
+    if !fields.contains(&"sessionId") || !fields.contains(&"projectHash") {
+        return Detection::No;
+    }
+    if place::session_of(source.path()).is_some() { Detection::Part } else { Detection::Yes }
+}

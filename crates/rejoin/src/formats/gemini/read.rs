@@ -1,0 +1,185 @@
+//! Reads a session and the runs of sub-agents that belong to it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::formats::gemini::place;
+use crate::formats::gemini::record::{Raw, Record};
+use crate::formats::gemini::replay::Replay;
+use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
+use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent};
+use crate::model::Time;
+
+/// A line that is not a record: what is known of the session, or an operation.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Line<'a> {
+    session_id: Option<String>,
+    #[serde(borrow)]
+    start_time: Option<&'a RawValue>,
+    summary: Option<String>,
+    #[serde(borrow)]
+    messages: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, rename = "$set")]
+    set: Option<Set<'a>>,
+    #[serde(rename = "$rewindTo")]
+    rewind_to: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Set<'a> {
+    summary: Option<String>,
+    #[serde(borrow)]
+    messages: Option<Vec<&'a RawValue>>,
+}
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let path = source.path();
+    let above = place::session_of(path).map(|(session, _)| (session, None));
+    let Some(main) = read_file(path, above, reading)? else { return Ok(()) };
+    for run in place::runs(path, main.id()) {
+        read_file(&run, Some((main.id().to_owned(), Some(&main))), reading)?;
+    }
+    Ok(())
+}
+
+/// What a run belongs to: the id of a session, and the session if it was read.
+type Above<'a> = Option<(String, Option<&'a Replay>)>;
+
+fn read_file(path: &Path, above: Above<'_>, reading: &mut Reading<'_>) -> Result<Option<Replay>> {
+    let mut session = Session { path, above, replay: None };
+    if is_one_object(path)? {
+        session.whole(reading)?;
+    } else {
+        let mut lines = Lines::open(path, reading)?;
+        while lines.advance(reading)? {
+            session.line(lines.text(), lines.number(), reading, |why| lines.why_not(why))?;
+        }
+    }
+    let Some(mut replay) = session.replay else {
+        reading.skip(path, 0, "it does not say which session it is")?;
+        return Ok(None);
+    };
+    replay.finish(reading)?;
+    Ok(Some(replay))
+}
+
+/// True when the first line is not JSON by itself.
+fn is_one_object(path: &Path) -> Result<bool> {
+    const FIRST: u64 = 64 * 1024;
+    let mut head = Vec::new();
+    let file = File::open(path).map_err(|cause| unreadable(path, cause))?;
+    file.take(FIRST).read_to_end(&mut head).map_err(|cause| unreadable(path, cause))?;
+    let head = head.strip_prefix(&UTF8_MARK[..]).unwrap_or(&head).trim_ascii_start();
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Ok(head.starts_with(b"{") && serde_json::from_slice::<&RawValue>(first).is_err() && first.len() < 3)
+}
+
+struct Session<'a> {
+    path: &'a Path,
+    above: Above<'a>,
+    replay: Option<Replay>,
+}
+
+impl Session<'_> {
+    /// Reads a file that is one object.
+    fn whole(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let (limits, failed) = (reading.limits(), |cause| unreadable(self.path, cause));
+        let mut bytes = Vec::new();
+        File::open(self.path)
+            .map_err(failed)?
+            .take(limits.line_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        if bytes.len() as u64 > limits.line_bytes {
+            return Err(Error::invalid(format!("the file has more than {} bytes", limits.line_bytes)));
+        }
+        reading.give(Piece::Passed(bytes.len() as u64))?;
+        let text = str::from_utf8(bytes.strip_prefix(&UTF8_MARK[..]).unwrap_or(&bytes));
+        match text {
+            Err(_) => reading.skip(self.path, 1, "it is not UTF-8"),
+            Ok(text) if deepest(text.as_bytes()) > limits.depth => {
+                reading.skip(self.path, 1, "it nests too deep")
+            }
+            Ok(text) => self.line(text.trim(), 1, reading, |_| "it is not JSON".to_owned()),
+        }
+    }
+
+    fn line(
+        &mut self,
+        text: &str,
+        number: u64,
+        reading: &mut Reading<'_>,
+        why: impl Fn(&serde_json::Error) -> String,
+    ) -> Result<()> {
+        let line: Line<'_> = match serde_json::from_str(text) {
+            Ok(line) => line,
+            Err(cause) => return reading.skip(self.path, number, why(&cause)),
+        };
+        if self.replay.is_none() {
+            self.begin(&line);
+        }
+        let Some(replay) = &mut self.replay else {
+            return reading.skip(self.path, number, "it comes before the session is known");
+        };
+        let Line { session_id, summary, messages, set, rewind_to, .. } = line;
+        let (summary, messages) = match set {
+            Some(set) => (set.summary, set.messages),
+            None => (summary, messages),
+        };
+        let is_about = session_id.is_some() || summary.is_some() || messages.is_some() || rewind_to.is_some();
+        if let Some(title) = summary.filter(|title| !title.trim().is_empty()) {
+            replay.title(title);
+        }
+        if let Some(messages) = messages {
+            let mut records = Vec::new();
+            for raw in messages {
+                match record(raw.get())? {
+                    Ok(Some(record)) => records.push((record, raw.get().to_owned())),
+                    Ok(None) => reading.skip(self.path, number, "a message in it has no id")?,
+                    Err(why) => reading.skip(self.path, number, format!("a message in it: {why}"))?,
+                }
+            }
+            replay.checkpoint(records, number, reading)?;
+        }
+        if let Some(id) = rewind_to {
+            replay.rewind(&id, reading)?;
+        }
+        match if is_about { Ok(None) } else { record(text)? } {
+            Ok(Some(record)) => replay.record(record, number, text, reading),
+            Ok(None) => replay.aside(number, text, reading),
+            Err(why) => reading.skip(self.path, number, why),
+        }
+    }
+
+    /// Begins the conversation that the file is.
+    fn begin(&mut self, line: &Line<'_>) {
+        let Some(id) = line.session_id.clone() else { return };
+        let created: Time =
+            line.start_time.and_then(|time| serde_json::from_str(time.get()).ok()).unwrap_or_default();
+        let mut conversation = SourceConversation::new(id.clone(), created);
+        conversation.header.project = place::project(self.path);
+        conversation.header.settings.provider = Some("google".to_owned());
+        conversation.parent = self.above.take().map(|(session, main)| SourceParent {
+            message: main.and_then(|main| main.caller(created)),
+            conversation: session,
+            name: "agent".to_owned(),
+            run: id,
+        });
+        self.replay = Some(Replay::new(conversation));
+    }
+}
+
+/// A record, none when it has no id, or why it cannot be read.
+fn record(text: &str) -> Result<std::result::Result<Option<Record>, String>> {
+    match serde_json::from_str::<Raw<'_>>(text) {
+        Ok(raw) => Record::read(raw).map(Ok),
+        Err(cause) => Ok(Err(format!("a field is not what it should be: {cause}"))),
+    }
+}

@@ -1,0 +1,273 @@
+//! One record of a session: what was said, with the results of its tools.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Result;
+use crate::formats::INJECTED;
+use crate::formats::found::{Found, is_text};
+use crate::model::{
+    Block, Fields, Json, Media, MediaKind, Message, Other, Role, Text, Thinking, Time, ToolCall, ToolResult,
+    Usage,
+};
+
+/// What the program says in the person's place.
+const INJECTIONS: [&str; 2] = ["<session_context>", "<hook_context>"];
+
+/// A record as it stands in the file.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Raw<'a> {
+    pub(super) id: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(borrow)]
+    timestamp: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    thoughts: Option<Vec<Thought>>,
+    tokens: Option<Json>,
+    model: Option<String>,
+    #[serde(borrow, rename = "toolCalls")]
+    calls: Option<Vec<Call<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Thought {
+    subject: Option<String>,
+    description: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Call<'a> {
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, rename = "resultDisplay")]
+    display: Option<&'a RawValue>,
+    status: Option<String>,
+}
+
+/// A record as messages.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) id: String,
+    pub(super) time: Option<Time>,
+    pub(super) said: Message,
+    /// The results of the calls in it.
+    pub(super) results: Vec<Block>,
+    /// What it says, piece by piece, as hashes: whether another record says as much is told by these.
+    pub(super) pieces: BTreeSet<u64>,
+}
+
+impl Record {
+    /// Reads a record; none when it has no id.
+    pub(super) fn read(raw: Raw<'_>) -> Result<Option<Self>> {
+        let Some(id) = raw.id else { return Ok(None) };
+        let kind = raw.kind.unwrap_or_default();
+        let thoughts = raw.thoughts.unwrap_or_default().into_iter().filter_map(Thought::block);
+        let mut blocks: Vec<Block> = thoughts.collect();
+        blocks.extend(raw.content.map(|content| parts(content, &id)).unwrap_or_default());
+        let mut results = Vec::new();
+        for (place, call) in raw.calls.unwrap_or_default().into_iter().enumerate() {
+            call.take(&format!("{id}/{place}"), &mut blocks, &mut results)?;
+        }
+        let role = match kind.as_str() {
+            "gemini" => Role::Assistant,
+            "user" if blocks.iter().any(|block| matches!(block, Block::ToolResult(_))) => Role::Tool,
+            "user" => Role::User,
+            _ => Role::System,
+        };
+        let mut said = Message::new(role, blocks);
+        if role == Role::System {
+            said = printed(kind, raw.content)?;
+        }
+        said.created_at = raw.timestamp.and_then(|time| serde_json::from_str(time.get()).ok());
+        if let Some(model) = &raw.model {
+            said.extra.set("model", Json::of(model)?);
+        }
+        said.usage = raw.tokens.as_ref().and_then(usage);
+        if role == Role::User && INJECTIONS.iter().any(|start| said.text().starts_with(start)) {
+            said.extra.set(INJECTED, Json::of(&true)?);
+        }
+        let pieces = said.blocks.iter().chain(&results).map(hash).collect();
+        Ok(Some(Self { id, time: said.created_at, said, results, pieces }))
+    }
+
+    /// True when it says nothing but what tools answered.
+    pub(super) fn is_only_results(&self) -> bool {
+        self.said.blocks.iter().all(|block| matches!(block, Block::ToolResult(_)))
+    }
+
+    pub(super) fn has_calls(&self) -> bool {
+        self.said.blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
+    }
+
+    pub(super) fn model(&self) -> Option<String> {
+        self.said.extra.field("model").and_then(|model| model.to().ok())
+    }
+}
+
+impl Thought {
+    fn block(self) -> Option<Block> {
+        let text = match (self.subject, self.description) {
+            (Some(subject), Some(description)) => format!("**{subject}** {description}"),
+            (subject, description) => subject.or(description)?,
+        };
+        Some(Block::Thinking(Thinking { text, signature: None, extra: Fields::new() }))
+    }
+}
+
+impl Call<'_> {
+    /// Adds the call, unless it is there as a part, and its result, if it has one.
+    fn take(self, own: &str, blocks: &mut Vec<Block>, results: &mut Vec<Block>) -> Result<()> {
+        let id = self.id.unwrap_or_else(|| own.to_owned());
+        let is_there = blocks.iter().any(|block| matches!(block, Block::ToolCall(call) if call.id == id));
+        if !is_there {
+            let input = self.args.map(Json::from_raw).unwrap_or_default();
+            blocks.push(Block::tool_call(id.clone(), self.name.unwrap_or_default(), input));
+        }
+        let found = self.result.or(self.display).filter(|result| !matches!(result.get(), "null" | "[]"));
+        let Some(found) = found else { return Ok(()) };
+        let has_failed = matches!(self.status.as_deref(), Some("error" | "cancelled"));
+        let mut answers = parts(found, own);
+        let output = match answers.as_slice() {
+            [Block::ToolResult(result)] => result.output.clone(),
+            [Block::Text(text)] => Json::of(&text.text)?,
+            [] => Json::from_raw(found),
+            _ => {
+                answers.iter_mut().for_each(unwrap_text);
+                Json::of(&answers)?
+            }
+        };
+        let result = ToolResult { call_id: id, output, is_error: has_failed, extra: Fields::new() };
+        results.push(Block::ToolResult(result));
+        Ok(())
+    }
+}
+
+/// Among other parts, what a tool answered is a text.
+fn unwrap_text(block: &mut Block) {
+    if let Block::ToolResult(result) = block
+        && let Ok(text) = result.output.to::<String>()
+    {
+        *block = Block::text(text);
+    }
+}
+
+/// A line that the program printed.
+fn printed(kind: String, content: Option<&RawValue>) -> Result<Message> {
+    let mut fields = Fields::new();
+    if let Some(content) = content {
+        fields.set("content", Json::from_raw(content));
+    }
+    let mut message = Message::new(Role::System, vec![Block::Other(Other { kind, fields })]);
+    message.extra.set(INJECTED, Json::of(&true)?);
+    Ok(message)
+}
+
+fn usage(tokens: &Json) -> Option<Usage> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Tokens {
+        input: u64,
+        output: u64,
+        thoughts: u64,
+    }
+    let read: Tokens = tokens.to().ok()?;
+    Some(Usage {
+        input_tokens: read.input,
+        output_tokens: read.output.saturating_add(read.thoughts),
+        detail: Some(tokens.clone()),
+    })
+}
+
+/// The blocks of a content: a text, a part, or a list of parts.
+fn parts(content: &RawValue, id: &str) -> Vec<Block> {
+    if is_text(content) {
+        let text: String = serde_json::from_str(content.get()).unwrap_or_default();
+        return if text.is_empty() { Vec::new() } else { vec![Block::text(text)] };
+    }
+    let list: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_else(|_| vec![content]);
+    list.into_iter().enumerate().filter_map(|(place, raw)| part(raw, &format!("{id}/part/{place}"))).collect()
+}
+
+fn part(raw: &RawValue, own: &str) -> Option<Block> {
+    if is_text(raw) {
+        return serde_json::from_str::<String>(raw.get()).ok().map(Block::text);
+    }
+    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+    let is_thought = found.raw("thought").is_some_and(|thought| thought.get() == "true");
+    if let Some(text) = found.text("text") {
+        let extra = found.rest();
+        let block = if is_thought {
+            Block::Thinking(Thinking { text, signature: None, extra })
+        } else {
+            Block::Text(Text { text, extra })
+        };
+        return Some(block);
+    }
+    let known = inner(&mut found, "functionCall").map(|inner| called(inner, own, found.rest()));
+    let known = known.or_else(|| inner(&mut found, "functionResponse").map(|inner| answered(inner, own)));
+    let known = known.or_else(|| inner(&mut found, "inlineData").map(|inner| media(inner, "data")));
+    let known = known.or_else(|| inner(&mut found, "fileData").map(|inner| media(inner, "fileUri")));
+    Some(known.flatten().unwrap_or_else(|| {
+        let kind = found.entries().next().map_or("part", |(name, _)| name).to_owned();
+        Block::Other(Other { kind, fields: found.all() })
+    }))
+}
+
+fn inner<'a>(found: &mut Found<'a>, name: &str) -> Option<Found<'a>> {
+    serde_json::from_str(found.raw(name)?.get()).ok()
+}
+
+fn called(mut found: Found<'_>, own: &str, extra: Fields) -> Option<Block> {
+    let id = found.text("id").unwrap_or_else(|| own.to_owned());
+    let input = found.raw("args").map(Json::from_raw).unwrap_or_default();
+    Some(Block::ToolCall(ToolCall { id, name: found.text("name")?, input, extra }))
+}
+
+/// What a tool answered: its output, or its error, as text where it is one.
+fn answered(mut found: Found<'_>, own: &str) -> Option<Block> {
+    let call_id = found.text("id").unwrap_or_else(|| own.to_owned());
+    let response = found.raw("response")?;
+    let mut fields: Option<Found<'_>> = serde_json::from_str(response.get()).ok();
+    let mut field = |name: &str| fields.as_mut().and_then(|fields| fields.raw(name)).map(Json::from_raw);
+    let (output, error) = (field("output"), field("error"));
+    let is_error = output.is_none() && error.is_some();
+    let output = output.or(error).unwrap_or_else(|| Json::from_raw(response));
+    Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: Fields::new() }))
+}
+
+fn media(mut found: Found<'_>, field: &str) -> Option<Block> {
+    let mime_type = found.text("mimeType").unwrap_or_else(|| "application/octet-stream".to_owned());
+    let kind = match mime_type.split('/').next() {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("video") => MediaKind::Video,
+        _ => MediaKind::File,
+    };
+    let value = Some(found.text(field)?);
+    let (data, uri) = if field == "data" { (value, None) } else { (None, value) };
+    Some(Block::Media(Media { kind, mime_type, data, uri, extra: found.rest() }))
+}
+
+/// A piece of what is said, whatever form the record has it in.
+fn hash(block: &Block) -> u64 {
+    let words = block.words().map_or_else(|| format!("{block:?}"), |words| words.trim().to_owned());
+    let kind = match block {
+        Block::ToolCall(_) => "call",
+        Block::ToolResult(_) => "result",
+        _ => "said",
+    };
+    let hash: [u8; 32] = Sha256::digest(format!("{kind}\n{words}")).into();
+    u64::from_le_bytes(hash[..8].try_into().expect("a hash has 32 bytes"))
+}

@@ -1,0 +1,260 @@
+//! The list of messages while operations on it are read.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use crate::error::Result;
+use crate::formats::gemini::record::Record;
+use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::model::{Message, Role, Time};
+
+/// So many of the newest records are held, because one before them may change.
+const HELD: usize = 32;
+
+/// A record of the file: what it says, and its text.
+#[derive(Clone)]
+struct Line {
+    record: Record,
+    number: u64,
+    source: String,
+}
+
+/// A message that was told for a record.
+struct Version {
+    /// What the next message follows.
+    last: String,
+    /// What it follows itself.
+    parent: Option<String>,
+    pieces: BTreeSet<u64>,
+}
+
+/// A message on the list: a record, and which of its versions.
+#[derive(Clone)]
+struct Step {
+    id: String,
+    version: usize,
+}
+
+/// One session while its operations are read.
+pub(super) struct Replay {
+    conversation: SourceConversation,
+    is_told: bool,
+    /// Lines that came before the first message.
+    early: Vec<Aside>,
+    versions: HashMap<String, Vec<Version>>,
+    list: Vec<Step>,
+    /// The newest record, which may come again with more.
+    open: Option<Line>,
+    held: VecDeque<Line>,
+    /// When messages with calls were told, and their names.
+    calls: Vec<(Time, String)>,
+}
+
+impl Replay {
+    pub(super) fn new(conversation: SourceConversation) -> Self {
+        Self {
+            conversation,
+            is_told: false,
+            early: Vec::new(),
+            versions: HashMap::new(),
+            list: Vec::new(),
+            open: None,
+            held: VecDeque::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.conversation.id
+    }
+
+    pub(super) fn title(&mut self, title: String) {
+        self.conversation.header.title = Some(title);
+    }
+
+    /// The newest message with a call that was there at a time.
+    pub(super) fn caller(&self, time: Time) -> Option<String> {
+        self.calls.iter().rev().find(|(called, _)| *called <= time).map(|(_, name)| name.clone())
+    }
+
+    /// A record comes, or comes again.
+    pub(super) fn record(
+        &mut self,
+        record: Record,
+        number: u64,
+        source: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        if let Some(open) = self.open.as_mut().filter(|open| open.record.id == record.id) {
+            if open.record.pieces.is_subset(&record.pieces) {
+                open.record = record;
+                open.source.push('\n');
+                open.source.push_str(source);
+                return Ok(());
+            }
+            if record.pieces.is_subset(&open.record.pieces) {
+                return self.aside(number, source, reading);
+            }
+        }
+        self.close(reading)?;
+        let line = Line { record, number, source: source.to_owned() };
+        if let Some(place) = self.list.iter().position(|step| step.id == line.record.id) {
+            return self.replace(place, line, reading);
+        }
+        if self.is_told_above(&line.record) {
+            return self.aside(number, source, reading);
+        }
+        self.open = Some(line);
+        Ok(())
+    }
+
+    /// The list is another one from now on.
+    pub(super) fn checkpoint(
+        &mut self,
+        records: Vec<(Record, String)>,
+        number: u64,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        self.close(reading)?;
+        self.list.clear();
+        for (record, source) in records {
+            if !self.is_told_above(&record) {
+                self.place(Line { record, number, source }, reading)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A message and everything after it is taken from the list.
+    pub(super) fn rewind(&mut self, id: &str, reading: &mut Reading<'_>) -> Result<()> {
+        self.close(reading)?;
+        if let Some(place) = self.list.iter().position(|step| step.id == id) {
+            self.list.truncate(place);
+        }
+        Ok(())
+    }
+
+    /// A record on the list changes. What came after it follows the changed one, as far as it is held.
+    fn replace(&mut self, place: usize, line: Line, reading: &mut Reading<'_>) -> Result<()> {
+        let step = &self.list[place];
+        if line.record.pieces.is_subset(&self.versions[&step.id][step.version].pieces) {
+            return self.aside(line.number, &line.source, reading);
+        }
+        let after = self.list.split_off(place);
+        self.place(line, reading)?;
+        for step in after.into_iter().skip(1) {
+            let Some(held) = self.held.iter().find(|held| held.record.id == step.id).cloned() else { break };
+            self.place(held, reading)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a record at the end of the list. One that was told there before is not told again.
+    fn place(&mut self, line: Line, reading: &mut Reading<'_>) -> Result<()> {
+        let parent = self.tip().map(|tip| tip.last.clone());
+        let id = line.record.id.clone();
+        let known = self.versions.get(&id).and_then(|versions| {
+            let is_it =
+                |version: &Version| version.parent == parent && line.record.pieces.is_subset(&version.pieces);
+            versions.iter().position(is_it)
+        });
+        let version = match known {
+            Some(version) => version,
+            None => self.tell(line, parent, reading)?,
+        };
+        self.list.push(Step { id, version });
+        Ok(())
+    }
+
+    fn tell(&mut self, line: Line, parent: Option<String>, reading: &mut Reading<'_>) -> Result<usize> {
+        self.announce(reading)?;
+        let id = &line.record.id;
+        let count = self.versions.get(id).map_or(0, Vec::len);
+        let name = if count == 0 { id.clone() } else { format!("{id}#{}", count + 1) };
+        if let Some(model) = line.record.model() {
+            self.conversation.header.settings.model = Some(model);
+        }
+        if let (true, Some(time)) = (line.record.has_calls(), line.record.time) {
+            self.calls.push((time, name.clone()));
+        }
+        let mut message = SourceMessage {
+            conversation: self.conversation.id.clone(),
+            id: name.clone(),
+            parent: parent.clone(),
+            message: line.record.said.clone(),
+            keeps: Vec::new(),
+            line: line.number,
+            source: line.source.clone(),
+        };
+        reading.give(Piece::Message(Box::new(message.clone())))?;
+        let mut last = name.clone();
+        if !line.record.results.is_empty() {
+            last = format!("{name}/results");
+            message.id.clone_from(&last);
+            message.parent = Some(name);
+            message.message = Message::new(Role::Tool, line.record.results.clone());
+            message.message.created_at = line.record.time;
+            reading.give(Piece::Message(Box::new(message)))?;
+        }
+        let pieces = line.record.pieces.clone();
+        let versions = self.versions.entry(line.record.id.clone()).or_default();
+        versions.push(Version { last, parent, pieces });
+        let version = versions.len() - 1;
+        self.hold(line, reading.limits().line_bytes);
+        Ok(version)
+    }
+
+    /// Holds a record, within the bytes that one line may have.
+    fn hold(&mut self, line: Line, most: u64) {
+        self.held.retain(|held| held.record.id != line.record.id);
+        self.held.push_back(line);
+        let bytes = |held: &VecDeque<Line>| held.iter().map(|line| line.source.len() as u64).sum::<u64>();
+        while self.held.len() > HELD || (self.held.len() > 1 && bytes(&self.held) > most) {
+            self.held.pop_front();
+        }
+    }
+
+    fn tip(&self) -> Option<&Version> {
+        self.list.last().map(|step| &self.versions[&step.id][step.version])
+    }
+
+    /// True for results that the message before has: a resumed session writes them twice.
+    fn is_told_above(&self, record: &Record) -> bool {
+        record.is_only_results()
+            && !record.pieces.is_empty()
+            && self.tip().is_some_and(|tip| record.pieces.is_subset(&tip.pieces))
+    }
+
+    /// Tells the newest record.
+    fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        self.open.take().map_or(Ok(()), |open| self.place(open, reading))
+    }
+
+    /// Keeps a line that is no message.
+    pub(super) fn aside(&mut self, line: u64, source: &str, reading: &mut Reading<'_>) -> Result<()> {
+        let aside = Aside { conversation: self.conversation.id.clone(), line, source: source.to_owned() };
+        if self.is_told {
+            return reading.give(Piece::Aside(aside));
+        }
+        self.early.push(aside);
+        Ok(())
+    }
+
+    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        if self.is_told {
+            return Ok(());
+        }
+        self.is_told = true;
+        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
+        std::mem::take(&mut self.early).into_iter().try_for_each(|aside| reading.give(Piece::Aside(aside)))
+    }
+
+    /// Tells what is left, and where the program would go on.
+    pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        self.close(reading)?;
+        if !self.is_told {
+            return Ok(());
+        }
+        self.conversation.head = self.tip().map(|tip| tip.last.clone());
+        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
+    }
+}
