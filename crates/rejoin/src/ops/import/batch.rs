@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, Message, MessageId, Role, Time, preview};
+use crate::ops::import::bookmark::Bookmark;
 use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
 
 /// So many messages are one append: a sync costs more than a message, and a store looks at each pair of ids.
@@ -87,9 +88,10 @@ impl Batch {
         store: &dyn Store,
         conversation: ConversationId,
         creation: Option<Creation<'_>>,
+        bookmark: Option<&[u8]>,
         now: Time,
     ) -> Result<()> {
-        let blobs: Vec<Put<'_>> = self
+        let mut blobs: Vec<Put<'_>> = self
             .sources
             .iter()
             .map(|(name, bytes)| Put {
@@ -101,6 +103,9 @@ impl Batch {
             .collect();
         if self.drafts.is_empty() && creation.is_none() {
             return store.put(&blobs, crate::store::Safety::Synced);
+        }
+        if bookmark.is_some() {
+            blobs.push(Bookmark::put(conversation, bookmark));
         }
         let entries: Vec<Entry<'_>> = self
             .drafts

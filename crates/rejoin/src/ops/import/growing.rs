@@ -12,6 +12,7 @@ use crate::model::{
     Time,
 };
 use crate::ops::import::batch::{Batch, Creation};
+use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::identity::{changed_id, conversation_id, message_id, source_hash};
 use crate::ops::import::{ImportMode, ImportedConversation, Into};
 use crate::ops::view::{Compaction, Kept};
@@ -42,6 +43,8 @@ pub(super) struct Growing<'a> {
     pub(super) stored: Option<Row>,
     /// True once it is in the store.
     exists: bool,
+    /// Where the head belongs, if an append may leave it elsewhere.
+    bookmark: Option<Bookmark>,
     /// Every message it has, with what it vouches for.
     pub(super) known: HashMap<MessageId, Digest>,
     /// The messages that this reading has met so far.
@@ -101,7 +104,7 @@ impl<'a> Growing<'a> {
                 Ok(())
             })?;
         }
-        Ok(Self {
+        let mut growing = Self {
             into,
             format,
             mode,
@@ -109,6 +112,7 @@ impl<'a> Growing<'a> {
             time: found.created_at,
             bytes: stored.as_ref().map_or(0, |row| row.bytes),
             exists: stored.is_some(),
+            bookmark: None,
             found,
             header,
             above,
@@ -123,7 +127,26 @@ impl<'a> Growing<'a> {
             added: 0,
             grown: 0,
             branched: 0,
-        })
+        };
+        if mode == ImportMode::Store {
+            growing.bookmark = growing.bookmark()?;
+        }
+        Ok(growing)
+    }
+
+    /// The bookmark that is there, or the one that is needed.
+    fn bookmark(&self) -> Result<Option<Bookmark>> {
+        if self.exists
+            && let Some(left) = Bookmark::left(self.into.store, self.id)?
+        {
+            return Ok(Some(left));
+        }
+        let head = self.stored.as_ref().and_then(|row| row.head).map(|head| head.id);
+        let here = match head {
+            Some(head) if self.source_of(head)?.is_none() => Some(head),
+            _ => None,
+        };
+        Ok((here.is_some() || self.found.head.is_some()).then_some(Bookmark { here }))
     }
 
     pub(super) fn source_id(&self) -> &str {
@@ -304,10 +327,16 @@ impl<'a> Growing<'a> {
             header: &header,
             created: self.found.created_at,
         });
-        self.batch.store(self.into.store, self.id, creation, self.into.now)?;
+        let bookmark = self.bookmark.map(Bookmark::to_bytes).transpose()?;
+        self.batch.store(self.into.store, self.id, creation, bookmark.as_deref(), self.into.now)?;
         self.batch = Batch::default();
         self.exists = true;
         Ok(())
+    }
+
+    /// The head at the source, if it is not the last message.
+    pub(super) fn learnt_head(&self) -> Option<String> {
+        self.head().and(self.found.head.clone())
     }
 
     /// Stores what is left, sets the head, and tells what was done. A conversation without messages is none.
@@ -333,28 +362,23 @@ impl<'a> Growing<'a> {
         }))
     }
 
+    /// The message that the program would go on from, if it is not the last one of the source.
+    fn head(&self) -> Option<MessageId> {
+        let head = self.found.head.as_deref().map(|head| self.name(head))?;
+        (self.known.contains_key(&head) && Some(head) != self.last).then_some(head)
+    }
+
     /// Moves the head to where the program would go on, unless someone went on here.
     fn place_head(&self) -> Result<()> {
-        if self.added == 0 && self.regrown.is_empty() {
+        let was_cut_off = self.exists && Bookmark::left(self.into.store, self.id)?.is_some();
+        if self.added == 0 && self.regrown.is_empty() && !was_cut_off {
             return Ok(());
         }
-        let before = self.stored.as_ref().and_then(|row| row.head.map(|head| head.id));
-        let before = before.filter(|head| !self.regrown.contains(head));
-        let head = match before {
-            Some(before) if self.source_of(before)?.is_none() => Some(before),
-            _ => self
-                .found
-                .head
-                .as_deref()
-                .map(|head| self.name(head))
-                .filter(|id| self.known.contains_key(id)),
-        };
-        match head.or(self.last) {
-            Some(head) => {
-                self.into.store.amend(self.id, None, &Change::Head(Some(head)), self.into.now).map(drop)
-            }
-            None => Ok(()),
+        let here = self.bookmark.and_then(|bookmark| bookmark.here);
+        if let Some(head) = here.or_else(|| self.head()).or(self.last) {
+            self.into.store.amend(self.id, None, &Change::Head(Some(head)), self.into.now)?;
         }
+        if was_cut_off { Bookmark::erase(self.into.store, self.id) } else { Ok(()) }
     }
 
     /// Gives a conversation that was there before what it lacked then: a title, a parent.

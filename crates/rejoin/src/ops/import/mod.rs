@@ -5,6 +5,7 @@
 //! second time its messages are appended in batches. An import that is cut off is finished by the next one.
 
 mod batch;
+mod bookmark;
 mod growing;
 mod identity;
 mod regrow;
@@ -110,14 +111,22 @@ impl<'a> Pass<'a> {
     fn run(&mut self, how: &mut Import<'_>) -> Result<()> {
         let (source, format, limits) = (self.source, self.format, how.limits);
         let (project, progress) = (how.project, &mut *how.progress);
+        let mut has_refused = false;
         let mut take = |piece: Piece| match piece {
             Piece::Passed(bytes) => {
                 progress(bytes);
                 Ok(())
             }
-            piece => self.take(piece, project),
+            piece => self.take(piece, project).inspect_err(|_| has_refused = true),
         };
-        format.read(source, &mut Reading::new(limits, &mut take))
+        let outcome = format.read(source, &mut Reading::new(limits, &mut take));
+        outcome.map_err(|error| match error.kind() {
+            // A file that cannot be read is at fault itself; the store is not, and may take the next one.
+            ErrorKind::Unavailable if !has_refused => {
+                Error::invalid(format!("`{}` cannot be read", source.path().display())).because(error)
+            }
+            _ => error,
+        })
     }
 
     fn take(&mut self, piece: Piece, project: &dyn Fn(&str) -> String) -> Result<()> {
@@ -200,6 +209,11 @@ impl<'a> Pass<'a> {
 
     fn finish(mut self) -> Result<(Imported, HashMap<String, SourceConversation>)> {
         for growing in self.growing {
+            if self.mode == ImportMode::Try
+                && let Some(known) = self.learnt.get_mut(growing.source_id())
+            {
+                known.head = growing.learnt_head();
+            }
             if let Some(done) = growing.finish()? {
                 self.report.conversations.push(done);
             }
