@@ -30,13 +30,15 @@
 mod claude;
 mod codex;
 mod found;
+mod json;
 mod lines;
 mod named;
 mod piece;
 mod source;
 
 pub use piece::{
-    Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
+    Aside, Piece, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceMessage,
+    SourceParent, SourcePin, Tree,
 };
 pub use source::{Source, Sources};
 
@@ -48,6 +50,7 @@ use crate::error::{Error, Result};
 pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
+    &json::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
@@ -117,6 +120,11 @@ impl Format {
     pub fn read(&self, source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         (self.read)(source, reading)
             .map_err(|error| error.during(format!("read `{}` as {}", source.path().display(), self.program)))
+    }
+
+    /// True of Rejoin's own files: the names in them are ids here, and what they say is kept as it is.
+    pub fn is_own(&self) -> bool {
+        self.name == json::FORMAT.name
     }
 
     /// True when [`Format::write`] works.

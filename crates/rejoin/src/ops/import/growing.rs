@@ -1,18 +1,20 @@
 //! One conversation while it is imported: what it has, and what it is given.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::formats::{Aside, Skipped, Source, SourceConversation, SourceMessage, SourceParent};
-use crate::model::{
-    Block, Conversation, ConversationId, Digest, Hold, Json, Message, MessageId, Origin, Status, Summary,
-    Time,
+use crate::formats::{
+    Aside, Format, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
 };
-use crate::ops::import::batch::{Batch, Creation};
-use crate::ops::import::identity::{changed_id, conversation_id, message_id, source_hash};
+use crate::model::{
+    Block, Branch, Conversation, ConversationId, Digest, Hold, Json, Message, MessageId, Origin, Status,
+    Summary, Time,
+};
+use crate::ops::import::batch::{Batch, Creation, Pin};
+use crate::ops::import::identity::{Names, source_hash};
 use crate::ops::import::{ImportMode, ImportedConversation, Into};
 use crate::ops::view::{Compaction, Kept};
 use crate::store::{Anchor, Change, Facets, ListQuery, Order, Row, Selection, Space};
@@ -32,7 +34,8 @@ pub(super) struct Above {
 /// One conversation while it is imported.
 pub(super) struct Growing<'a> {
     into: Into<'a>,
-    format: &'static str,
+    format: &'static Format,
+    names: Names,
     mode: ImportMode,
     id: ConversationId,
     found: SourceConversation,
@@ -46,6 +49,10 @@ pub(super) struct Growing<'a> {
     known: HashMap<MessageId, Digest>,
     /// Messages that are other than they were, with the ids that they have now.
     changed: HashMap<MessageId, MessageId>,
+    /// Of Rejoin's own files: the messages in it.
+    met: HashSet<MessageId>,
+    pinned: HashSet<String>,
+    branches: Vec<SourceBranch>,
     last: Option<MessageId>,
     time: Time,
     bytes: u64,
@@ -58,34 +65,15 @@ pub(super) struct Growing<'a> {
 impl<'a> Growing<'a> {
     pub(super) fn begin(
         into: Into<'a>,
-        format: &'static str,
+        format: &'static Format,
         source: &Source,
         found: SourceConversation,
         above: Option<Above>,
         mode: ImportMode,
     ) -> Result<Self> {
-        let id = conversation_id(format, &found.id, found.created_at);
-        let mut header = found.header.clone();
-        header.hold = Hold::Import;
-        if header.status == Status::Active {
-            header.status = Status::Paused;
-        }
-        header.origin = Some(Origin {
-            format: format.to_owned(),
-            source_id: found.id.clone(),
-            source_path: Some(source.path().to_string_lossy().into_owned()),
-            imported_at: into.now,
-        });
-        if let Some(parent) = &found.parent {
-            header.kind = SUBAGENT.to_owned();
-            header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
-            header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
-        }
-        if let Some(Above { conversation, message: Some(message) }) = &above {
-            header
-                .extra
-                .set("parent", Json::of(&json!({ "conversation": conversation, "message": message }))?);
-        }
+        let names = Names(format);
+        let id = names.conversation(&found.id, found.created_at);
+        let header = header_of(&found, format, source, above.as_ref(), into.now)?;
         let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
         let stored = into.store.list(&query)?.items.pop();
         let mut known = HashMap::new();
@@ -99,6 +87,7 @@ impl<'a> Growing<'a> {
         Ok(Self {
             into,
             format,
+            names,
             mode,
             id,
             time: found.created_at,
@@ -110,6 +99,9 @@ impl<'a> Growing<'a> {
             stored,
             known,
             changed: HashMap::new(),
+            met: HashSet::new(),
+            pinned: HashSet::new(),
+            branches: Vec::new(),
             last: None,
             batch: Batch::default(),
             read: 0,
@@ -135,8 +127,18 @@ impl<'a> Growing<'a> {
 
     /// The id under which a message of the source is kept.
     fn name(&self, message: &str) -> MessageId {
-        let id = message_id(self.format, &self.found.id, message);
+        let id = self.names.message(&self.found.id, message);
         self.changed.get(&id).copied().unwrap_or(id)
+    }
+
+    /// Learns the name of a branch.
+    pub(super) fn name_branch(&mut self, branch: SourceBranch) {
+        self.branches.push(branch);
+    }
+
+    /// Learns that a message, which has not come yet, is pinned.
+    pub(super) fn pin(&mut self, message: &str) {
+        self.pinned.insert(message.to_owned());
     }
 
     /// Takes a message. What was wrong with its place is the answer.
@@ -157,16 +159,19 @@ impl<'a> Growing<'a> {
         let message = self.finished(&found, &hash)?;
         let body = message.to_body();
         let digest = Digest::chain(anchor.map(|anchor| anchor.link), body.as_bytes());
-        let own = message_id(self.format, &self.found.id, &found.id);
+        let own = self.names.message(&self.found.id, &found.id);
         let id = match self.known.get(&own) {
             Some(known) if *known != digest && !self.is_same(own, parent, &hash)? => {
-                let other = changed_id(self.format, &self.found.id, &found.id, &digest);
+                let other = self.names.changed(&self.found.id, &found.id, &digest);
                 self.changed.insert(own, other);
                 other
             }
             _ => own,
         };
         self.last = Some(id);
+        if self.format.is_own() {
+            self.met.insert(id);
+        }
         if self.known.contains_key(&id) {
             return Ok(skipped);
         }
@@ -181,8 +186,11 @@ impl<'a> Growing<'a> {
         self.added += 1;
         self.branched += u64::from(id != own);
         if self.mode == ImportMode::Store {
-            self.batch.add(id, anchor, digest, body, &message);
-            self.batch.add_source(id.as_str().as_bytes(), &found.source)?;
+            let pin = if self.pinned.contains(&found.id) { Pin::Set } else { Pin::Unset };
+            self.batch.add(id, anchor, digest, body, &message, pin);
+            if !self.format.is_own() {
+                self.batch.add_source(id.as_str().as_bytes(), &found.source)?;
+            }
             self.flush_when_full()?;
         }
         Ok(skipped)
@@ -192,6 +200,10 @@ impl<'a> Growing<'a> {
     fn finished(&mut self, found: &SourceMessage, hash: &str) -> Result<Message> {
         let mut message = found.message.clone();
         self.time = *message.created_at.get_or_insert(self.time);
+        // What Rejoin wrote has everything in it, and its digest is known.
+        if self.format.is_own() && found.keeps.is_empty() {
+            return Ok(message);
+        }
         message.extra.set(SOURCE, Json::of(&json!({ "id": found.id, "text": hash }))?);
         for block in &mut message.blocks {
             if let Block::Summary(summary) = block {
@@ -295,6 +307,7 @@ impl<'a> Growing<'a> {
         if self.mode == ImportMode::Store {
             self.flush()?;
             self.place_head()?;
+            self.place_branches()?;
             self.complete_header()?;
         }
         Ok(Some(ImportedConversation {
@@ -316,7 +329,7 @@ impl<'a> Growing<'a> {
         }
         let before = self.stored.as_ref().and_then(|row| row.head.map(|head| head.id));
         let head = match before {
-            Some(before) if self.source_of(before)?.is_none() => Some(before),
+            Some(before) if !self.is_of_source(before)? => Some(before),
             _ => self
                 .found
                 .head
@@ -330,6 +343,28 @@ impl<'a> Growing<'a> {
             }
             None => Ok(()),
         }
+    }
+
+    /// True when nobody but the source can have said it.
+    fn is_of_source(&self, message: MessageId) -> Result<bool> {
+        if self.format.is_own() {
+            return Ok(self.met.contains(&message));
+        }
+        Ok(self.source_of(message)?.is_some())
+    }
+
+    /// Gives branches their names, where none has the same.
+    fn place_branches(&self) -> Result<()> {
+        let there = self.stored.as_ref().map_or(&[][..], |row| &row.branches);
+        for branch in &self.branches {
+            let (id, head) = (self.names.message(&self.found.id, &branch.id), self.name(&branch.head));
+            if there.iter().any(|own| own.id == id) || !self.known.contains_key(&head) {
+                continue;
+            }
+            let branch = Branch { id, title: branch.title.clone(), head };
+            self.into.store.amend(self.id, None, &Change::Branch(&branch), self.into.now)?;
+        }
+        Ok(())
     }
 
     /// Gives a conversation that was there before what it lacked then: a title, a parent.
@@ -350,4 +385,43 @@ impl<'a> Growing<'a> {
         let change = Change::Header { facets: &facets, header: &bytes };
         self.into.store.amend(self.id, Some(row.version), &change, self.into.now).map(drop)
     }
+}
+
+/// The header as it is stored: held, at rest, and with where it came from.
+fn header_of(
+    found: &SourceConversation,
+    format: &'static Format,
+    source: &Source,
+    above: Option<&Above>,
+    now: Time,
+) -> Result<Conversation> {
+    let mut header = found.header.clone();
+    if header.status == Status::Active {
+        header.status = Status::Paused;
+    }
+    if header.hold == Hold::None || !format.is_own() {
+        header.hold = Hold::Import;
+    }
+    // What another program's file became here once is still that after a way through a file of ours.
+    if header.origin.is_none() || !format.is_own() {
+        header.origin = Some(Origin {
+            format: format.name.to_owned(),
+            source_id: found.id.clone(),
+            source_path: Some(source.path().to_string_lossy().into_owned()),
+            imported_at: now,
+        });
+    }
+    // A file of ours has the rest in its header.
+    if format.is_own() && header.extra.field(SUBAGENT).is_some() {
+        return Ok(header);
+    }
+    if let Some(parent) = &found.parent {
+        header.kind = SUBAGENT.to_owned();
+        header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
+        header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
+    }
+    if let Some(Above { conversation, message: Some(message) }) = above {
+        header.extra.set("parent", Json::of(&json!({ "conversation": conversation, "message": message }))?);
+    }
+    Ok(header)
 }

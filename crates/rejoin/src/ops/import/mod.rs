@@ -124,6 +124,16 @@ impl<'a> Pass<'a> {
                 }
                 Ok(())
             }
+            Piece::Branch(branch) => {
+                let place = self.place(&branch.conversation)?;
+                self.growing[place].name_branch(branch);
+                Ok(())
+            }
+            Piece::Pin(pin) => {
+                let place = self.place(&pin.conversation)?;
+                self.growing[place].pin(&pin.message);
+                Ok(())
+            }
             Piece::Aside(aside) => {
                 self.report.asides += 1;
                 match self.place(&aside.conversation) {
@@ -155,7 +165,7 @@ impl<'a> Pass<'a> {
             let above = self.growing.iter().find(|growing| growing.source_id() == parent.conversation)?;
             Some(above.parent_of(parent))
         });
-        let growing = Growing::begin(self.into, self.format.name, self.source, known, parent, self.mode)?;
+        let growing = Growing::begin(self.into, self.format, self.source, known, parent, self.mode)?;
         self.growing.push(growing);
         Ok(())
     }

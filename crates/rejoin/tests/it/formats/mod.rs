@@ -5,6 +5,7 @@ mod claude;
 mod codex;
 mod hostile;
 mod import;
+mod json;
 mod round;
 
 use std::fs;
