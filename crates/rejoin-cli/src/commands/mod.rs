@@ -44,6 +44,7 @@ commands! {
     delete => Delete,
     doctor => Doctor,
     events => Events,
+    export => Export,
     fork => Fork,
     import => Import,
     keep => Keep,
@@ -66,6 +67,11 @@ commands! {
     trust => Trust,
     uncompact => Uncompact,
     verify => Verify,
+}
+
+/// The formats that conversations can be exported in, with what each is for.
+pub(crate) fn export_formats() -> Vec<(&'static str, String)> {
+    export::formats()
 }
 
 impl Command {

@@ -54,6 +54,11 @@ impl Config {
         self.number("clean.older_than_days")
     }
 
+    /// Where exports are written unless another place is named.
+    pub(crate) fn export_directory(&self) -> &Path {
+        Path::new(self.text("export.directory"))
+    }
+
     pub(crate) fn turn_bytes(&self) -> u64 {
         self.number("limits.turn_bytes")
     }
@@ -192,6 +197,7 @@ mod tests {
         let compaction = (config.compact_threshold(), config.on_summary_failure(), config.compact_model());
         assert_eq!(compaction, (0.8, OnSummaryFailure::Abort, None));
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
+        assert_eq!(config.export_directory(), Path::new("/home/ada/Downloads"));
         assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120, 20_000]);
         assert_eq!(rules, [&[] as &[String]; 3]);
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));

@@ -11,55 +11,6 @@ pub(crate) fn write(output: &mut dyn Write, value: &(impl Serialize + ?Sized)) -
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-/// Returns JSON with each member on a line of its own; order, numbers and escapes stay as they are written.
-pub(crate) fn pretty(json: &str) -> String {
-    let mut shown = String::with_capacity(json.len() * 2);
-    let mut depth = 0;
-    let mut letters = json.trim().chars().peekable();
-    let new_line = |shown: &mut String, depth: usize| {
-        shown.push('\n');
-        shown.extend(std::iter::repeat_n("  ", depth));
-    };
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => {
-                shown.push(letter);
-                while let Some(inner) = letters.next() {
-                    shown.push(inner);
-                    match inner {
-                        '\\' => shown.extend(letters.next()),
-                        '"' => break,
-                        _ => {}
-                    }
-                }
-            }
-            '{' | '[' => {
-                shown.push(letter);
-                while letters.next_if(|next| next.is_ascii_whitespace()).is_some() {}
-                if let Some(end) = letters.next_if(|next| matches!(next, '}' | ']')) {
-                    shown.push(end);
-                } else {
-                    depth += 1;
-                    new_line(&mut shown, depth);
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                new_line(&mut shown, depth);
-                shown.push(letter);
-            }
-            ',' => {
-                shown.push(letter);
-                new_line(&mut shown, depth);
-            }
-            ':' => shown.push_str(": "),
-            letter if letter.is_ascii_whitespace() => {}
-            letter => shown.push(letter),
-        }
-    }
-    shown
-}
-
 /// Returns JSON text with what a terminal would act on escaped.
 pub(crate) fn inert(json: &str) -> String {
     let mut output = Vec::with_capacity(json.len());
@@ -106,21 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pretty_json_keeps_order_numbers_and_strings() {
-        let shown = pretty(r#" {"b":[1.50,{}, [ ]],"a":"x\",{\\" ,"c":{"d":null}}"#);
-
-        let expected = r#"{
-  "b": [
-    1.50,
-    {},
-    []
-  ],
-  "a": "x\",{\\",
-  "c": {
-    "d": null
-  }
-}"#;
-        assert_eq!(shown, expected);
+    fn text_of_json_is_escaped_too() {
         assert_eq!(inert("[\"\u{9b}2J\"]"), r#"["\u009b2J"]"#);
     }
 

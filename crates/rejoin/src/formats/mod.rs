@@ -44,6 +44,7 @@ mod fingerprint;
 mod found;
 mod gemini;
 mod items;
+mod json;
 mod key;
 mod leaves;
 mod lines;
@@ -62,7 +63,8 @@ pub(crate) use finder::{PathKey, key_of};
 pub use fingerprint::Fingerprint;
 pub use key::Key;
 pub use piece::{
-    Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
+    Aside, Piece, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceMessage,
+    SourceParent, SourcePin, Tree,
 };
 pub use source::{Source, Sources};
 
@@ -86,6 +88,7 @@ pub const FORMATS: &[&Format] = &[
     // Databases are opened to be recognised.
     &cpe::FORMAT,
     &opencode::FORMAT,
+    &json::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
@@ -155,6 +158,11 @@ impl Format {
     pub fn read(&self, source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         (self.read)(source, reading)
             .map_err(|error| error.during(format!("read `{}` as {}", source.path().display(), self.program)))
+    }
+
+    /// True of Rejoin's own files: the names in them are ids here, and what they say is kept as it is.
+    pub fn is_own(&self) -> bool {
+        self.name == json::FORMAT.name
     }
 
     /// True when [`Format::write`] works.

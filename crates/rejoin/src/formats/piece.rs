@@ -17,6 +17,10 @@ pub enum Piece {
     Conversation(Box<SourceConversation>),
     /// A message.
     Message(Box<SourceMessage>),
+    /// A name for a branch.
+    Branch(SourceBranch),
+    /// A message that survives every compaction. It comes before that message.
+    Pin(SourcePin),
     /// A line that is kept without being a message.
     Aside(Aside),
     /// Something that could not be read.
@@ -79,6 +83,28 @@ pub struct SourceMessage {
     pub line: u64,
     /// The text it was read from, to the letter; lines are joined by line feeds.
     pub source: String,
+}
+
+/// A named branch as its source knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceBranch {
+    /// The conversation it belongs to.
+    pub conversation: String,
+    /// Its id there; unique in its conversation.
+    pub id: String,
+    /// Its name.
+    pub title: String,
+    /// The message that the next one on it follows.
+    pub head: String,
+}
+
+/// A message that survives every compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePin {
+    /// The conversation it belongs to.
+    pub conversation: String,
+    /// The message.
+    pub message: String,
 }
 
 /// A line that is kept without being a message: a title, a mark of the program's own.
@@ -167,6 +193,10 @@ pub struct Tree {
     pub conversations: Vec<SourceConversation>,
     /// The messages of all of them.
     pub messages: Vec<SourceMessage>,
+    /// Names of branches.
+    pub branches: Vec<SourceBranch>,
+    /// Messages that survive every compaction.
+    pub pins: Vec<SourcePin>,
     /// Lines that are kept without being messages.
     pub asides: Vec<Aside>,
     /// What could not be read.
@@ -195,6 +225,8 @@ impl Tree {
                 }
             }
             Piece::Message(message) => self.messages.push(*message),
+            Piece::Branch(branch) => self.branches.push(branch),
+            Piece::Pin(pin) => self.pins.push(pin),
             Piece::Aside(aside) => self.asides.push(aside),
             Piece::Skipped(skipped) => self.skipped.push(skipped),
             Piece::Passed(_) | Piece::Complete(_) => {}

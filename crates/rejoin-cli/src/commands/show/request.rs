@@ -64,7 +64,8 @@ pub(super) fn show(
         return context.answer_json(&Answer { request, repairs: repairs.iter().map(shape).collect() });
     }
     if context.surroundings.terminal.stdout {
-        context.show(|page| Ok(writeln!(page, "{}", json::inert(&json::pretty(&body)))?))?;
+        let shown = Json::parse(&body)?.pretty();
+        context.show(|page| Ok(writeln!(page, "{}", json::inert(&shown))?))?;
     } else {
         let mut answer = context.answer();
         writeln!(answer, "{body}")?;

@@ -31,6 +31,15 @@ struct Draft {
     parent: Option<Anchor>,
     digest: Digest,
     body: String,
+    label: Option<String>,
+    pin: Pin,
+}
+
+/// Whether a message survives every compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pin {
+    Set,
+    Unset,
 }
 
 /// What creates a conversation together with its first messages.
@@ -49,6 +58,7 @@ impl Batch {
         digest: Digest,
         body: String,
         message: &Message,
+        pin: Pin,
     ) {
         self.bytes += body.len();
         self.active = self.active.max(message.created_at);
@@ -62,7 +72,7 @@ impl Batch {
                 self.last = text;
             }
         }
-        self.drafts.push(Draft { id, parent, digest, body });
+        self.drafts.push(Draft { id, parent, digest, body, label: message.label.clone(), pin });
     }
 
     /// Adds what something was read from, under its name.
@@ -114,7 +124,7 @@ impl Batch {
                 id: draft.id,
                 parent: draft.parent,
                 link: draft.digest,
-                note: Note::default(),
+                note: Note { label: draft.label.as_deref(), is_pinned: draft.pin == Pin::Set },
                 body: &draft.body,
             })
             .collect();

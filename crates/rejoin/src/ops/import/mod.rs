@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use growing::Growing;
-use identity::conversation_id;
+use identity::Names;
 pub use report::{Imported, ImportedConversation};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -140,6 +140,18 @@ impl<'a> Pass<'a> {
                 }
                 Ok(())
             }
+            Piece::Branch(branch) => {
+                if let Ok(place) = self.place(&branch.conversation) {
+                    self.growing[place].name_branch(branch);
+                }
+                Ok(())
+            }
+            Piece::Pin(pin) => {
+                if let Ok(place) = self.place(&pin.conversation) {
+                    self.growing[place].pin(&pin.message);
+                }
+                Ok(())
+            }
             Piece::Aside(aside) => {
                 self.report.asides += 1;
                 match self.place(&aside.conversation) {
@@ -159,7 +171,7 @@ impl<'a> Pass<'a> {
 
     /// Meets a conversation, or learns more about one.
     fn meet(&mut self, found: SourceConversation, project: &dyn Fn(&str) -> String) -> Result<()> {
-        let id = conversation_id(self.format.name, &found.id, found.created_at);
+        let id = Names(self.format).conversation(&found.id, found.created_at);
         if self.into.except.contains(&id) {
             if self.passed_over.insert(found.id) {
                 self.report.deleted.push(id);
@@ -179,7 +191,7 @@ impl<'a> Pass<'a> {
             let above = self.growing.iter().find(|growing| growing.source_id() == parent.conversation)?;
             Some(above.parent_of(parent))
         });
-        let growing = Growing::begin(self.into, self.format.name, self.source, known, parent, self.mode)?;
+        let growing = Growing::begin(self.into, self.format, self.source, known, parent, self.mode)?;
         self.growing.push(growing);
         Ok(())
     }

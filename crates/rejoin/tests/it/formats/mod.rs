@@ -18,6 +18,7 @@ mod fixtures;
 mod gemini;
 mod hostile;
 mod import;
+mod json;
 mod opencode;
 mod round;
 

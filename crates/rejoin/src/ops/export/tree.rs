@@ -1,8 +1,8 @@
-//! Exporting: stored conversations become a tree that a format can write.
+//! Stored conversations become a tree that a format can write.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::formats::{SourceConversation, SourceMessage, SourceParent, Tree};
+use crate::formats::{SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin, Tree};
 use crate::model::{Block, ConversationId, Json, MessageId, StoredConversation, StoredMessage};
 use crate::ops::view::Compaction;
 
@@ -18,13 +18,23 @@ pub enum Extent {
     Tree,
 }
 
+/// How messages are called in a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// As at their source, if they were imported, and without what an import added to them: for other programs.
+    Source,
+    /// As here, and exactly as they are kept: for people, and for files of Rejoin.
+    Own,
+}
+
 /// What started a run of a sub-agent: its conversation, its message, its name and which of its runs.
 pub(crate) type Started = (ConversationId, MessageId, String, String);
 
 /// Adds a conversation to a tree, under the id that it has here, so that what is written is never mistaken for what was
-/// read. Its messages keep the ids of their source.
+/// read.
 pub(crate) fn add_to_tree(
     tree: &mut Tree,
+    naming: Naming,
     stored: &StoredConversation,
     messages: &[StoredMessage],
     started: Option<Started>,
@@ -32,7 +42,9 @@ pub(crate) fn add_to_tree(
 ) {
     let mut taken = HashSet::new();
     for message in messages {
-        let source = source_id(message).filter(|source| taken.insert(source.clone()));
+        let source = source_id(message)
+            .filter(|_| naming == Naming::Source)
+            .filter(|source| taken.insert(source.clone()));
         let name = source.unwrap_or_else(|| message.id.to_string());
         named.insert((stored.id, message.id), name);
     }
@@ -47,7 +59,21 @@ pub(crate) fn add_to_tree(
         run,
     });
     tree.conversations.push(conversation);
-    tree.messages.extend(messages.iter().map(|message| exported(stored, message, &name)));
+    tree.messages.extend(messages.iter().map(|message| match naming {
+        Naming::Source => exported(stored, message, &name),
+        Naming::Own => kept(stored, message),
+    }));
+    let conversation = || stored.id.to_string();
+    tree.branches.extend(stored.branches.iter().filter_map(|branch| {
+        let (id, title) = (branch.id.to_string(), branch.title.clone());
+        Some(SourceBranch { conversation: conversation(), id, title, head: name(branch.head)? })
+    }));
+    let pinned = messages.iter().filter(|message| message.is_pinned);
+    tree.pins.extend(
+        pinned.filter_map(|message| {
+            Some(SourcePin { conversation: conversation(), message: name(message.id)? })
+        }),
+    );
 }
 
 fn source_id(message: &StoredMessage) -> Option<String> {
@@ -55,6 +81,20 @@ fn source_id(message: &StoredMessage) -> Option<String> {
     source["id"].as_str().map(str::to_owned)
 }
 
+/// A message as it is kept.
+fn kept(stored: &StoredConversation, message: &StoredMessage) -> SourceMessage {
+    SourceMessage {
+        conversation: stored.id.to_string(),
+        id: message.id.to_string(),
+        parent: message.parent.map(|parent| parent.to_string()),
+        message: message.message.clone(),
+        keeps: Vec::new(),
+        line: 0,
+        source: String::new(),
+    }
+}
+
+/// A message as another program would know it.
 fn exported(
     stored: &StoredConversation,
     message: &StoredMessage,
