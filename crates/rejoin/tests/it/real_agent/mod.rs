@@ -14,6 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::skip::skip;
+pub(crate) use model::ANSWER;
 use model::Model;
 
 /// What a run may take. A file that the program does not like can make it wait for ever.
@@ -75,15 +76,24 @@ impl Agent {
 pub(crate) struct Desk {
     agent: Agent,
     commands: PathBuf,
-    root: TempDir,
+    root: PathBuf,
+    /// Removes the root, unless it is someone else's.
+    _guard: Option<TempDir>,
     model: Model,
 }
 
 impl Desk {
     /// A desk for an agent whose command is in `commands`.
     pub(crate) fn of(agent: Agent, commands: &Path) -> Self {
-        let (commands, root) = (commands.to_owned(), tempfile::tempdir().unwrap());
-        let desk = Self { agent, commands, root, model: Model::start() };
+        let guard = tempfile::tempdir().unwrap();
+        let root = guard.path().canonicalize().unwrap();
+        Self { _guard: Some(guard), ..Self::at(agent, commands, &root) }
+    }
+
+    /// The same in a directory that has, or gets, the places `home` and `project`.
+    pub(crate) fn at(agent: Agent, commands: &Path, root: &Path) -> Self {
+        let (commands, root) = (commands.to_owned(), root.to_owned());
+        let desk = Self { agent, commands, root, _guard: None, model: Model::start() };
         for directory in [desk.home(), desk.project(), desk.settings()] {
             fs::create_dir_all(directory).unwrap();
         }
@@ -95,21 +105,17 @@ impl Desk {
 
     /// The home of the user.
     pub(crate) fn home(&self) -> PathBuf {
-        self.place("home")
+        self.root.join("home")
     }
 
     /// The directory that is worked in.
     pub(crate) fn project(&self) -> PathBuf {
-        self.place("project")
+        self.root.join("project")
     }
 
     /// The directory in which the agent keeps its files.
     pub(crate) fn settings(&self) -> PathBuf {
         self.home().join(format!(".{}", self.agent.command()))
-    }
-
-    fn place(&self, name: &str) -> PathBuf {
-        self.root.path().canonicalize().unwrap().join(name)
     }
 
     fn codex_settings(&self) -> String {

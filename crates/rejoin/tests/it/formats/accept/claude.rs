@@ -1,5 +1,7 @@
 //! What Claude Code sends of each conversation.
 
+use rejoin::formats::Tree;
+use rejoin::{Block, Fields, Json};
 use serde_json::{Value, json};
 
 use super::{
@@ -62,6 +64,27 @@ fn assistant(text: &str) -> Value {
     json!({"role": "assistant", "content": [{"type": "text", "text": text}]})
 }
 
+/// A call and its result with fields that only another API knows.
+fn foreign_call() -> Tree {
+    let field = |name: &str| {
+        let mut fields = Fields::new();
+        fields.set(name, Json::of(&"shell").unwrap());
+        fields
+    };
+    let mut tree = parallel();
+    tree.messages.remove(3);
+    tree.messages[3].parent = Some("m2".to_owned());
+    tree.messages[1].message.blocks = vec![super::call("c1")];
+    for (place, name) in [(1, "namespace"), (2, "codex")] {
+        match &mut tree.messages[place].message.blocks[0] {
+            Block::ToolCall(call) => call.extra = field(name),
+            Block::ToolResult(result) => result.extra = field(name),
+            _ => unreachable!("a call and a result"),
+        }
+    }
+    tree
+}
+
 fn cases() -> Vec<Case> {
     let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "look_up", "input": {"place": id}});
     let image =
@@ -98,6 +121,17 @@ fn cases() -> Vec<Case> {
                     {"type": "tool_result", "tool_use_id": "c1", "content": "NO-SUCH-PLACE", "is_error": true},
                 ]},
                 assistant("SORRY"),
+                user(PROMPT),
+            ]),
+        ),
+        Case::new(
+            "a tool of another API",
+            foreign_call(),
+            json!([
+                user("GO"),
+                {"role": "assistant", "content": [call("c1")]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "OUT-1"}]},
+                assistant("DONE"),
                 user(PROMPT),
             ]),
         ),

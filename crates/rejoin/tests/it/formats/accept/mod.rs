@@ -20,7 +20,7 @@ use rejoin::{
 use serde_json::{Value, json};
 
 use crate::formats::fixture;
-use crate::real_agent::{Agent, Desk};
+use crate::real_agent::{ANSWER, Agent, Desk};
 
 /// What is said to go on.
 const PROMPT: &str = "AND-NOW";
@@ -56,7 +56,8 @@ impl Case {
         let output = desk.resume(&session, PROMPT);
         let grown = fs::read(desk.settings().join(&files[0].path)).unwrap();
         let requests: Vec<Value> = desk.requests().into_iter().map(sent).collect();
-        let is_kept = grown.len() > files[0].bytes.len() && grown.starts_with(&files[0].bytes);
+        let added = grown.strip_prefix(files[0].bytes.as_slice()).map(String::from_utf8_lossy);
+        let is_kept = added.is_some_and(|added| added.contains(ANSWER));
         let is_same = output.status.success() && requests == [json!({ field: self.expected })] && is_kept;
         let lines = |list: &Value| {
             let items = list.as_array().into_iter().flatten();
