@@ -26,6 +26,14 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
+/// Creates a file that only its owner can read, and returns once it would survive a crash. One that exists is an error.
+pub(crate) fn create(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_private_directory(directory)?;
+    write_new(path, content, 0o600)?;
+    File::open(directory)?.sync_all()
+}
+
 /// Creates a directory, and those above it, that only the owner can enter.
 pub(crate) fn create_private_directory(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)

@@ -45,6 +45,7 @@ commands! {
     doctor => Doctor,
     events => Events,
     fork => Fork,
+    handoff => Handoff,
     import => Import,
     keep => Keep,
     label => Label,

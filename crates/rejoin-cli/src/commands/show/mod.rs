@@ -99,7 +99,7 @@ fn target(args: &Args, named: Named, stored: &StoredConversation) -> Result<Opti
 }
 
 /// Finds a branch by its id or by its name, in any spelling that makes the same words.
-fn branch<'a>(stored: &'a StoredConversation, name: &str) -> Result<&'a Branch, Failure> {
+pub(super) fn branch<'a>(stored: &'a StoredConversation, name: &str) -> Result<&'a Branch, Failure> {
     let by_id = stored.branches.iter().find(|branch| branch.id.as_str() == name);
     let called = |branch: &&Branch| branch.title == name || (!slug(name).is_empty() && slug(&branch.title) == slug(name));
     let by_name: Vec<&Branch> = stored.branches.iter().filter(called).collect();
