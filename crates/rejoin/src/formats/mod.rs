@@ -29,11 +29,18 @@
 
 mod claude;
 mod codex;
+mod cody;
+mod content;
+mod cortext;
+mod envoy;
 mod found;
+mod leaves;
 mod lines;
 mod named;
 mod piece;
 mod source;
+mod tag;
+mod whole;
 
 pub use piece::{
     Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
@@ -48,6 +55,9 @@ use crate::error::{Error, Result};
 pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
+    &cody::FORMAT,
+    &cortext::FORMAT,
+    &envoy::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.

@@ -3,6 +3,10 @@
 mod accept;
 mod claude;
 mod codex;
+mod cody;
+mod cortext;
+mod documents;
+mod envoy;
 mod hostile;
 mod import;
 mod round;
