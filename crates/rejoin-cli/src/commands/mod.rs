@@ -46,6 +46,7 @@ commands! {
     events => Events,
     export => Export,
     fork => Fork,
+    handoff => Handoff,
     import => Import,
     keep => Keep,
     label => Label,

@@ -24,6 +24,7 @@ mod flags;
 mod fork;
 mod frame;
 mod full;
+mod handoff;
 mod import;
 mod keep;
 mod kill;
@@ -45,6 +46,9 @@ mod project;
 mod prompt;
 mod prompt_once;
 mod provider;
+#[expect(dead_code, reason = "the library's tests use the rest of it")]
+#[path = "../../../rejoin/tests/it/real_agent/mod.rs"]
+mod real_agent;
 mod receipts;
 mod rename;
 mod restart;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::archive::{Archive, Parent, Subagents};
 use crate::error::{Error, Result};
 use crate::formats::{Format, Tree};
-use crate::model::{ConversationId, StoredConversation};
-use crate::ops::{Extent, Naming, add_to_tree};
+use crate::model::{ConversationId, MessageId, StoredConversation};
+use crate::ops::{Extent, Naming, Recipient, Repair, Said, add_to_tree, view, view_tree};
 use crate::store::Order;
 
 impl Archive {
@@ -29,10 +29,7 @@ impl Archive {
     }
 
     fn tree_named(&self, id: ConversationId, extent: Extent, naming: Naming) -> Result<Tree> {
-        let mut stored = self.conversation(id)?;
-        if !stored.conversation.privacy.exportable {
-            return Err(Error::invalid(format!("conversation `{id}` is marked as not exportable")));
-        }
+        let mut stored = self.exportable(id)?;
         let mut tree = Tree::default();
         let mut named = HashMap::new();
         let messages = match extent {
@@ -59,7 +56,7 @@ impl Archive {
         tree: &mut Tree,
         naming: Naming,
         id: ConversationId,
-        named: &mut HashMap<(ConversationId, crate::MessageId), String>,
+        named: &mut HashMap<(ConversationId, MessageId), String>,
     ) -> Result<()> {
         let mut started_by = vec![id];
         let mut met = vec![id];
@@ -91,5 +88,37 @@ impl Archive {
             *key = project.path;
         }
         Ok(())
+    }
+
+    /// What a recipient would be sent if it went on from a message, or from the head: a conversation of its own with a
+    /// new id, and what was changed to make it valid.
+    ///
+    /// A conversation that must not leave the store is refused, and so is one in which nothing was said.
+    pub fn view_tree(
+        &self,
+        id: ConversationId,
+        target: Option<MessageId>,
+        recipient: &Recipient,
+    ) -> Result<(Tree, Vec<Repair>)> {
+        let stored = self.exportable(id)?;
+        let path = self.path(id, target)?;
+        let mut view = view(&Said::all(&path), &stored.conversation.ignored_summaries, recipient);
+        if view.messages.is_empty() {
+            return Err(Error::invalid(format!("conversation `{id}` has nothing to hand over")));
+        }
+        let repairs = std::mem::take(&mut view.repairs);
+        let mut random = [0; 10];
+        self.nature.fill(&mut random);
+        let now = self.now();
+        Ok((view_tree(ConversationId::new(now, random), stored.conversation, view, now), repairs))
+    }
+
+    /// A conversation that may leave the store.
+    fn exportable(&self, id: ConversationId) -> Result<StoredConversation> {
+        let stored = self.conversation(id)?;
+        if !stored.conversation.privacy.exportable {
+            return Err(Error::invalid(format!("conversation `{id}` is marked as not exportable")));
+        }
+        Ok(stored)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use contents::{contents, prove};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
-pub(crate) use export::{Naming, add_to_tree};
+pub(crate) use export::{Naming, add_to_tree, view_tree};
 pub use import::{Import, ImportMode, Imported, ImportedConversation};
 pub(crate) use import::{Into, import};
 pub use synopsis::{synopsis_of, title_of};

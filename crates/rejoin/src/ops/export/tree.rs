@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::formats::{SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin, Tree};
-use crate::model::{Block, ConversationId, Json, MessageId, StoredConversation, StoredMessage};
-use crate::ops::view::Compaction;
+use crate::model::{
+    Block, Conversation, ConversationId, Json, MessageId, StoredConversation, StoredMessage, Time,
+};
+use crate::ops::view::{Compaction, View};
 
 /// The field of a message's `extra` that says what it was read from.
 const SOURCE: &str = "source";
@@ -74,6 +76,34 @@ pub(crate) fn add_to_tree(
             Some(SourcePin { conversation: conversation(), message: name(message.id)? })
         }),
     );
+}
+
+/// A view as a conversation of its own: what a model is sent, one message after the other, without any mark of what was
+/// left out. A summary is a text like any other.
+pub(crate) fn view_tree(id: ConversationId, header: Conversation, view: View<'_>, now: Time) -> Tree {
+    let mut conversation = SourceConversation::new(id.to_string(), now);
+    conversation.header = header;
+    let mut messages: Vec<SourceMessage> = Vec::with_capacity(view.messages.len());
+    for viewed in view.messages {
+        let mut message = viewed.message.into_owned();
+        message.extra.remove(SOURCE);
+        for block in &mut message.blocks {
+            if let Block::Summary(summary) = block {
+                *block = Block::text(std::mem::take(&mut summary.text));
+            }
+        }
+        messages.push(SourceMessage {
+            conversation: id.to_string(),
+            // A message may be shown in parts, and a name stands for one of them.
+            id: format!("{}", messages.len() + 1),
+            parent: messages.last().map(|before| before.id.clone()),
+            message,
+            keeps: Vec::new(),
+            line: 0,
+            source: String::new(),
+        });
+    }
+    Tree { conversations: vec![conversation], messages, ..Tree::default() }
 }
 
 fn source_id(message: &StoredMessage) -> Option<String> {
