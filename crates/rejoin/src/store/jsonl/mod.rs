@@ -114,6 +114,11 @@ fn prepare(layout: &Layout) -> Result<()> {
     if root.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(Error::invalid(format!("`{}` is not a directory", root.display())));
     }
+    for own in [layout.own(), layout.blobs(), layout.temporary()] {
+        if own.symlink_metadata().is_ok_and(|there| !there.is_dir()) {
+            return Err(Error::invalid(format!("`{}` is not a directory", own.display())));
+        }
+    }
     durable::create_private_directory(&changes)
         .during(|| format!("create the directory `{}`", root.display()))?;
     place::refuse_network(root)?;
