@@ -90,6 +90,11 @@ impl Lines {
         }
     }
 
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The number of the line, from 1.
     pub(super) const fn number(&self) -> u64 {
         self.number

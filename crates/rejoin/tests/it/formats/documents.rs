@@ -188,6 +188,20 @@ fn a_bad_line_in_the_middle_is_told_and_the_rest_is_read() {
 }
 
 #[test]
+fn a_strange_first_line_does_not_change_which_conversation_it_is() {
+    for which in FIXTURES.into_iter().filter(|(name, ..)| *name != "agent-voice") {
+        let (_directory, own, grows) = copy(which);
+        let before = read(&own).conversations[0].created_at;
+        let whole = fs::read_to_string(&grows).unwrap();
+
+        fs::write(&grows, format!("{{\"strange\":1}}\n{whole}")).unwrap();
+        let after = read(&own).conversations[0].created_at;
+
+        assert_eq!(after, before, "{which:?}");
+    }
+}
+
+#[test]
 fn names_that_lead_elsewhere_stay_where_they_are() {
     let mut tree = forked();
     let own = &mut tree.conversations[0];
