@@ -90,6 +90,11 @@ impl Lines {
         }
     }
 
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The number of the line, from 1.
     pub(super) const fn number(&self) -> u64 {
         self.number
@@ -180,7 +185,7 @@ fn unreadable(path: &Path, cause: std::io::Error) -> Error {
 }
 
 /// How deep brackets nest outside of strings.
-fn deepest(line: &[u8]) -> usize {
+pub(super) fn deepest(line: &[u8]) -> usize {
     let (mut depth, mut deepest, mut rest) = (0usize, 0, line);
     while let Some(place) = memchr::memchr3(b'{', b'[', b'"', rest) {
         depth = depth.saturating_sub(closed(&rest[..place]));

@@ -27,6 +27,7 @@
 //! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
 //! the variables of a place are.
 
+mod agent_voice;
 mod claude;
 mod codex;
 mod cody;
@@ -34,6 +35,7 @@ mod content;
 mod cortext;
 mod envoy;
 mod found;
+mod key;
 mod leaves;
 mod lines;
 mod named;
@@ -42,6 +44,7 @@ mod source;
 mod tag;
 mod whole;
 
+pub use key::Key;
 pub use piece::{
     Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
 };
@@ -52,13 +55,8 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 
 /// Every format, in the order in which they are asked whether a file is theirs.
-pub const FORMATS: &[&Format] = &[
-    &claude::FORMAT, //
-    &codex::FORMAT,
-    &cody::FORMAT,
-    &cortext::FORMAT,
-    &envoy::FORMAT,
-];
+pub const FORMATS: &[&Format] =
+    &[&agent_voice::FORMAT, &claude::FORMAT, &codex::FORMAT, &cody::FORMAT, &cortext::FORMAT, &envoy::FORMAT];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";

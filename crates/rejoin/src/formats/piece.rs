@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::formats::Key;
 use crate::model::{Conversation, Message, Time};
 
 /// Something that was found in a source.
@@ -168,6 +169,8 @@ pub struct Tree {
     pub asides: Vec<Aside>,
     /// What could not be read.
     pub skipped: Vec<Skipped>,
+    /// The key to seal what is written with, for a format that can; none writes it open.
+    pub key: Option<Key>,
 }
 
 impl Tree {

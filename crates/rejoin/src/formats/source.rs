@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::lines::ZSTD;
-use crate::formats::{Detection, FORMATS, Format};
+use crate::formats::{Detection, FORMATS, Format, Key};
 
 /// How much of a file its format is recognised by.
 const HEAD: usize = 64 * 1024;
@@ -21,6 +21,7 @@ pub struct Source {
     head: Vec<u8>,
     is_directory: bool,
     bytes: u64,
+    key: Option<Key>,
 }
 
 /// What was found below a path.
@@ -45,8 +46,13 @@ impl Source {
             Error::new(kind, format!("read `{}`", path.display())).because(cause)
         };
         let metadata = fs::metadata(path).map_err(failed)?;
-        let mut source =
-            Self { path: path.to_owned(), head: Vec::new(), is_directory: metadata.is_dir(), bytes: 0 };
+        let mut source = Self {
+            path: path.to_owned(),
+            head: Vec::new(),
+            is_directory: metadata.is_dir(),
+            bytes: 0,
+            key: None,
+        };
         if metadata.is_file() {
             source.bytes = metadata.len();
             source.head = head(path).map_err(failed)?;
@@ -54,6 +60,18 @@ impl Source {
             return Err(Error::invalid(format!("`{}` is neither a file nor a directory", path.display())));
         }
         Ok(source)
+    }
+
+    /// The same with the key that opens it, where its program seals what it writes.
+    #[must_use]
+    pub fn with_key(mut self, key: Key) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The key that opens it.
+    pub(super) const fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
     }
 
     /// Where it is.

@@ -1,6 +1,7 @@
 //! Files of other programs: read, imported, written and read again.
 
 mod accept;
+mod agent_voice;
 mod claude;
 mod codex;
 mod cody;
