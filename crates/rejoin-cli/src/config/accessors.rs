@@ -41,6 +41,11 @@ impl Config {
         self.choice("start.default")
     }
 
+    /// Whether a conversation that is left is committed to the repository.
+    pub(crate) fn commits_sessions(&self) -> bool {
+        self.boolean("git.commit_sessions")
+    }
+
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
     }

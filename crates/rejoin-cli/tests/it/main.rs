@@ -24,6 +24,7 @@ mod flags;
 mod fork;
 mod frame;
 mod full;
+mod git;
 mod handoff;
 mod import;
 mod keep;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use self::agent::Agent;
 use crate::context::Context;
 use crate::durable;
-use crate::error::{Failure, Kind};
+use crate::error::Failure;
 use crate::named;
 use crate::shapes::RepairShape;
 use crate::ui::size;
@@ -158,18 +158,15 @@ fn directory_of(
     stored: &StoredConversation,
     context: &Context,
 ) -> Result<PathBuf, Failure> {
-    let here = context.config.project();
-    let canonical = |path: &Path| path.canonicalize().ok().filter(|path| path.is_dir());
-    let Some(key) = &stored.conversation.project else { return Ok(canonical(here).unwrap_or(here.to_owned())) };
-    let path = archive.project(key)?.map_or_else(|| PathBuf::from(key), |project| PathBuf::from(project.path));
-    if let Some(found) = canonical(&path).filter(|_| path.is_absolute()) {
+    if let Some(found) = context.directory_of(archive, stored)? {
         return Ok(found);
     }
-    let instead = canonical(here).ok_or_else(|| {
-        Failure::new(Kind::NotFound, format!("the directory `{}` is not there", path.display()))
-            .hint("name another with `--project`")
+    let instead = context.config.project().canonicalize().map_err(|error| {
+        Failure::io(format!("find `{}`", context.config.project().display()), error)
+            .hint("name another directory with `--project`")
     })?;
-    context.note(&format!("{} is not there any more; using {}", path.display(), instead.display()));
+    let gone = stored.conversation.project.as_deref().unwrap_or_default();
+    context.note(&format!("The project {gone} is not there any more. Using {}", instead.display()));
     Ok(instead)
 }
 

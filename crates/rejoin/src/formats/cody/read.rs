@@ -51,6 +51,9 @@ impl Strand {
 
     fn line(&mut self, line: Line<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
         let number = lines.number();
+        if !self.is_told && !line.is_known() {
+            return reading.skip(lines.path(), number, "it is neither a turn nor about a conversation");
+        }
         let tag = line.tag.unwrap_or_default();
         self.tell(&line.said, &tag, line.time, reading)?;
         let found = match &line.said {

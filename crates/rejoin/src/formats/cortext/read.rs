@@ -127,6 +127,9 @@ impl Strand {
         let time: Option<Time> = tag::read(found.raw("timestamp"));
         let role = found.text("role").as_deref().and_then(content::role);
         let Some(role) = role else {
+            if !self.is_told && self.created.is_none() {
+                return reading.skip(lines.path(), lines.number(), "nobody is known to have said it");
+            }
             self.tell(time, reading)?;
             let (conversation, line) = (self.conversation.id.clone(), lines.number());
             return reading.give(Piece::Aside(Aside { conversation, line, source: lines.text().to_owned() }));

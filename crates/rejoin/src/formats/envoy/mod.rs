@@ -22,9 +22,9 @@ pub(super) const FORMAT: Format = Format {
     name: "envoy",
     program: "Envoy",
     places: &[
-        "~/.local/share/envoy-nodejs/conversations",
-        "$XDG_DATA_HOME/envoy-nodejs/conversations",
-        "~/Library/Application Support/envoy-nodejs/conversations",
+        "~/.local/share/envoy/conversations",
+        "$XDG_DATA_HOME/envoy/conversations",
+        "~/Library/Application Support/envoy/conversations",
     ],
     fidelity: "A file is a line of messages: every branch but the chosen one is written to a file of its own, and \
                reading all of them gives the tree again. The program is told of calls in words; what it has no field \

@@ -45,6 +45,9 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let kind = kind_of(&mut found);
+        if kind.is_none() && self.conversation.is_none() {
+            return reading.skip(lines.path(), lines.number(), "it does not say which conversation it is of");
+        }
         let time: Option<Time> = tag::read(found.raw("timestamp"));
         let tagged = found.raw(tag::FIELD);
         let body = found.raw("message");
