@@ -32,7 +32,9 @@ mod codex;
 mod cpe;
 mod database;
 mod found;
+mod goose;
 mod lines;
+mod llm;
 mod named;
 mod octets;
 mod opencode;
@@ -53,6 +55,8 @@ pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
     &cpe::FORMAT,
+    &goose::FORMAT,
+    &llm::FORMAT,
     &opencode::FORMAT,
 ];
 

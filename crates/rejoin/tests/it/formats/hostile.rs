@@ -16,7 +16,8 @@ const FIXTURES: [&str; 4] = [
     "codex/compacted-0.166.jsonl",
 ];
 
-const DATABASES: [&str; 1] = ["opencode/opencode.db"];
+const DATABASES: [&str; 4] =
+    ["goose/sessions.db", "llm/logs-0.19.db", "llm/logs-0.36.db", "opencode/opencode.db"];
 
 /// Reads a file as every format; whatever is read can be written by every format.
 fn read_as_anything(path: &Path) {
@@ -113,7 +114,7 @@ fn every_fixture_is_of_one_format_and_keeps_all_its_lines() {
         let lost: Vec<&str> = text.lines().filter(|line| !kept.contains(line.trim())).collect();
         assert_eq!(lost, [""; 0], "{}", source.path().display());
     }
-    assert_eq!(found.found.len(), 12);
+    assert_eq!(found.found.len(), 16);
 }
 
 #[test]

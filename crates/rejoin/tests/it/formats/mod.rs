@@ -5,8 +5,10 @@ mod claude;
 mod codex;
 mod cpe;
 mod database;
+mod goose;
 mod hostile;
 mod import;
+mod llm;
 mod opencode;
 mod round;
 
