@@ -47,7 +47,9 @@ mod items;
 mod json;
 mod key;
 mod leaves;
+mod goose;
 mod lines;
+mod llm;
 mod named;
 mod octets;
 mod opencode;
@@ -87,6 +89,8 @@ pub const FORMATS: &[&Format] = &[
     &aider::FORMAT,
     // Databases are opened to be recognised.
     &cpe::FORMAT,
+    &goose::FORMAT,
+    &llm::FORMAT,
     &opencode::FORMAT,
     &json::FORMAT,
 ];

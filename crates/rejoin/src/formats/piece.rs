@@ -56,7 +56,7 @@ impl SourceConversation {
 /// What started a run of a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceParent {
-    /// The conversation.
+    /// The conversation; empty when the source does not say which.
     pub conversation: String,
     /// The message that asked for it; none when it is not known.
     pub message: Option<String>,

@@ -25,7 +25,8 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         let (trees, mut names) = (forest.trees(), HashMap::new());
         for tree in trees {
             let own = sessions.remove(&tree[0]).unwrap_or_default();
-            let mut strand = Strand { database, forest: &forest, names: &mut names, waiting: None };
+            let mut strand =
+                Strand { database, forest: &forest, names: &mut names, waiting: None, newest: None };
             strand.read(&tree, &own, reading)?;
         }
         Ok(())
@@ -56,6 +57,8 @@ struct Strand<'a> {
     names: &'a mut HashMap<usize, String>,
     /// A message that the next row may go on with.
     waiting: Option<Waiting>,
+    /// The newest row and its name; the next one mostly follows it.
+    newest: Option<(usize, String)>,
 }
 
 /// A message of which more rows may come.
@@ -127,6 +130,7 @@ impl Strand<'_> {
             self.names.insert(place, own.clone());
             id = own;
         }
+        self.newest = Some((place, id.clone()));
         let label = found.shape.title.filter(|own| Some(own.as_str()) != title);
         message.label = found.tag.label.or(label);
         let mut read = SourceMessage {
@@ -161,6 +165,9 @@ impl Strand<'_> {
     /// What the message of a row is called.
     fn name(&self, place: usize) -> Result<String> {
         if let Some(name) = self.names.get(&place) {
+            return Ok(name.clone());
+        }
+        if let Some((_, name)) = self.newest.as_ref().filter(|(newest, _)| *newest == place) {
             return Ok(name.clone());
         }
         let number = self.forest.node(place).row;

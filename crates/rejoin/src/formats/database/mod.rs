@@ -8,7 +8,8 @@ mod fault;
 mod open;
 mod row;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -34,6 +35,8 @@ pub(super) struct Database {
     /// The most bytes of what is held at once.
     most: u64,
     before: Option<Stamp>,
+    /// The names of the columns of each query; they are asked for with every message.
+    columns: RefCell<HashMap<String, Rc<[String]>>>,
     passed: Cell<u64>,
     told: Cell<u64>,
 }
@@ -66,7 +69,8 @@ impl Database {
         let most = limits.line_bytes;
         let (passed, last) = (Cell::new(0), Cell::new(0));
         let (connection, path, bytes, before) = (opened.connection, opened.path, opened.bytes, opened.before);
-        Ok(Self { connection, path, bytes, most, before, passed, told: last })
+        let columns = RefCell::default();
+        Ok(Self { connection, path, bytes, most, before, columns, passed, told: last })
     }
 
     /// Reads one state of a database, and makes sure that it was one.
@@ -143,7 +147,12 @@ impl Database {
         take: &mut dyn FnMut(Row) -> Result<()>,
     ) -> Result<()> {
         let mut statement = self.connection.prepare_cached(sql).map_err(told)?;
-        let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
+        let known = self.columns.borrow().get(sql).cloned();
+        let columns = known.unwrap_or_else(|| {
+            let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
+            self.columns.borrow_mut().insert(sql.to_owned(), Rc::clone(&columns));
+            columns
+        });
         let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(told)?;
         while let Some(row) = rows.next().map_err(told)? {
             let mut values = Vec::with_capacity(columns.len());

@@ -158,6 +158,17 @@ fn what_is_written_has_the_tables_ids_and_order_of_the_program() {
     let runs = "SELECT count(*) FROM messages WHERE title LIKE 'subagent:%:%' AND parent_id IS NULL";
     let heads = "SELECT count(*) FROM acp_sessions s JOIN messages m ON m.id = s.last_message_id";
     assert_eq!([bad, late, known, runs, heads].map(one), [0, 0, 0, 1, 1]);
+    // The columns that its versions name, the oldest and the newest.
+    for sql in [
+        "SELECT id, parent_id, title, role, tool_result_error, created_at FROM messages",
+        "SELECT id, parent_id, compaction_parent_id, role, tool_result_error, message_extra_fields, model_ref, model_id, \
+         model_type, model_display_name, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, created_at \
+         FROM messages",
+        "SELECT id, message_id, block_type, modality_type, mime_type, content, extra_fields, sequence_order FROM blocks",
+        "SELECT id, last_message_id, cwd, title, model_ref, thinking_level, cost_usd, created_at FROM acp_sessions",
+    ] {
+        connection.prepare(sql).unwrap();
+    }
     let check: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(check, "ok");
 }

@@ -63,6 +63,9 @@ fn files(directory: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
 /// The database that another process keeps open: connections of one process share what they know of the log.
 const KEPT_OPEN: &str = "REJOIN_TEST_DATABASE";
 
+/// What that process does with its log.
+const LOG: &str = "REJOIN_TEST_LOG";
+
 /// Another process that keeps a database open until it is dropped.
 struct Running {
     child: Child,
@@ -71,10 +74,11 @@ struct Running {
 }
 
 impl Running {
-    fn with(path: &Path) -> Self {
+    fn with(path: &Path, log: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "formats::database::a_program_keeps_its_database_open", "--nocapture"])
             .env(KEPT_OPEN, path)
+            .env(LOG, log)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -96,7 +100,10 @@ impl Drop for Running {
 fn a_program_keeps_its_database_open() {
     let Some(path) = std::env::var_os(KEPT_OPEN) else { return };
 
-    let _running = program(Path::new(&path), "WAL");
+    let running = program(Path::new(&path), "WAL");
+    if std::env::var(LOG).unwrap() == "folded" {
+        running.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    }
 
     println!("ready");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
@@ -147,10 +154,37 @@ fn a_database_with_a_rollback_journal_is_read_and_not_touched() {
 #[test]
 fn the_log_of_a_running_program_is_read_and_not_touched() {
     let directory = tempfile::tempdir().unwrap();
-    let _running = Running::with(&directory.path().join("x.db"));
+    let _running = Running::with(&directory.path().join("x.db"), "used");
 
     assert!(directory.path().join("x.db-wal").metadata().unwrap().len() > 0);
     assert_eq!(read_untouched(directory.path()), ["one", "two"]);
+}
+
+#[test]
+fn the_empty_log_of_a_running_program_is_not_touched() {
+    let directory = tempfile::tempdir().unwrap();
+    let _running = Running::with(&directory.path().join("x.db"), "folded");
+
+    assert_eq!(directory.path().join("x.db-wal").metadata().unwrap().len(), 0);
+    assert_eq!(read_untouched(directory.path()), ["one", "two"]);
+}
+
+#[test]
+fn a_change_that_was_cut_off_is_an_error_and_left_to_the_program() {
+    let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let running = program(&own.path().join("x.db"), "DELETE");
+    let large = said("cccccc", None, "user", &"long ".repeat(100_000));
+    // With so little room, pages are written before the change is complete.
+    running.execute_batch(&format!("PRAGMA cache_size = 1; BEGIN; {large}")).unwrap();
+    for name in ["x.db", "x.db-journal"] {
+        fs::copy(own.path().join(name), other.path().join(name)).unwrap();
+    }
+    let before = files(other.path());
+
+    let error = try_read(&other.path().join("x.db")).unwrap_err();
+
+    assert!(format!("{error:?}").contains("left in the middle of a change"), "{error:?}");
+    assert_eq!(files(other.path()), before);
 }
 
 #[test]

@@ -19,6 +19,8 @@ mod gemini;
 mod hostile;
 mod import;
 mod json;
+mod goose;
+mod llm;
 mod opencode;
 mod round;
 
