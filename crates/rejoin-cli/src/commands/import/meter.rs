@@ -13,8 +13,8 @@ use crate::context::{Context, Notes};
 use crate::ui::progress::{Progress, Unit};
 use crate::ui::size;
 
-/// A line comes a little more often than every second, so that a busy machine does not make it late.
-const PACE: Duration = Duration::from_millis(700);
+/// A line comes more often than every second, so that a busy machine does not make it late.
+const PACE: Duration = Duration::from_millis(500);
 
 /// What is smaller is done before anyone wonders.
 const LONG: u64 = 16 << 20;

@@ -135,5 +135,9 @@ fn once(args: &Args, mut places: Vec<Place>, imports: Imports, context: &Context
     Work::new(archive, imports, mode, context).import_all(&items, &mut report, context)?;
     let survey = args.scan.then(|| Survey::of(&places));
     report.show(survey.as_ref(), context)?;
+    if args.scan && report.added() > 0 {
+        context.note("To see them: rejoin list --all-projects");
+        context.note("To keep copying what is added: rejoin import --scan --watch");
+    }
     report.judge()
 }

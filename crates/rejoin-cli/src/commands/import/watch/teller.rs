@@ -1,7 +1,7 @@
 //! What a watch tells: a line for each change, and a sentence at the end.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -138,15 +138,23 @@ impl<'a> Teller<'a> {
                 "event": "ended", "messages": self.messages, "new_conversations": new, "known_conversations": known,
             }));
         }
+        // The terminal shows the interrupt where the cursor stands.
+        if self.context.surroundings.terminal.stderr {
+            let _ = writeln!(io::stderr());
+        }
         let lasted = when::duration(self.began.elapsed());
         let mut answer = self.context.answer();
-        if self.messages == 0 {
+        let into = [
+            (new, size::count(new, "new conversation", "new conversations")),
+            (known, size::count(known, "known conversation", "known conversations")),
+        ];
+        let into: Vec<String> =
+            into.into_iter().filter(|(count, _)| *count > 0).map(|(_, told)| told).collect();
+        if into.is_empty() {
             writeln!(answer, "Nothing was imported in {lasted}.")?;
         } else {
             let messages = size::count(self.messages, "message", "messages");
-            let new = size::count(new, "new conversation", "new conversations");
-            let known = size::count(known, "known one", "known ones");
-            writeln!(answer, "Imported {messages} of {new} and {known} in {lasted}.")?;
+            writeln!(answer, "Imported {messages} of {} in {lasted}.", into.join(" and "))?;
         }
         answer.flush()?;
         Ok(())
