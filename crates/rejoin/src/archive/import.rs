@@ -24,8 +24,23 @@ fn unpack(packed: &[u8]) -> Result<String> {
 impl Archive {
     /// Imports a source. Importing it again adds only what is new; what is there stays as it is.
     pub fn import(&self, source: &Source, format: &'static Format, how: &mut Import<'_>) -> Result<Imported> {
-        let into =
-            Into { store: self.store(), now: self.now(), conversation_bytes: self.limits.conversation_bytes };
+        self.import_except(source, format, &HashSet::new(), how)
+    }
+
+    /// Imports a source without some of its conversations.
+    pub(super) fn import_except(
+        &self,
+        source: &Source,
+        format: &'static Format,
+        except: &HashSet<ConversationId>,
+        how: &mut Import<'_>,
+    ) -> Result<Imported> {
+        let into = Into {
+            store: self.store(),
+            now: self.now(),
+            conversation_bytes: self.limits.conversation_bytes,
+            except,
+        };
         import(into, source, format, how)
             .map_err(|error| error.during(format!("import `{}`", source.path().display())))
     }

@@ -32,16 +32,26 @@ mod chatgpt;
 mod claude;
 mod claude_ai;
 mod codex;
+mod content;
+mod cortext;
+mod finder;
+mod fingerprint;
 mod found;
 mod gemini;
 mod items;
+mod leaves;
 mod lines;
 mod named;
 mod order;
 mod piece;
 mod source;
+mod tag;
+mod whole;
 mod zipped;
 
+pub use finder::Finder;
+pub(crate) use finder::{PathKey, key_of};
+pub use fingerprint::Fingerprint;
 pub use piece::{
     Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
 };
@@ -55,6 +65,7 @@ use crate::error::{Error, Result};
 pub const FORMATS: &[&Format] = &[
     &claude::FORMAT, //
     &codex::FORMAT,
+    &cortext::FORMAT,
     &gemini::FORMAT,
     &chatgpt::FORMAT,
     &claude_ai::FORMAT,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::model::{Conversation, Message, Time};
 
@@ -47,7 +49,7 @@ impl SourceConversation {
 }
 
 /// What started a run of a sub-agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceParent {
     /// The conversation.
     pub conversation: String,

@@ -1,27 +1,30 @@
 //! Where to read from: one file or one directory of a format, found below a path.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, ZSTD, unreadable};
 use crate::formats::zipped::{Counted, ZIP, Zipped};
-use crate::formats::{Detection, FORMATS, Format};
+use crate::formats::{Finder, Fingerprint, Format};
 
 /// How much of a file its format is recognised by.
 const HEAD: usize = 64 * 1024;
 
 /// Deeper directories are not looked into; no program nests its files so deep.
-const DEPTH: usize = 32;
+pub(super) const DEPTH: usize = 32;
 
 /// A file or a directory to read from, with its first bytes.
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
-    head: Vec<u8>,
+    /// Read when it is asked for.
+    head: OnceLock<Vec<u8>>,
     is_directory: bool,
     bytes: u64,
+    look: OnceLock<Fingerprint>,
 }
 
 /// What was found below a path.
@@ -39,15 +42,25 @@ impl Source {
     /// Looks at a file or a directory.
     pub fn open(path: &Path) -> Result<Self> {
         let metadata = fs::metadata(path).map_err(|cause| unreadable(path, cause))?;
-        let mut source =
-            Self { path: path.to_owned(), head: Vec::new(), is_directory: metadata.is_dir(), bytes: 0 };
-        if metadata.is_file() {
-            source.bytes = metadata.len();
-            source.head = head(path)?;
-        } else if !metadata.is_dir() {
+        if !metadata.is_file() && !metadata.is_dir() {
             return Err(Error::invalid(format!("`{}` is neither a file nor a directory", path.display())));
         }
+        let source = Self::new(path.to_owned(), &metadata);
+        if metadata.is_file() {
+            let head = OnceLock::from(head(path)?);
+            return Ok(Self { head, ..source });
+        }
         Ok(source)
+    }
+
+    fn new(path: PathBuf, metadata: &Metadata) -> Self {
+        let bytes = if metadata.is_file() { metadata.len() } else { 0 };
+        Self { path, head: OnceLock::new(), is_directory: metadata.is_dir(), bytes, look: OnceLock::new() }
+    }
+
+    /// A file that was looked at, without its first bytes.
+    pub(super) fn seen(path: PathBuf, metadata: &Metadata, look: Fingerprint) -> Self {
+        Self { look: OnceLock::from(look), ..Self::new(path, metadata) }
     }
 
     /// Where it is.
@@ -55,16 +68,27 @@ impl Source {
         &self.path
     }
 
-    /// Its first bytes, decompressed; none of a directory.
+    /// Its first bytes, decompressed; none of a directory, or of a file that went away.
     pub fn head(&self) -> &[u8] {
-        &self.head
+        self.head
+            .get_or_init(|| if self.is_directory { Vec::new() } else { head(&self.path).unwrap_or_default() })
+    }
+
+    /// What it looked like when it was found, or what it looks like when this is asked first.
+    pub fn fingerprint(&self) -> Result<Fingerprint> {
+        if let Some(look) = self.look.get() {
+            return Ok(*look);
+        }
+        let metadata = fs::metadata(&self.path).map_err(|cause| unreadable(&self.path, cause))?;
+        Ok(*self.look.get_or_init(|| Fingerprint::of(&self.path, &metadata)))
     }
 
     /// Its first complete lines.
     pub(super) fn first_lines(&self) -> impl Iterator<Item = &str> {
-        let is_whole = self.head.len() < HEAD;
-        let end = if is_whole { self.head.len() } else { memchr::memrchr(b'\n', &self.head).unwrap_or(0) };
-        self.head[..end].split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok())
+        let head = self.head();
+        let is_whole = head.len() < HEAD;
+        let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };
+        head[..end].split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok())
     }
 
     /// True for a directory.
@@ -86,68 +110,10 @@ impl Source {
 }
 
 impl Sources {
-    /// Finds every source at or below a path. Symbolic links below it are not followed.
-    ///
-    /// A path that is itself a file has to be of a known format, unless it is said which.
+    /// Finds every source at or below a path, as a [`Finder`] that knows nothing yet.
     pub fn find(path: &Path, only: Option<&'static Format>) -> Result<Self> {
-        let mut sources = Self::default();
-        let source = Source::open(path)?;
-        let is_directory = source.is_directory();
-        match (claimed(&source, only), is_directory) {
-            (Some((format, _)), _) => sources.found.push((source, format)),
-            (None, true) => sources.walk(path, only, 0),
-            (None, false) => match only {
-                // Whoever names both the file and the format knows better.
-                Some(format) => sources.found.push((source, format)),
-                None => {
-                    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-                    return Err(Error::invalid(format!(
-                        "`{}` is of no known format ({})",
-                        path.display(),
-                        names.join(", ")
-                    )));
-                }
-            },
-        }
-        Ok(sources)
+        Finder::new().find(path, only)
     }
-
-    fn walk(&mut self, directory: &Path, only: Option<&'static Format>, depth: usize) {
-        let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(cause) => return self.unreadable.push((directory.to_owned(), cause.to_string())),
-        };
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
-        for path in paths {
-            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-            if !metadata.is_file() && !metadata.is_dir() {
-                continue;
-            }
-            match Source::open(&path) {
-                Err(error) => self.unreadable.push((path, error.to_string())),
-                Ok(source) => match claimed(&source, only) {
-                    Some((format, Detection::Yes)) => self.found.push((source, format)),
-                    Some(_) => {}
-                    None if metadata.is_dir() && depth < DEPTH => self.walk(&path, only, depth + 1),
-                    None if metadata.is_dir() => {
-                        self.unreadable.push((path, "the directory is too deep".to_owned()));
-                    }
-                    None => self.others += 1,
-                },
-            }
-        }
-    }
-}
-
-/// The format that a source is of, or a part of.
-fn claimed(source: &Source, only: Option<&'static Format>) -> Option<(&'static Format, Detection)> {
-    FORMATS
-        .iter()
-        .copied()
-        .filter(|format| only.is_none_or(|only| only.name == format.name))
-        .map(|format| (format, format.detect(source)))
-        .find(|(_, detection)| *detection != Detection::No)
 }
 
 /// The first bytes of the text in a file: decompressed, without the mark of UTF-8, in a zip those of its conversations.

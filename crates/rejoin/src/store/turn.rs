@@ -243,11 +243,13 @@ pub enum Space {
     OpenTurn,
     /// What imported messages were read from, by message.
     Source,
+    /// How the sources of imports looked, by their paths.
+    Import,
 }
 
 impl Space {
     /// Every space.
-    pub const ALL: [Self; 4] = [Self::State, Self::Project, Self::OpenTurn, Self::Source];
+    pub const ALL: [Self; 5] = [Self::State, Self::Project, Self::OpenTurn, Self::Source, Self::Import];
 
     /// The number a store writes for it; never reused.
     pub const fn number(self) -> i64 {
@@ -256,6 +258,7 @@ impl Space {
             Self::Project => 2,
             Self::OpenTurn => 3,
             Self::Source => 4,
+            Self::Import => 5,
         }
     }
 }

@@ -3,7 +3,6 @@
 //! The older of its two forms is written, because it is the one that shows its turns before anything resumes it. What
 //! makes the program refuse, warn or summarise is left out: the model provider and the context of turns.
 
-use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -11,16 +10,14 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::formats::codex::items;
+use crate::formats::leaves::{main_first, paths};
 use crate::formats::named::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Time};
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
-    let main = tree.main()?;
     let mut files = Vec::new();
-    for conversation in
-        std::iter::once(main).chain(tree.conversations.iter().filter(|other| other.id != main.id))
-    {
+    for conversation in main_first(tree)? {
         for (place, path) in paths(tree, conversation).into_iter().enumerate() {
             let id = if place == 0 {
                 uuid_of(&conversation.id)
@@ -31,32 +28,6 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
         }
     }
     Ok(files)
-}
-
-/// The path to the head first, then those to the other leaves.
-fn paths<'a>(tree: &'a Tree, conversation: &'a SourceConversation) -> Vec<Vec<&'a SourceMessage>> {
-    let messages: Vec<&SourceMessage> = tree.messages_of(&conversation.id).collect();
-    let by_id: HashMap<&str, &SourceMessage> =
-        messages.iter().map(|found| (found.id.as_str(), *found)).collect();
-    let above: HashSet<&str> = messages.iter().filter_map(|found| found.parent.as_deref()).collect();
-    let path_to = |leaf: &'a SourceMessage| {
-        let mut seen = HashSet::new();
-        let up = std::iter::successors(Some(leaf), |found| by_id.get(found.parent.as_deref()?).copied());
-        let mut path: Vec<&SourceMessage> = up.take_while(|found| seen.insert(found.id.as_str())).collect();
-        path.reverse();
-        path
-    };
-    let head =
-        conversation.head.as_deref().and_then(|head| by_id.get(head).copied()).or(messages.last().copied());
-    let Some(head) = head else { return Vec::new() };
-    let chosen = path_to(head);
-    let on_path: HashSet<&str> = chosen.iter().map(|found| found.id.as_str()).collect();
-    let others: Vec<&SourceMessage> = messages
-        .iter()
-        .filter(|found| !above.contains(found.id.as_str()) && !on_path.contains(found.id.as_str()))
-        .copied()
-        .collect();
-    std::iter::once(chosen).chain(others.into_iter().map(path_to)).collect()
 }
 
 /// One file while it is written.

@@ -21,7 +21,7 @@ use crate::store::{Anchor, Change, Facets, ListQuery, Order, Row, Selection, Spa
 const SUBAGENT: &str = "subagent";
 
 /// The field of a message's `extra` that says what it was read from.
-const SOURCE: &str = "source";
+pub(super) const SOURCE: &str = "source";
 
 /// The message that asked for a run of a sub-agent.
 pub(super) struct Above {
@@ -31,29 +31,32 @@ pub(super) struct Above {
 
 /// One conversation while it is imported.
 pub(super) struct Growing<'a> {
-    into: Into<'a>,
-    format: &'static str,
-    mode: ImportMode,
-    id: ConversationId,
-    found: SourceConversation,
+    pub(super) into: Into<'a>,
+    pub(super) format: &'static str,
+    pub(super) mode: ImportMode,
+    pub(super) id: ConversationId,
+    pub(super) found: SourceConversation,
     header: Conversation,
     above: Option<Above>,
     /// The conversation as it was stored before; none when it is new.
-    stored: Option<Row>,
+    pub(super) stored: Option<Row>,
     /// True once it is in the store.
     exists: bool,
     /// Every message it has, with what it vouches for.
-    known: HashMap<MessageId, Digest>,
+    pub(super) known: HashMap<MessageId, Digest>,
     /// The messages that this reading has met so far.
     met: HashSet<MessageId>,
     /// Messages that are other than they were, with the ids that they have now.
     changed: HashMap<MessageId, MessageId>,
+    /// Messages that were taken away because they went on; the source gives them again.
+    pub(super) regrown: HashSet<MessageId>,
     last: Option<MessageId>,
     time: Time,
-    bytes: u64,
+    pub(super) bytes: u64,
     batch: Batch,
     read: u64,
     added: u64,
+    pub(super) grown: u64,
     branched: u64,
 }
 
@@ -113,10 +116,12 @@ impl<'a> Growing<'a> {
             known,
             met: HashSet::new(),
             changed: HashMap::new(),
+            regrown: HashSet::new(),
             last: None,
             batch: Batch::default(),
             read: 0,
             added: 0,
+            grown: 0,
             branched: 0,
         })
     }
@@ -166,9 +171,19 @@ impl<'a> Growing<'a> {
         let id = match self.known.get(&own) {
             // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
             Some(known) if *known != digest && !self.is_same(own, is_above.then_some(parent), &hash)? => {
-                let other = changed_id(self.format, &self.found.id, &found.id, &digest);
-                self.changed.insert(own, other);
-                other
+                // What stands twice in one source did not grow since.
+                let half = if self.met.contains(&own) { None } else { self.half_of(own, parent, &found)? };
+                match half {
+                    Some(going) => {
+                        self.take_away(own, going)?;
+                        own
+                    }
+                    None => {
+                        let other = changed_id(self.format, &self.found.id, &found.id, &digest);
+                        self.changed.insert(own, other);
+                        other
+                    }
+                }
             }
             _ => own,
         };
@@ -185,7 +200,7 @@ impl<'a> Growing<'a> {
                 self.found.id, self.into.conversation_bytes
             )));
         }
-        self.added += 1;
+        self.added += u64::from(!self.regrown.contains(&id));
         self.branched += u64::from(id != own);
         if self.mode == ImportMode::Store {
             self.batch.add(id, anchor, digest, body, &message);
@@ -315,16 +330,18 @@ impl<'a> Growing<'a> {
             parent: self.above.as_ref().map(|above| above.conversation),
             messages: self.read,
             added: self.added,
+            grown: self.grown,
             changed: self.branched,
         }))
     }
 
     /// Moves the head to where the program would go on, unless someone went on here.
     fn place_head(&self) -> Result<()> {
-        if self.added == 0 {
+        if self.added == 0 && self.regrown.is_empty() {
             return Ok(());
         }
         let before = self.stored.as_ref().and_then(|row| row.head.map(|head| head.id));
+        let before = before.filter(|head| !self.regrown.contains(head));
         let head = match before {
             Some(before) if self.source_of(before)?.is_none() => Some(before),
             _ => self

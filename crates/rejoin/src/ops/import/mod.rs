@@ -7,17 +7,19 @@
 mod batch;
 mod growing;
 mod identity;
+mod regrow;
 mod report;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use growing::Growing;
+use identity::conversation_id;
 pub use report::{Imported, ImportedConversation};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, Piece, ReadLimits, Reading, Source, SourceConversation};
-use crate::model::Time;
+use crate::model::{ConversationId, Time};
 use crate::store::Store;
 
 /// How an import is done.
@@ -57,6 +59,8 @@ pub(crate) struct Into<'a> {
     pub(crate) now: Time,
     /// The most bytes of one conversation.
     pub(crate) conversation_bytes: u64,
+    /// Conversations that are passed over.
+    pub(crate) except: &'a HashSet<ConversationId>,
 }
 
 /// Imports one source.
@@ -86,6 +90,8 @@ struct Pass<'a> {
     /// What the reading before has found out about each conversation.
     learnt: HashMap<String, SourceConversation>,
     growing: Vec<Growing<'a>>,
+    /// Conversations that are not imported.
+    passed_over: HashSet<String>,
     report: Imported,
 }
 
@@ -98,7 +104,7 @@ impl<'a> Pass<'a> {
         learnt: HashMap<String, SourceConversation>,
     ) -> Self {
         let report = Imported::new(format.name, source.path().to_owned());
-        Self { into, source, format, mode, learnt, growing: Vec::new(), report }
+        Self { into, source, format, mode, learnt, growing: Vec::new(), passed_over: HashSet::new(), report }
     }
 
     fn run(&mut self, how: &mut Import<'_>) -> Result<()> {
@@ -117,6 +123,7 @@ impl<'a> Pass<'a> {
     fn take(&mut self, piece: Piece, project: &dyn Fn(&str) -> String) -> Result<()> {
         match piece {
             Piece::Conversation(found) => self.meet(*found, project),
+            Piece::Message(message) if self.is_passed_over(&message.conversation) => Ok(()),
             Piece::Message(message) => {
                 let place = self.place(&message.conversation)?;
                 if let Some(skipped) = self.growing[place].take(*message, self.source.path())? {
@@ -143,6 +150,13 @@ impl<'a> Pass<'a> {
 
     /// Meets a conversation, or learns more about one.
     fn meet(&mut self, found: SourceConversation, project: &dyn Fn(&str) -> String) -> Result<()> {
+        let id = conversation_id(self.format.name, &found.id, found.created_at);
+        if self.into.except.contains(&id) {
+            if self.passed_over.insert(found.id) {
+                self.report.deleted.push(id);
+            }
+            return Ok(());
+        }
         if let Ok(place) = self.place(&found.id) {
             self.learnt.insert(found.id.clone(), found.clone());
             self.growing[place].learn(found);
@@ -159,6 +173,10 @@ impl<'a> Pass<'a> {
         let growing = Growing::begin(self.into, self.format.name, self.source, known, parent, self.mode)?;
         self.growing.push(growing);
         Ok(())
+    }
+
+    fn is_passed_over(&self, conversation: &str) -> bool {
+        !self.passed_over.is_empty() && self.passed_over.contains(conversation)
     }
 
     /// Stores what is left of a conversation and lets go of what is known of it, so that a source may have any number.

@@ -18,6 +18,8 @@ pub struct Imported {
     pub path: PathBuf,
     /// The conversations in it, in order.
     pub conversations: Vec<ImportedConversation>,
+    /// Conversations that were deleted here and are passed over.
+    pub deleted: Vec<ConversationId>,
     /// Lines that are kept without being messages.
     pub asides: u64,
     /// How much was skipped.
@@ -44,13 +46,23 @@ pub struct ImportedConversation {
     pub messages: u64,
     /// How many of them were added.
     pub added: u64,
-    /// How many of those are other than they were, and were added as a branch.
+    /// How many were here by half and went on.
+    pub grown: u64,
+    /// How many of those added are other than they were, and stand on a branch.
     pub changed: u64,
 }
 
 impl Imported {
     pub(super) const fn new(format: &'static str, path: PathBuf) -> Self {
-        Self { format, path, conversations: Vec::new(), asides: 0, skipped: 0, reasons: Vec::new() }
+        Self {
+            format,
+            path,
+            conversations: Vec::new(),
+            deleted: Vec::new(),
+            asides: 0,
+            skipped: 0,
+            reasons: Vec::new(),
+        }
     }
 
     /// How many messages were added.

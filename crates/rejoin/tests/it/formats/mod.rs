@@ -1,11 +1,14 @@
 //! Files of other programs: read, imported, written and read again.
 
 mod accept;
+mod again;
 mod aider;
 mod chatgpt;
 mod claude;
 mod claude_ai;
 mod codex;
+mod cortext;
+mod documents;
 mod fixtures;
 mod gemini;
 mod hostile;

@@ -1,0 +1,51 @@
+//! Cortext: a folder for each conversation, with a markdown file to read and a session to resume.
+//!
+//! ```text
+//! conversations/2025-11-22/001-brainstorm-topic/
+//! ├── brainstorm.md
+//! └── .session/
+//!     ├── session.json      what is known of the conversation
+//!     └── messages.jsonl    a line for each message: role, content, timestamp
+//! ```
+//!
+//! The source is the folder. The program numbers the folders of a day; Rejoin, which sees one conversation at a time,
+//! takes the thousandth of the day at which the conversation began, so that a conversation always gets the same folder
+//! and the order stays that of the day. A conversation that came from such a folder keeps its name.
+
+mod markdown;
+mod read;
+mod session;
+mod write;
+
+use crate::formats::{Detection, Format, Source};
+
+/// The folder of the session.
+const SESSION: &str = ".session";
+/// What is known of the conversation.
+const STATE: &str = "session.json";
+/// Its messages.
+const MESSAGES: &str = "messages.jsonl";
+
+/// Sessions of Cortext.
+pub(super) const FORMAT: Format = Format {
+    name: "cortext",
+    program: "Cortext",
+    places: &["conversations"],
+    fidelity: "A session is a line of messages: every branch but the chosen one is written to a folder of its own, and \
+               reading all of them gives the tree again. The project is not written: it is the directory that holds the \
+               folders. The markdown is made for readers and not read back; an older one is kept beside the messages \
+               when it is imported. Holds, origins and compactions that were undone stay in the store.",
+    detect,
+    read: read::read,
+    write: Some(write::write),
+};
+
+fn detect(source: &Source) -> Detection {
+    let Some(session) = read::session_of(source) else { return Detection::No };
+    let is_session = [STATE, MESSAGES].iter().any(|name| crate::formats::whole::is_file(&session.join(name)));
+    match (is_session, source.is_directory()) {
+        (true, true) => Detection::Yes,
+        (true, false) => Detection::Part,
+        (false, _) => Detection::No,
+    }
+}

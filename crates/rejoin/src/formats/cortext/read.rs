@@ -1,0 +1,189 @@
+//! Reads the folder of a conversation.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::formats::cortext::session::{self, Known};
+use crate::formats::cortext::{MESSAGES, SESSION, STATE};
+use crate::formats::found::Found;
+use crate::formats::lines::Lines;
+use crate::formats::tag::{self, MessageTag};
+use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage, content, whole};
+use crate::model::{Fields, Json, Message, Time};
+
+/// The folder of the session that a source is, holds or lies in.
+pub(super) fn session_of(source: &Source) -> Option<PathBuf> {
+    let path = source.path();
+    let is_session = |path: &Path| path.file_name().is_some_and(|name| name == SESSION);
+    if !source.is_directory() {
+        let is_part = path.file_name().is_some_and(|name| name == STATE || name == MESSAGES);
+        return path.parent().filter(|parent| is_part && is_session(parent)).map(Path::to_owned);
+    }
+    if is_session(path) {
+        return Some(path.to_owned());
+    }
+    let session = path.join(SESSION);
+    fs::symlink_metadata(&session).is_ok_and(|metadata| metadata.is_dir()).then_some(session)
+}
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let session = session_of(source)
+        .ok_or_else(|| Error::invalid(format!("`{}` holds no `{SESSION}`", source.path().display())))?;
+    let folder = session.parent().unwrap_or(&session).to_owned();
+    let mut strand = Strand::new(&folder);
+    strand.learn_state(&session.join(STATE), reading)?;
+    strand.learn_markdown(&folder, reading)?;
+    let messages = session.join(MESSAGES);
+    if !whole::is_file(&messages) {
+        return reading.skip(&messages, 0, "there are no messages");
+    }
+    let mut lines = Lines::open(&messages, reading)?;
+    while lines.advance(reading)? {
+        match lines.parse::<Found<'_>>() {
+            Ok(found) => strand.line(found, &lines, reading)?,
+            Err(why) => reading.skip(&messages, lines.number(), why)?,
+        }
+    }
+    strand.finish(reading)
+}
+
+/// A session while it is read.
+struct Strand {
+    conversation: SourceConversation,
+    /// When it began; until a message says so if nothing else does.
+    created: Option<Time>,
+    /// True when Rejoin wrote it.
+    is_own: bool,
+    /// What is kept beside the messages, until the conversation is told.
+    asides: Vec<Aside>,
+    last: Option<String>,
+    /// True when the last message was not written by Rejoin.
+    is_continued: bool,
+    is_told: bool,
+}
+
+impl Strand {
+    fn new(folder: &Path) -> Self {
+        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let mut conversation = SourceConversation::new(name, Time::default());
+        conversation.header.project = project_of(folder);
+        Self {
+            conversation,
+            created: None,
+            is_own: false,
+            asides: Vec::new(),
+            last: None,
+            is_continued: false,
+            is_told: false,
+        }
+    }
+
+    fn learn_state(&mut self, path: &Path, reading: &mut Reading<'_>) -> Result<()> {
+        if !whole::is_file(path) {
+            return reading.skip(path, 0, "there is no state of the session");
+        }
+        let text = whole::text(path, reading)?;
+        let Some(Known { mut conversation, created, is_own }) = text.as_deref().and_then(session::read)
+        else {
+            return reading.skip(path, 0, "it is no state of a session");
+        };
+        conversation.header.project = self.conversation.header.project.take();
+        if conversation.id.is_empty() {
+            conversation.id = std::mem::take(&mut self.conversation.id);
+        }
+        self.conversation = conversation;
+        self.created = created;
+        self.is_own = is_own;
+        self.keep(text.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Keeps the text for readers, whose heading is a title where there is no other.
+    fn learn_markdown(&mut self, folder: &Path, reading: &Reading<'_>) -> Result<()> {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let is_markdown = |path: &PathBuf| {
+            path.extension().is_some_and(|extension| extension == "md") && whole::is_file(path)
+        };
+        let mut paths: Vec<PathBuf> = entries.filter(is_markdown).collect();
+        paths.sort();
+        for path in paths {
+            let Some(text) = whole::text(&path, reading)? else { continue };
+            let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
+            if let (false, None, Some(heading)) = (self.is_own, &self.conversation.header.title, heading) {
+                self.conversation.header.title = (!heading.is_empty()).then(|| heading.to_owned());
+            }
+            self.keep(text);
+        }
+        Ok(())
+    }
+
+    /// Keeps a file that has no lines of its own.
+    fn keep(&mut self, source: String) {
+        self.asides.push(Aside { conversation: self.conversation.id.clone(), line: 0, source });
+    }
+
+    fn line(&mut self, mut found: Found<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
+        let time: Option<Time> = tag::read(found.raw("timestamp"));
+        let role = found.text("role").as_deref().and_then(content::role);
+        let Some(role) = role else {
+            self.tell(time, reading)?;
+            let (conversation, line) = (self.conversation.id.clone(), lines.number());
+            return reading.give(Piece::Aside(Aside { conversation, line, source: lines.text().to_owned() }));
+        };
+        let said = found.raw("content");
+        let tagged: Option<MessageTag> = tag::read(found.raw(tag::FIELD));
+        let mut plain = Message::new(role, said.map(content::blocks).unwrap_or_default());
+        plain.created_at = time;
+        set_rest(&mut plain.extra, &found.rest());
+        self.is_continued = tagged.is_none();
+        self.tell(time, reading)?;
+        let text: String = said.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default();
+        let own = format!("l{}", lines.number());
+        let message = MessageTag::place(tagged, &self.conversation.id, own, self.last.take(), (&text, plain));
+        self.last = Some(message.id.clone());
+        let source = lines.text().to_owned();
+        reading.give(Piece::Message(Box::new(SourceMessage { line: lines.number(), source, ..message })))
+    }
+
+    /// Tells the conversation before the first thing in it.
+    fn tell(&mut self, time: Option<Time>, reading: &mut Reading<'_>) -> Result<()> {
+        if self.is_told {
+            return Ok(());
+        }
+        self.is_told = true;
+        self.conversation.created_at = self.created.or(time).unwrap_or_default();
+        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
+        self.asides.drain(..).try_for_each(|aside| reading.give(Piece::Aside(aside)))
+    }
+
+    /// What the program appended after a session that Rejoin wrote is what it goes on with.
+    fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
+        if !self.is_told {
+            return Ok(());
+        }
+        if self.is_continued || self.conversation.head.is_none() {
+            self.conversation.head = self.last;
+        }
+        reading.give(Piece::Conversation(Box::new(self.conversation)))
+    }
+}
+
+/// Fields of a line that are no part of the format.
+fn set_rest(extra: &mut Fields, rest: &Fields) {
+    if !rest.is_empty() {
+        extra.set(session::OWN, Json::of(rest).expect("fields are JSON"));
+    }
+}
+
+/// The workspace that a folder lies in: the one that is marked as such, or the one that holds `conversations`.
+fn project_of(folder: &Path) -> Option<String> {
+    let folder = folder.canonicalize().ok()?;
+    let marked = folder.ancestors().skip(1).find(|above| above.join(".workspace").is_dir());
+    let holds = || {
+        let conversations = folder.parent()?.parent()?;
+        conversations.file_name().filter(|name| *name == "conversations").and(conversations.parent())
+    };
+    let path = marked.or_else(holds)?;
+    path.to_str().map(str::to_owned)
+}

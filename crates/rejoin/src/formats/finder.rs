@@ -1,0 +1,163 @@
+//! Finds sources below a path, and remembers what it has seen: a file that looks the same is not opened again.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Result};
+use crate::formats::fingerprint::Fingerprint;
+use crate::formats::source::{DEPTH, Source, Sources};
+use crate::formats::{Detection, FORMATS, Format};
+
+/// A path, as short as any other and without its words.
+pub(crate) type PathKey = [u8; 16];
+
+/// Finds sources.
+#[derive(Clone, Debug, Default)]
+pub struct Finder {
+    seen: HashMap<PathKey, ([u8; 16], Verdict)>,
+}
+
+/// What a file turned out to be.
+#[derive(Clone, Copy, Debug)]
+enum Verdict {
+    Source(&'static Format),
+    /// Not a source, when these formats were asked.
+    None {
+        asked: Option<&'static str>,
+        is_part: bool,
+    },
+}
+
+impl Finder {
+    /// A finder that knows nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Tells it of a source that was found before.
+    pub(crate) fn recall(&mut self, path: PathKey, look: [u8; 16], format: &'static Format) {
+        self.seen.insert(path, (look, Verdict::Source(format)));
+    }
+
+    /// Finds every source at or below a path. Symbolic links below it are not followed.
+    ///
+    /// A path that is itself a file has to be of a known format, unless it is said which.
+    pub fn find(&mut self, path: &Path, only: Option<&'static Format>) -> Result<Sources> {
+        let mut sources = Sources::default();
+        let source = Source::open(path)?;
+        let is_directory = source.is_directory();
+        match (claimed(&source, only), is_directory) {
+            (Some((format, _)), _) => sources.found.push((source, format)),
+            (None, true) => self.walk(path, only, 0, &mut sources),
+            (None, false) => match only {
+                // Whoever names both the file and the format knows better.
+                Some(format) => sources.found.push((source, format)),
+                None => {
+                    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+                    return Err(Error::invalid(format!(
+                        "`{}` is of no known format ({})",
+                        path.display(),
+                        names.join(", ")
+                    )));
+                }
+            },
+        }
+        Ok(sources)
+    }
+
+    fn walk(&mut self, directory: &Path, only: Option<&'static Format>, depth: usize, sources: &mut Sources) {
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(cause) => return sources.unreadable.push((directory.to_owned(), cause.to_string())),
+        };
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        for path in paths {
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            if metadata.is_file() {
+                self.look_at(path, &metadata, only, sources);
+            } else if metadata.is_dir() {
+                self.look_into(path, only, depth, sources);
+            }
+        }
+    }
+
+    fn look_at(
+        &mut self,
+        path: PathBuf,
+        metadata: &fs::Metadata,
+        only: Option<&'static Format>,
+        sources: &mut Sources,
+    ) {
+        let look = Fingerprint::of(&path, metadata);
+        let key = key_of(&path);
+        if let Some((seen, verdict)) = self.seen.get(&key)
+            && *seen == look.digest()
+        {
+            match verdict {
+                Verdict::Source(format) if only.is_none_or(|only| only.name == format.name) => {
+                    return sources.found.push((Source::seen(path, metadata, look), format));
+                }
+                Verdict::None { asked, is_part } if *asked == only.map(|only| only.name) => {
+                    sources.others += u64::from(!is_part);
+                    return;
+                }
+                Verdict::Source(_) | Verdict::None { .. } => {}
+            }
+        }
+        let source = match Source::open(&path) {
+            Ok(source) => source,
+            Err(error) => return sources.unreadable.push((path, error.to_string())),
+        };
+        let verdict = match claimed(&source, only) {
+            Some((format, Detection::Yes)) => {
+                // What it begins with was needed to recognise it only, and thousands would fill the memory.
+                sources.found.push((Source::seen(path, metadata, look), format));
+                Verdict::Source(format)
+            }
+            claim => {
+                let is_part = claim.is_some();
+                sources.others += u64::from(!is_part);
+                Verdict::None { asked: only.map(|only| only.name), is_part }
+            }
+        };
+        self.seen.insert(key, (look.digest(), verdict));
+    }
+
+    fn look_into(
+        &mut self,
+        path: PathBuf,
+        only: Option<&'static Format>,
+        depth: usize,
+        sources: &mut Sources,
+    ) {
+        match Source::open(&path) {
+            Err(error) => sources.unreadable.push((path, error.to_string())),
+            Ok(source) => match claimed(&source, only) {
+                Some((format, Detection::Yes)) => sources.found.push((source, format)),
+                Some(_) => {}
+                None if depth < DEPTH => self.walk(&path, only, depth + 1, sources),
+                None => sources.unreadable.push((path, "the directory is too deep".to_owned())),
+            },
+        }
+    }
+}
+
+/// The key of a path.
+pub(crate) fn key_of(path: &Path) -> PathKey {
+    let hash: [u8; 32] = Sha256::digest(path.as_os_str().as_encoded_bytes()).into();
+    hash[..16].try_into().expect("a hash has 32 bytes")
+}
+
+/// The format that a source is of, or a part of.
+fn claimed(source: &Source, only: Option<&'static Format>) -> Option<(&'static Format, Detection)> {
+    FORMATS
+        .iter()
+        .copied()
+        .filter(|format| only.is_none_or(|only| only.name == format.name))
+        .map(|format| (format, format.detect(source)))
+        .find(|(_, detection)| *detection != Detection::No)
+}

@@ -1,0 +1,200 @@
+//! What a source looks like from outside, so that one that did not change need not be read again.
+//!
+//! ```text
+//!   session.jsonl          the file itself
+//!   session.jsonl-wal      what a database has not folded in yet
+//!   session/…              everything in the directory of the same name: runs of sub-agents, attachments
+//!   directory/…            of a directory: every file in it
+//! ```
+//!
+//! Of each file count its device, number, size, and the times of its last change, also the one that no program can set.
+
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::formats::source::DEPTH;
+use crate::model::Time;
+
+/// A later version may read more of the same file.
+const READER: &str = env!("CARGO_PKG_VERSION");
+
+/// What a database keeps beside its file.
+const BESIDE: [&str; 2] = ["-wal", "-journal"];
+
+/// A file that was changed less than this before it was looked at may change again and look the same: a clock of
+/// files has steps, the coarsest of two seconds.
+const STEP: i64 = 2_000_000;
+
+/// What a source looks like from outside. One that changed looks different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    digest: [u8; 16],
+    bytes: u64,
+    written: Time,
+    touched: Time,
+}
+
+impl Fingerprint {
+    /// Looks at a file or a directory, and at what belongs to it.
+    pub(super) fn of(path: &Path, metadata: &Metadata) -> Self {
+        let mut look = Look { hash: Sha256::new_with_prefix(READER), bytes: 0, written: 0, touched: 0 };
+        if metadata.is_dir() {
+            look.below(path, 0);
+        } else {
+            look.file(metadata);
+            for ending in BESIDE {
+                let mut beside = OsString::from(path);
+                beside.push(ending);
+                if let Ok(metadata) = fs::symlink_metadata(&beside)
+                    && metadata.len() > 0
+                {
+                    look.file(&metadata);
+                }
+            }
+            look.below(&path.with_extension(""), 0);
+        }
+        look.end()
+    }
+
+    /// How many bytes all of it has.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// When it was written last.
+    pub const fn written_at(&self) -> Time {
+        self.written
+    }
+
+    /// True when a change after `now` cannot look the same.
+    pub fn is_settled(&self, now: Time) -> bool {
+        self.touched.max(self.written).as_micros().saturating_add(STEP) < now.as_micros()
+    }
+
+    /// The part that says whether two look the same.
+    pub(crate) const fn digest(&self) -> [u8; 16] {
+        self.digest
+    }
+}
+
+/// Files, gathered.
+struct Look {
+    hash: Sha256,
+    bytes: u64,
+    written: i64,
+    touched: i64,
+}
+
+impl Look {
+    fn file(&mut self, metadata: &Metadata) {
+        let (written, touched) = (
+            micros(metadata.mtime(), metadata.mtime_nsec()), //
+            micros(metadata.ctime(), metadata.ctime_nsec()),
+        );
+        for number in [metadata.dev(), metadata.ino(), metadata.len()] {
+            self.hash.update(number.to_le_bytes());
+        }
+        for number in [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()] {
+            self.hash.update(number.to_le_bytes());
+        }
+        self.bytes += metadata.len();
+        self.written = self.written.max(written);
+        self.touched = self.touched.max(touched);
+    }
+
+    /// Every file below a directory, if it is one.
+    fn below(&mut self, directory: &Path, depth: usize) {
+        let Ok(entries) = fs::read_dir(directory) else { return };
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        for path in paths {
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            if metadata.is_dir() && depth < DEPTH {
+                self.below(&path, depth + 1);
+            } else if metadata.is_file() {
+                self.hash.update(path.as_os_str().as_encoded_bytes());
+                self.file(&metadata);
+            }
+        }
+    }
+
+    fn end(self) -> Fingerprint {
+        let hash: [u8; 32] = self.hash.finalize().into();
+        Fingerprint {
+            digest: hash[..16].try_into().expect("a hash has 32 bytes"),
+            bytes: self.bytes,
+            written: Time::from_micros(self.written),
+            touched: Time::from_micros(self.touched),
+        }
+    }
+}
+
+fn micros(seconds: i64, nanos: i64) -> i64 {
+    seconds.saturating_mul(1_000_000).saturating_add(nanos / 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn look(path: &Path) -> Fingerprint {
+        Fingerprint::of(path, &fs::symlink_metadata(path).unwrap())
+    }
+
+    #[test]
+    fn what_belongs_to_a_file_counts_and_what_stands_beside_it_does_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.jsonl");
+        fs::write(&path, "one").unwrap();
+        let first = look(&path);
+
+        fs::write(directory.path().join("b.jsonl"), "other").unwrap();
+        let beside = look(&path);
+        fs::create_dir_all(directory.path().join("a/runs")).unwrap();
+        fs::write(directory.path().join("a/runs/agent-1.jsonl"), "run").unwrap();
+        let with_run = look(&path);
+        fs::write(directory.path().join("a.jsonl-wal"), "").unwrap();
+        let with_empty_log = look(&path);
+        fs::write(directory.path().join("a.jsonl-wal"), "log").unwrap();
+        let with_log = look(&path);
+
+        assert_eq!((beside, with_empty_log), (first, with_run));
+        assert!(first != with_run && with_run != with_log);
+        assert_eq!([first.bytes(), with_run.bytes(), with_log.bytes()], [3, 6, 9]);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_by_one_of_the_same_size_and_time_looks_different() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.jsonl");
+        fs::write(&path, "one").unwrap();
+        let before = look(&path);
+
+        let other = directory.path().join("b");
+        fs::write(&other, "two").unwrap();
+        let written = fs::metadata(&path).unwrap().modified().unwrap();
+        fs::File::options().write(true).open(&other).unwrap().set_modified(written).unwrap();
+        fs::rename(&other, &path).unwrap();
+
+        assert_ne!(look(&path), before);
+    }
+
+    #[test]
+    fn only_what_has_rested_for_a_while_is_settled() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.jsonl");
+        fs::write(&path, "one").unwrap();
+        let written = look(&path).written_at().as_micros();
+
+        let settled =
+            [0, 1_999_999, 3_000_000].map(|later| look(&path).is_settled(Time::from_micros(written + later)));
+
+        assert_eq!(settled, [false, false, true]);
+    }
+}

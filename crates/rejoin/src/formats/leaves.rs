@@ -1,0 +1,37 @@
+//! The paths of a tree, for formats that hold a line of messages: one file for each leaf.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::formats::{SourceConversation, SourceMessage, Tree};
+
+/// The path to the head first, then those to the other leaves.
+pub(super) fn paths<'a>(tree: &'a Tree, conversation: &'a SourceConversation) -> Vec<Vec<&'a SourceMessage>> {
+    let messages: Vec<&SourceMessage> = tree.messages_of(&conversation.id).collect();
+    let by_id: HashMap<&str, &SourceMessage> =
+        messages.iter().map(|found| (found.id.as_str(), *found)).collect();
+    let above: HashSet<&str> = messages.iter().filter_map(|found| found.parent.as_deref()).collect();
+    let path_to = |leaf: &'a SourceMessage| {
+        let mut seen = HashSet::new();
+        let up = std::iter::successors(Some(leaf), |found| by_id.get(found.parent.as_deref()?).copied());
+        let mut path: Vec<&SourceMessage> = up.take_while(|found| seen.insert(found.id.as_str())).collect();
+        path.reverse();
+        path
+    };
+    let head =
+        conversation.head.as_deref().and_then(|head| by_id.get(head).copied()).or(messages.last().copied());
+    let Some(head) = head else { return Vec::new() };
+    let chosen = path_to(head);
+    let on_path: HashSet<&str> = chosen.iter().map(|found| found.id.as_str()).collect();
+    let others: Vec<&SourceMessage> = messages
+        .iter()
+        .filter(|found| !above.contains(found.id.as_str()) && !on_path.contains(found.id.as_str()))
+        .copied()
+        .collect();
+    std::iter::once(chosen).chain(others.into_iter().map(path_to)).collect()
+}
+
+/// The main conversation of a tree first, then the others.
+pub(super) fn main_first(tree: &Tree) -> crate::Result<impl Iterator<Item = &SourceConversation>> {
+    let main = tree.main()?;
+    Ok(std::iter::once(main).chain(tree.conversations.iter().filter(move |other| other.id != main.id)))
+}

@@ -1,0 +1,139 @@
+//! What Rejoin writes beside the fields of a format, under the name `rejoin`, which other programs pass over.
+//!
+//! A format whose lines hold a role and a text cannot hold calls, times to the microsecond or the names of messages. The
+//! tag of a line holds what is missing. Whoever changes the text of a tagged line by hand is believed: the tag knows what
+//! stood there, and what it says about another text does not count.
+//!
+//! ```text
+//! {"role":"tool","content":"3 files","rejoin":{"id":"Xw81kQ","parent":"Pq2mZ0","said":"9f86d081884c7d65","message":{…}}}
+//! ```
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::formats::{SourceConversation, SourceMessage, SourceParent};
+use crate::model::{Conversation, Hold, Message, Time};
+
+/// The name of the field.
+pub(super) const FIELD: &str = "rejoin";
+
+/// What stands beside a message.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct MessageTag {
+    /// Its id.
+    pub(super) id: Option<String>,
+    /// The message it follows; none when that is the one before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    /// Of a compaction: the messages that stay visible.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    keeps: Vec<String>,
+    /// The hash of the text beside which `message` counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<String>,
+    /// The whole message, when the format does not hold it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Message>,
+}
+
+/// What stands beside a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ConversationTag {
+    id: String,
+    created_at: Time,
+    #[serde(default)]
+    pub(super) header: Conversation,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    head: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<SourceParent>,
+}
+
+/// A tag, if it can be read as one.
+pub(super) fn read<T: DeserializeOwned>(raw: Option<&RawValue>) -> Option<T> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+impl MessageTag {
+    /// The tag of a message that is written as `said`. `plain` is what a reader makes of that text alone.
+    pub(super) fn of(found: &SourceMessage, said: &str, plain: Option<&Message>) -> Self {
+        let mut bare = found.message.clone();
+        let label = bare.label.take();
+        let is_held = plain == Some(&bare);
+        Self {
+            id: Some(found.id.clone()),
+            parent: found.parent.clone(),
+            label,
+            keeps: found.keeps.clone(),
+            said: (!is_held).then(|| hash(said)),
+            message: (!is_held).then_some(bare),
+        }
+    }
+
+    /// The message that stands beside this tag as `said`, and that a reader makes `plain` of.
+    pub(super) fn finish(self, said: &str, plain: Message) -> Message {
+        let counts = self.said.as_deref() == Some(hash(said).as_str());
+        let mut message = self.message.filter(|_| counts).unwrap_or(plain);
+        message.label = self.label;
+        message
+    }
+
+    /// Puts the message with this tag, or without one, in its place in a source.
+    pub(super) fn place(
+        tag: Option<Self>,
+        conversation: &str,
+        own: String,
+        before: Option<String>,
+        (said, plain): (&str, Message),
+    ) -> SourceMessage {
+        let tag = tag.unwrap_or_default();
+        SourceMessage {
+            conversation: conversation.to_owned(),
+            id: tag.id.clone().unwrap_or(own),
+            parent: tag.parent.clone().or(before),
+            keeps: tag.keeps.clone(),
+            message: tag.finish(said, plain),
+            line: 0,
+            source: String::new(),
+        }
+    }
+}
+
+impl ConversationTag {
+    /// What is known of a conversation, without what only concerns the store it comes from.
+    pub(super) fn of(conversation: &SourceConversation) -> Self {
+        let mut header = conversation.header.clone();
+        header.hold = Hold::None;
+        header.origin = None;
+        // These name messages by ids that they have nowhere else.
+        header.ignored_summaries.clear();
+        Self {
+            id: conversation.id.clone(),
+            created_at: conversation.created_at,
+            header,
+            head: conversation.head.clone(),
+            parent: conversation.parent.clone(),
+        }
+    }
+
+    /// The conversation.
+    pub(super) fn into_conversation(self) -> SourceConversation {
+        SourceConversation {
+            id: self.id,
+            created_at: self.created_at,
+            header: self.header,
+            parent: self.parent,
+            head: self.head,
+        }
+    }
+}
+
+/// Enough of a hash to notice a change by hand.
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes())[..8].iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}

@@ -1,0 +1,27 @@
+//! A file that is read whole, within the limits.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::Reading;
+
+/// True for a file that is no link: what a directory holds may not lead elsewhere.
+pub(super) fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// The text of a file. One that is too large is an error, one that is no text is `None`.
+pub(super) fn text(path: &Path, reading: &Reading<'_>) -> Result<Option<String>> {
+    let failed = |cause: std::io::Error| {
+        Error::new(ErrorKind::Unavailable, format!("read `{}`", path.display())).because(cause)
+    };
+    let most = reading.limits().line_bytes;
+    let mut bytes = Vec::new();
+    File::open(path).map_err(failed)?.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(Error::invalid(format!("`{}` has more than {most} bytes", path.display())));
+    }
+    Ok(String::from_utf8(bytes).ok())
+}

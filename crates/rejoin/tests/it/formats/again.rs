@@ -1,0 +1,211 @@
+//! Importing again: what did not change is not read, what went on goes on, what was deleted here stays deleted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rejoin::formats::{Format, ReadLimits, Source};
+use rejoin::store::{JsonlStore, Order, SqliteStore, Store};
+use rejoin::{
+    Archive, ConversationId, DeletedHere, Import, ImportMode, Imported, Imports, Message, Nature,
+    SystemNature, Time,
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::formats::claude::{reply, text, user};
+
+const NAME: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
+
+/// A clock that is an hour fast, so that whatever was written has rested.
+#[derive(Debug)]
+struct Later;
+
+impl Nature for Later {
+    fn now(&self) -> Time {
+        Time::from_micros(SystemNature.now().as_micros() + 3_600_000_000)
+    }
+
+    fn fill(&self, random: &mut [u8]) {
+        SystemNature.fill(random);
+    }
+}
+
+struct Desk {
+    archive: Archive,
+    imports: Imports,
+    directory: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self::of(|place| Arc::new(SqliteStore::open(&place.join("a.db")).unwrap()))
+    }
+
+    fn of(open: fn(&Path) -> Arc<dyn Store>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let archive = Archive::with_store(open(directory.path())).with_nature(Arc::new(Later));
+        Self { archive, imports: Imports::default(), directory }
+    }
+
+    fn write(&self, lines: &[String]) -> PathBuf {
+        let path = self.directory.path().join(NAME);
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        path
+    }
+
+    fn import(&mut self, path: &Path, deleted: DeletedHere) -> Imported {
+        let source = Source::open(path).unwrap();
+        let format = Format::of(&source).unwrap();
+        let mut how = Import {
+            limits: ReadLimits::default(),
+            mode: ImportMode::Store,
+            project: &str::to_owned,
+            progress: &mut |_| {},
+        };
+        self.archive.import_noting(&mut self.imports, &source, format, deleted, &mut how).unwrap()
+    }
+
+    fn is_unchanged(&self, path: &Path) -> bool {
+        let source = Source::open(path).unwrap();
+        self.imports.is_unchanged(&source, Format::of(&source).unwrap())
+    }
+
+    fn said(&self, id: ConversationId) -> Vec<String> {
+        let path = self.archive.path(id, None).unwrap();
+        path.iter().map(|stored| stored.message.text()).collect()
+    }
+
+    fn messages(&self, id: ConversationId) -> usize {
+        self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap().len()
+    }
+}
+
+fn talk() -> Vec<String> {
+    vec![user("u1", None, "one"), reply("a1", "u1", "m1", text("1"))]
+}
+
+/// A reply in pieces, with a call and its result.
+fn pieces() -> Vec<String> {
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {}});
+    let result = json!({"type": "user", "uuid": "r1", "parentUuid": "a3", "sessionId": "s",
+        "timestamp": "2026-01-02T03:04:07.000Z",
+        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}});
+    vec![
+        user("u1", None, "one"),
+        reply("a1", "u1", "m1", text("first")),
+        reply("a2", "a1", "m1", text("second")),
+        reply("a3", "a2", "m1", call),
+        result.to_string(),
+        reply("a4", "r1", "m2", text("third")),
+    ]
+}
+
+#[test]
+fn what_did_not_change_is_recognised_also_by_the_next_process() {
+    let mut desk = Desk::new();
+    let path = desk.write(&talk());
+    let before = desk.is_unchanged(&path);
+
+    desk.import(&path, DeletedHere::StayDeleted);
+    let after = desk.is_unchanged(&path);
+    desk.archive.save_imports(&mut desk.imports).unwrap();
+    desk.imports = desk.archive.imports().unwrap();
+    let reloaded = desk.is_unchanged(&path);
+    desk.write(&talk()[..1]);
+
+    assert_eq!([before, after, reloaded, desk.is_unchanged(&path)], [false, true, true, false]);
+}
+
+#[test]
+fn a_finder_that_knows_them_finds_the_same() {
+    let mut desk = Desk::new();
+    let path = desk.write(&talk());
+    fs::write(desk.directory.path().join("notes.txt"), "mine").unwrap();
+    desk.import(&path, DeletedHere::StayDeleted);
+    let mut finder = desk.imports.finder();
+
+    let found = [finder.find(desk.directory.path(), None), finder.find(desk.directory.path(), None)]
+        .map(Result::unwrap)
+        .map(|sources| {
+            let paths: Vec<PathBuf> =
+                sources.found.iter().map(|(source, _)| source.path().to_owned()).collect();
+            (paths, sources.others)
+        });
+
+    let others = fs::read_dir(desk.directory.path()).unwrap().count() as u64 - 1;
+    assert_eq!(found, [(vec![path.clone()], others), (vec![path], others)]);
+}
+
+#[test]
+fn what_was_written_a_moment_ago_is_read_again() {
+    let mut desk = Desk::new();
+    desk.archive = desk.archive.clone().with_nature(Arc::new(SystemNature));
+    let path = desk.write(&talk());
+
+    desk.import(&path, DeletedHere::StayDeleted);
+
+    assert!(!desk.is_unchanged(&path));
+}
+
+#[test]
+fn a_conversation_that_was_deleted_here_stays_deleted_until_it_is_asked_for() {
+    let mut desk = Desk::new();
+    let mut lines = talk();
+    let id = desk.import(&desk.write(&lines), DeletedHere::StayDeleted).conversations[0].id;
+    desk.archive.delete_conversations(&[id], "test");
+
+    lines.push(user("u2", Some("a1"), "two"));
+    let path = desk.write(&lines);
+    let passed = [desk.import(&path, DeletedHere::StayDeleted), desk.import(&path, DeletedHere::StayDeleted)];
+    let listed = desk.archive.list(&Default::default()).unwrap().items.len();
+    let back = desk.import(&path, DeletedHere::ComeBack);
+
+    assert_eq!(passed.map(|one| (one.conversations, one.deleted)), [(vec![], vec![id]), (vec![], vec![id])]);
+    assert_eq!((listed, back.added(), desk.messages(id)), (0, 3, 3));
+}
+
+/// Imports a reply after each of its pieces and says what is there at the end.
+fn grown(mut desk: Desk) -> (Vec<String>, usize, Vec<(u64, u64, u64)>, bool) {
+    let lines = pieces();
+    let mut counts = Vec::new();
+    let mut id = None;
+    for end in 2..=lines.len() {
+        let imported = desk.import(&desk.write(&lines[..end]), DeletedHere::StayDeleted);
+        let one = &imported.conversations[0];
+        counts.push((one.added, one.grown, one.changed));
+        id = Some(one.id);
+    }
+    let id = id.unwrap();
+    (desk.said(id), desk.messages(id), counts, desk.archive.verify(id).unwrap().is_sound())
+}
+
+#[test]
+fn a_reply_that_is_imported_piece_by_piece_is_one_message() {
+    let expected = (
+        ["one", "first\nsecond", "", "third"].map(str::to_owned).to_vec(),
+        4,
+        vec![(2, 0, 0), (0, 1, 0), (0, 1, 0), (1, 0, 0), (1, 0, 0)],
+        true,
+    );
+
+    let in_files = grown(Desk::of(|place| Arc::new(JsonlStore::open(&place.join("store")).unwrap())));
+
+    let mut told = [grown(Desk::new()), in_files];
+    told.iter_mut().for_each(|told| told.0[1] = told.0[1].replace("\n\n", "\n"));
+    assert_eq!(told, [expected.clone(), expected]);
+}
+
+#[test]
+fn half_a_reply_that_someone_went_on_from_here_stays() {
+    let mut desk = Desk::new();
+    let lines = pieces();
+    let id = desk.import(&desk.write(&lines[..2]), DeletedHere::StayDeleted).conversations[0].id;
+    desk.archive.resume(id).unwrap().append(Message::user("here")).unwrap();
+
+    let imported = desk.import(&desk.write(&lines), DeletedHere::StayDeleted);
+
+    let one = &imported.conversations[0];
+    assert_eq!((one.added, one.grown, one.changed), (3, 0, 1));
+    assert_eq!(desk.said(id), ["one", "first", "here"]);
+}
