@@ -26,7 +26,7 @@ struct Entry<'a> {
     message: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 struct Said<'a> {
     author: Author,
@@ -36,12 +36,6 @@ struct Said<'a> {
     content: Option<&'a RawValue>,
     recipient: Option<String>,
     metadata: Option<Metadata>,
-}
-
-impl Default for Said<'_> {
-    fn default() -> Self {
-        Self { author: Author::default(), create_time: None, content: None, recipient: None, metadata: None }
-    }
 }
 
 #[derive(Default, Deserialize)]

@@ -18,6 +18,7 @@
 //! Rejoin has written carries the name of each message, and what the format has no place for, in the field `rejoin` of a
 //! line, which the program passes over.
 
+mod asked;
 pub(super) mod items;
 mod line;
 mod place;

@@ -64,7 +64,8 @@ pub(super) fn title(path: &Path, id: &str) -> Option<String> {
         thread_name: String,
     }
     let index = home(path)?.join("session_index.jsonl");
-    if fs::symlink_metadata(&index).ok()?.len() > INDEX_BYTES {
+    let metadata = fs::symlink_metadata(&index).ok()?;
+    if !metadata.is_file() || metadata.len() > INDEX_BYTES {
         return None;
     }
     let text = fs::read_to_string(index).ok()?;

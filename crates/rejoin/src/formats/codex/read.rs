@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
+use crate::formats::codex::asked::tell_parent;
 use crate::formats::codex::line::{Line, Meta};
 use crate::formats::codex::place;
 use crate::formats::codex::strand::Strand;
@@ -18,14 +19,35 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let Some((meta, title)) = first(path, reading)? else {
         return reading.skip(path, 0, "it does not begin with what is known of its thread");
     };
-    let mut strand = Strand::new(conversation(path, &meta, title));
-    read_base(path, &meta, &mut strand, &mut vec![path.to_owned()], reading)?;
+    let mut found = conversation(path, &meta, title);
+    tell_parent(path, &mut found, reading)?;
+    read_messages(path, &meta, found, reading)
+}
+
+/// Reads the messages of a thread, without what started it.
+pub(super) fn read_thread(
+    path: &Path,
+    meta: &Meta,
+    title: Option<String>,
+    reading: &mut Reading<'_>,
+) -> Result<()> {
+    read_messages(path, meta, conversation(path, meta, title), reading)
+}
+
+fn read_messages(
+    path: &Path,
+    meta: &Meta,
+    found: SourceConversation,
+    reading: &mut Reading<'_>,
+) -> Result<()> {
+    let mut strand = Strand::new(found);
+    read_base(path, meta, &mut strand, &mut vec![path.to_owned()], reading)?;
     read_lines(path, u64::MAX, &mut strand, reading)?;
     strand.finish(reading)
 }
 
-/// What is known of the thread of a file.
-fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Meta, Option<String>)>> {
+/// What is known of the thread of a file, and its title.
+pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Meta, Option<String>)>> {
     // What cannot be read before it is told when the file is read for its messages.
     let limits = reading.limits();
     let mut quiet = |_| Ok(());
@@ -41,7 +63,8 @@ fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Meta, Option<
     Ok(None)
 }
 
-fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> SourceConversation {
+/// The conversation that a thread is.
+pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> SourceConversation {
     let created: Time = meta.timestamp.to().unwrap_or_default();
     let mut conversation = SourceConversation::new(meta.id.clone(), created);
     let header = &mut conversation.header;

@@ -194,7 +194,9 @@ impl<'a> Growing<'a> {
         let id = match self.known.get(&own) {
             // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
             Some(known) if *known != digest && !self.is_same(own, is_above.then_some(parent), &hash)? => {
-                match self.half_of(own, parent, &found)? {
+                // What stands twice in one source did not grow since.
+                let half = if self.met.contains(&own) { None } else { self.half_of(own, parent, &found)? };
+                match half {
                     Some(going) => {
                         self.take_away(own, going)?;
                         own

@@ -22,9 +22,51 @@ const LIMITS: ReadLimits = ReadLimits { line_bytes: 1 << 20, file_bytes: 1 << 30
 /// The formats whose files are text.
 const TEXTS: [&str; 6] = ["aider", "chatgpt", "claude", "claude-ai", "codex", "gemini"];
 
+/// The formats that may be in a zip.
+const EXPORTS: [&str; 2] = ["chatgpt", "claude-ai"];
+
 const CLAUDE: &str = "claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
 
-/// A file that is made of a fixture: its path, and the format of the fixture.
+/// A file of a fixture.
+#[derive(Clone)]
+struct Part {
+    /// The source: the file itself, or the directory that it is in.
+    source: PathBuf,
+    path: PathBuf,
+    format: &'static Format,
+    bytes: Vec<u8>,
+}
+
+impl Part {
+    fn text(&self) -> &str {
+        str::from_utf8(&self.bytes).unwrap()
+    }
+
+    /// The fixture with other bytes in this file, in a directory of its own.
+    fn with(&self, bytes: &[u8]) -> Made {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(self.source.file_name().unwrap());
+        copy(&self.source, &path);
+        let below = self.path.strip_prefix(&self.source).unwrap();
+        let file = if below.as_os_str().is_empty() { path.clone() } else { path.join(below) };
+        fs::write(file, bytes).unwrap();
+        Made { _directory: directory, path, format: self.format }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_file() {
+        fs::write(to, fs::read(from).unwrap()).unwrap();
+        return;
+    }
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        copy(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+/// A source that is made of a fixture.
 struct Made {
     _directory: TempDir,
     path: PathBuf,
@@ -32,14 +74,6 @@ struct Made {
 }
 
 impl Made {
-    /// A file with the name of a fixture and these bytes.
-    fn new(source: &Source, format: &'static Format, bytes: &[u8]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join(source.path().file_name().unwrap());
-        fs::write(&path, bytes).unwrap();
-        Self { _directory: directory, path, format }
-    }
-
     /// Imports it as what the fixture is. After an error nothing is there; after none, what is there is sound and whole.
     fn import(&self, limits: ReadLimits) -> Result<Imported, String> {
         let archive = Archive::open("memory:").unwrap();
@@ -77,36 +111,40 @@ impl Made {
     }
 }
 
-/// The fixtures that are files, with their bytes.
-fn files() -> Vec<(Source, &'static Format, Vec<u8>)> {
-    let files = every().into_iter().filter(|(source, _)| !source.is_directory());
-    files
-        .map(|(source, format)| {
-            let bytes = fs::read(source.path()).unwrap();
-            (source, format, bytes)
-        })
-        .collect()
+/// Every file of every fixture.
+fn parts() -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (source, format) in every() {
+        add_parts(source.path(), source.path(), format, &mut parts);
+    }
+    parts
 }
 
-/// The fixtures that are text.
-fn texts() -> Vec<(Source, &'static Format, String)> {
-    let is_text = |format: &Format| TEXTS.contains(&format.name);
-    files()
-        .into_iter()
-        .filter(|(_, format, _)| is_text(format))
-        .filter_map(|(source, format, bytes)| Some((source, format, String::from_utf8(bytes).ok()?)))
-        .collect()
+fn add_parts(source: &Path, path: &Path, format: &'static Format, parts: &mut Vec<Part>) {
+    if path.is_file() {
+        let bytes = fs::read(path).unwrap();
+        return parts.push(Part { source: source.to_owned(), path: path.to_owned(), format, bytes });
+    }
+    for entry in fs::read_dir(path).unwrap() {
+        add_parts(source, &entry.unwrap().path(), format, parts);
+    }
 }
 
-/// One fixture of each format that is text.
-fn one_of_each() -> Vec<(Source, &'static Format, String)> {
-    let mut each = texts();
-    each.dedup_by_key(|(_, format, _)| format.name);
+/// The files that are text, of these formats.
+fn texts(formats: &[&str]) -> Vec<Part> {
+    let is_text = |part: &Part| formats.contains(&part.format.name) && str::from_utf8(&part.bytes).is_ok();
+    parts().into_iter().filter(is_text).collect()
+}
+
+/// One fixture of each of these formats.
+fn one_of_each(formats: &[&str]) -> Vec<Part> {
+    let mut each = texts(formats);
+    each.dedup_by_key(|part| part.format.name);
     each
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, rng_seed: RngSeed::Fixed(2_026), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, rng_seed: RngSeed::Fixed(2_026), ..ProptestConfig::default() })]
 
     #[test]
     fn a_damaged_file_never_stops_the_program(
@@ -114,16 +152,17 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
         cut in any::<prop::sample::Index>(),
     ) {
-        let files = files();
-        let (source, format, mut bytes) = which.get(&files).clone();
+        let parts = parts();
+        let part = which.get(&parts);
+        let mut bytes = part.bytes.clone();
         for (place, byte) in damage {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
         let end = cut.index(bytes.len());
 
-        Made::new(&source, format, &bytes).survive();
-        Made::new(&source, format, &bytes[..end]).survive();
+        part.with(&bytes).survive();
+        part.with(&bytes[..end]).survive();
     }
 
     #[test]
@@ -131,23 +170,23 @@ proptest! {
         which in any::<prop::sample::Index>(), first in any::<prop::sample::Index>(), step in 1..50usize,
         twice in 1..5usize,
     ) {
-        let texts = texts();
-        let (source, format, text) = which.get(&texts);
-        let lines: Vec<&str> = text.lines().collect();
+        let texts: Vec<Part> = parts().into_iter().filter(|part| str::from_utf8(&part.bytes).is_ok()).collect();
+        let part = which.get(&texts);
+        let lines: Vec<&str> = part.text().lines().collect();
         let first = first.index(lines.len());
         let mixed: Vec<&str> =
             (0..lines.len() * twice).map(|place| lines[(first + place * step) % lines.len()]).collect();
 
-        Made::new(source, format, mixed.join("\n").as_bytes()).survive();
+        part.with(mixed.join("\n").as_bytes()).survive();
     }
 }
 
 #[test]
 fn a_file_that_ends_anywhere_is_read_up_to_there() {
-    for (source, format, bytes) in files() {
-        for part in 0..32 {
-            let end = bytes.len() * part / 32;
-            let _ = Made::new(&source, format, &bytes[..end]).import(LIMITS);
+    for part in parts() {
+        for place in 0..32 {
+            let end = part.bytes.len() * place / 32;
+            let _ = part.with(&part.bytes[..end]).import(LIMITS);
         }
     }
 }
@@ -155,15 +194,16 @@ fn a_file_that_ends_anywhere_is_read_up_to_there() {
 #[test]
 fn a_line_of_ten_gigabytes_is_an_error_and_soon() {
     let start = Instant::now();
-    for (source, format, text) in one_of_each() {
+    for part in one_of_each(&TEXTS) {
+        let (text, name) = (part.text(), part.format.name);
         // The middle of a file is the middle of a text; the zeros that follow take no room on the disk.
         let middle = (text.len() / 2..).find(|place| text.is_char_boundary(*place)).unwrap();
-        let made = Made::new(&source, format, &text.as_bytes()[..middle]);
+        let made = part.with(&text.as_bytes()[..middle]);
         OpenOptions::new().write(true).open(&made.path).unwrap().set_len(10 << 30).unwrap();
 
         let error = made.import(ReadLimits { file_bytes: 64 << 30, ..LIMITS }).unwrap_err();
 
-        assert!(error.contains("more than 1048576 bytes"), "{}: {error}", format.name);
+        assert!(error.contains("more than 1048576 bytes"), "{name}: {error}");
     }
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
@@ -171,61 +211,62 @@ fn a_line_of_ten_gigabytes_is_an_error_and_soon() {
 #[test]
 fn deep_nesting_is_skipped_and_told() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    for (source, format, text) in one_of_each().into_iter().filter(|(_, format, _)| format.name != "aider") {
+    for part in one_of_each(&["chatgpt", "claude", "claude-ai", "codex", "gemini"]) {
+        let (text, name) = (part.text(), part.format.name);
         let made = match text.strip_prefix('[') {
             Some(rest) => format!("[{{\"mapping\":{deep}}},{rest}"),
             None => format!("{text}\n{{\"deep\":{deep}}}\n"),
         };
 
-        let imported = Made::new(&source, format, made.as_bytes()).import(LIMITS).unwrap();
+        let imported = part.with(made.as_bytes()).import(LIMITS).unwrap();
 
         let why: Vec<&str> = imported.reasons.iter().map(|skipped| skipped.why.as_str()).collect();
-        assert!(why.contains(&"it nests too deep"), "{}: {why:?}", format.name);
-        assert!(imported.added() > 0, "{}", format.name);
+        assert!(why.contains(&"it nests too deep"), "{name}: {why:?}");
+        assert!(imported.added() > 0, "{name}");
     }
 }
 
 #[test]
 fn a_mark_before_the_text_changes_nothing() {
-    for (source, format, text) in texts() {
-        let marked = Made::new(&source, format, format!("\u{feff}{text}").as_bytes());
-        let plain = Made::new(&source, format, text.as_bytes());
+    for part in texts(&TEXTS) {
+        let (text, name) = (part.text(), part.format.name);
+        let marked = part.with(format!("\u{feff}{text}").as_bytes());
+        let plain = part.with(text.as_bytes());
 
         let found = Sources::find(&marked.path, None).unwrap().found;
         let (marked, plain) = (marked.import(LIMITS).unwrap(), plain.import(LIMITS).unwrap());
 
-        let path = source.path().display();
-        assert_eq!(found[0].1.name, format.name, "{path}");
+        let path = part.path.display();
+        assert_eq!(found[0].1.name, name, "{path}");
         assert_eq!((marked.added(), marked.skipped), (plain.added(), plain.skipped), "{path}");
     }
 }
 
 #[test]
 fn another_encoding_is_an_error_or_told() {
-    for (source, format, text) in one_of_each() {
+    for part in one_of_each(&TEXTS) {
+        let (text, name) = (part.text(), part.format.name);
         let wide: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
         let latin: Vec<u8> = text.replace("u", "\u{fc}").chars().map(|letter| letter as u8).collect();
 
-        let error = Made::new(&source, format, &wide).import(LIMITS).unwrap_err();
-        let told = Made::new(&source, format, &latin).import(LIMITS);
+        let error = part.with(&wide).import(LIMITS).unwrap_err();
+        let told = part.with(&latin).import(LIMITS);
 
-        assert!(error.contains("the text is UTF-16; only UTF-8 can be read"), "{}: {error}", format.name);
-        assert!(told.is_ok_and(|imported| imported.skipped > 0), "{}", format.name);
+        assert!(error.contains("the text is UTF-16; only UTF-8 can be read"), "{name}: {error}");
+        assert!(told.is_ok_and(|imported| imported.skipped > 0), "{name}");
     }
 }
 
 #[test]
 fn a_compressed_bomb_is_an_error() {
-    for (source, format, text) in one_of_each()
-        .into_iter()
-        .filter(|(_, format, _)| format.name != "chatgpt" && format.name != "claude-ai")
-    {
-        let mut bomb = zstd(&text);
+    for part in one_of_each(&["aider", "claude", "codex", "gemini"]) {
+        let (text, name) = (part.text(), part.format.name);
+        let mut bomb = zstd(text);
         bomb.extend(zstd(&"x".repeat(50 << 20)));
 
-        let error = Made::new(&source, format, &bomb).import(LIMITS).unwrap_err();
+        let error = part.with(&bomb).import(LIMITS).unwrap_err();
 
-        assert!(error.contains("more than"), "{}: {error}", format.name);
+        assert!(error.contains("more than"), "{name}: {error}");
     }
 }
 
@@ -241,14 +282,10 @@ fn zipped(name: &str, contents: &[u8]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// The exports, each with its name and its text.
-fn exports() -> Vec<(Source, &'static Format, String)> {
-    texts().into_iter().filter(|(_, format, _)| matches!(format.name, "chatgpt" | "claude-ai")).collect()
-}
-
 #[test]
 fn a_zip_that_explodes_is_an_error() {
-    for (source, format, text) in exports() {
+    for part in texts(&EXPORTS) {
+        let (text, name) = (part.text(), part.format.name);
         let item =
             zipped("conversations.json", format!("{}{}", &text[..100], "x".repeat(50 << 20)).as_bytes());
         let blank = zipped("conversations.json", format!("[{}", " ".repeat(50 << 20)).as_bytes());
@@ -258,16 +295,17 @@ fn a_zip_that_explodes_is_an_error() {
         let errors: Vec<String> = [item, blank, ratio]
             .iter()
             .zip(limits)
-            .map(|(bytes, limits)| Made::new(&source, format, bytes).import(limits).unwrap_err())
+            .map(|(bytes, limits)| part.with(bytes).import(limits).unwrap_err())
             .collect();
 
-        assert!(errors.iter().all(|error| error.contains("more than")), "{}: {errors:?}", format.name);
+        assert!(errors.iter().all(|error| error.contains("more than")), "{name}: {errors:?}");
     }
 }
 
 #[test]
 fn a_zip_that_is_broken_encrypted_or_of_another_kind_is_an_error() {
-    for (source, format, text) in exports() {
+    for part in texts(&EXPORTS) {
+        let text = part.text();
         let whole = zipped("conversations.json", text.as_bytes());
         let mut locked = whole.clone();
         let directory = memchr::memmem::find(&locked, b"PK\x01\x02").unwrap();
@@ -277,7 +315,7 @@ fn a_zip_that_is_broken_encrypted_or_of_another_kind_is_an_error() {
         flipped[200] ^= 0xff;
         let made = [whole[..whole.len() / 2].to_vec(), locked, flipped, zipped("users.json", b"[]")];
 
-        let errors = made.map(|bytes| Made::new(&source, format, &bytes).import(LIMITS).unwrap_err());
+        let errors = made.map(|bytes| part.with(&bytes).import(LIMITS).unwrap_err());
 
         assert!(errors[0].contains("is not a zip that can be read"), "{}", errors[0]);
         assert!(errors[1].contains("is encrypted"), "{}", errors[1]);
@@ -288,9 +326,10 @@ fn a_zip_that_is_broken_encrypted_or_of_another_kind_is_an_error() {
 
 #[test]
 fn names_in_a_zip_are_not_paths() {
-    for (source, format, text) in exports() {
+    for part in texts(&EXPORTS) {
+        let text = part.text();
         let bytes = zipped("../../../conversations.json", text.as_bytes());
-        let made = Made::new(&source, format, &bytes);
+        let made = part.with(&bytes);
 
         let imported = made.import(LIMITS).unwrap();
 
@@ -337,9 +376,14 @@ fn pipes_and_links_beside_a_source_are_left_alone() {
     fs::create_dir_all(claude.with_extension("").join("subagents")).unwrap();
     make_pipe(&claude.with_extension("").join("subagents/agent-x.jsonl"));
 
-    let counts = [read(&path).conversations.len(), read(&claude).conversations.len()];
+    let codex = directory.path().join("sessions/rollout.jsonl");
+    fs::create_dir_all(codex.parent().unwrap()).unwrap();
+    fs::copy(fixture("codex/compacted-0.166.jsonl"), &codex).unwrap();
+    make_pipe(&directory.path().join("session_index.jsonl"));
 
-    assert_eq!(counts, [1, 1]);
+    let counts = [&path, &claude, &codex].map(|path| read(path).conversations.len());
+
+    assert_eq!(counts, [1, 1, 1]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rejoin::{
     Archive, ConversationId, Extent, Hold, Import, ImportMode, Imported, Message, Parent, Status,
     StoredMessage, Subagents,
 };
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::formats::claude::{reply, text, user};
@@ -120,6 +121,65 @@ fn a_sub_agent_is_linked_to_the_message_that_asked_for_it() {
     let asked = desk.archive.messages(main, &[message]).unwrap();
     assert_eq!(runs[0].subagent().unwrap().to_string(), "subagent:general-purpose:a92545b2c32de9584");
     assert!(said(&asked[0].message).contains("Agent>"), "{asked:?}");
+}
+
+/// A line of a rollout.
+fn rollout_line(kind: &str, payload: serde_json::Value) -> String {
+    json!({"timestamp": "2026-11-15T12:00:00.000Z", "type": kind, "payload": payload}).to_string()
+}
+
+#[test]
+fn a_sub_agent_in_a_file_of_its_own_is_linked_to_the_message_that_asked_for_it() {
+    let (thread, run) = ("01a1e059-7bf2-7302-8c1e-a7466ee2f7dc", "01a1e059-aaf0-7402-a1be-741b1091c000");
+    let desk = Desk::new();
+    let meta = |id: &str, parent: Option<&str>| {
+        let mut payload = json!({"id": id, "timestamp": "2026-11-15T12:00:00.000Z", "cwd": "/tmp",
+                                 "originator": "codex", "cli_version": "0"});
+        if let Some(parent) = parent {
+            payload["parent_thread_id"] = json!(parent);
+            payload["agent_nickname"] = json!("Scout");
+        }
+        rollout_line("session_meta", payload)
+    };
+    let says = |role: &str, kind: &str, text: &str| {
+        let content = json!([{"type": kind, "text": text}]);
+        rollout_line("response_item", json!({"type": "message", "role": role, "content": content}))
+    };
+    let called = json!({"type": "function_call", "name": "spawn_agent", "arguments": "{}", "call_id": "c1"});
+    let answered = json!({"type": "function_call_output", "call_id": "c1", "output": format!("{{\"agent_id\":\"{run}\"}}")});
+    let main = [
+        meta(thread, None),
+        says("user", "input_text", "look around"),
+        rollout_line("response_item", called),
+        rollout_line("response_item", answered),
+        says("assistant", "output_text", "done"),
+    ];
+    let own = [meta(run, Some(thread)), says("user", "input_text", "scout")];
+    let path = |id: &str| desk.directory.path().join(format!("rollout-2026-11-15T12-00-00-{id}.jsonl"));
+    fs::write(path(thread), main.join("\n")).unwrap();
+    fs::write(path(run), own.join("\n")).unwrap();
+
+    let main = desk.import(&path(thread)).conversations[0].id;
+    let imported = desk.import(&path(run));
+
+    let runs = desk.archive.subagents(&Subagents { parent: Some(main), ..Subagents::default() }).unwrap();
+    let Parent { message, .. } = runs[0].parent().unwrap();
+    let asked = desk.archive.messages(main, &[message]).unwrap();
+    assert_eq!((imported.conversations.len(), imported.conversations[0].parent), (1, Some(main)));
+    assert_eq!(runs[0].subagent().unwrap().to_string(), format!("subagent:Scout:{run}"));
+    assert_eq!(said(&asked[0].message), "assistant: spawn_agent>{}");
+    assert_eq!(desk.all(main).len(), 4);
+}
+
+#[test]
+fn a_child_that_comes_before_its_parent_is_imported_once() {
+    let desk = Desk::new();
+    let lines = vec![user("u2", Some("u1"), "two"), user("u1", None, "one"), user("u3", Some("u2"), "three")];
+
+    let first = desk.import(&desk.write(&lines));
+    let second = desk.import(&desk.write(&lines));
+
+    assert_eq!((counts(&first), counts(&second)), ((3, 3, 0), (3, 0, 0)));
 }
 
 #[test]
