@@ -222,16 +222,29 @@ fn a_terminal_is_asked_before_anything_is_replaced() {
 fn the_prompt_exports_this_conversation_another_and_all() {
     let world = World::new();
     let short = lisbon(&world).short().to_string();
-    let lines = format!(
-        "/export\n/export {short} html\n/export json\n/export-all html\n/export nothing-like-it\n/quit\n"
-    );
+    let porto = world.talk("Porto", &["Hm?"]).short().to_string();
+    let Some(terminal) = Terminal::open(&world, 150, 40) else { return };
 
-    let outcome = world.rejoin(["-r", &short, "-i"]).input(lines).run();
+    terminal.enter(&format!("rejoin -r {short}"));
+    terminal.wait_for("Resumed conversation");
+    terminal.enter("/export");
+    terminal.wait_for(&format!("Downloads/lisbon-où-manger-{short}.md"));
+    terminal.enter("/export json");
+    terminal.wait_for(&format!("Downloads/lisbon-où-manger-{short}.json"));
+    terminal.enter(&format!("/export {porto} html"));
+    terminal.wait_for(&format!("Downloads/porto-{porto}.html"));
+    terminal.enter("/export nothing-like-it");
+    terminal.wait_for("error: ");
+    terminal.enter("/export-all");
+    terminal.wait_for("Exported 1 conversation; 1 file was there already.");
+    terminal.enter("/quit");
+    terminal.wait_for_last("$");
 
-    let mut names: Vec<String> = fs::read_dir(world.path("home/Downloads"))
-        .map(|entries| entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect())
-        .unwrap_or_default();
+    let entries = fs::read_dir(world.path("home/Downloads")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    let expected = ["html", "json", "md"].map(|ending| format!("lisbon-où-manger-{short}.{ending}"));
-    assert_eq!(names, expected, "{outcome:?}");
+    let lisbon = |ending: &str| format!("lisbon-où-manger-{short}.{ending}");
+    let porto = |ending: &str| format!("porto-{porto}.{ending}");
+    assert_eq!(names, [lisbon("json"), lisbon("md"), porto("html"), porto("md")]);
 }

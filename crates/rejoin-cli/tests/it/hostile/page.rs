@@ -146,14 +146,12 @@ fn branches_are_switched_without_script_and_print_shows_everything() {
     world.rejoin(["export", &id, "--format", "html", "--output", page.to_str().unwrap()]).run();
     browser.visit(&page);
     let shown = "[...document.querySelectorAll('.way')].map(way => way.checkVisibility())";
-    let thinking =
-        "document.querySelector('.thinking .prose').checkVisibility({contentVisibilityAuto: true})";
+    let thinking = "document.querySelector('.thinking .prose').checkVisibility()";
 
     let before = browser.evaluate(shown);
     browser.evaluate("document.querySelectorAll('.fork > label')[0].click()");
     let after = browser.evaluate(shown);
-    let folded =
-        browser.evaluate("document.querySelector('.thinking .prose').getBoundingClientRect().height > 0");
+    let folded = browser.evaluate(thinking);
     let colours = |browser: &mut Browser, scheme: &str| {
         browser.emulate("", scheme);
         browser.evaluate("getComputedStyle(document.body).backgroundColor")
