@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::formats::{SourceConversation, SourceMessage, Tree};
-use crate::model::{Block, Media, Role, Time, preview};
+use crate::model::{Block, Media, Message, Role, Time, preview};
+use crate::ops::view::Compaction;
 
 /// A conversation laid out for reading. Messages are named by their place in it.
 pub(super) struct Story<'a> {
@@ -161,13 +162,37 @@ impl Answers {
 }
 
 /// A role as a heading.
-pub(super) const fn role_name(role: Role) -> &'static str {
+const fn role_name(role: Role) -> &'static str {
     match role {
         Role::System => "System",
         Role::User => "User",
         Role::Assistant => "Assistant",
         Role::Tool => "Tool",
     }
+}
+
+/// What a message is, as a heading.
+pub(super) fn heading_of(message: &Message) -> &'static str {
+    let is_summary = message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
+    if is_summary { "Compaction" } else { role_name(message.role) }
+}
+
+/// What a compaction saved: `160,412 → 20,733 tokens`.
+pub(super) fn tokens(compaction: &Compaction) -> String {
+    format!("{} → {} tokens", number(compaction.tokens_before), number(compaction.tokens_after))
+}
+
+/// A number with a comma between thousands.
+fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// A time as people read it, the same everywhere.
@@ -199,5 +224,5 @@ pub(super) fn size(bytes: u64) -> String {
 
 /// A number of things: `1 line`, `2 lines`.
 pub(super) fn count(number: usize, one: &str, more: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {more}") }
+    if number == 1 { format!("1 {one}") } else { format!("{} {more}", self::number(number as u64)) }
 }

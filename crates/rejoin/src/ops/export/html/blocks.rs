@@ -6,11 +6,14 @@ use crate::ops::export::html::prose;
 use crate::ops::export::html::writer::Html;
 use crate::ops::export::markdown::is_page;
 use crate::ops::export::shorten::{SHORT_ARGUMENTS, brief};
-use crate::ops::export::story::{Answers, Story, count, describe, minute, role_name};
+use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, tokens};
 use crate::ops::view::Compaction;
 
 /// Characters of a tool's arguments or answer on the page. The complete text is in the JSON.
 const LONGEST: usize = 20_000;
+
+/// Longer instructions to the model are folded.
+const LONGEST_INSTRUCTION: usize = 1_000;
 
 /// Writes a message, unless everything in it is shown with the calls that it answers.
 pub(super) fn message(html: &mut Html, story: &Story<'_>, anchor: &str, place: usize, answers: &Answers) {
@@ -24,7 +27,7 @@ pub(super) fn message(html: &mut Html, story: &Story<'_>, anchor: &str, place: u
     let class = if is_summary { "compaction" } else { message.role.as_str() };
     html.open("article", &[("class", class), ("id", anchor)]);
     html.open("header", &[]);
-    html.element("h3", &[], if is_summary { "Compaction" } else { role_name(message.role) });
+    html.element("h3", &[], heading_of(message));
     if let Some(label) = &message.label {
         html.element("span", &[("class", "label"), ("dir", "auto")], label);
     }
@@ -98,6 +101,13 @@ fn said(html: &mut Html, role: Role, text: &str) {
     }
     match role {
         Role::Assistant => marked(html, text),
+        Role::System if text.len() > LONGEST_INSTRUCTION => {
+            html.open("details", &[("class", "thinking")]);
+            let length = count(text.chars().count(), "character", "characters");
+            html.element("summary", &[], &format!("Instructions · {length}"));
+            marked(html, text);
+            html.close("details");
+        }
         Role::System | Role::User | Role::Tool => {
             html.element(
                 "div",
@@ -197,10 +207,9 @@ fn attachment(html: &mut Html, media: &Media) {
 /// What a summary stands for.
 fn compacted(message: &Message) -> String {
     match Compaction::from_message(message) {
-        Some(Ok(compaction)) if compaction.tokens_before > 0 => format!(
-            "What came before was summarised for the model: {} → {} tokens.",
-            compaction.tokens_before, compaction.tokens_after
-        ),
+        Some(Ok(compaction)) if compaction.tokens_before > 0 => {
+            format!("What came before was summarised for the model: {}.", tokens(&compaction))
+        }
         _ => "What came before was summarised for the model.".to_owned(),
     }
 }

@@ -17,9 +17,10 @@ pub(super) fn inline(text: &str, characters: usize) -> String {
     let line = brief(&visible(text), characters);
     let mut escaped = String::with_capacity(line.len() + 8);
     for letter in line.chars() {
-        if letter.is_ascii_punctuation()
-            && !matches!(letter, ',' | '.' | ';' | '/' | '?' | '\'' | '(' | ')' | '"' | '%')
-        {
+        if matches!(
+            letter,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '!' | '&' | '^' | '$'
+        ) {
             escaped.push('\\');
         }
         escaped.push(letter);

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::formats::{SourceMessage, Tree};
 use crate::model::{Block, Json, Media, ToolCall, ToolResult, visible};
 use crate::ops::export::shorten::{SHORT_ARGUMENTS, Shortened, shortened};
-use crate::ops::export::story::{Answers, Story, count, describe, minute, role_name};
+use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, tokens};
 use crate::ops::view::Compaction;
 
 /// Characters of a title, a label or an address.
@@ -133,7 +133,7 @@ impl Page {
         if !message.blocks.is_empty() && !(0..message.blocks.len()).any(is_shown) {
             return;
         }
-        let mut facts = vec![role_name(message.role).to_owned()];
+        let mut facts = vec![heading_of(message).to_owned()];
         facts.extend(message.created_at.map(minute));
         facts.push(code(&found.id, TITLE));
         facts.extend(message.label.as_deref().map(|label| inline(label, TITLE)));
@@ -247,10 +247,9 @@ fn attachment(media: &Media) -> String {
 /// What a summary stands for.
 fn compacted(found: &SourceMessage) -> String {
     match Compaction::from_message(&found.message) {
-        Some(Ok(compaction)) if compaction.tokens_before > 0 => format!(
-            "*Compaction: {} → {} tokens. The summary that the model goes on with:*",
-            compaction.tokens_before, compaction.tokens_after
-        ),
-        _ => "*Compaction. The summary that the model goes on with:*".to_owned(),
+        Some(Ok(compaction)) if compaction.tokens_before > 0 => {
+            format!("*What came before was summarised for the model: {}.*", tokens(&compaction))
+        }
+        _ => "*What came before was summarised for the model.*".to_owned(),
     }
 }
