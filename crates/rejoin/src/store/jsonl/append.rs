@@ -32,7 +32,10 @@ impl JsonlStore {
             (Some(_), Some(_)) => return Err(Error::conflict(format!("conversation `{id}` exists already"))),
         };
         let forks = kept.forks(turn)?;
-        self.check_owners(turn.blobs, Some(id))?;
+        if !turn.blobs.is_empty() {
+            self.finish_pending()?;
+            self.check_owners(turn.blobs, Some(id))?;
+        }
         let stamp = turnstile.next_stamp(kept.stamp.max(self.stamp_of_blobs(turn.blobs)?));
         let lines = lines(turn, kept, &forks, stamp);
         let messages = (kept.messages.len() + turn.entries.len()) as u64;

@@ -59,6 +59,7 @@ impl JsonlStore {
 
     pub(super) fn put_blobs(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
         let mut turnstile = self.begin_writing()?;
+        self.finish_pending()?;
         self.check_owners(blobs, None)?;
         let stamp = turnstile.log().newest().max(self.stamp_of_blobs(blobs)?);
         let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
@@ -85,7 +86,7 @@ impl JsonlStore {
         self.publish(&path, &text, Safety::Synced)
     }
 
-    /// Puts blobs of several owners in their places.
+    /// Puts blobs of several owners in their places, before anything else is done to blobs.
     pub(super) fn finish_pending(&self) -> Result<()> {
         let path = self.pending_path();
         let pending = read_pending(&path)?;
@@ -159,6 +160,7 @@ impl JsonlStore {
 
     /// Writes what the lines of a conversation say of its blobs into their files, so that the lines may go.
     pub(super) fn unload_blobs(&self, kept: &Kept, stamp: Stamp) -> Result<()> {
+        self.finish_pending()?;
         let spaces: BTreeSet<Space> = kept.blobs.keys().map(|(space, _, _)| *space).collect();
         for space in spaces {
             let path = self.shelf_path(space, Some(kept.id));

@@ -66,7 +66,7 @@ impl Seen {
     }
 }
 
-/// A conversation's file, open, under a lock that keeps it from being overwritten.
+/// A conversation's file, open, under a lock that keeps it from being overwritten: its own, or that of those who write.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) file: File,
@@ -119,7 +119,7 @@ impl JsonlStore {
 
     /// What a file says, read as far as it was not read before.
     pub(super) fn known(&self, id: ConversationId, opened: &Opened) -> Result<Arc<Known>> {
-        let seen = Seen::of(&opened.file.metadata().during(|| format!("look at conversation `{id}`"))?);
+        let seen = opened.seen;
         let attempt = || format!("read conversation `{id}`");
         let remembered = lock(&self.files).known.remove(&id);
         let known = match remembered {
@@ -210,6 +210,10 @@ fn open_locked(path: &std::path::Path, purpose: Purpose) -> io::Result<Option<(F
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    // Whoever writes keeps out all who overwrite or exchange files, and looks at the name when the lines are safe.
+    if purpose == Purpose::Write {
+        return Ok(Some((file, Seen::of(&metadata))));
     }
     // Only one who overwrites a file that has no name any more keeps readers out.
     if flock(&file, FlockOperation::NonBlockingLockShared).is_err() {

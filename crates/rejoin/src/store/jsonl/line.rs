@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::jsonl::octets::Octets;
+use crate::store::jsonl::quick;
 use crate::store::{Put, Space, Stamp};
 
 /// What stands between the fields of a line and its message.
@@ -177,6 +178,9 @@ impl Line {
         );
         if !ends || message.len() < 2 || line.last() != Some(&b'}') {
             return None;
+        }
+        if let Some(fields) = quick::fields(&line[..at]) {
+            return Some((fields, message));
         }
         let mut fields = Vec::with_capacity(at + 1);
         fields.extend_from_slice(&line[..at]);

@@ -22,6 +22,7 @@ mod lines;
 mod list;
 mod meta;
 mod octets;
+mod quick;
 mod read;
 mod recover;
 mod remove;

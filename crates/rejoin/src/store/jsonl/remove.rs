@@ -64,6 +64,7 @@ impl JsonlStore {
     /// Erases what is left of a conversation or of messages that were removed, in whatever file.
     pub(super) fn finish_removal(&self, id: ConversationId, readers: Duration) -> Result<()> {
         self.forget(id);
+        self.finish_pending()?;
         if self.layout.find(id).during(|| format!("find conversation `{id}`"))?.is_none() {
             self.disown(id)?;
         }

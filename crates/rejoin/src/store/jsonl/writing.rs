@@ -53,6 +53,7 @@ impl JsonlStore {
                 let mut log = Log::open(self.layout.changes(), self.options.wait)?;
                 self.recover(&mut log)?;
                 self.tidy_up(Duration::ZERO)?;
+                self.finish_pending()?;
                 (writer.log, writer.process) = (Some(log), process);
             }
         }
@@ -87,7 +88,6 @@ impl Turnstile<'_> {
 
     /// Finishes what a process that was killed left undone.
     fn finish(&mut self) -> Result<()> {
-        self.store.finish_pending()?;
         let Some(noted) = self.log().unfinished() else { return Ok(()) };
         if noted.blobs {
             self.store.finish_blobs(&[noted.conversation], noted.stamp - 1)?;

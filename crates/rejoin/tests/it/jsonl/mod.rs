@@ -1,5 +1,6 @@
 //! The store of plain files: what stands in them, and what becomes of files that are cut, damaged or foreign.
 
+mod blobs;
 mod damage;
 mod edited;
 mod erase;
