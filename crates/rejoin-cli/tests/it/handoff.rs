@@ -223,7 +223,7 @@ fn codex_goes_on_with_the_printed_command() {
         "assistant In Alfama.",
         "user Is it open?",
         "call look_up {\"place\":\"Alfama\"}",
-        "output closed",
+        "output Error: closed",
         "assistant It is closed.",
         "user FIRST",
     ];

@@ -18,6 +18,9 @@ const ITEM: &str = "item";
 /// The rest of an item that is no plain function.
 const REST: &str = "codex";
 
+/// What stands before an answer that is a failure: the API has no field for it, and the model should know.
+const FAILED: &str = "Error: ";
+
 /// What an item is, in a conversation.
 pub(in crate::formats) enum Item {
     /// A message of its own.
@@ -240,16 +243,33 @@ fn write_call(call: &ToolCall) -> Option<Value> {
 /// The program drops a line whose output is neither a text nor a list of parts.
 fn write_result(result: &ToolResult) -> Option<Value> {
     let kind = word(&result.extra, REST).unwrap_or_else(|| "function_call_output".to_owned());
+    let text = |text: String| match result.is_error {
+        true => Value::String(format!("{FAILED}{text}")),
+        false => Value::String(text),
+    };
     let output = match (result.output.to::<String>(), result.output.to::<Vec<Block>>()) {
-        (Ok(text), _) => Value::String(text),
+        (Ok(said), _) => text(said),
         (Err(_), Ok(blocks))
             if blocks.iter().all(|block| matches!(block, Block::Text(_) | Block::Media(_))) =>
         {
-            blocks.iter().filter_map(|block| write_part(block, Role::Tool)).collect()
+            let mark = result.is_error.then(|| Block::text(FAILED));
+            mark.iter().chain(&blocks).filter_map(|block| write_part(block, Role::Tool)).collect()
         }
-        _ => Value::String(result.output.as_str().to_owned()),
+        _ => text(result.output.as_str().to_owned()),
     };
     Some(json!({"type": kind, "call_id": result.call_id, "output": output}))
+}
+
+/// Makes a result that Rejoin has written a failure again.
+pub(super) fn read_failure(result: &mut ToolResult) {
+    result.is_error = true;
+    if let Ok(text) = result.output.to::<String>() {
+        result.output = string(text.strip_prefix(FAILED).unwrap_or(&text));
+    } else if let Ok(mut blocks) = result.output.to::<Vec<Block>>() {
+        let is_mark = matches!(blocks.first(), Some(Block::Text(text)) if text.text == FAILED);
+        blocks.drain(..usize::from(is_mark));
+        result.output = json_of(&blocks);
+    }
 }
 
 /// Only reasoning that is sealed can be sent back.

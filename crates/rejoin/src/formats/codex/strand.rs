@@ -123,8 +123,10 @@ impl Strand {
         text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        if let (Block::ToolResult(result), Some(tag)) = (&mut block, &line.rejoin) {
-            result.is_error = tag.is_error;
+        if let (Block::ToolResult(result), Some(tag)) = (&mut block, &line.rejoin)
+            && tag.is_error
+        {
+            items::read_failure(result);
         }
         if self.goes_on(line) {
             return self.go_on(vec![block], text);

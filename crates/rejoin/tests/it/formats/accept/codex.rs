@@ -105,7 +105,7 @@ fn cases() -> Vec<Case> {
             json!([
                 user("GO"),
                 call("c1"),
-                {"type": "function_call_output", "call_id": "c1", "output": "NO-SUCH-PLACE"},
+                {"type": "function_call_output", "call_id": "c1", "output": "Error: NO-SUCH-PLACE"},
                 assistant("SORRY"),
                 user(PROMPT),
             ]),
