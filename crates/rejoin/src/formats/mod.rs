@@ -55,8 +55,14 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 
 /// Every format, in the order in which they are asked whether a file is theirs.
-pub const FORMATS: &[&Format] =
-    &[&agent_voice::FORMAT, &claude::FORMAT, &codex::FORMAT, &cody::FORMAT, &cortext::FORMAT, &envoy::FORMAT];
+pub const FORMATS: &[&Format] = &[
+    &agent_voice::FORMAT, //
+    &claude::FORMAT,
+    &codex::FORMAT,
+    &cody::FORMAT,
+    &cortext::FORMAT,
+    &envoy::FORMAT,
+];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";
