@@ -13,6 +13,9 @@ use crate::formats::{Finder, Fingerprint, Format, Key};
 /// How much of a file its format is recognised by.
 const HEAD: usize = 64 * 1024;
 
+/// A line that is longer than that is recognised by the names of the fields that it begins with.
+const LINE_START: usize = 512;
+
 /// Deeper directories are not looked into; no program nests its files so deep.
 pub(super) const DEPTH: usize = 32;
 
@@ -109,6 +112,14 @@ impl Source {
         let is_whole = head.len() < HEAD;
         let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };
         head[..end].split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok())
+    }
+
+    /// The first characters of a first line that is longer than what is looked at.
+    pub(super) fn long_line(&self) -> Option<&str> {
+        let is_long = self.head.len() >= HEAD && memchr::memchr(b'\n', &self.head).is_none();
+        let start = self.head.get(..LINE_START).filter(|_| is_long)?;
+        let end = str::from_utf8(start).map_or_else(|error| error.valid_up_to(), str::len);
+        str::from_utf8(&start[..end]).ok()
     }
 
     /// True for a directory.

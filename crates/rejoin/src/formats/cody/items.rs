@@ -5,39 +5,52 @@ use serde_json::{Value, json};
 
 use crate::formats::codex::items::{Item, read as read_item};
 use crate::formats::content;
-use crate::formats::found::Found;
+use crate::formats::found;
 use crate::model::{Block, Fields, Json, MediaKind, Message, Other, Role, Snapshot};
 
 /// The kind of item that carries state across a compaction.
 const GHOST: &str = "ghost_snapshot";
 
-/// The messages of a list of items, each with the place of its first item.
-pub(super) fn read(items: &RawValue) -> Vec<(usize, Message)> {
+/// A message of a turn.
+pub(super) struct Found {
+    /// The place of its first item.
+    pub(super) place: usize,
+    pub(super) message: Message,
+    /// Its items, each on a line.
+    pub(super) source: String,
+}
+
+/// The messages of a list of items.
+pub(super) fn read(items: &RawValue) -> Vec<Found> {
     let items: Vec<&RawValue> = serde_json::from_str(items.get()).unwrap_or_default();
-    let mut messages: Vec<(usize, Message)> = Vec::new();
+    let mut messages: Vec<Found> = Vec::new();
     let mut is_open = false;
     for (place, item) in items.into_iter().enumerate() {
-        match read_one(item) {
-            Item::Said(role, blocks) => messages.push((place, Message::new(role, blocks))),
-            Item::Result(block) => messages.push((place, Message::new(Role::Tool, vec![block]))),
+        let (role, blocks) = match read_one(item) {
+            Item::Said(role, blocks) => (role, blocks),
+            Item::Result(block) => (Role::Tool, vec![block]),
             Item::Reply(blocks) => {
-                match messages.last_mut().filter(|_| is_open) {
-                    Some((_, reply)) => reply.blocks.extend(blocks),
-                    None => messages.push((place, Message::new(Role::Assistant, blocks))),
+                if let Some(reply) = messages.last_mut().filter(|_| is_open) {
+                    reply.message.blocks.extend(blocks);
+                    reply.source.push('\n');
+                    reply.source.push_str(item.get());
+                    continue;
                 }
-                is_open = true;
-                continue;
+                (Role::Assistant, blocks)
             }
-            Item::Mark => {}
-        }
-        is_open = false;
+            Item::Mark => continue,
+        };
+        is_open = role == Role::Assistant;
+        let (message, source) = (Message::new(role, blocks), item.get().to_owned());
+        messages.push(Found { place, message, source });
     }
     messages
 }
 
 /// An item; one that says nothing is kept in a reply.
 pub(super) fn read_one(item: &RawValue) -> Item {
-    let kind = serde_json::from_str::<Found<'_>>(item.get()).ok().and_then(|mut found| found.text("type"));
+    let kind =
+        serde_json::from_str::<found::Found<'_>>(item.get()).ok().and_then(|mut found| found.text("type"));
     if kind.as_deref() == Some(GHOST) {
         let data = Json::from_raw(item);
         return Item::Reply(vec![Block::Snapshot(Snapshot { data, extra: Fields::new() })]);

@@ -34,9 +34,10 @@ pub(super) const FORMAT: Format = Format {
 
 fn detect(source: &Source) -> Detection {
     let is_line = |text: &str| line::parse(text).is_some_and(|line| line.is_known());
-    if !source.is_directory() && source.first_lines().take(10).any(is_line) {
-        Detection::Yes
-    } else {
-        Detection::No
-    }
+    let begins = |start: &str| {
+        let is_turn = start.contains("\"items\":") || start.contains("\"item\":{\"type\":");
+        start.starts_with("{\"timestamp\":") && is_turn && !start.contains("\"payload\":")
+    };
+    let is_cody = source.first_lines().take(10).any(is_line) || source.long_line().is_some_and(begins);
+    if !source.is_directory() && is_cody { Detection::Yes } else { Detection::No }
 }

@@ -12,6 +12,9 @@ use crate::formats::tag::MessageTag;
 use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage};
 use crate::model::{Block, Message, Role, Summary, Time};
 
+/// So many prompts, the newest, stay beside a summary. The program does not say which it keeps, only that they are recent.
+const KEPT: usize = 100;
+
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
     if source.bytes() == 0 {
@@ -63,8 +66,16 @@ impl Strand {
                     settings.provider = provider.clone().or(settings.provider.take());
                     settings.model = model.clone().or(settings.model.take());
                 }
-                let own = |place: usize| format!("l{number}.{place}");
-                self.messages(tag, items.get(), named(items::read(items), own), line.time)
+                let turn = items::read(items);
+                let sources: Vec<String> = turn.iter().map(|found| found.source.clone()).collect();
+                let own = |found: items::Found| (format!("l{number}.{}", found.place), found.message);
+                let mut messages =
+                    self.messages(tag, items.get(), turn.into_iter().map(own).collect(), line.time);
+                // The first has the line. If the others had it too, a long turn would be kept many times.
+                for (message, source) in messages.iter_mut().zip(sources).skip(1) {
+                    message.source = source;
+                }
+                messages
             }
             Said::Item(item) => {
                 let own = one(item).map(|message| (format!("l{number}"), message));
@@ -76,7 +87,8 @@ impl Strand {
                 let is_own = !tag.messages.is_empty();
                 let mut found = self.messages(tag, text, own, line.time);
                 if let (false, Some(summary)) = (is_own, found.first_mut()) {
-                    summary.keeps.clone_from(&self.prompts);
+                    let first = self.prompts.len().saturating_sub(KEPT);
+                    summary.keeps = self.prompts[first..].to_vec();
                 }
                 found
             }
@@ -91,9 +103,11 @@ impl Strand {
                 source: source.to_owned(),
             }));
         }
-        for mut message in found {
+        for (place, mut message) in found.into_iter().enumerate() {
             message.line = number;
-            message.source = source.to_owned();
+            if place == 0 {
+                source.clone_into(&mut message.source);
+            }
             reading.give(Piece::Message(Box::new(message)))?;
         }
         Ok(())
@@ -177,10 +191,6 @@ impl Strand {
         self.conversation.head = self.head.or(self.last);
         reading.give(Piece::Conversation(Box::new(self.conversation)))
     }
-}
-
-fn named(messages: Vec<(usize, Message)>, name: impl Fn(usize) -> String) -> Vec<(String, Message)> {
-    messages.into_iter().map(|(place, message)| (name(place), message)).collect()
 }
 
 /// The message of a line with one item.

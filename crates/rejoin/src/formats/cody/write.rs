@@ -121,7 +121,7 @@ fn compacted<'a>(
 fn write_turn(bytes: &mut Vec<u8>, turn: &[&SourceMessage], first: Option<&SourceConversation>, time: Time) {
     let written: Vec<Value> = turn.iter().flat_map(|found| items::write(&found.message)).collect();
     let items = serde_json::value::to_raw_value(&written).expect("items are JSON");
-    let plain = items::read(&items).into_iter().map(|(_, message)| message).collect();
+    let plain = items::read(&items).into_iter().map(|found| found.message).collect();
     let line = Turn {
         timestamp: time.as_micros() / 1_000,
         items: &items,

@@ -1,5 +1,6 @@
 //! Writes the folder of a conversation, and one for each of its other branches.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -29,13 +30,11 @@ struct Line<'a> {
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     let mut files = Vec::new();
+    let mut taken = HashSet::new();
     for conversation in main_first(tree)? {
-        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
+        for path in paths(tree, conversation) {
             let title = title_of(conversation, &path);
-            let mut name = name_of(conversation, &title);
-            if place > 0 {
-                name = format!("{name}-{}", place + 1);
-            }
+            let name = free_name(name_of(conversation, &title), &mut taken);
             files.extend(folder(conversation, &name, &title, &path));
         }
     }
@@ -97,6 +96,17 @@ fn name_of(conversation: &SourceConversation, title: &str) -> String {
     let topic: String = slug(title).chars().take(TOPIC).collect();
     let topic = if topic.is_empty() { "untitled" } else { topic.trim_end_matches('-') };
     format!("{number:03}-{}-{topic}", kind_of(conversation))
+}
+
+/// A name that is not taken: the name itself, or the first number behind it that makes it another.
+fn free_name(name: String, taken: &mut HashSet<String>) -> String {
+    let mut free = name.clone();
+    let mut number = 2;
+    while !taken.insert(free.clone()) {
+        free = format!("{name}-{number}");
+        number += 1;
+    }
+    free
 }
 
 /// Only what cannot lead elsewhere is taken from a file.

@@ -57,9 +57,10 @@ fn detect(source: &Source) -> Detection {
     let is_line = |line: &str| {
         serde_json::from_str::<Found<'_>>(line).is_ok_and(|mut found| kind_of(&mut found).is_some())
     };
-    if !source.is_directory() && source.first_lines().take(10).any(is_line) {
-        Detection::Yes
-    } else {
-        Detection::No
-    }
+    let begins = |start: &str| {
+        let names = ["\"messageIndex\":", "\"messageType\":\"", "\"sessionId\":\""];
+        names.iter().all(|name| start.contains(name))
+    };
+    let is_envoy = source.first_lines().take(10).any(is_line) || source.long_line().is_some_and(begins);
+    if !source.is_directory() && is_envoy { Detection::Yes } else { Detection::No }
 }

@@ -126,3 +126,19 @@ fn a_file_without_turns_is_refused() {
 
     assert!(format!("{error:?}").ends_with("there are no turns in it"), "{error:?}");
 }
+
+#[test]
+fn a_long_turn_is_not_kept_many_times() {
+    let items: Vec<serde_json::Value> = (0..1_000)
+        .map(|number| serde_json::json!({"type": "message", "role": "user", "content": [{"type": "text", "text": number.to_string()}]}))
+        .collect();
+    let line = serde_json::json!({"timestamp": 1_699_564_800, "items": items}).to_string();
+    let (_directory, path) = file_of("conv_1.jsonl", &[&line]);
+
+    let tree = read(&path);
+
+    let kept: usize = tree.messages.iter().map(|found| found.source.len()).sum();
+    assert_eq!(tree.messages.len(), 1_000);
+    assert_eq!(tree.messages[0].source, line);
+    assert!(kept < 2 * line.len(), "{kept} of {}", line.len());
+}

@@ -5,7 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use proptest::prelude::*;
 use rejoin::formats::{
-    Detection, FORMATS, Format, ReadLimits, Source, SourceConversation, SourceMessage, Sources, Tree,
+    Detection, FORMATS, Format, ReadLimits, Source, SourceConversation, SourceMessage, SourceParent, Sources,
+    Tree,
 };
 use rejoin::{
     Archive, Block, Conversation, Import, ImportMode, Imported, Json, Message, PrivacyNotes, Role, Snapshot,
@@ -258,6 +259,36 @@ fn every_branch_is_in_a_file_of_its_own_and_an_import_of_all_gives_the_tree() {
         let again: u64 = found.iter().map(|(source, _)| import(&archive, source.path()).added()).sum();
         assert_eq!(again, 0, "{name}");
         assert_eq!((stored.messages, path), (4, vec!["one".to_owned(), "b".to_owned()]), "{name}");
+    }
+}
+
+#[test]
+fn a_run_of_a_sub_agent_is_written_beside_and_names_what_started_it() {
+    for (name, ..) in FIXTURES {
+        let mut tree = forked();
+        tree.messages.truncate(1);
+        tree.conversations[0].head = Some("m1".to_owned());
+        let mut run = tree.conversations[0].clone();
+        run.id = "99999999-2222-4333-8444-555555555555".to_owned();
+        run.head = Some("r1".to_owned());
+        run.parent = Some(SourceParent {
+            conversation: tree.conversations[0].id.clone(),
+            message: Some("m1".to_owned()),
+            name: "explore".to_owned(),
+            run: "7".to_owned(),
+        });
+        let mut asked = tree.messages[0].clone();
+        asked.conversation.clone_from(&run.id);
+        asked.id = "r1".to_owned();
+        tree.conversations.push(run);
+        tree.messages.push(asked);
+
+        let mut read = round(name, &tree);
+
+        // A session of Cortext belongs to the directory that it is written to.
+        read.conversations.iter_mut().for_each(|conversation| conversation.header.project = None);
+        read.conversations.sort_by(|a, b| a.id.cmp(&b.id));
+        assert_eq!(read, tree, "{name}");
     }
 }
 

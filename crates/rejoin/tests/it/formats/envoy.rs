@@ -144,3 +144,16 @@ fn a_file_of_the_jsonl_store_is_read_with_its_branches() {
     assert_eq!(outline(&tree.messages), outline(&expected.messages));
     assert_eq!(tree.conversations, expected.conversations);
 }
+
+#[test]
+fn a_first_line_may_be_long() {
+    let text = "é".repeat(100_000);
+    let line = format!(
+        r#"{{"timestamp":"2025-01-15T10:30:00.000Z","messageIndex":0,"messageType":"conversation","sessionId":"s","message":{{"role":"user","content":"{text}"}}}}"#
+    );
+    let (_directory, path) = file_of("s.jsonl", &[&line]);
+
+    let tree = read(&path);
+
+    assert_eq!(tree.messages[0].message.text(), text);
+}
