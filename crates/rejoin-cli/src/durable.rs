@@ -1,4 +1,4 @@
-//! Replaces small files of ours so that a crash leaves the old one or the new one, never a mixture.
+//! Writes whole files so that a crash leaves the old one or the new one, never a mixture.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -6,6 +6,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 /// Replaces `path` with `content`, and returns once it would survive a crash.
 ///
@@ -24,6 +27,45 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     outcome?;
     // The rename itself lives in the directory.
     File::open(directory)?.sync_all()
+}
+
+/// What becomes of a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    Stays,
+    Goes,
+}
+
+/// Writes a file that only its owner can read, and returns once it would survive a crash.
+///
+/// Where one is that stays, the answer is `AlreadyExists`. A symbolic link is not followed: it is the file.
+pub(crate) fn place(path: &Path, content: &[u8], existing: Existing) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_private_directory(directory)?;
+    let temporary = directory.join(temporary_name(path));
+    // Only a process that crashed can have left one behind under our number.
+    let _ = fs::remove_file(&temporary);
+    let outcome = write_new(&temporary, content, 0o600).and_then(|()| match existing {
+        Existing::Goes => fs::rename(&temporary, path),
+        Existing::Stays => rename_new(&temporary, path),
+    });
+    if outcome.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    outcome?;
+    File::open(directory)?.sync_all()
+}
+
+/// Renames, unless something has the new name.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems cannot do both in one step. Looking first leaves a moment in which another may come.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if fs::symlink_metadata(to).is_err() => {
+            fs::rename(from, to)
+        }
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(io::ErrorKind::AlreadyExists.into()),
+        outcome => Ok(outcome?),
+    }
 }
 
 /// Creates a directory, and those above it, that only the owner can enter.
@@ -64,6 +106,21 @@ mod tests {
             fs::read_dir(home.path().join("deep")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["trust.toml"]);
         assert_eq!((fs::read(&path).unwrap(), mode_of(&path)), (b"version = 1\n".to_vec(), 0o600));
+    }
+
+    #[test]
+    fn a_file_that_stays_stays_and_one_that_goes_is_replaced_by_a_private_one() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("trip.md");
+        fs::write(&path, "old").unwrap();
+
+        let refused = place(&path, b"new", Existing::Stays).unwrap_err().kind();
+        let before = fs::read(&path).unwrap();
+        place(&path, b"new", Existing::Goes).unwrap();
+
+        assert_eq!((refused, before), (io::ErrorKind::AlreadyExists, b"old".to_vec()));
+        assert_eq!((fs::read(&path).unwrap(), mode_of(&path)), (b"new".to_vec(), 0o600));
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -128,6 +128,11 @@ impl Failure {
         matches!(self.kind, Kind::Invalid | Kind::TooLarge | Kind::NotFound | Kind::Conflict)
     }
 
+    /// True when trying again later may help.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self.kind, Kind::Locked | Kind::Unavailable)
+    }
+
     /// What went wrong, in one line.
     pub(crate) fn summary(&self) -> String {
         self.lines().collect::<Vec<_>>().join(": ")

@@ -10,6 +10,7 @@ mod documents;
 mod durable;
 mod error;
 mod gauge;
+mod git;
 mod logging;
 mod named;
 mod picker;

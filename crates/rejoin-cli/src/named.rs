@@ -2,11 +2,12 @@
 
 use rejoin::store::Found;
 use rejoin::{
-    Archive, ConversationId, Error, ErrorKind, MessageId, Named, StoredConversation, StoredMessage,
+    Archive, Branch, ConversationId, Error, ErrorKind, MessageId, Named, StoredConversation, StoredMessage,
+    slug,
 };
 
 use crate::error::Failure;
-use crate::ui::fit;
+use crate::ui::{clean, fit};
 
 /// How many candidates for an ambiguous name are shown.
 const CANDIDATES: usize = 5;
@@ -76,6 +77,36 @@ pub(crate) fn explain(archive: &Archive, name: &str, error: Error) -> Failure {
         }
         _ => failure,
     }
+}
+
+/// Finds a branch by its id or by its name, in any spelling that makes the same words.
+pub(crate) fn branch<'a>(stored: &'a StoredConversation, name: &str) -> Result<&'a Branch, Failure> {
+    let by_id = stored.branches.iter().find(|branch| branch.id.as_str() == name);
+    let called = |branch: &&Branch| {
+        branch.title == name || (!slug(name).is_empty() && slug(&branch.title) == slug(name))
+    };
+    let by_name: Vec<&Branch> = stored.branches.iter().filter(called).collect();
+    match (by_id, by_name.as_slice()) {
+        (Some(branch), _) | (None, &[branch]) => Ok(branch),
+        (None, []) => {
+            let hint = match names(&stored.branches) {
+                names if names.is_empty() => {
+                    format!("it has no named branches; run `rejoin tree {}`", stored.id.short())
+                }
+                names => format!("its branches are {names}"),
+            };
+            Err(Failure::not_found(format!("there is no branch `{}`", clean::line(name))).hint(hint))
+        }
+        (None, several) => {
+            Err(Failure::invalid(format!("several branches are called `{}`", clean::line(name)))
+                .hint(format!("name it by its id: {}", names(several.iter().copied()))))
+        }
+    }
+}
+
+fn names<'a>(branches: impl IntoIterator<Item = &'a Branch>) -> String {
+    let named = branches.into_iter().map(|branch| format!("{} ({})", clean::line(&branch.title), branch.id));
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// The title of a conversation, safe and short enough to stand in a sentence.

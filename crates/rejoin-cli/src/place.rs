@@ -1,10 +1,10 @@
 //! Where this run works: the store it opens and the project it stands in.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rejoin::{Archive, ConversationId, Limits, Project, StoreUrl};
+use rejoin::{Archive, ConversationId, Limits, Project, StoreUrl, StoredConversation};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
@@ -99,6 +99,19 @@ impl Context {
         }
         archive.remember_project(&project)?;
         Ok(project)
+    }
+
+    /// The real directory of the project that a conversation belongs to; none when it is not there.
+    pub(crate) fn directory_of(
+        &self,
+        archive: &Archive,
+        stored: &StoredConversation,
+    ) -> Result<Option<PathBuf>, Failure> {
+        let path = match &stored.conversation.project {
+            None => self.config.project().to_owned(),
+            Some(key) => archive.project(key)?.map_or_else(|| key.into(), |project| project.path.into()),
+        };
+        Ok(path.canonicalize().ok().filter(|found| path.is_absolute() && found.is_dir()))
     }
 
     /// The project's active conversation: the one that `new`, `resume` or `append` used last.

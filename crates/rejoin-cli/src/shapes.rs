@@ -1,5 +1,6 @@
 //! The JSON that scripts rely on: conversations and messages, the same in every command.
 
+use rejoin::view::Repair;
 use rejoin::{
     Block, Branch, ConversationId, Digest, Fields, Hold, MessageId, Role, Status, StoredConversation,
     StoredMessage, Time, Usage,
@@ -99,5 +100,22 @@ impl<'a> From<&'a StoredMessage> for MessageShape<'a> {
             finish: message.finish.as_deref(),
             extra: &message.extra,
         }
+    }
+}
+
+/// What was changed so that a model takes what it is sent.
+#[derive(Debug, Serialize)]
+pub(crate) struct RepairShape {
+    pub(crate) message: Option<MessageId>,
+    /// The sentence that tells it, without the message.
+    pub(crate) repair: String,
+}
+
+impl From<&Repair> for RepairShape {
+    fn from(repair: &Repair) -> Self {
+        let message = repair.message();
+        let told = repair.to_string();
+        let suffix = message.map(|id| format!(" {id}")).unwrap_or_default();
+        Self { message, repair: told.strip_suffix(&suffix).unwrap_or(&told).to_owned() }
     }
 }

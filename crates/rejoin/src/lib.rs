@@ -39,8 +39,8 @@ pub use model::{
     MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy,
     PrivacyNotes, Receipt, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status, StoredConversation,
     StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION,
-    WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word, preview, slug, word_root,
-    words,
+    WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word, is_invisible, preview,
+    slug, word_root, words,
 };
 pub mod compact {
     //! Compaction: what is kept of a conversation that grew too long.
@@ -50,6 +50,12 @@ pub mod compact {
         SUMMARY_PROMPT, Selected, Spoken, Summarised, compacted, compaction_limit, is_preamble, lost,
         needs_compaction, select, summary_text, tokens, tokens_of, truncate_middle, user_messages,
     };
+}
+
+pub mod export {
+    //! Exports for people: what a conversation says, as Markdown or as a page.
+
+    pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 }
 
 pub mod view {

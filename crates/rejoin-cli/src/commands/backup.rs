@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use rejoin::{Contents, ErrorKind};
+use rejoin::{Contents, ErrorKind, StoreUrl};
 use serde_json::{Value as Json, json};
 
 use crate::context::Context;
@@ -28,11 +28,18 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let path = context.surroundings.working_directory.join(&args.path);
     let mut gauge = Gauge::new(context);
-    let copied = context.store_url()?.backup(&path, &mut |stage, done, all| gauge.report(stage, done, all));
+    let url = context.store_url()?;
+    let copied = url.backup(&path, &mut |stage, done, all| gauge.report(stage, done, all));
     drop(gauge);
-    let contents = copied.map_err(|error| match error.kind() {
-        ErrorKind::Conflict => Failure::from(error).or_hint("name a file that does not exist yet"),
-        ErrorKind::NotFound => Failure::from(error).or_hint("there is nothing to copy before the first use"),
+    let contents = copied.map_err(|error| match (error.kind(), &url) {
+        (ErrorKind::Conflict, _) => Failure::from(error).or_hint("name a file that does not exist yet"),
+        (ErrorKind::NotFound, _) => Failure::from(error).or_hint("there is nothing to copy before the first use"),
+        (ErrorKind::Unsupported, StoreUrl::Jsonl(root)) => {
+            let (root, copy) = (root.display(), args.path.display());
+            Failure::from(error).hint(format!(
+                "run `cp -a {root} {copy}`, and `rejoin --store jsonl:{copy} doctor` to check the copy"
+            ))
+        }
         _ => Failure::from(error).or_hint("run `rejoin doctor` to see what is wrong"),
     })?;
     if context.is_json() {

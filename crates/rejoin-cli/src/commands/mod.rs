@@ -44,7 +44,9 @@ commands! {
     delete => Delete,
     doctor => Doctor,
     events => Events,
+    export => Export,
     fork => Fork,
+    handoff => Handoff,
     import => Import,
     keep => Keep,
     label => Label,
@@ -66,6 +68,11 @@ commands! {
     trust => Trust,
     uncompact => Uncompact,
     verify => Verify,
+}
+
+/// The formats that conversations can be exported in, with what each is for.
+pub(crate) fn export_formats() -> Vec<(&'static str, String)> {
+    export::formats()
 }
 
 impl Command {

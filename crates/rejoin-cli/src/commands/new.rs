@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::git::head_of;
 
 /// Start a conversation and make it the active one
 #[derive(Debug, clap::Args)]
@@ -31,6 +32,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         title: args.title,
         kind: args.kind,
         project: Some(project.key),
+        git_commit: head_of(context.config.project()),
         ..Conversation::default()
     };
     let id = archive.start(conversation)?.id();

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rejoin::{Contents, ErrorKind, StoreUrl};
 use serde_json::json;
@@ -32,6 +33,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let from = context.surroundings.working_directory.join(&args.path);
     let url = context.store_url()?;
+    if let StoreUrl::Jsonl(root) = &url {
+        // Refused before anything is asked.
+        let (root, copy) = (root.display(), args.path.display());
+        return url.restore(&from, Duration::ZERO, &mut |_, _, _| ()).map(drop).map_err(|error| {
+            Failure::from(error).hint(format!(
+                "run `mv {root} {root}.old` and `cp -a {copy} {root}` while no program uses it"
+            ))
+        });
+    }
     let copy = StoreUrl::contents_of_copy(&from).map_err(explain)?;
     describe(&url, &copy, &args, context)?;
     if url.path().is_some_and(std::path::Path::exists) {

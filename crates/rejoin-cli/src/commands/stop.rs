@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::git::commit_session;
 use crate::talk::choose;
 use crate::talk::stop::{End, stop};
 
@@ -38,16 +39,18 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let stopped = stop(&archive, id, if args.complete { End::Complete } else { End::Pause })?;
     let short = id.short().to_string();
     if context.is_json() {
-        return context.answer_json(&json!({
+        context.answer_json(&json!({
             "id": id,
             "short": short,
             "title": stopped.stored.conversation.title,
             "status": stopped.stored.conversation.status,
             "summary": stopped.summary,
-        }));
+        }))?;
+    } else {
+        let mut answer = context.answer();
+        write!(answer, "{}", stopped.told(&format!("rejoin resume {short}")))?;
+        answer.flush()?;
     }
-    let mut answer = context.answer();
-    write!(answer, "{}", stopped.told(&format!("rejoin resume {short}")))?;
-    answer.flush()?;
+    commit_session(context, &archive, id);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `rejoin verify`: is everything still as it was written?
 
 use rejoin::store::Fault;
-use rejoin::{Archive, ConversationId, ErrorKind, Stage};
+use rejoin::{Archive, ConversationId, ErrorKind, Stage, StoreUrl};
 use serde_json::{Value as Json, json};
 
 use crate::context::Context;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Some(name) => check_one(&archive, find(&archive, &name)?)?,
     };
     findings.show(context)?;
-    findings.judge()
+    findings.judge(context)
 }
 
 fn find(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
@@ -133,11 +133,15 @@ impl Findings {
         })
     }
 
-    fn judge(&self) -> Result<(), Failure> {
+    fn judge(&self, context: &Context) -> Result<(), Failure> {
+        let hint = match context.store_url()? {
+            StoreUrl::Jsonl(_) => "mend the lines that are named, or put a copy of the file back",
+            _ => "put a backup back with `rejoin restore PATH`; what it replaces is kept",
+        };
         match self.faults.len() as u64 {
             0 => Ok(()),
             faults => Err(Failure::new(Kind::Corrupt, size::count(faults, "fault", "faults") + " found")
-                .hint("put a backup back with `rejoin restore PATH`; what it replaces is kept")),
+                .hint(hint)),
         }
     }
 }

@@ -41,6 +41,11 @@ impl Config {
         self.choice("start.default")
     }
 
+    /// Whether a conversation that is left is committed to the repository.
+    pub(crate) fn commits_sessions(&self) -> bool {
+        self.boolean("git.commit_sessions")
+    }
+
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
     }
@@ -52,6 +57,11 @@ impl Config {
 
     pub(crate) fn clean_older_than_days(&self) -> u64 {
         self.number("clean.older_than_days")
+    }
+
+    /// Where exports are written unless another place is named.
+    pub(crate) fn export_directory(&self) -> &Path {
+        Path::new(self.text("export.directory"))
     }
 
     pub(crate) fn turn_bytes(&self) -> u64 {
@@ -192,6 +202,7 @@ mod tests {
         let compaction = (config.compact_threshold(), config.on_summary_failure(), config.compact_model());
         assert_eq!(compaction, (0.8, OnSummaryFailure::Abort, None));
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
+        assert_eq!(config.export_directory(), Path::new("/home/ada/Downloads"));
         assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120, 20_000]);
         assert_eq!(rules, [&[] as &[String]; 3]);
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));

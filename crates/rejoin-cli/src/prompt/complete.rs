@@ -9,6 +9,7 @@ use rejoin::{Archive, ConversationId, List};
 
 use super::Keeping;
 use super::commands::{self, Takes};
+use crate::commands::export_formats;
 use crate::named;
 use crate::ui::fit;
 
@@ -39,7 +40,7 @@ impl Completions {
 
     fn candidates(&self, line: &str) -> Vec<(String, String)> {
         let Some(rest) = line.strip_prefix('/') else { return Vec::new() };
-        let Some((name, _)) = rest.split_once(' ') else {
+        let Some((name, argument)) = rest.split_once(' ') else {
             return commands::all()
                 .map(|command| (format!("/{}", command.name), command.about.to_owned()))
                 .collect();
@@ -48,6 +49,11 @@ impl Completions {
         match (commands::named(name).map(|command| command.takes), &*place) {
             (Some(Takes::Words(words)), _) => {
                 words.iter().map(|(word, about)| ((*word).to_owned(), (*about).to_owned())).collect()
+            }
+            (Some(Takes::Format), _) => formats(),
+            (Some(Takes::ConversationAndFormat), _) if argument.contains(' ') => formats(),
+            (Some(Takes::ConversationAndFormat), Some(place)) => {
+                conversations(place).into_iter().chain(formats()).collect()
             }
             (Some(Takes::Message), Some(place)) => messages(place),
             (Some(Takes::Conversation), Some(place)) => conversations(place),
@@ -79,6 +85,10 @@ impl Completer for Completions {
             .collect();
         CompletionResult::fresh(suggestions)
     }
+}
+
+fn formats() -> Vec<(String, String)> {
+    export_formats().into_iter().map(|(name, about)| (name.to_owned(), about)).collect()
 }
 
 fn conversations(place: &Place) -> Vec<(String, String)> {

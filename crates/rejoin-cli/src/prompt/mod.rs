@@ -27,6 +27,7 @@ use self::line::Line;
 use self::reader::{Reader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::git::commit_session;
 use crate::talk::idle::Watch;
 use crate::talk::stop;
 use crate::talk::{Overrides, Session, Start};
@@ -236,6 +237,7 @@ impl Prompt<'_> {
             // Another may have stopped or completed it already.
             let _ = self.runtime.block_on(self.session.stop(stop::End::Pause));
             self.dim(&format!("Continue: rejoin -r {}", self.session.conversation.short()))?;
+            commit_session(self.context, &self.session.archive, self.session.conversation);
         }
         self.session.forget_if_empty();
         self.past.finish();

@@ -6,6 +6,7 @@ use rejoin_agent::{Api, History, Recording, Summariser, Talk};
 use crate::compaction;
 use crate::context::{Consent, Context};
 use crate::error::Failure;
+use crate::git::head_of;
 use crate::named;
 use crate::talk::choose::{self, Found};
 use crate::talk::command_file::{self, CommandFile};
@@ -172,6 +173,7 @@ fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Res
         title: overrides.title.clone(),
         project: Some(project.key),
         settings: settings(&partner, command.as_ref(), hash),
+        git_commit: head_of(context.config.project()),
         ..Conversation::default()
     };
     if let Some(command) = &command {

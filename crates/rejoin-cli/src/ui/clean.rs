@@ -6,6 +6,7 @@
 //! shapes what stands beside it: joiners in emoji and in the scripts that need them, and one variation
 //! selector.
 
+use rejoin::is_invisible;
 use unicode_width::UnicodeWidthChar;
 
 use super::escape;
@@ -123,26 +124,6 @@ fn is_pictograph(character: char) -> bool {
 
 fn is_variation_selector(character: char) -> bool {
     matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
-}
-
-/// Tells whether the character has no shape, so that it could only hide, reorder or smuggle text.
-fn is_invisible(character: char) -> bool {
-    match character {
-        // Soft hyphen, grapheme joiner, Arabic letter mark, the blank letters of Hangul and Khmer.
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
-        '\u{3164}' | '\u{ffa0}' => true,
-        // Mongolian selectors and vowel separator.
-        '\u{180b}'..='\u{180f}' => true,
-        // Zero-width spaces and joiners, direction marks, embeddings, overrides and isolates.
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
-        // Byte order mark, interlinear annotation and the unassigned places before it.
-        '\u{feff}' | '\u{fff0}'..='\u{fffb}' => true,
-        // Layout of hieroglyphs, shorthand and music.
-        '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => true,
-        // Tags, which can carry a whole hidden text.
-        '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}' => true,
-        _ => false,
-    }
 }
 
 #[cfg(test)]

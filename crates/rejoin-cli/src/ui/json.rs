@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use rejoin::is_invisible;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
@@ -9,55 +10,6 @@ use serde_json::ser::{Formatter, Serializer};
 pub(crate) fn write(output: &mut dyn Write, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
     let mut serializer = Serializer::with_formatter(output, Inert);
     value.serialize(&mut serializer).map_err(io::Error::from)
-}
-
-/// Returns JSON with each member on a line of its own; order, numbers and escapes stay as they are written.
-pub(crate) fn pretty(json: &str) -> String {
-    let mut shown = String::with_capacity(json.len() * 2);
-    let mut depth = 0;
-    let mut letters = json.trim().chars().peekable();
-    let new_line = |shown: &mut String, depth: usize| {
-        shown.push('\n');
-        shown.extend(std::iter::repeat_n("  ", depth));
-    };
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => {
-                shown.push(letter);
-                while let Some(inner) = letters.next() {
-                    shown.push(inner);
-                    match inner {
-                        '\\' => shown.extend(letters.next()),
-                        '"' => break,
-                        _ => {}
-                    }
-                }
-            }
-            '{' | '[' => {
-                shown.push(letter);
-                while letters.next_if(|next| next.is_ascii_whitespace()).is_some() {}
-                if let Some(end) = letters.next_if(|next| matches!(next, '}' | ']')) {
-                    shown.push(end);
-                } else {
-                    depth += 1;
-                    new_line(&mut shown, depth);
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                new_line(&mut shown, depth);
-                shown.push(letter);
-            }
-            ',' => {
-                shown.push(letter);
-                new_line(&mut shown, depth);
-            }
-            ':' => shown.push_str(": "),
-            letter if letter.is_ascii_whitespace() => {}
-            letter => shown.push(letter),
-        }
-    }
-    shown
 }
 
 /// Returns JSON text with what a terminal would act on escaped.
@@ -87,16 +39,24 @@ fn write_inert<W: Write + ?Sized>(output: &mut W, text: &str) -> io::Result<()> 
         let (plain, after) = rest.split_at(at);
         output.write_all(plain.as_bytes())?;
         let mut characters = after.chars();
-        let found = characters.next().map_or(0, u32::from);
-        write!(output, "\\u{found:04x}")?;
+        if let Some(found) = characters.next() {
+            for unit in found.encode_utf16(&mut [0; 2]) {
+                write!(output, "\\u{unit:04x}")?;
+            }
+        }
         rest = characters.as_str();
     }
     output.write_all(rest.as_bytes())
 }
 
-/// The second set of control characters, and what ends lines or reorders them.
+/// The second set of control characters, what ends lines, and what hides or reorders them. Joiners shape what stands
+/// beside them.
 fn acts(character: char) -> bool {
-    matches!(character, '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    match character {
+        ' '..='~' | '\u{200c}' | '\u{200d}' => false,
+        '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => true,
+        character => is_invisible(character),
+    }
 }
 
 #[cfg(test)]
@@ -106,34 +66,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pretty_json_keeps_order_numbers_and_strings() {
-        let shown = pretty(r#" {"b":[1.50,{}, [ ]],"a":"x\",{\\" ,"c":{"d":null}}"#);
-
-        let expected = r#"{
-  "b": [
-    1.50,
-    {},
-    []
-  ],
-  "a": "x\",{\\",
-  "c": {
-    "d": null
-  }
-}"#;
-        assert_eq!(shown, expected);
+    fn text_of_json_is_escaped_too() {
         assert_eq!(inert("[\"\u{9b}2J\"]"), r#"["\u009b2J"]"#);
     }
 
     #[test]
     fn what_a_terminal_acts_on_is_escaped_and_reads_back() {
-        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}é\u{1f600}";
+        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}é\u{1f600}\u{feff}\u{e0041}";
         let raw = Json::parse("{\"k\":\"\u{9b}1m\"}").expect("it is JSON");
         let mut output = Vec::new();
 
         write(&mut output, &(text, raw)).expect("memory does not fail");
 
         let written = String::from_utf8(output).expect("only text is written");
-        assert_eq!(written, r#"["a\u001b[2J\u009b2J\u007f\u202eé😀",{"k":"\u009b1m"}]"#);
+        assert_eq!(written, r#"["a\u001b[2J\u009b2J\u007f\u202eé😀\ufeff\udb40\udc41",{"k":"\u009b1m"}]"#);
         let read: (String, serde_json::Value) = serde_json::from_str(&written).expect("it is JSON");
         assert_eq!(read.0, text);
     }

@@ -180,7 +180,7 @@ impl Disk {
 }
 
 /// Every file below a directory.
-fn below(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn below(directory: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(directory).map(|entries| entries.map(|entry| entry.unwrap().path()));
     paths
         .into_iter()

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::world::{Outcome, World};
 
-const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
+pub(crate) const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
 
 /// A session of two messages in the world's project.
-fn session(world: &World) -> String {
+pub(crate) fn session(world: &World) -> String {
     let project = world.path("project");
     let lines = [
         json!({"type": "user", "uuid": "u1", "parentUuid": null, "sessionId": SESSION, "cwd": project,
@@ -86,17 +86,17 @@ fn programs_are_told_everything() {
     let expected = json!({
         "dry_run": false,
         "files": [{
-            "path": path, "format": "claude", "conversations": [null], "kept_lines": 1, "skipped": 1,
+            "path": path, "format": "claude", "conversations": [null], "deleted": [], "kept_lines": 1, "skipped": 1,
             "reasons": [{"path": path, "line": 4, "why": "the file ends in the middle of this line"}],
         }],
-        "failed": [], "unreadable": [], "other_files": 0,
+        "unchanged": 0, "failed": [], "unreadable": [], "other_files": 0,
     });
     assert_eq!(told, expected);
     let id = conversation["id"].as_str().unwrap();
     assert_eq!(
         conversation,
         json!({"id": id, "short": crate::world::short(id), "source_id": SESSION, "title": "Lisbon",
-               "is_new": true, "parent": null, "messages": 2, "added": 2, "changed": 0})
+               "is_new": true, "parent": null, "messages": 2, "added": 2, "grown": 0, "changed": 0})
     );
 }
 
@@ -142,6 +142,15 @@ fn a_file_is_read_as_the_format_that_is_named() {
     let expected = "Nothing new in 1 file.\n1 line was not as expected:\n  \
                     [world]/project/notes.txt: it does not begin with what is known of its thread\n";
     assert_eq!(outcome, Outcome::answer(expected));
+}
+
+#[test]
+fn without_anything_to_import_the_next_step_is_told() {
+    let outcome = World::new().rejoin(["import"]).run();
+
+    let expected = "error: nothing to import was named\nhint: run `rejoin import --scan` to look for the history of \
+                    other programs, or name a file\n";
+    assert_eq!(outcome, Outcome::failure(2, expected));
 }
 
 #[test]

@@ -1,13 +1,18 @@
 //! The program with a store of plain files: the same commands, the same answers.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::feed::Feed;
 use crate::ledger::line;
 use crate::strace::{Call, Strace};
-use crate::world::World;
+use crate::world::{Outcome, World};
 
 /// What a run prints, when it succeeds.
 fn told<const N: usize>(world: &World, arguments: [&str; N]) -> String {
@@ -92,12 +97,37 @@ fn a_store_of_plain_files_says_how_it_is_copied() {
     let world = World::of_files();
     world.started("Lisbon");
 
-    let outcome = world.rejoin(["backup", "copy.db"]).run();
+    let outcomes = [world.rejoin(["backup", "copy"]).run(), world.rejoin(["restore", "copy"]).run()];
 
-    let expected = "error: a store of plain files cannot be copied to a file; copy the directory \
-                    `[world]/home/.local/share/rejoin/conversations` while nothing is written to it\n";
-    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""));
-    assert!(outcome.stderr.starts_with(expected), "{}", outcome.stderr);
+    let place = "[world]/home/.local/share/rejoin/conversations";
+    let error = |verb: &str, hint: &str| {
+        Outcome::failure(
+            1,
+            &format!(
+                "error: a store of plain files cannot be {verb}; it is the directory `{place}`, \
+                 which can be copied like any other\nhint: {hint}\n"
+            ),
+        )
+    };
+    let check = format!("run `cp -a {place} copy`, and `rejoin --store jsonl:copy doctor` to check the copy");
+    let put = format!("run `mv {place} {place}.old` and `cp -a copy {place}` while no program uses it");
+    assert_eq!(outcomes, [error("copied to a file", &check), error("restored", &put)]);
+}
+
+#[test]
+fn a_copied_directory_is_a_store_with_the_same_conversations() {
+    let world = World::of_files();
+    let id = world.started("Lisbon");
+    world.append(&id, "{\"role\":\"user\",\"content\":\"one\"}\n");
+    let copied = Command::new("cp").arg("-a").arg(world.store()).arg(world.path("copy")).status().unwrap();
+    let url = format!("jsonl:{}", world.path("copy").display());
+
+    let doctor = world.rejoin(["--store", &url, "doctor"]).run();
+    told(&world, ["--store", &url, "append", "and two"]);
+    let shown = json(&world, ["--store", &url, "show", "--json"]);
+
+    assert_eq!((copied.code(), doctor.code), (Some(0), 0), "{}", doctor.stdout);
+    assert_eq!(shown["messages"].as_array().map(Vec::len), Some(2), "{shown}");
 }
 
 #[test]
@@ -125,4 +155,74 @@ fn each_receipt_follows_one_sync_of_its_conversations_file() {
         .collect();
     // The note, the lines, their sync, and only then the answer.
     assert_eq!((ended.code, steps), (Some(0), vec![vec!["pwrite64", "pwrite64", "fdatasync", "write"]; 5]));
+}
+
+#[test]
+fn nobody_else_may_read_and_the_owner_may_write_under_any_umask() {
+    for umask in ["0", "022", "0277", "0777"] {
+        let world = World::of_files();
+        let program = world.program(&["append", "hello"]);
+        let mut shell = Command::new("sh");
+        shell
+            .arg("-c")
+            .arg(format!("umask {umask}; exec \"$0\" append 'hello there'"))
+            .arg(program.get_program());
+        shell.current_dir(program.get_current_dir().unwrap()).env_clear();
+        shell.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let code = shell.output().unwrap().status.code();
+        let listed = world.rejoin(["list"]).run().code;
+
+        let modes = |path: &Path| (path.is_dir(), path.metadata().unwrap().mode() & 0o777);
+        let all: BTreeSet<_> = everything(&world.store()).iter().map(|path| modes(path)).collect();
+
+        assert_eq!((code, listed), (Some(0), 0), "umask {umask}");
+        assert_eq!(all, BTreeSet::from([(false, 0o600), (true, 0o700)]), "umask {umask}");
+    }
+}
+
+#[test]
+fn a_long_conversation_is_read_piece_by_piece() {
+    let world = World::of_files();
+    let id = world.started("Lisbon");
+    let message = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", "word ".repeat(200_000));
+    world.append(&id, &message.repeat(40));
+
+    let mut child = world.program(&["append", "--jsonl", "-"]).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"{\"role\":\"user\",\"content\":\"next\"}\n").unwrap();
+    let mut receipt = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut receipt).unwrap();
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    drop(child.stdin.take());
+    let code = child.wait().unwrap().code();
+
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert_eq!(code, Some(0));
+    // The file has 40 MB, a message one.
+    assert!(kilobytes < 30_000, "{kilobytes} kB");
+}
+
+#[test]
+fn what_was_cut_off_by_a_kill_is_mended_and_told() {
+    let world = World::of_files();
+    let id = world.started("Lisbon");
+    world.append(&id, "{\"role\":\"user\",\"content\":\"one\"}\n");
+    let path = world.store().join(project_folder(&world)).join(format!("{id}.jsonl"));
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, whole.clone() + "{\"timestamp\":\"2026").unwrap();
+
+    let found = world.rejoin(["doctor"]).run();
+    world.append(&id, "{\"role\":\"user\",\"content\":\"two\"}\n");
+    let mended = world.rejoin(["doctor"]).run();
+
+    assert_eq!((found.code, mended.code), (1, 0), "{}{}", found.stdout, mended.stdout);
+    assert!(found.stdout.contains("18 bytes of a turn that was never acknowledged"), "{}", found.stdout);
+    assert!(fs::read_to_string(&path).unwrap().contains("\"type\":\"repaired\",\"bytes\":18"));
+}
+
+/// A directory and all that is below it.
+fn everything(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let below = entries.flat_map(|path| if path.is_dir() { everything(&path) } else { vec![path] });
+    below.chain([directory.to_owned()]).collect()
 }

@@ -13,9 +13,10 @@ use std::time::Duration;
 use rejoin::store::{JsonlStore, Read, Task};
 use rejoin::{Archive, StoredConversation};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::dice::Dice;
-use crate::disk::{CALLS, Disk, Event, State, events};
+use crate::disk::{CALLS, Disk, Event, State, below, events};
 use crate::feed::Feed;
 use crate::ledger::{Ledger, line};
 use crate::skip::tell;
@@ -93,17 +94,7 @@ impl Recording {
 
     /// Opens a store as it was found, and compares it with the receipts until then.
     fn open(&self, disk: &Disk, state: &State) -> Result<(), String> {
-        let directory = tempfile::tempdir().unwrap();
-        for (path, content) in state {
-            let path = directory.path().join(path.strip_prefix(self.world.path(PLACE)).unwrap());
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        }
-        // The machine was started anew since.
-        let boot = directory.path().join("conversations/.store/boot");
-        if boot.exists() {
-            fs::write(boot, "earlier").unwrap();
-        }
+        let directory = self.found(state);
         let archive =
             Archive::open(&self.world.url_in(directory.path())).map_err(|error| format!("{error:?}"))?;
         let mut ledger = self.ledger.clone();
@@ -115,9 +106,53 @@ impl Recording {
         if faults.is_empty() { Ok(()) } else { Err(format!("{faults:?}")) }
     }
 
+    /// Lays out what was found in a directory.
+    fn found(&self, state: &State) -> TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, content) in state {
+            let path = directory.path().join(path.strip_prefix(self.world.path(PLACE)).unwrap());
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        // The machine was started anew since.
+        let boot = directory.path().join("conversations/.store/boot");
+        if boot.exists() {
+            fs::write(boot, "earlier").unwrap();
+        }
+        directory
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.world.path(PLACE).join(name)
     }
+}
+
+/// Looks at two conversations after one of them was being deleted: it is whole or gone, and once somebody has written,
+/// nothing is left of one that is gone. Tells whether it is.
+fn look_at_removal(url: &str, root: &Path, going: &str, staying: &str) -> Result<bool, String> {
+    let explain = |error: rejoin::Error| format!("{error:?}");
+    let archive = Archive::open(url).map_err(explain)?;
+    let listed = archive.list(&rejoin::List::default()).map_err(explain)?.items;
+    for stored in &listed {
+        let verdict = archive.verify(stored.id).map_err(explain)?;
+        if verdict.messages != 1 || !verdict.is_sound() {
+            return Err(format!("{} is not whole: {verdict:?}", stored.id));
+        }
+    }
+    let is_listed = |id: &str| listed.iter().any(|stored| stored.id.to_string() == id);
+    if !is_listed(staying) {
+        return Err("the other one is lost".to_owned());
+    }
+    let mut talk = archive.resume(staying.parse().unwrap()).map_err(explain)?;
+    talk.append(rejoin::Message::user("after")).map_err(explain)?;
+    let left: Vec<PathBuf> = below(root)
+        .into_iter()
+        .filter(|path| fs::read(path).unwrap().windows(8).any(|window| window == b"a secret"))
+        .collect();
+    if !is_listed(going) && !left.is_empty() {
+        return Err(format!("text is left in {left:?}"));
+    }
+    Ok(!is_listed(going))
 }
 
 /// Writes to every conversation, so that what was cut off is mended, and compares what was told with what is there.
@@ -275,4 +310,34 @@ fn without_the_syncs_of_its_file_a_conversation_shows_a_loss() {
         findings.faults.iter().any(|fault| fault.ends_with("acknowledged turns are lost")),
         "{findings:?}"
     );
+}
+
+#[test]
+fn a_removal_from_plain_files_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+    let world = World::of_files();
+    let (going, staying) = (world.started("going"), world.started("staying"));
+    world.append(&going, "{\"role\":\"user\",\"content\":\"a secret\"}\n");
+    world.append(&staying, "{\"role\":\"user\",\"content\":\"stays\"}\n");
+    world.rejoin(["list"]).run();
+    let (before, trace) = (Disk::holding(&world.path(PLACE)), world.path("trace"));
+    let ended = strace.record(&world.program(&["delete", &going, "--yes"]), CALLS, &trace).output().unwrap();
+    let events = events(&Call::read(&trace), &world.path("home"));
+    let recording = Recording { world, before, ledger: Ledger::default(), events };
+    let look = |state: &State| {
+        let directory = recording.found(state);
+        look_at_removal(&recording.world.url_in(directory.path()), directory.path(), &going, &staying)
+    };
+
+    let (mut disk, mut dice, mut answers) = (recording.before.clone(), Dice::seeded(1), Vec::new());
+    for event in &recording.events {
+        disk.apply(event);
+        answers.extend(disk.states(&mut dice).iter().map(look));
+    }
+    let last: Vec<_> = disk.states(&mut dice).iter().map(look).collect();
+
+    tell(&format!("a removal from plain files: {} states", answers.len()));
+    let faults: Vec<_> = answers.into_iter().filter_map(Result::err).collect();
+    assert_eq!((ended.status.code(), faults), (Some(0), vec![]));
+    assert!(last.iter().all(|answer| *answer == Ok(true)), "{last:?}");
 }

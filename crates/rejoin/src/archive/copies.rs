@@ -125,7 +125,7 @@ impl StoreUrl {
             Self::Jsonl(root) => Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "a store of plain files cannot be {verb}; copy the directory `{}` while nothing is written to it",
+                    "a store of plain files cannot be {verb}; it is the directory `{}`, which can be copied like any other",
                     root.display()
                 ),
             )),

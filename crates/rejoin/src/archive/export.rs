@@ -4,20 +4,32 @@ use std::collections::HashMap;
 
 use crate::archive::{Archive, Parent, Subagents};
 use crate::error::{Error, Result};
-use crate::formats::Tree;
-use crate::model::ConversationId;
-use crate::ops::{Extent, add_to_tree};
+use crate::formats::{Format, Tree};
+use crate::model::{ConversationId, MessageId, StoredConversation};
+use crate::ops::{Extent, Naming, Recipient, Repair, Said, add_to_tree, view, view_tree};
 use crate::store::Order;
 
 impl Archive {
-    /// A conversation as a tree that a format can write. Every branch brings the runs of its sub-agents along.
+    /// A conversation as a tree that another program's format can write. Every branch brings the runs of its sub-agents
+    /// along.
     ///
     /// A conversation that must not leave the store is refused.
     pub fn tree(&self, id: ConversationId, extent: Extent) -> Result<Tree> {
-        let mut stored = self.conversation(id)?;
-        if !stored.conversation.privacy.exportable {
-            return Err(Error::invalid(format!("conversation `{id}` is marked as not exportable")));
-        }
+        self.tree_named(id, extent, Naming::Source)
+    }
+
+    /// The same, exactly as it is kept and with the ids it has here: for people, and for files of Rejoin.
+    pub fn tree_as_kept(&self, id: ConversationId, extent: Extent) -> Result<Tree> {
+        self.tree_named(id, extent, Naming::Own)
+    }
+
+    /// The tree that a format takes.
+    pub fn tree_for(&self, format: &Format, id: ConversationId, extent: Extent) -> Result<Tree> {
+        self.tree_named(id, extent, if format.is_own() { Naming::Own } else { Naming::Source })
+    }
+
+    fn tree_named(&self, id: ConversationId, extent: Extent, naming: Naming) -> Result<Tree> {
+        let mut stored = self.exportable(id)?;
         let mut tree = Tree::default();
         let mut named = HashMap::new();
         let messages = match extent {
@@ -30,18 +42,83 @@ impl Archive {
             }
             Extent::Tree => self.all_messages(id, Order::OldestFirst, 0, u64::MAX)?,
         };
-        add_to_tree(&mut tree, &stored, &messages, None, &mut named);
+        self.say_where(&mut stored)?;
+        add_to_tree(&mut tree, naming, &stored, &messages, None, &mut named);
         if extent == Extent::Tree {
-            for run in self.subagents(&Subagents { parent: Some(id), ..Subagents::default() })? {
+            self.add_runs(&mut tree, naming, id, &mut named)?;
+        }
+        Ok(tree)
+    }
+
+    /// Adds the runs of sub-agents that a conversation started, and those that they started.
+    fn add_runs(
+        &self,
+        tree: &mut Tree,
+        naming: Naming,
+        id: ConversationId,
+        named: &mut HashMap<(ConversationId, MessageId), String>,
+    ) -> Result<()> {
+        let mut started_by = vec![id];
+        let mut met = vec![id];
+        while let Some(parent) = started_by.pop() {
+            for mut run in self.subagents(&Subagents { parent: Some(parent), ..Subagents::default() })? {
                 let (Some(Parent { conversation, message }), Some(which)) = (run.parent(), run.subagent())
                 else {
                     continue;
                 };
+                if met.contains(&run.id) || !run.conversation.privacy.exportable {
+                    continue;
+                }
+                met.push(run.id);
+                started_by.push(run.id);
                 let started = (conversation, message, which.name().to_owned(), which.run_id().to_owned());
                 let messages = self.all_messages(run.id, Order::OldestFirst, 0, u64::MAX)?;
-                add_to_tree(&mut tree, &run, &messages, Some(started), &mut named);
+                self.say_where(&mut run)?;
+                add_to_tree(tree, naming, &run, &messages, Some(started), named);
             }
         }
-        Ok(tree)
+        Ok(())
+    }
+
+    /// Other programs, and this one elsewhere, know a project by its directory.
+    fn say_where(&self, stored: &mut StoredConversation) -> Result<()> {
+        if let Some(key) = &mut stored.conversation.project
+            && let Some(project) = self.project(key)?
+        {
+            *key = project.path;
+        }
+        Ok(())
+    }
+
+    /// What a recipient would be sent if it went on from a message, or from the head: a conversation of its own with a
+    /// new id, and what was changed to make it valid.
+    ///
+    /// A conversation that must not leave the store is refused, and so is one in which nothing was said.
+    pub fn view_tree(
+        &self,
+        id: ConversationId,
+        target: Option<MessageId>,
+        recipient: &Recipient,
+    ) -> Result<(Tree, Vec<Repair>)> {
+        let stored = self.exportable(id)?;
+        let path = self.path(id, target)?;
+        let mut view = view(&Said::all(&path), &stored.conversation.ignored_summaries, recipient);
+        if view.messages.is_empty() {
+            return Err(Error::invalid(format!("conversation `{id}` has nothing to hand over")));
+        }
+        let repairs = std::mem::take(&mut view.repairs);
+        let mut random = [0; 10];
+        self.nature.fill(&mut random);
+        let now = self.now();
+        Ok((view_tree(ConversationId::new(now, random), stored.conversation, view, now), repairs))
+    }
+
+    /// A conversation that may leave the store.
+    fn exportable(&self, id: ConversationId) -> Result<StoredConversation> {
+        let stored = self.conversation(id)?;
+        if !stored.conversation.privacy.exportable {
+            return Err(Error::invalid(format!("conversation `{id}` is marked as not exportable")));
+        }
+        Ok(stored)
     }
 }

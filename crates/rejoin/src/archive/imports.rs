@@ -16,9 +16,6 @@ use crate::model::ConversationId;
 use crate::ops::{Import, ImportMode, Imported};
 use crate::store::{ListQuery, Put, Safety, Space};
 
-/// So many notes are saved together.
-const TOGETHER: usize = 1_000;
-
 /// What was imported before.
 #[derive(Clone, Debug, Default)]
 pub struct Imports {
@@ -104,7 +101,7 @@ impl Archive {
         Ok(imports)
     }
 
-    /// Imports a source as [`Archive::import`] does, and notes how it looks.
+    /// Imports a source as [`Archive::import`] does, and notes how it looks; [`Archive::save_imports`] keeps the notes.
     pub fn import_noting(
         &self,
         imports: &mut Imports,
@@ -122,9 +119,6 @@ impl Archive {
         let imported = self.import_except(source, format, &gone, how)?;
         if how.mode == ImportMode::Store {
             imports.add(source, look, &imported);
-            if imports.unsaved.len() >= TOGETHER {
-                self.save_imports(imports)?;
-            }
         }
         Ok(imported)
     }

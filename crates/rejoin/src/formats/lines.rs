@@ -122,6 +122,11 @@ impl Lines {
         Ok(true)
     }
 
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The number of the line, from 1.
     pub(super) const fn number(&self) -> u64 {
         self.number

@@ -27,21 +27,32 @@
 //! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
 //! the variables of a place are.
 
+mod agent_voice;
 mod aider;
 mod chatgpt;
 mod claude;
 mod claude_ai;
 mod codex;
+mod cody;
 mod content;
 mod cortext;
+mod cpe;
+mod database;
+mod envoy;
 mod finder;
 mod fingerprint;
 mod found;
 mod gemini;
+mod goose;
 mod items;
+mod json;
+mod key;
 mod leaves;
 mod lines;
+mod llm;
 mod named;
+mod octets;
+mod opencode;
 mod order;
 mod piece;
 mod source;
@@ -52,8 +63,10 @@ mod zipped;
 pub use finder::Finder;
 pub(crate) use finder::{PathKey, key_of};
 pub use fingerprint::Fingerprint;
+pub use key::Key;
 pub use piece::{
-    Aside, Piece, ReadLimits, Reading, Skipped, SourceConversation, SourceMessage, SourceParent, Tree,
+    Aside, Piece, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceMessage,
+    SourceParent, SourcePin, Tree,
 };
 pub use source::{Source, Sources};
 
@@ -63,13 +76,23 @@ use crate::error::{Error, Result};
 
 /// Every format, in the order in which they are asked whether a file is theirs.
 pub const FORMATS: &[&Format] = &[
-    &claude::FORMAT, //
+    // Their first lines say it.
+    &claude::FORMAT,
     &codex::FORMAT,
+    &cody::FORMAT,
+    &envoy::FORMAT,
     &cortext::FORMAT,
+    &agent_voice::FORMAT,
     &gemini::FORMAT,
     &chatgpt::FORMAT,
     &claude_ai::FORMAT,
     &aider::FORMAT,
+    // Databases are opened to be recognised.
+    &cpe::FORMAT,
+    &goose::FORMAT,
+    &llm::FORMAT,
+    &opencode::FORMAT,
+    &json::FORMAT,
 ];
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
@@ -139,6 +162,11 @@ impl Format {
     pub fn read(&self, source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         (self.read)(source, reading)
             .map_err(|error| error.during(format!("read `{}` as {}", source.path().display(), self.program)))
+    }
+
+    /// True of Rejoin's own files: the names in them are ids here, and what they say is kept as it is.
+    pub fn is_own(&self) -> bool {
+        self.name == json::FORMAT.name
     }
 
     /// True when [`Format::write`] works.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::formats::Key;
 use crate::model::{Conversation, Message, Time};
 
 /// Something that was found in a source.
@@ -16,6 +17,10 @@ pub enum Piece {
     Conversation(Box<SourceConversation>),
     /// A message.
     Message(Box<SourceMessage>),
+    /// A name for a branch.
+    Branch(SourceBranch),
+    /// A message that survives every compaction. It comes before that message.
+    Pin(SourcePin),
     /// A line that is kept without being a message.
     Aside(Aside),
     /// Something that could not be read.
@@ -51,7 +56,7 @@ impl SourceConversation {
 /// What started a run of a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceParent {
-    /// The conversation.
+    /// The conversation; empty when the source does not say which.
     pub conversation: String,
     /// The message that asked for it; none when it is not known.
     pub message: Option<String>,
@@ -78,6 +83,28 @@ pub struct SourceMessage {
     pub line: u64,
     /// The text it was read from, to the letter; lines are joined by line feeds.
     pub source: String,
+}
+
+/// A named branch as its source knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceBranch {
+    /// The conversation it belongs to.
+    pub conversation: String,
+    /// Its id there; unique in its conversation.
+    pub id: String,
+    /// Its name.
+    pub title: String,
+    /// The message that the next one on it follows.
+    pub head: String,
+}
+
+/// A message that survives every compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePin {
+    /// The conversation it belongs to.
+    pub conversation: String,
+    /// The message.
+    pub message: String,
 }
 
 /// A line that is kept without being a message: a title, a mark of the program's own.
@@ -166,10 +193,16 @@ pub struct Tree {
     pub conversations: Vec<SourceConversation>,
     /// The messages of all of them.
     pub messages: Vec<SourceMessage>,
+    /// Names of branches.
+    pub branches: Vec<SourceBranch>,
+    /// Messages that survive every compaction.
+    pub pins: Vec<SourcePin>,
     /// Lines that are kept without being messages.
     pub asides: Vec<Aside>,
     /// What could not be read.
     pub skipped: Vec<Skipped>,
+    /// The key to seal what is written with, for a format that can; none writes it open.
+    pub key: Option<Key>,
 }
 
 impl Tree {
@@ -192,6 +225,8 @@ impl Tree {
                 }
             }
             Piece::Message(message) => self.messages.push(*message),
+            Piece::Branch(branch) => self.branches.push(branch),
+            Piece::Pin(pin) => self.pins.push(pin),
             Piece::Aside(aside) => self.asides.push(aside),
             Piece::Skipped(skipped) => self.skipped.push(skipped),
             Piece::Passed(_) | Piece::Complete(_) => {}

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, ZSTD, unreadable};
 use crate::formats::zipped::{Counted, ZIP, Zipped};
-use crate::formats::{Finder, Fingerprint, Format};
+use crate::formats::{Finder, Fingerprint, Format, Key};
 
 /// How much of a file its format is recognised by.
 const HEAD: usize = 64 * 1024;
@@ -25,6 +25,7 @@ pub struct Source {
     is_directory: bool,
     bytes: u64,
     look: OnceLock<Fingerprint>,
+    key: Option<Key>,
 }
 
 /// What was found below a path.
@@ -55,12 +56,31 @@ impl Source {
 
     fn new(path: PathBuf, metadata: &Metadata) -> Self {
         let bytes = if metadata.is_file() { metadata.len() } else { 0 };
-        Self { path, head: OnceLock::new(), is_directory: metadata.is_dir(), bytes, look: OnceLock::new() }
+        Self {
+            path,
+            head: OnceLock::new(),
+            is_directory: metadata.is_dir(),
+            bytes,
+            look: OnceLock::new(),
+            key: None,
+        }
     }
 
     /// A file that was looked at, without its first bytes.
     pub(super) fn seen(path: PathBuf, metadata: &Metadata, look: Fingerprint) -> Self {
         Self { look: OnceLock::from(look), ..Self::new(path, metadata) }
+    }
+
+    /// The same with the key that opens it, where its program seals what it writes.
+    #[must_use]
+    pub fn with_key(mut self, key: Key) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The key that opens it.
+    pub(super) const fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
     }
 
     /// Where it is.

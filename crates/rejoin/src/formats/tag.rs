@@ -33,12 +33,18 @@ pub(super) struct MessageTag {
     /// Of a compaction: the messages that stay visible.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     keeps: Vec<String>,
+    /// When it was said, if the line only knows it roughly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Time>,
     /// The hash of the text beside which `message` counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<String>,
-    /// The whole message, when the format does not hold it.
+    /// The whole message, when the format does not hold its blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Message>,
+    /// The message without its blocks, when the format holds those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shell: Option<Message>,
 }
 
 /// What stands beside a conversation.
@@ -64,23 +70,43 @@ impl MessageTag {
     pub(super) fn of(found: &SourceMessage, said: &str, plain: Option<&Message>) -> Self {
         let mut bare = found.message.clone();
         let label = bare.label.take();
-        let is_held = plain == Some(&bare);
-        Self {
-            id: Some(found.id.clone()),
-            parent: found.parent.clone(),
-            label,
-            keeps: found.keeps.clone(),
-            said: (!is_held).then(|| hash(said)),
-            message: (!is_held).then_some(bare),
+        let (id, parent, keeps) = (Some(found.id.clone()), found.parent.clone(), found.keeps.clone());
+        let tag = Self { id, parent, label, keeps, ..Self::default() };
+        let rough = plain.and_then(|plain| plain.created_at);
+        let at = bare.created_at.filter(|time| Some(*time) != rough);
+        let is_held = plain.is_some_and(|plain| match at {
+            Some(time) => plain.clone().at(time) == bare,
+            None => *plain == bare,
+        });
+        if is_held {
+            return Self { at, ..tag };
         }
+        if plain.is_some_and(|plain| plain.blocks == bare.blocks) {
+            bare.blocks = Vec::new();
+            return Self { shell: Some(bare), ..tag };
+        }
+        Self { said: Some(hash(said)), message: Some(bare), ..tag }
     }
 
     /// The message that stands beside this tag as `said`, and that a reader makes `plain` of.
-    pub(super) fn finish(self, said: &str, plain: Message) -> Message {
-        let counts = self.said.as_deref() == Some(hash(said).as_str());
-        let mut message = self.message.filter(|_| counts).unwrap_or(plain);
+    fn finish(self, said: &str, plain: Message) -> Message {
+        let is_held = self.holds(said);
+        let mut message = match (self.message.filter(|_| is_held), self.shell) {
+            (Some(message), _) => message,
+            (None, Some(mut shell)) => {
+                shell.blocks = plain.blocks;
+                shell
+            }
+            (None, None) => plain,
+        };
+        message.created_at = self.at.or(message.created_at);
         message.label = self.label;
         message
+    }
+
+    /// True when the tag holds the message that stands beside it as `said`.
+    pub(super) fn holds(&self, said: &str) -> bool {
+        self.message.is_some() && self.said.as_deref() == Some(hash(said).as_str())
     }
 
     /// Puts the message with this tag, or without one, in its place in a source.

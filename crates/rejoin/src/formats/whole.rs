@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::Reading;
+use crate::formats::lines::deepest;
 
 /// True for a file that is no link: what a directory holds may not lead elsewhere.
 pub(super) fn is_file(path: &Path) -> bool {
@@ -24,4 +25,13 @@ pub(super) fn text(path: &Path, reading: &Reading<'_>) -> Result<Option<String>>
         return Err(Error::invalid(format!("`{}` has more than {most} bytes", path.display())));
     }
     Ok(String::from_utf8(bytes).ok())
+}
+
+/// The text of a file of JSON. One that nests too deep is an error: whoever parses it may recurse.
+pub(super) fn json(path: &Path, reading: &Reading<'_>) -> Result<Option<String>> {
+    let text = text(path, reading)?;
+    if text.as_deref().is_some_and(|text| deepest(text.as_bytes()) > reading.limits().depth) {
+        return Err(Error::invalid(format!("`{}` nests too deep", path.display())));
+    }
+    Ok(text)
 }

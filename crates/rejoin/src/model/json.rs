@@ -41,6 +41,56 @@ impl Json {
         &self.0
     }
 
+    /// Its text with each member on a line of its own; order, numbers and escapes stay as they are written.
+    pub fn pretty(&self) -> String {
+        let json = self.as_str();
+        let mut shown = String::with_capacity(json.len() * 2);
+        let mut depth = 0;
+        let mut letters = json.chars().peekable();
+        let new_line = |shown: &mut String, depth: usize| {
+            shown.push('\n');
+            shown.extend(std::iter::repeat_n("  ", depth));
+        };
+        while let Some(letter) = letters.next() {
+            match letter {
+                '"' => {
+                    shown.push(letter);
+                    while let Some(inner) = letters.next() {
+                        shown.push(inner);
+                        match inner {
+                            '\\' => shown.extend(letters.next()),
+                            '"' => break,
+                            _ => {}
+                        }
+                    }
+                }
+                '{' | '[' => {
+                    shown.push(letter);
+                    while letters.next_if(|next| next.is_ascii_whitespace()).is_some() {}
+                    if let Some(end) = letters.next_if(|next| matches!(next, '}' | ']')) {
+                        shown.push(end);
+                    } else {
+                        depth += 1;
+                        new_line(&mut shown, depth);
+                    }
+                }
+                '}' | ']' => {
+                    depth = depth.saturating_sub(1);
+                    new_line(&mut shown, depth);
+                    shown.push(letter);
+                }
+                ',' => {
+                    shown.push(letter);
+                    new_line(&mut shown, depth);
+                }
+                ':' => shown.push_str(": "),
+                letter if letter.is_ascii_whitespace() => {}
+                letter => shown.push(letter),
+            }
+        }
+        shown
+    }
+
     /// Keeps a piece of JSON that a parser has found.
     pub(crate) fn from_raw(raw: &RawValue) -> Self {
         Self(raw.get().into())
@@ -165,6 +215,24 @@ mod tests {
         let fields: Fields = serde_json::from_str(text).unwrap();
 
         assert_eq!(serde_json::to_string(&fields).unwrap(), r#"{"b":1.50,"a":[1e3, "\u00e9"],"b2":null}"#);
+    }
+
+    #[test]
+    fn pretty_json_keeps_order_numbers_and_strings() {
+        let shown = Json::parse(r#" {"b":[1.50,{}, [ ]],"a":"x\",{\\" ,"c":{"d":null}}"#).unwrap().pretty();
+
+        let expected = r#"{
+  "b": [
+    1.50,
+    {},
+    []
+  ],
+  "a": "x\",{\\",
+  "c": {
+    "d": null
+  }
+}"#;
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod language;
 mod message;
 mod quick;
 mod time;
+mod visible;
 mod words;
 
 pub use block::{Block, Media, MediaKind, Other, Snapshot, Summary, Text, Thinking, ToolCall, ToolResult};
@@ -24,4 +25,6 @@ pub use json::{Fields, Json};
 pub use language::{each_sentence, is_common_word, word_root};
 pub use message::{Message, PrivacyNotes, Role, StoredMessage, Usage};
 pub use time::Time;
+pub use visible::is_invisible;
+pub(crate) use visible::visible;
 pub use words::{WORDS_VERSION, WordQuery, each_word, words};

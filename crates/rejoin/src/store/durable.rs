@@ -1,7 +1,7 @@
 //! Files that survive a power cut: the one place that writes, syncs and renames files directly.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -32,14 +32,31 @@ pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
     let directory = directory_of(path);
     let is_missing = |above: &&Path| !above.as_os_str().is_empty() && !above.exists();
     let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    missing.into_iter().rev().try_for_each(sync_parent)
+    for above in missing.into_iter().rev() {
+        match DirBuilder::new().mode(0o700).create(above) {
+            // An odd umask must not take from the owner either.
+            Ok(()) => std::fs::set_permissions(above, Permissions::from_mode(0o700))?,
+            // Another process was first.
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(cause) => return Err(cause),
+        }
+        sync_parent(above)?;
+    }
+    if directory.is_dir() { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) }
+}
+
+/// Gives the owner what an odd umask took away.
+fn restore_owner(file: &File) -> io::Result<()> {
+    if file.metadata()?.permissions().mode() & 0o777 == 0o600 {
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(0o600))
 }
 
 /// Creates a file of one's own, 0600, and makes its name durable. One that exists is left as it is.
 pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(_) => sync_parent(path),
+        Ok(file) => restore_owner(&file).and_then(|()| sync_parent(path)),
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(cause) => Err(cause),
     }
@@ -48,12 +65,19 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
 /// A file of one's own beside `path`, 0600, to be filled and then published under that name. Until then it is gone
 /// when it is dropped.
 pub(crate) fn draft(path: &Path) -> io::Result<NamedTempFile> {
+    draft_in(directory_of(path), path)
+}
+
+/// The same in another directory of the same file system, where whoever finds it may erase it.
+pub(crate) fn draft_in(directory: &Path, path: &Path) -> io::Result<NamedTempFile> {
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
     prefix.push(format!("{DRAFT}{}-", std::process::id()));
-    tempfile::Builder::new()
+    let draft = tempfile::Builder::new()
         .prefix(&prefix)
         .permissions(Permissions::from_mode(0o600))
-        .tempfile_in(directory_of(path))
+        .tempfile_in(directory)?;
+    restore_owner(draft.as_file())?;
+    Ok(draft)
 }
 
 /// The number of the process that fills a draft, by the draft's name: `rejoin.db.part-812-x3kq9z`.
@@ -90,10 +114,11 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)
 }
 
-/// Gives a file another name in its directory, durably.
+/// Gives a file another name on its file system, durably.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)?;
-    sync_parent(to)
+    sync_parent(to)?;
+    if directory_of(from) == directory_of(to) { Ok(()) } else { sync_parent(from) }
 }
 
 /// The file beside `path` whose name has `suffix` added.
@@ -101,6 +126,17 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)
+}
+
+/// Reads a small file that exists, up to a limit. A link or a pipe in its place is refused.
+pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open_to_read(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Opens a file that exists. A link in its place is refused: it could lead out of the store.
@@ -115,7 +151,9 @@ pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
 
 /// Creates a file of one's own, 0600. One that exists is an error. Its name is not durable yet.
 pub(crate) fn create_to_write(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+    restore_owner(&file)?;
+    Ok(file)
 }
 
 /// A pipe or a link must neither be followed nor waited for.
@@ -131,14 +169,23 @@ pub(crate) fn cut(file: &File, length: u64) -> io::Result<()> {
     file.set_len(length)
 }
 
-/// Puts one file in the place of another of the same directory, durably, and leaves the other under the first's name.
+/// Puts one file in the place of another of the same file system, durably, and leaves the other under the first's name.
 ///
-/// Where the file system cannot exchange two names, the other file is gone.
+/// Where the file system has neither exchanges nor hard links, the other file is gone.
 pub(crate) fn exchange(fresh: &Path, path: &Path) -> io::Result<()> {
     if swap(fresh, path).is_err() {
-        std::fs::rename(fresh, path)?;
+        replace(fresh, path)?;
     }
-    sync_parent(path)
+    sync_parent(path)?;
+    sync_parent(fresh)
+}
+
+/// The same in steps; at each of them both files are whole.
+fn replace(fresh: &Path, path: &Path) -> io::Result<()> {
+    let aside = beside(fresh, "-aside");
+    let is_linked = std::fs::hard_link(path, &aside).is_ok();
+    std::fs::rename(fresh, path)?;
+    if is_linked { std::fs::rename(&aside, fresh) } else { Ok(()) }
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -165,4 +212,35 @@ pub(crate) fn erase(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()?;
     cut(file, 0)?;
     remove(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_exchanged_is_replaced_and_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let (fresh, path) = (directory.path().join("fresh"), directory.path().join("path"));
+        std::fs::write(&fresh, "new").unwrap();
+        std::fs::write(&path, "old").unwrap();
+
+        replace(&fresh, &path).unwrap();
+
+        let read = [&fresh, &path].map(|path| std::fs::read_to_string(path).unwrap());
+        assert_eq!(read, ["old", "new"]);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn directories_above_are_made_for_the_owner_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/b/c");
+
+        create_private_directory(&path).unwrap();
+
+        let modes =
+            ["a", "a/b"].map(|name| directory.path().join(name).metadata().unwrap().permissions().mode());
+        assert_eq!((modes.map(|mode| mode & 0o777), path.exists()), ([0o700; 2], false));
+    }
 }

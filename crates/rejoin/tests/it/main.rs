@@ -8,5 +8,8 @@ mod hostile;
 mod jsonl;
 mod layers;
 mod model;
+mod real_agent;
+#[path = "../../../rejoin-cli/tests/it/skip.rs"]
+mod skip;
 mod stores;
 mod view;

@@ -10,6 +10,7 @@ use rejoin::{Archive, Block, Conversation, Handle, Message, MessageId, Receipt, 
 use crate::config::size;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::git::head_of;
 use crate::named;
 
 /// Add finished messages to a conversation
@@ -175,7 +176,9 @@ impl Target {
             Some(handle) => handle,
             None => {
                 let project = context.project(&self.archive)?;
-                let handle = self.archive.start(Conversation::new().in_project(project.key))?;
+                let git_commit = head_of(context.config.project());
+                let conversation = Conversation { git_commit, ..Conversation::new().in_project(project.key) };
+                let handle = self.archive.start(conversation)?;
                 context.set_active(&self.archive, handle.id())?;
                 context.note(&format!(
                     "There was no active conversation here, so one was started: {}",

@@ -6,6 +6,9 @@ use rejoin::{Ailment, ErrorKind};
 
 const BACKUP: &str = "run `rejoin verify` to see what can be read, and put a backup back with `rejoin restore PATH`";
 
+/// A store of plain files goes on without a line; what is wrong is named with its place.
+const LINES: &str = "run `rejoin verify` to see what can be read; mend the line, or put a copy of the file back";
+
 /// What to do about what the library found in the store at `store`; none when there is nothing to do.
 pub(super) fn remedy(ailment: &Ailment, store: &Path) -> Option<String> {
     let remedy = match ailment {
@@ -45,6 +48,7 @@ pub(super) fn remedy(ailment: &Ailment, store: &Path) -> Option<String> {
         Ailment::Unusable { kind: ErrorKind::Invalid, .. } => {
             "name another store with `--store`, or put a backup there with `rejoin restore PATH`".to_owned()
         }
+        Ailment::Damaged { .. } | Ailment::BrokenChain { .. } if store.is_dir() => LINES.to_owned(),
         Ailment::Unusable { .. } | Ailment::Damaged { .. } | Ailment::BrokenChain { .. } => BACKUP.to_owned(),
         Ailment::ClockBehindStore { .. } | Ailment::ClockWrong { .. } => {
             "look at the clock with `date`, and set it if it is wrong".to_owned()

@@ -1,39 +1,61 @@
 //! `rejoin import`: conversations of other programs, read where they are and kept here.
 
+mod meter;
 mod projects;
 mod report;
+mod scope;
+mod survey;
+mod watch;
+mod work;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use projects::Projects;
-use rejoin::formats::{FORMATS, Format, ReadLimits, Source, Sources};
-use rejoin::{Archive, Import, ImportMode};
+use rejoin::formats::{FORMATS, Format};
+use rejoin::{ImportMode, Imports};
 use report::Report;
+use scope::{Item, Place, Scope};
+use serde_json::json;
+use survey::Survey;
+use work::Work;
 
-use crate::context::Context;
+use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::ui::progress::{Progress, Unit};
 
 /// Import conversations of other programs
 ///
-/// Names files, or directories to look through. Every branch is kept, sub-agents become conversations of their own, and
-/// the lines that were read are kept beside the messages. Importing again adds only what is new; the files themselves
-/// are not touched. An imported conversation is kept until you release or delete it.
+/// Names files, or directories to look through, or finds them with `--scan`. Every branch is kept, sub-agents become
+/// conversations of their own, and the lines that were read are kept beside the messages. Importing again reads what
+/// changed and adds only what is new; the files themselves are not touched. An imported conversation is kept until you
+/// release or delete it. One that you deleted comes back when you name its file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  rejoin import --scan                      Find the history of every known program, then ask
+  rejoin import --scan --watch              Keep copying it, until interrupted
   rejoin import ~/.claude/projects
   rejoin import --dry-run session.jsonl     See what would be imported")]
 pub(crate) struct Args {
     /// Files, or directories to look through
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(value_name = "PATH", conflicts_with = "scan")]
     paths: Vec<PathBuf>,
 
     /// Read them as this format instead of looking for one that fits
     #[arg(long, value_name = "FORMAT", value_parser = names())]
     from: Option<String>,
 
-    /// Say what would be imported and store nothing
+    /// Look where the programs keep their files
+    #[arg(long)]
+    scan: bool,
+
+    /// Go on and import what is written from now on, until interrupted
+    #[arg(long, conflicts_with = "dry_run")]
+    watch: bool,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+
+    /// Say what would be imported and store nothing; with `--scan`, show what is there
     #[arg(long)]
     dry_run: bool,
 }
@@ -44,60 +66,78 @@ fn names() -> clap::builder::PossibleValuesParser {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let only = args.from.as_deref().map(Format::named).transpose()?;
+    if args.paths.is_empty() && !args.scan {
+        return Err(Failure::usage("nothing to import was named")
+            .hint("run `rejoin import --scan` to look for the history of other programs, or name a file"));
+    }
+    // What was imported before is asked first: a store that does not exist is not created by looking.
+    let (imports, scope) = {
+        let archive = context.archive_to_read()?;
+        let scope = match args.scan {
+            true => Scope::places(only, &archive, context)?,
+            false => Scope::named(&args.paths, only, context),
+        };
+        (archive.imports()?, scope)
+    };
+    let places = scope.look(&mut imports.finder(), &imports)?;
+    if scope.is_scan() && !agrees(&args, &places, context)? {
+        return Ok(());
+    }
+    if args.watch {
+        return watch::run(&scope, context);
+    }
+    once(&args, places, imports, context)
+}
+
+/// Shows what a scan has found, and asks. False when there is nothing more to do.
+fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Failure> {
+    let survey = Survey::of(places);
+    let is_fresh = places.iter().any(|place| !place.fresh.is_empty());
+    let is_done = args.dry_run || (!is_fresh && !args.watch);
+    let asks = !args.yes && !is_done && is_fresh;
+    if !context.is_json() {
+        survey.show(context)?;
+    } else if is_done || asks && !context.surroundings.terminal.stdin {
+        context.answer_json(&json!({"dry_run": args.dry_run, "places": survey.to_json()}))?;
+    }
+    if is_done {
+        if !context.is_json() && !args.dry_run && places.iter().any(|place| !place.unchanged.is_empty()) {
+            context.note("Nothing of it is new.");
+        }
+        return Ok(false);
+    }
+    if asks {
+        let again = if args.watch { "rejoin import --scan --watch --yes" } else { "rejoin import --scan --yes" };
+        context.confirm(&survey.question(), Consent::Ask).map_err(|failure| {
+            if context.surroundings.terminal.stdin && context.surroundings.terminal.stderr {
+                return failure;
+            }
+            failure.hint(format!("run `{again}` to import it"))
+        })?;
+    }
+    Ok(true)
+}
+
+/// Imports what was found, once.
+fn once(args: &Args, mut places: Vec<Place>, imports: Imports, context: &Context) -> Result<(), Failure> {
     let mode = if args.dry_run { ImportMode::Try } else { ImportMode::Store };
     let mut report = Report::new(mode);
-    let mut sources = Vec::new();
-    for path in &args.paths {
-        let path = context.surroundings.working_directory.join(path);
-        // One name for one place, because it is kept with the conversation.
-        let path = path.canonicalize().unwrap_or(path);
-        let found = find(&path, only)?;
-        report.pass_over(found.others, found.unreadable);
-        sources.extend(found.found);
+    let mut items: Vec<Item> = Vec::new();
+    for place in &mut places {
+        report.pass_over(place);
+        // The survey counts them, too.
+        items.extend(place.fresh.iter().cloned());
     }
     let archive = match mode {
         ImportMode::Store => context.archive()?,
         ImportMode::Try => context.archive_to_read()?,
     };
-    import(&archive, &sources, mode, &mut report, context)?;
-    report.show(context)?;
+    Work::new(archive, imports, mode, context).import_all(&items, &mut report, context)?;
+    let survey = args.scan.then(|| Survey::of(&places));
+    report.show(survey.as_ref(), context)?;
+    if args.scan && report.added() > 0 {
+        context.note("To see them: rejoin list --all-projects");
+        context.note("To keep copying what is added: rejoin import --scan --watch");
+    }
     report.judge()
-}
-
-fn find(path: &Path, only: Option<&'static Format>) -> Result<Sources, Failure> {
-    Sources::find(path, only).map_err(|error| {
-        let failure = Failure::from(error);
-        if failure.is_not_found() {
-            return failure;
-        }
-        failure.or_hint("name a file that one of these programs wrote, or say which with `--from`")
-    })
-}
-
-/// Imports each source. One that fails does not stop the others.
-fn import(
-    archive: &Archive,
-    sources: &[(Source, &'static Format)],
-    mode: ImportMode,
-    report: &mut Report,
-    context: &Context,
-) -> Result<(), Failure> {
-    let passes = if mode == ImportMode::Store { 2 } else { 1 };
-    let all = sources.iter().map(|(source, _)| source.bytes()).sum::<u64>() * passes;
-    let doing = if mode == ImportMode::Store { "Importing" } else { "Reading" };
-    let progress: Progress = context.progress(doing, Unit::Bytes, Some(all));
-    let projects = Projects::new(context);
-    for (source, format) in sources {
-        let mut how = Import {
-            limits: ReadLimits::default(),
-            mode,
-            project: &|directory| projects.key_of(directory),
-            progress: &mut |bytes| progress.advance(bytes),
-        };
-        report.add(source, archive.import(source, format, &mut how))?;
-    }
-    if mode == ImportMode::Store {
-        projects.remember(archive)?;
-    }
-    Ok(())
 }

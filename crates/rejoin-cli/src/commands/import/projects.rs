@@ -15,7 +15,14 @@ use crate::place::project_at;
 #[derive(Debug)]
 pub(super) struct Projects<'a> {
     context: &'a Context,
-    met: RefCell<BTreeMap<String, Project>>,
+    met: RefCell<BTreeMap<String, Met>>,
+}
+
+/// A project, and whether the archive has been told of it.
+#[derive(Debug)]
+struct Met {
+    project: Project,
+    is_remembered: bool,
 }
 
 impl<'a> Projects<'a> {
@@ -26,22 +33,24 @@ impl<'a> Projects<'a> {
     /// The key of the project that a directory belongs to. One that is gone is a project by its path.
     pub(super) fn key_of(&self, directory: &str) -> String {
         let mut met = self.met.borrow_mut();
-        let project = met.entry(directory.to_owned()).or_insert_with(|| {
+        let met = met.entry(directory.to_owned()).or_insert_with(|| {
             let found = directory_of(Path::new(directory), self.context.config.project_scope())
                 .and_then(|directory| project_at(&directory));
-            found.unwrap_or_else(|_| Project {
+            let project = found.unwrap_or_else(|_| Project {
                 key: directory.to_owned(),
                 path: directory.to_owned(),
                 first_commit: None,
-            })
+            });
+            Met { project, is_remembered: false }
         });
-        project.key.clone()
+        met.project.key.clone()
     }
 
     /// Remembers the projects, so that they can be listed and moved.
     pub(super) fn remember(&self, archive: &Archive) -> Result<(), Failure> {
-        for project in self.met.borrow().values() {
-            archive.remember_project(project)?;
+        for met in self.met.borrow_mut().values_mut().filter(|met| !met.is_remembered) {
+            archive.remember_project(&met.project)?;
+            met.is_remembered = true;
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ use rejoin::formats::Source;
 use rejoin::{ImportMode, Imported, ImportedConversation};
 use serde_json::{Value as Json, json};
 
+use super::scope::Place;
+use super::survey::Survey;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::{clean, size};
@@ -19,6 +21,7 @@ const SHOWN: usize = 10;
 pub(super) struct Report {
     mode: ImportMode,
     done: Vec<Imported>,
+    unchanged: u64,
     failed: Vec<(PathBuf, Failure)>,
     unreadable: Vec<(PathBuf, String)>,
     others: u64,
@@ -26,13 +29,22 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) const fn new(mode: ImportMode) -> Self {
-        Self { mode, done: Vec::new(), failed: Vec::new(), unreadable: Vec::new(), others: 0 }
+        Self { mode, done: Vec::new(), unchanged: 0, failed: Vec::new(), unreadable: Vec::new(), others: 0 }
     }
 
-    /// Takes note of what was found and is no source.
-    pub(super) fn pass_over(&mut self, others: u64, unreadable: Vec<(PathBuf, String)>) {
-        self.others += others;
-        self.unreadable.extend(unreadable);
+    /// Takes note of what was found and is not read.
+    pub(super) fn pass_over(&mut self, place: &Place) {
+        self.unchanged += place.unchanged.len() as u64;
+        self.unreadable.extend(place.unreadable.iter().cloned());
+        // In a place of another program there is much that is none of our business.
+        if place.format.is_none() {
+            self.others += place.others;
+        }
+    }
+
+    /// How many messages were added.
+    pub(super) fn added(&self) -> u64 {
+        self.conversations().map(|one| one.added + one.grown).sum()
     }
 
     /// Takes note of what became of a source. A store that fails is the end of the import.
@@ -45,12 +57,18 @@ impl Report {
         Ok(())
     }
 
-    pub(super) fn show(&self, context: &Context) -> Result<(), Failure> {
+    /// Answers. A scan has found places, which a program is told in the same answer.
+    pub(super) fn show(&self, survey: Option<&Survey<'_>>, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            return context.answer_json(&self.to_json());
+            let mut told = self.to_json();
+            if let Some(survey) = survey {
+                told["places"] = survey.to_json();
+            }
+            return context.answer_json(&told);
         }
         let mut answer = context.answer();
         writeln!(answer, "{}", self.told())?;
+        self.tell_deleted(&mut answer)?;
         self.tell_changed(&mut answer)?;
         self.tell_skipped(&mut answer)?;
         answer.flush()?;
@@ -66,16 +84,17 @@ impl Report {
 
     /// What was imported, in one sentence.
     fn told(&self) -> String {
-        let files = size::count(self.done.len() as u64, "file", "files");
-        let grown: Vec<&ImportedConversation> = self.conversations().filter(|one| one.added > 0).collect();
+        let files = |files: u64| size::count(files, "file", "files");
+        let grown: Vec<&ImportedConversation> =
+            self.conversations().filter(|one| one.added + one.grown > 0).collect();
         if grown.is_empty() {
-            return format!("Nothing new in {files}.");
+            return format!("Nothing new in {}.", files(self.done.len() as u64 + self.unchanged));
         }
         let verb = match self.mode {
             ImportMode::Store => "Imported",
             ImportMode::Try => "Would import",
         };
-        let messages = size::count(grown.iter().map(|one| one.added).sum(), "message", "messages");
+        let messages = size::count(self.added(), "message", "messages");
         let new = grown.iter().filter(|one| one.is_new).count() as u64;
         let old = grown.len() as u64 - new;
         let mut into = Vec::new();
@@ -85,7 +104,21 @@ impl Report {
         if old > 0 {
             into.push(size::count(old, "known conversation", "known conversations"));
         }
-        format!("{verb} {messages} of {} from {files}.", into.join(" and "))
+        let from = files(self.done.len() as u64);
+        let same = match self.unchanged {
+            0 => String::new(),
+            same => format!("; {} not change", size::count(same, "other file did", "other files did")),
+        };
+        format!("{verb} {messages} of {} from {from}{same}.", into.join(" and "))
+    }
+
+    fn tell_deleted(&self, answer: &mut impl Write) -> Result<(), Failure> {
+        let deleted = self.done.iter().map(|one| one.deleted.len() as u64).sum();
+        if deleted > 0 {
+            let conversations = size::count(deleted, "conversation was", "conversations were");
+            writeln!(answer, "{conversations} deleted here before and not imported; name the file to bring it back.")?;
+        }
+        Ok(())
     }
 
     fn tell_changed(&self, answer: &mut impl Write) -> Result<(), Failure> {
@@ -132,6 +165,7 @@ impl Report {
         json!({
             "dry_run": self.mode == ImportMode::Try,
             "files": self.done.iter().map(file).collect::<Vec<_>>(),
+            "unchanged": self.unchanged,
             "failed": failed,
             "unreadable": unreadable,
             "other_files": self.others,
@@ -166,13 +200,14 @@ fn file(imported: &Imported) -> Json {
         "path": imported.path,
         "format": imported.format,
         "conversations": imported.conversations.iter().map(conversation).collect::<Vec<_>>(),
+        "deleted": imported.deleted,
         "kept_lines": imported.asides,
         "skipped": imported.skipped,
         "reasons": reasons,
     })
 }
 
-fn conversation(one: &ImportedConversation) -> Json {
+pub(super) fn conversation(one: &ImportedConversation) -> Json {
     json!({
         "id": one.id,
         "short": one.id.short().to_string(),
@@ -182,6 +217,7 @@ fn conversation(one: &ImportedConversation) -> Json {
         "parent": one.parent,
         "messages": one.messages,
         "added": one.added,
+        "grown": one.grown,
         "changed": one.changed,
     })
 }

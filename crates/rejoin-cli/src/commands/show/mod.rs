@@ -3,14 +3,13 @@
 mod request;
 mod transcript;
 
-use rejoin::{Archive, Branch, MessageId, Named, StoredConversation, slug};
+use rejoin::{Archive, MessageId, Named, StoredConversation};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 use crate::shapes::{ConversationShape, MessageShape};
-use crate::ui::clean;
 
 pub(super) use self::request::Language;
 use self::transcript::{Length, Transcript};
@@ -94,30 +93,6 @@ fn show(
 fn target(args: &Args, named: Named, stored: &StoredConversation) -> Result<Option<MessageId>, Failure> {
     match &args.branch {
         None => Ok(named.message()),
-        Some(name) => Ok(Some(branch(stored, name)?.head)),
+        Some(name) => Ok(Some(named::branch(stored, name)?.head)),
     }
-}
-
-/// Finds a branch by its id or by its name, in any spelling that makes the same words.
-fn branch<'a>(stored: &'a StoredConversation, name: &str) -> Result<&'a Branch, Failure> {
-    let by_id = stored.branches.iter().find(|branch| branch.id.as_str() == name);
-    let called = |branch: &&Branch| branch.title == name || (!slug(name).is_empty() && slug(&branch.title) == slug(name));
-    let by_name: Vec<&Branch> = stored.branches.iter().filter(called).collect();
-    match (by_id, by_name.as_slice()) {
-        (Some(branch), _) | (None, &[branch]) => Ok(branch),
-        (None, []) => {
-            let hint = match names(&stored.branches) {
-                names if names.is_empty() => format!("it has no named branches; run `rejoin tree {}`", stored.id.short()),
-                names => format!("its branches are {names}"),
-            };
-            Err(Failure::not_found(format!("there is no branch `{}`", clean::line(name))).hint(hint))
-        }
-        (None, several) => Err(Failure::invalid(format!("several branches are called `{}`", clean::line(name)))
-            .hint(format!("name it by its id: {}", names(several.iter().copied())))),
-    }
-}
-
-fn names<'a>(branches: impl IntoIterator<Item = &'a Branch>) -> String {
-    let named = branches.into_iter().map(|branch| format!("{} ({})", clean::line(&branch.title), branch.id));
-    named.collect::<Vec<_>>().join(", ")
 }

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use rejoin::view::Repair;
 use rejoin::{Archive, Json, MessageId, StoredConversation};
 use rejoin_agent::{Api, NextRequest};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::shapes::RepairShape;
 use crate::talk::{Asked, Quiet, runtime};
 use crate::ui::json;
 
@@ -39,12 +39,6 @@ struct Answer {
     repairs: Vec<RepairShape>,
 }
 
-#[derive(Serialize)]
-struct RepairShape {
-    message: Option<MessageId>,
-    repair: String,
-}
-
 /// Answers with the request; repairs go beside it, so that the answer is the request alone.
 pub(super) fn show(
     archive: Archive,
@@ -61,10 +55,11 @@ pub(super) fn show(
     let body = body.ok_or_else(|| Failure::invalid("write a request for a provider that takes none"))?;
     if context.is_json() {
         let request = Json::parse(&body)?;
-        return context.answer_json(&Answer { request, repairs: repairs.iter().map(shape).collect() });
+        return context.answer_json(&Answer { request, repairs: repairs.iter().map(RepairShape::from).collect() });
     }
     if context.surroundings.terminal.stdout {
-        context.show(|page| Ok(writeln!(page, "{}", json::inert(&json::pretty(&body)))?))?;
+        let shown = Json::parse(&body)?.pretty();
+        context.show(|page| Ok(writeln!(page, "{}", json::inert(&shown))?))?;
     } else {
         let mut answer = context.answer();
         writeln!(answer, "{body}")?;
@@ -74,11 +69,4 @@ pub(super) fn show(
         context.note(&repair.to_string());
     }
     Ok(())
-}
-
-fn shape(repair: &Repair) -> RepairShape {
-    let message = repair.message();
-    let told = repair.to_string();
-    let suffix = message.map(|id| format!(" {id}")).unwrap_or_default();
-    RepairShape { message, repair: told.strip_suffix(&suffix).unwrap_or(&told).to_owned() }
 }

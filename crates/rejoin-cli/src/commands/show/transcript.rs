@@ -4,6 +4,7 @@
 
 use std::io::{self, Write};
 
+use rejoin::export::{SHORT_ARGUMENTS, Shortened, shortened};
 use rejoin::view::Compaction;
 use rejoin::{Block, Json, Media, MessageId, StoredConversation, StoredMessage};
 
@@ -14,13 +15,6 @@ use crate::ui::{clean, fit, size};
 
 /// Spaces before what was said.
 const INDENTATION: usize = 2;
-
-/// What is shown of a tool's answer: enough to recognise it.
-const SHORT_LINES: usize = 8;
-const SHORT_LINE: usize = 300;
-
-/// Columns of a tool's arguments or a snapshot.
-const ARGUMENTS: usize = 120;
 
 /// How much of a tool's answer is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,13 +146,10 @@ impl Transcript<'_> {
         if self.length == Length::Whole {
             return self.write_text(Meaning::Tool, text, output);
         }
-        for line in text.lines().take(SHORT_LINES) {
-            match line.char_indices().nth(SHORT_LINE) {
-                None => self.write_text(Meaning::Tool, line, output)?,
-                Some((end, _)) => self.write_text(Meaning::Tool, &format!("{}...", &line[..end]), output)?,
-            }
+        let Shortened { lines, more } = shortened(text);
+        for line in lines {
+            self.write_text(Meaning::Tool, &line, output)?;
         }
-        let more = text.lines().skip(SHORT_LINES).count() as u64;
         if more > 0 {
             let more = size::count(more, "more line", "more lines");
             self.write_text(Meaning::Dim, &format!("... {more}; to see all: --full"), output)?;
@@ -169,7 +160,7 @@ impl Transcript<'_> {
     fn brief(&self, json: &Json) -> String {
         match self.length {
             Length::Whole => json.as_str().to_owned(),
-            Length::Short => fit::snippet(json.as_str(), ARGUMENTS),
+            Length::Short => fit::snippet(json.as_str(), SHORT_ARGUMENTS),
         }
     }
 

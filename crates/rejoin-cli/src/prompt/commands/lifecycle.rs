@@ -2,6 +2,7 @@
 
 use super::After;
 use crate::error::Failure;
+use crate::git::commit_session;
 use crate::prompt::{Keeping, Prompt};
 use crate::talk::stop::End;
 use crate::ui::paint::Meaning;
@@ -25,5 +26,6 @@ fn end(prompt: &mut Prompt<'_>, end: End) -> Result<After, Failure> {
     for line in stopped.told(&way_back).lines() {
         prompt.line(Meaning::Plain, line)?;
     }
+    commit_session(prompt.context, &prompt.session.archive, prompt.session.conversation);
     Ok(After::Stopped)
 }

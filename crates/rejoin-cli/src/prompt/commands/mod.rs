@@ -3,6 +3,7 @@
 mod branches;
 mod compaction;
 mod conversation;
+mod export;
 mod files;
 mod help;
 mod lifecycle;
@@ -30,6 +31,10 @@ pub(super) enum Takes {
     Text,
     Conversation,
     Message,
+    /// A format to export in.
+    Format,
+    /// A conversation, and a format to export it in.
+    ConversationAndFormat,
     /// One of these words, each with what it is for.
     Words(&'static [(&'static str, &'static str)]),
 }
@@ -58,6 +63,8 @@ const COMMANDS: &[Command] = &[
     command("uncompact", "", "send the model again what a summary stands for", Takes::Nothing, compaction::uncompact),
     command("pin", "[MESSAGE]", "keep a message whatever is compacted, or let it go", Takes::Message, compaction::pin),
     command("conversations", "[clean]", "list conversations, or delete old ones", Takes::Words(listing::WORDS), listing::conversations),
+    command("export", "[ID] [FORMAT]", "write this conversation, or another, to a file", Takes::ConversationAndFormat, export::export),
+    command("export-all", "[FORMAT]", "write every conversation of this project to a file", Takes::Format, export::export_all),
     command("stop", "", "pause this conversation and leave", Takes::Nothing, lifecycle::stop),
     command("complete", "", "mark this conversation as done and leave", Takes::Nothing, lifecycle::complete),
     command("model", "[MODEL]", "ask another model", Takes::Text, partner::model),
@@ -70,9 +77,6 @@ const COMMANDS: &[Command] = &[
 /// Other spellings, which are accepted but not shown.
 const SPELLINGS: &[(&str, &str)] =
     &[("exit", "quit"), ("workspace.resume", "resume"), ("workspace.stop-conversation", "stop")];
-
-/// Names that are taken for what is not there yet.
-const LATER: &[&str] = &["export", "export-all"];
 
 const fn command(
     name: &'static str,
@@ -109,9 +113,6 @@ pub(super) fn run(prompt: &mut Prompt<'_>, name: &str, argument: &str) -> Result
 
 /// Tells what to type instead of a name that means nothing.
 fn unknown(name: &str) -> Failure {
-    if LATER.contains(&name) {
-        return Failure::usage(format!("`/{name}` is not in this version"));
-    }
     let known = COMMANDS.iter().map(|command| command.name).chain(SPELLINGS.iter().map(|(name, _)| *name));
     let failure = Failure::usage(format!("there is no command `/{name}`"));
     match nearest(name, known) {
@@ -126,11 +127,11 @@ mod tests {
 
     #[test]
     fn an_unknown_command_is_met_with_the_nearest() {
-        let told = ["tre", "export", "etc/hosts"].map(|name| unknown(name).to_string());
+        let told = ["tre", "exprot", "etc/hosts"].map(|name| unknown(name).to_string());
 
         let expected = [
             "error: there is no command `/tre`\nhint: did you mean /tree?",
-            "error: `/export` is not in this version",
+            "error: there is no command `/exprot`\nhint: did you mean /export?",
             "error: there is no command `/etc/hosts`\nhint: type /help to see all; two slashes send a message that begins with one",
         ];
         assert_eq!(told, expected);

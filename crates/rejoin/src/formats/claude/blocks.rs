@@ -75,8 +75,17 @@ fn media(found: &mut Found<'_>, kind: MediaKind) -> Option<Block> {
     source.rest().is_empty().then_some(Block::Media(media))
 }
 
+/// Whose block it is. The API refuses fields that it does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The API's own, so that it goes back with every field it came with.
+    Own,
+    /// Another's, of which only what every API has is written.
+    Foreign,
+}
+
 /// A block as the API takes it; none for what it does not take.
-pub(super) fn write(block: &Block) -> Option<Value> {
+pub(super) fn write(block: &Block, whose: Whose) -> Option<Value> {
     let (mut fields, extra) = match block {
         Block::Text(block) => (json!({"type": "text", "text": block.text}), &block.extra),
         Block::Thinking(block) => {
@@ -88,7 +97,7 @@ pub(super) fn write(block: &Block) -> Option<Value> {
             (json!({"type": "tool_use", "id": block.id, "name": block.name, "input": input}), &block.extra)
         }
         Block::ToolResult(block) => {
-            let mut fields = json!({"type": "tool_result", "tool_use_id": block.call_id, "content": content(&block.output)});
+            let mut fields = json!({"type": "tool_result", "tool_use_id": block.call_id, "content": content(&block.output, whose)});
             if block.is_error {
                 fields["is_error"] = json!(true);
             }
@@ -102,6 +111,9 @@ pub(super) fn write(block: &Block) -> Option<Value> {
         Block::Summary(block) => return Some(json!({"type": "text", "text": block.text})),
         Block::Other(block) => (json!({"type": block.kind}), &block.fields),
     };
+    if whose == Whose::Foreign {
+        return Some(fields);
+    }
     let object: &mut Map<String, Value> = fields.as_object_mut()?;
     for (name, value) in extra.iter() {
         object.insert(name.to_owned(), value.to().ok()?);
@@ -110,13 +122,13 @@ pub(super) fn write(block: &Block) -> Option<Value> {
 }
 
 /// What a tool answered, as the API takes it: a text or a list of blocks.
-fn content(output: &Json) -> Value {
+fn content(output: &Json, whose: Whose) -> Value {
     if let Ok(text) = output.to::<String>() {
         return Value::String(text);
     }
     match output.to::<Vec<Block>>() {
         Ok(blocks) if blocks.iter().all(|block| !block.kind().is_empty()) => {
-            blocks.iter().filter_map(write).collect()
+            blocks.iter().filter_map(|block| write(block, whose)).collect()
         }
         _ => Value::String(output.as_str().to_owned()),
     }

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::formats::claude::blocks::{self, Whose};
 use crate::formats::claude::strand::INSTRUCTION;
-use crate::formats::claude::{blocks, place};
+use crate::formats::claude::{FORMAT, place};
 use crate::formats::named::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Fields, Message, Role, Summary, Time, preview};
@@ -110,9 +111,12 @@ impl<'a> File<'a> {
     }
 
     fn write_user(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
+        let origin = self.conversation.header.origin.as_ref();
+        let is_own = origin.is_some_and(|origin| origin.format == FORMAT.name);
+        let whose = if is_own { Whose::Own } else { Whose::Foreign };
         let content = match found.message.blocks.as_slice() {
-            [Block::Text(text)] if text.extra.is_empty() => Value::String(text.text.clone()),
-            blocks => blocks.iter().filter_map(blocks::write).collect(),
+            [Block::Text(text)] if text.extra.is_empty() || !is_own => Value::String(text.text.clone()),
+            blocks => blocks.iter().filter_map(|block| blocks::write(block, whose)).collect(),
         };
         let mut line = self.line("user", found, &found.id, parent);
         line["message"] = json!({"role": "user", "content": content});
@@ -136,7 +140,7 @@ impl<'a> File<'a> {
             .blocks
             .iter()
             .filter(|block| is_own || !matches!(block, Block::Thinking(_) | Block::Other(_)))
-            .filter_map(blocks::write)
+            .filter_map(|block| blocks::write(block, if is_own { Whose::Own } else { Whose::Foreign }))
             .map(|block| json!([block]))
             .collect();
         if contents.is_empty() {

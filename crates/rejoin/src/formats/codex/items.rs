@@ -19,7 +19,7 @@ const ITEM: &str = "item";
 const REST: &str = "codex";
 
 /// What an item is, in a conversation.
-pub(super) enum Item {
+pub(in crate::formats) enum Item {
     /// A message of its own.
     Said(Role, Vec<Block>),
     /// A piece of a reply.
@@ -31,7 +31,7 @@ pub(super) enum Item {
 }
 
 /// What an item is. One that is not understood is a piece of a reply, as it is.
-pub(super) fn read(item: &RawValue) -> Item {
+pub(in crate::formats) fn read(item: &RawValue) -> Item {
     let Ok(mut found) = serde_json::from_str::<Found<'_>>(item.get()) else { return Item::Mark };
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {

@@ -19,7 +19,7 @@
 //! line, which the program passes over.
 
 mod asked;
-mod items;
+pub(super) mod items;
 mod line;
 mod place;
 mod read;

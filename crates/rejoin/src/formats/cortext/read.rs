@@ -83,7 +83,7 @@ impl Strand {
         if !whole::is_file(path) {
             return reading.skip(path, 0, "there is no state of the session");
         }
-        let text = whole::text(path, reading)?;
+        let text = whole::json(path, reading)?;
         let Some(Known { mut conversation, created, is_own }) = text.as_deref().and_then(session::read)
         else {
             return reading.skip(path, 0, "it is no state of a session");
@@ -127,6 +127,9 @@ impl Strand {
         let time: Option<Time> = tag::read(found.raw("timestamp"));
         let role = found.text("role").as_deref().and_then(content::role);
         let Some(role) = role else {
+            if !self.is_told && self.created.is_none() {
+                return reading.skip(lines.path(), lines.number(), "nobody is known to have said it");
+            }
             self.tell(time, reading)?;
             let (conversation, line) = (self.conversation.id.clone(), lines.number());
             return reading.give(Piece::Aside(Aside { conversation, line, source: lines.text().to_owned() }));

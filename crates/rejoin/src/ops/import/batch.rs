@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, Message, MessageId, Role, Time, preview};
+use crate::ops::import::bookmark::Bookmark;
 use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
 
 /// So many messages are one append: a sync costs more than a message, and a store looks at each pair of ids.
@@ -30,6 +31,15 @@ struct Draft {
     parent: Option<Anchor>,
     digest: Digest,
     body: String,
+    label: Option<String>,
+    pin: Pin,
+}
+
+/// Whether a message survives every compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pin {
+    Set,
+    Unset,
 }
 
 /// What creates a conversation together with its first messages.
@@ -48,6 +58,7 @@ impl Batch {
         digest: Digest,
         body: String,
         message: &Message,
+        pin: Pin,
     ) {
         self.bytes += body.len();
         self.active = self.active.max(message.created_at);
@@ -61,7 +72,7 @@ impl Batch {
                 self.last = text;
             }
         }
-        self.drafts.push(Draft { id, parent, digest, body });
+        self.drafts.push(Draft { id, parent, digest, body, label: message.label.clone(), pin });
     }
 
     /// Adds what something was read from, under its name.
@@ -87,9 +98,10 @@ impl Batch {
         store: &dyn Store,
         conversation: ConversationId,
         creation: Option<Creation<'_>>,
+        bookmark: Option<&[u8]>,
         now: Time,
     ) -> Result<()> {
-        let blobs: Vec<Put<'_>> = self
+        let mut blobs: Vec<Put<'_>> = self
             .sources
             .iter()
             .map(|(name, bytes)| Put {
@@ -102,6 +114,9 @@ impl Batch {
         if self.drafts.is_empty() && creation.is_none() {
             return store.put(&blobs, crate::store::Safety::Synced);
         }
+        if bookmark.is_some() {
+            blobs.push(Bookmark::put(conversation, bookmark));
+        }
         let entries: Vec<Entry<'_>> = self
             .drafts
             .iter()
@@ -109,7 +124,7 @@ impl Batch {
                 id: draft.id,
                 parent: draft.parent,
                 link: draft.digest,
-                note: Note::default(),
+                note: Note { label: draft.label.as_deref(), is_pinned: draft.pin == Pin::Set },
                 body: &draft.body,
             })
             .collect();

@@ -6,13 +6,16 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::formats::{Aside, Skipped, Source, SourceConversation, SourceMessage, SourceParent};
-use crate::model::{
-    Block, Conversation, ConversationId, Digest, Hold, Json, Message, MessageId, Origin, Status, Summary,
-    Time,
+use crate::formats::{
+    Aside, Format, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
 };
-use crate::ops::import::batch::{Batch, Creation};
-use crate::ops::import::identity::{changed_id, conversation_id, message_id, source_hash};
+use crate::model::{
+    Block, Branch, Conversation, ConversationId, Digest, Hold, Json, Message, MessageId, Origin, Status,
+    Summary, Time,
+};
+use crate::ops::import::batch::{Batch, Creation, Pin};
+use crate::ops::import::bookmark::Bookmark;
+use crate::ops::import::identity::{Names, source_hash};
 use crate::ops::import::{ImportMode, ImportedConversation, Into};
 use crate::ops::view::{Compaction, Kept};
 use crate::store::{Anchor, Change, Facets, ListQuery, Order, Row, Selection, Space};
@@ -32,7 +35,8 @@ pub(super) struct Above {
 /// One conversation while it is imported.
 pub(super) struct Growing<'a> {
     pub(super) into: Into<'a>,
-    pub(super) format: &'static str,
+    format: &'static Format,
+    pub(super) names: Names,
     pub(super) mode: ImportMode,
     pub(super) id: ConversationId,
     pub(super) found: SourceConversation,
@@ -42,6 +46,8 @@ pub(super) struct Growing<'a> {
     pub(super) stored: Option<Row>,
     /// True once it is in the store.
     exists: bool,
+    /// Where the head belongs, if an append may leave it elsewhere.
+    bookmark: Option<Bookmark>,
     /// Every message it has, with what it vouches for.
     pub(super) known: HashMap<MessageId, Digest>,
     /// The messages that this reading has met so far.
@@ -50,6 +56,9 @@ pub(super) struct Growing<'a> {
     changed: HashMap<MessageId, MessageId>,
     /// Messages that were taken away because they went on; the source gives them again.
     pub(super) regrown: HashSet<MessageId>,
+    /// Messages of the source that survive every compaction.
+    pinned: HashSet<String>,
+    branches: Vec<SourceBranch>,
     last: Option<MessageId>,
     time: Time,
     pub(super) bytes: u64,
@@ -63,34 +72,15 @@ pub(super) struct Growing<'a> {
 impl<'a> Growing<'a> {
     pub(super) fn begin(
         into: Into<'a>,
-        format: &'static str,
+        format: &'static Format,
         source: &Source,
         found: SourceConversation,
         above: Option<Above>,
         mode: ImportMode,
     ) -> Result<Self> {
-        let id = conversation_id(format, &found.id, found.created_at);
-        let mut header = found.header.clone();
-        header.hold = Hold::Import;
-        if header.status == Status::Active {
-            header.status = Status::Paused;
-        }
-        header.origin = Some(Origin {
-            format: format.to_owned(),
-            source_id: found.id.clone(),
-            source_path: Some(source.path().to_string_lossy().into_owned()),
-            imported_at: into.now,
-        });
-        if let Some(parent) = &found.parent {
-            header.kind = SUBAGENT.to_owned();
-            header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
-            header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
-        }
-        if let Some(Above { conversation, message: Some(message) }) = &above {
-            header
-                .extra
-                .set("parent", Json::of(&json!({ "conversation": conversation, "message": message }))?);
-        }
+        let names = Names(format);
+        let id = names.conversation(&found.id, found.created_at);
+        let header = header_of(&found, format, source, above.as_ref(), into.now)?;
         let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
         let stored = into.store.list(&query)?.items.pop();
         let mut known = HashMap::new();
@@ -101,14 +91,16 @@ impl<'a> Growing<'a> {
                 Ok(())
             })?;
         }
-        Ok(Self {
+        let mut growing = Self {
             into,
             format,
+            names,
             mode,
             id,
             time: found.created_at,
             bytes: stored.as_ref().map_or(0, |row| row.bytes),
             exists: stored.is_some(),
+            bookmark: None,
             found,
             header,
             above,
@@ -117,13 +109,34 @@ impl<'a> Growing<'a> {
             met: HashSet::new(),
             changed: HashMap::new(),
             regrown: HashSet::new(),
+            pinned: HashSet::new(),
+            branches: Vec::new(),
             last: None,
             batch: Batch::default(),
             read: 0,
             added: 0,
             grown: 0,
             branched: 0,
-        })
+        };
+        if mode == ImportMode::Store {
+            growing.bookmark = growing.bookmark()?;
+        }
+        Ok(growing)
+    }
+
+    /// The bookmark that is there, or the one that is needed.
+    fn bookmark(&self) -> Result<Option<Bookmark>> {
+        if self.exists
+            && let Some(left) = Bookmark::left(self.into.store, self.id)?
+        {
+            return Ok(Some(left));
+        }
+        let head = self.stored.as_ref().and_then(|row| row.head).map(|head| head.id);
+        let here = match head {
+            Some(head) if self.format.is_own() || self.source_of(head)?.is_none() => Some(head),
+            _ => None,
+        };
+        Ok((here.is_some() || self.found.head.is_some()).then_some(Bookmark { here }))
     }
 
     pub(super) fn source_id(&self) -> &str {
@@ -143,8 +156,18 @@ impl<'a> Growing<'a> {
 
     /// The id under which a message of the source is kept.
     fn name(&self, message: &str) -> MessageId {
-        let id = message_id(self.format, &self.found.id, message);
+        let id = self.names.message(&self.found.id, message);
         self.changed.get(&id).copied().unwrap_or(id)
+    }
+
+    /// Learns the name of a branch.
+    pub(super) fn name_branch(&mut self, branch: SourceBranch) {
+        self.branches.push(branch);
+    }
+
+    /// Learns that a message, which has not come yet, is pinned.
+    pub(super) fn pin(&mut self, message: &str) {
+        self.pinned.insert(message.to_owned());
     }
 
     /// Takes a message. What was wrong with its place is the answer.
@@ -167,7 +190,7 @@ impl<'a> Growing<'a> {
         let message = self.finished(&found, &hash)?;
         let body = message.to_body();
         let digest = Digest::chain(anchor.map(|anchor| anchor.link), body.as_bytes());
-        let own = message_id(self.format, &self.found.id, &found.id);
+        let own = self.names.message(&self.found.id, &found.id);
         let id = match self.known.get(&own) {
             // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
             Some(known) if *known != digest && !self.is_same(own, is_above.then_some(parent), &hash)? => {
@@ -179,7 +202,7 @@ impl<'a> Growing<'a> {
                         own
                     }
                     None => {
-                        let other = changed_id(self.format, &self.found.id, &found.id, &digest);
+                        let other = self.names.changed(&self.found.id, &found.id, &digest);
                         self.changed.insert(own, other);
                         other
                     }
@@ -203,8 +226,11 @@ impl<'a> Growing<'a> {
         self.added += u64::from(!self.regrown.contains(&id));
         self.branched += u64::from(id != own);
         if self.mode == ImportMode::Store {
-            self.batch.add(id, anchor, digest, body, &message);
-            self.batch.add_source(id.as_str().as_bytes(), &found.source)?;
+            let pin = if self.pinned.contains(&found.id) { Pin::Set } else { Pin::Unset };
+            self.batch.add(id, anchor, digest, body, &message, pin);
+            if !self.format.is_own() {
+                self.batch.add_source(id.as_str().as_bytes(), &found.source)?;
+            }
             self.flush_when_full()?;
         }
         Ok(skipped)
@@ -214,6 +240,10 @@ impl<'a> Growing<'a> {
     fn finished(&mut self, found: &SourceMessage, hash: &str) -> Result<Message> {
         let mut message = found.message.clone();
         self.time = *message.created_at.get_or_insert(self.time);
+        // What Rejoin wrote has everything in it, and its digest is known.
+        if self.format.is_own() && found.keeps.is_empty() {
+            return Ok(message);
+        }
         message.extra.set(SOURCE, Json::of(&json!({ "id": found.id, "text": hash }))?);
         for block in &mut message.blocks {
             if let Block::Summary(summary) = block {
@@ -306,10 +336,16 @@ impl<'a> Growing<'a> {
             header: &header,
             created: self.found.created_at,
         });
-        self.batch.store(self.into.store, self.id, creation, self.into.now)?;
+        let bookmark = self.bookmark.map(Bookmark::to_bytes).transpose()?;
+        self.batch.store(self.into.store, self.id, creation, bookmark.as_deref(), self.into.now)?;
         self.batch = Batch::default();
         self.exists = true;
         Ok(())
+    }
+
+    /// The head at the source, if it is not the last message.
+    pub(super) fn learnt_head(&self) -> Option<String> {
+        self.head().and(self.found.head.clone())
     }
 
     /// Stores what is left, sets the head, and tells what was done. A conversation without messages is none.
@@ -320,6 +356,7 @@ impl<'a> Growing<'a> {
         if self.mode == ImportMode::Store {
             self.flush()?;
             self.place_head()?;
+            self.place_branches()?;
             self.complete_header()?;
         }
         Ok(Some(ImportedConversation {
@@ -335,28 +372,39 @@ impl<'a> Growing<'a> {
         }))
     }
 
+    /// The message that the program would go on from, if it is not the last one of the source.
+    fn head(&self) -> Option<MessageId> {
+        let head = self.found.head.as_deref().map(|head| self.name(head))?;
+        (self.known.contains_key(&head) && Some(head) != self.last).then_some(head)
+    }
+
     /// Moves the head to where the program would go on, unless someone went on here.
     fn place_head(&self) -> Result<()> {
-        if self.added == 0 && self.regrown.is_empty() {
+        let was_cut_off = self.exists && Bookmark::left(self.into.store, self.id)?.is_some();
+        if self.added == 0 && self.regrown.is_empty() && !was_cut_off {
             return Ok(());
         }
-        let before = self.stored.as_ref().and_then(|row| row.head.map(|head| head.id));
-        let before = before.filter(|head| !self.regrown.contains(head));
-        let head = match before {
-            Some(before) if self.source_of(before)?.is_none() => Some(before),
-            _ => self
-                .found
-                .head
-                .as_deref()
-                .map(|head| self.name(head))
-                .filter(|id| self.known.contains_key(id)),
-        };
-        match head.or(self.last) {
-            Some(head) => {
-                self.into.store.amend(self.id, None, &Change::Head(Some(head)), self.into.now).map(drop)
-            }
-            None => Ok(()),
+        let here = self.bookmark.and_then(|bookmark| bookmark.here);
+        // Only when it was read is it known what a file of ours has.
+        let here = here.filter(|here| !self.format.is_own() || !self.met.contains(here));
+        if let Some(head) = here.or_else(|| self.head()).or(self.last) {
+            self.into.store.amend(self.id, None, &Change::Head(Some(head)), self.into.now)?;
         }
+        if was_cut_off { Bookmark::erase(self.into.store, self.id) } else { Ok(()) }
+    }
+
+    /// Gives branches their names, where none has the same.
+    fn place_branches(&self) -> Result<()> {
+        let there = self.stored.as_ref().map_or(&[][..], |row| &row.branches);
+        for branch in &self.branches {
+            let (id, head) = (self.names.message(&self.found.id, &branch.id), self.name(&branch.head));
+            if there.iter().any(|own| own.id == id) || !self.known.contains_key(&head) {
+                continue;
+            }
+            let branch = Branch { id, title: branch.title.clone(), head };
+            self.into.store.amend(self.id, None, &Change::Branch(&branch), self.into.now)?;
+        }
+        Ok(())
     }
 
     /// Gives a conversation that was there before what it lacked then: a title, a parent.
@@ -377,4 +425,43 @@ impl<'a> Growing<'a> {
         let change = Change::Header { facets: &facets, header: &bytes };
         self.into.store.amend(self.id, Some(row.version), &change, self.into.now).map(drop)
     }
+}
+
+/// The header as it is stored: held, at rest, and with where it came from.
+fn header_of(
+    found: &SourceConversation,
+    format: &'static Format,
+    source: &Source,
+    above: Option<&Above>,
+    now: Time,
+) -> Result<Conversation> {
+    let mut header = found.header.clone();
+    if header.status == Status::Active {
+        header.status = Status::Paused;
+    }
+    if header.hold == Hold::None || !format.is_own() {
+        header.hold = Hold::Import;
+    }
+    // What another program's file became here once is still that after a way through a file of ours.
+    if header.origin.is_none() || !format.is_own() {
+        header.origin = Some(Origin {
+            format: format.name.to_owned(),
+            source_id: found.id.clone(),
+            source_path: Some(source.path().to_string_lossy().into_owned()),
+            imported_at: now,
+        });
+    }
+    // A file of ours has the rest in its header.
+    if format.is_own() && header.extra.field(SUBAGENT).is_some() {
+        return Ok(header);
+    }
+    if let Some(parent) = &found.parent {
+        header.kind = SUBAGENT.to_owned();
+        header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
+        header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
+    }
+    if let Some(Above { conversation, message: Some(message) }) = above {
+        header.extra.set("parent", Json::of(&json!({ "conversation": conversation, "message": message }))?);
+    }
+    Ok(header)
 }

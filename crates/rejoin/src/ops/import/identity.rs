@@ -6,9 +6,12 @@
 //! ```
 //!
 //! A message whose text changed at the source is another message: its digest follows its id, after another zero.
+//!
+//! Rejoin's own files have ids of Rejoin in them. They stay what they are; what is no id there gets one as above.
 
 use sha2::{Digest as _, Sha256};
 
+use crate::formats::Format;
 use crate::model::{ConversationId, Digest, MessageId, Time};
 
 const CONVERSATION: &[u8] = b"rejoin/import/conversation/1\n";
@@ -17,17 +20,38 @@ const MESSAGE: &[u8] = b"rejoin/import/message/1\n";
 /// So many characters that two of a billion messages hardly ever meet, and that an imported id is told apart by eye.
 const LENGTH: usize = 11;
 
-pub(super) fn conversation_id(format: &str, source: &str, created: Time) -> ConversationId {
+/// Gives what is imported its ids.
+#[derive(Clone, Copy)]
+pub(super) struct Names(pub(super) &'static Format);
+
+impl Names {
+    pub(super) fn conversation(self, source: &str, created: Time) -> ConversationId {
+        let own = source.parse().ok().filter(|_| self.0.is_own());
+        own.unwrap_or_else(|| conversation_id(self.0.name, source, created))
+    }
+
+    /// A message or a branch.
+    pub(super) fn message(self, conversation: &str, source: &str) -> MessageId {
+        let own = source.parse().ok().filter(|_| self.0.is_own());
+        own.unwrap_or_else(|| message_id(self.0.name, conversation, source))
+    }
+
+    /// The id of a message that is not what it was when it was imported first.
+    pub(super) fn changed(self, conversation: &str, source: &str, digest: &Digest) -> MessageId {
+        changed_id(self.0.name, conversation, source, digest)
+    }
+}
+
+fn conversation_id(format: &str, source: &str, created: Time) -> ConversationId {
     let hash = hash(CONVERSATION, &[format.as_bytes(), source.as_bytes()]);
     ConversationId::new(created, hash[..10].try_into().expect("a hash has 32 bytes"))
 }
 
-pub(super) fn message_id(format: &str, conversation: &str, message: &str) -> MessageId {
+fn message_id(format: &str, conversation: &str, message: &str) -> MessageId {
     short(hash(MESSAGE, &[format.as_bytes(), conversation.as_bytes(), message.as_bytes()]))
 }
 
-/// The id of a message that is not what it was when it was imported first.
-pub(super) fn changed_id(format: &str, conversation: &str, message: &str, digest: &Digest) -> MessageId {
+fn changed_id(format: &str, conversation: &str, message: &str, digest: &Digest) -> MessageId {
     let digest = digest.to_string();
     let parts = [format.as_bytes(), conversation.as_bytes(), message.as_bytes(), digest.as_bytes()];
     short(hash(MESSAGE, &parts))

@@ -5,6 +5,7 @@
 //! second time its messages are appended in batches. An import that is cut off is finished by the next one.
 
 mod batch;
+mod bookmark;
 mod growing;
 mod identity;
 mod regrow;
@@ -14,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use growing::Growing;
-use identity::conversation_id;
+use identity::Names;
 pub use report::{Imported, ImportedConversation};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -110,14 +111,22 @@ impl<'a> Pass<'a> {
     fn run(&mut self, how: &mut Import<'_>) -> Result<()> {
         let (source, format, limits) = (self.source, self.format, how.limits);
         let (project, progress) = (how.project, &mut *how.progress);
+        let mut has_refused = false;
         let mut take = |piece: Piece| match piece {
             Piece::Passed(bytes) => {
                 progress(bytes);
                 Ok(())
             }
-            piece => self.take(piece, project),
+            piece => self.take(piece, project).inspect_err(|_| has_refused = true),
         };
-        format.read(source, &mut Reading::new(limits, &mut take))
+        let outcome = format.read(source, &mut Reading::new(limits, &mut take));
+        outcome.map_err(|error| match error.kind() {
+            // A file that cannot be read is at fault itself; the store is not, and may take the next one.
+            ErrorKind::Unavailable if !has_refused => {
+                Error::invalid(format!("`{}` cannot be read", source.path().display())).because(error)
+            }
+            _ => error,
+        })
     }
 
     fn take(&mut self, piece: Piece, project: &dyn Fn(&str) -> String) -> Result<()> {
@@ -128,6 +137,18 @@ impl<'a> Pass<'a> {
                 let place = self.place(&message.conversation)?;
                 if let Some(skipped) = self.growing[place].take(*message, self.source.path())? {
                     self.report.skip(skipped);
+                }
+                Ok(())
+            }
+            Piece::Branch(branch) => {
+                if let Ok(place) = self.place(&branch.conversation) {
+                    self.growing[place].name_branch(branch);
+                }
+                Ok(())
+            }
+            Piece::Pin(pin) => {
+                if let Ok(place) = self.place(&pin.conversation) {
+                    self.growing[place].pin(&pin.message);
                 }
                 Ok(())
             }
@@ -150,7 +171,7 @@ impl<'a> Pass<'a> {
 
     /// Meets a conversation, or learns more about one.
     fn meet(&mut self, found: SourceConversation, project: &dyn Fn(&str) -> String) -> Result<()> {
-        let id = conversation_id(self.format.name, &found.id, found.created_at);
+        let id = Names(self.format).conversation(&found.id, found.created_at);
         if self.into.except.contains(&id) {
             if self.passed_over.insert(found.id) {
                 self.report.deleted.push(id);
@@ -170,7 +191,7 @@ impl<'a> Pass<'a> {
             let above = self.growing.iter().find(|growing| growing.source_id() == parent.conversation)?;
             Some(above.parent_of(parent))
         });
-        let growing = Growing::begin(self.into, self.format.name, self.source, known, parent, self.mode)?;
+        let growing = Growing::begin(self.into, self.format, self.source, known, parent, self.mode)?;
         self.growing.push(growing);
         Ok(())
     }
@@ -200,6 +221,11 @@ impl<'a> Pass<'a> {
 
     fn finish(mut self) -> Result<(Imported, HashMap<String, SourceConversation>)> {
         for growing in self.growing {
+            if self.mode == ImportMode::Try
+                && let Some(known) = self.learnt.get_mut(growing.source_id())
+            {
+                known.head = growing.learnt_head();
+            }
             if let Some(done) = growing.finish()? {
                 self.report.conversations.push(done);
             }

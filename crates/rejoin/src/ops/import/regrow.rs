@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::formats::SourceMessage;
 use crate::model::{Message, MessageId};
 use crate::ops::import::growing::{Growing, SOURCE};
-use crate::ops::import::identity::message_id;
 use crate::store::{Children, Note, Order, Selection, Space, Target};
 
 const REASON: &str = "it went on at its source";
@@ -86,6 +85,6 @@ impl Growing<'_> {
         let Some(source) = message.extra.field(SOURCE) else { return Ok(false) };
         let source: serde_json::Value = source.to()?;
         let name = source["id"].as_str().unwrap_or_default();
-        Ok(message_id(self.format, &self.found.id, name) == id)
+        Ok(self.names.message(&self.found.id, name) == id)
     }
 }

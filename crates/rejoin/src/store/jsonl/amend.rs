@@ -6,7 +6,7 @@ use crate::store::durable;
 use crate::store::jsonl::JsonlStore;
 use crate::store::jsonl::changes::Happened;
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Opened;
+use crate::store::jsonl::files::{Opened, Purpose};
 use crate::store::jsonl::kept::{Kept, no_message};
 use crate::store::jsonl::line::Line;
 use crate::store::jsonl::meta::Meta;
@@ -22,18 +22,18 @@ impl JsonlStore {
         at: Time,
     ) -> Result<Version> {
         let mut turnstile = self.begin_writing()?;
-        let (opened, known) = self.must_open(id)?;
+        let (opened, known) = self.must_open(Purpose::Write, id)?;
         if expected.is_some_and(|expected| known.kept.version != expected) {
             return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
         }
         check(change, &known.kept)?;
         let version = known.kept.version + 1;
-        let stamp = turnstile.next_stamp();
+        let stamp = turnstile.next_stamp(known.kept.stamp);
         let mut bytes = Vec::new();
         let line = Line { change: Some(stamp), ..Line::meta(id, at) };
         line.write(&Meta::of(change, version).to_json(), &mut bytes);
         let note = noted(stamp, at, id, Happened::Changed);
-        turnstile.write(&Onto::End(&opened.path, &known), &bytes, &note)?;
+        turnstile.write(&Onto::End(&opened, &known), &bytes, &note)?;
         if let Change::Header { facets, .. } = change
             && facets.project != known.kept.facets.project
         {
@@ -43,12 +43,14 @@ impl JsonlStore {
     }
 
     /// Moves a file to the folder of another project. Which project it belongs to stands in the file already, so a
-    /// crash in between leaves nothing but a file in the wrong folder.
+    /// crash in between leaves nothing but a file in the wrong folder. A folder that has a copy of it keeps that.
     fn move_to_project(&self, project: &str, opened: &Opened, id: ConversationId) -> Result<()> {
         let path = self.layout.file(&self.layout.folder_of(project)?, id);
+        if path.symlink_metadata().is_ok() {
+            return Ok(());
+        }
         self.forget(id);
         durable::rename(&opened.path, &path)
-            .and_then(|()| durable::sync_parent(&opened.path))
             .during(|| format!("move `{}` to `{}`", opened.path.display(), path.display()))
     }
 }

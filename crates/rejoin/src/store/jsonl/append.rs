@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::store::jsonl::changes::{Happened, Noted};
+use crate::store::jsonl::files::{Opened, Purpose};
 use crate::store::jsonl::kept::Kept;
 use crate::store::jsonl::line::{Blob, Kind, Line};
 use crate::store::jsonl::meta::{Meta, Start};
@@ -15,10 +16,12 @@ impl JsonlStore {
         turn.check()?;
         let id = turn.conversation;
         let mut turnstile = self.begin_writing()?;
-        let existing = self.open_file(id)?;
+        let existing = self.open_for(Purpose::Write, id)?;
         let known = existing.as_ref().map(|opened| self.known(id, opened)).transpose()?;
         let there = known.as_deref().filter(|known| !known.is_nothing());
         if let Some(replayed) = there.and_then(|known| known.kept.replay(turn.entries)) {
+            // Whoever wrote it may have been killed before its sync.
+            existing.as_ref().map_or(Ok(()), |opened| turnstile.secure(opened))?;
             return Ok(replayed);
         }
         let fresh = Kept::new(id);
@@ -29,30 +32,29 @@ impl JsonlStore {
             (Some(_), Some(_)) => return Err(Error::conflict(format!("conversation `{id}` exists already"))),
         };
         let forks = kept.forks(turn)?;
-        self.check_owners(turn.blobs, Some(id))?;
-        let stamp = turnstile.next_stamp();
+        if !turn.blobs.is_empty() {
+            self.finish_pending()?;
+            self.check_owners(turn.blobs, Some(id))?;
+        }
+        let stamp = turnstile.next_stamp(kept.stamp.max(self.stamp_of_blobs(turn.blobs)?));
         let lines = lines(turn, kept, &forks, stamp);
         let messages = (kept.messages.len() + turn.entries.len()) as u64;
         let reaches_others = turn.blobs.iter().any(|blob| blob.owner != Some(id));
         let noted =
             Noted { blobs: reaches_others, ..noted(stamp, turn.active, id, Happened::Stored { messages }) };
-        let onto = match (&existing, known.as_deref(), &turn.opening) {
+        match (&existing, known.as_deref(), &turn.opening) {
             (Some(opened), Some(known), _) => {
                 refuse_foreign(known, opened)?;
-                (opened.path.clone(), Some(known))
+                turnstile.write(&Onto::End(opened, known), &lines, &noted)?;
             }
             (_, _, Some(opening)) => {
                 let folder = self.layout.folder_of(&opening.facets.project)?;
-                (self.layout.file(&folder, id), None)
+                turnstile.write(&Onto::New(&self.layout.file(&folder, id)), &lines, &noted)?;
             }
             (_, _, None) => return Err(unknown(id)),
-        };
-        match onto {
-            (path, Some(known)) => turnstile.write(&Onto::End(&path, known), &lines, &noted)?,
-            (path, None) => turnstile.write(&Onto::New(&path), &lines, &noted)?,
         }
         self.settle_blobs(turn.blobs, id, stamp)?;
-        turnstile.log().take_unfinished();
+        turnstile.log().finish();
         let seq = kept.next + u32::try_from(turn.entries.len()).unwrap_or(u32::MAX) - 1;
         drop(turnstile);
         Ok(Appended { seq, forked: forks.contains(&true), replayed: false })
@@ -60,7 +62,7 @@ impl JsonlStore {
 }
 
 /// A file that has the name of a conversation and the content of something else is left alone.
-fn refuse_foreign(known: &Known, opened: &super::files::Opened) -> Result<()> {
+fn refuse_foreign(known: &Known, opened: &Opened) -> Result<()> {
     if known.is_nothing() && known.end > 0 {
         return Err(Error::conflict(format!(
             "`{}` exists and is not a file of Rejoin's",

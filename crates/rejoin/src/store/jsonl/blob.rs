@@ -2,6 +2,7 @@
 //!
 //! Blobs that come with a turn stand in the turn's lines, so that both are there after a crash or neither. Each file
 //! says up to which change it is complete; what a later turn of its owner did to its blobs is taken from the lines.
+//! Blobs of several owners that are stored together stand in a file of their own until all of them are in place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,7 +14,8 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::kept::{BlobKey, Kept};
+use crate::store::jsonl::line::Blob;
 use crate::store::jsonl::octets::Octets;
 use crate::store::jsonl::{JsonlStore, unknown};
 use crate::store::{Put, Safety, Space, Stamp, VisitBlob};
@@ -57,9 +59,51 @@ impl JsonlStore {
 
     pub(super) fn put_blobs(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
         let mut turnstile = self.begin_writing()?;
+        self.finish_pending()?;
         self.check_owners(blobs, None)?;
-        let stamp = turnstile.log().newest();
-        self.replace(blobs, stamp, safety)
+        let stamp = turnstile.log().newest().max(self.stamp_of_blobs(blobs)?);
+        let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
+        if shelves.len() < 2 {
+            return self.replace(blobs, stamp, safety);
+        }
+        // Order: all of them in one file and its sync, each of them in its place, and the file goes.
+        self.write_pending(blobs)?;
+        self.finish_pending()
+    }
+
+    /// The newest change that is in the files of these blobs.
+    pub(super) fn stamp_of_blobs(&self, blobs: &[Put<'_>]) -> Result<Stamp> {
+        let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
+        shelves.into_iter().try_fold(0, |newest: Stamp, (space, owner)| {
+            Ok(newest.max(read_shelf(&self.shelf_path(space, owner))?.stamp))
+        })
+    }
+
+    fn write_pending(&self, blobs: &[Put<'_>]) -> Result<()> {
+        let path = self.pending_path();
+        let text =
+            serde_json::to_vec(&blobs.iter().map(Blob::of).collect::<Vec<_>>()).expect("it is plain data");
+        self.publish(&path, &text, Safety::Synced)
+    }
+
+    /// Puts blobs of several owners in their places, before anything else is done to blobs.
+    pub(super) fn finish_pending(&self) -> Result<()> {
+        let path = self.pending_path();
+        let pending = read_pending(&path)?;
+        if pending.is_empty() {
+            return Ok(());
+        }
+        for blob in &pending {
+            let Some(space) = blob.space() else { continue };
+            let (name, bytes) = (blob.name.clone().into_bytes(), blob.bytes.clone().map(Octets::into_bytes));
+            let put = Put { space, owner: blob.owner, name: &name, bytes: bytes.as_deref() };
+            self.replace(&[put], self.stamp_of_blobs(&[put])?, Safety::Synced)?;
+        }
+        erase_shelf(&path)
+    }
+
+    fn pending_path(&self) -> PathBuf {
+        self.layout.blobs().join("pending")
     }
 
     /// Refuses blobs of a conversation that is not there and is not being made.
@@ -89,29 +133,41 @@ impl JsonlStore {
         Ok(())
     }
 
-    /// Does what a turn was about to do to blobs of others when its process was killed.
-    pub(super) fn finish_blobs(&self, id: ConversationId, stamp: Stamp) -> Result<()> {
-        let Some((_, known)) = self.open_known(id)? else { return Ok(()) };
-        let unfinished =
-            known.kept.blobs.iter().filter(|((_, owner, _), (at, _))| *owner != Some(id) && *at == stamp);
-        let mut blobs = Vec::new();
-        for ((space, owner, name), (_, bytes)) in unfinished {
-            if read_shelf(&self.shelf_path(*space, *owner))?.stamp < stamp {
-                blobs.push(Put { space: *space, owner: *owner, name, bytes: bytes.as_deref() });
+    /// Does what turns of these conversations after a stamp did to blobs of others, as far as it was not done yet.
+    pub(super) fn finish_blobs(&self, ids: &[ConversationId], after: Stamp) -> Result<()> {
+        let mut unfinished: BTreeMap<Stamp, Vec<(BlobKey, Option<Vec<u8>>)>> = BTreeMap::new();
+        for id in ids {
+            let Some((_, known)) = self.open_known(*id)? else { continue };
+            for (key, (stamp, bytes)) in &known.kept.blobs {
+                if key.1 != Some(*id) && *stamp > after {
+                    unfinished.entry(*stamp).or_default().push((key.clone(), bytes.clone()));
+                }
             }
         }
-        self.replace(&blobs, stamp, Safety::Synced)
+        for (stamp, turn) in unfinished {
+            let mut blobs = Vec::new();
+            for ((space, owner, name), bytes) in &turn {
+                let is_owned =
+                    owner.map(|owner| self.open_known(owner)).transpose()?.is_none_or(|own| own.is_some());
+                if is_owned && read_shelf(&self.shelf_path(*space, *owner))?.stamp < stamp {
+                    blobs.push(Put { space: *space, owner: *owner, name, bytes: bytes.as_deref() });
+                }
+            }
+            self.replace(&blobs, stamp, Safety::Synced)?;
+        }
+        Ok(())
     }
 
     /// Writes what the lines of a conversation say of its blobs into their files, so that the lines may go.
     pub(super) fn unload_blobs(&self, kept: &Kept, stamp: Stamp) -> Result<()> {
+        self.finish_pending()?;
         let spaces: BTreeSet<Space> = kept.blobs.keys().map(|(space, _, _)| *space).collect();
         for space in spaces {
             let path = self.shelf_path(space, Some(kept.id));
             let mut shelf = self.shelf(space, Some(kept.id))?;
             if path.exists() || !shelf.blobs.is_empty() {
                 shelf.stamp = stamp;
-                write_shelf(&path, &shelf, Safety::Synced)?;
+                self.write_shelf(&path, &shelf, Safety::Synced)?;
             }
         }
         Ok(())
@@ -126,7 +182,7 @@ impl JsonlStore {
         let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
         for (space, owner) in shelves {
             let path = self.shelf_path(space, owner);
-            let mut shelf = self.shelf(space, owner)?;
+            let mut shelf = self.shelf_in_place(space, owner)?;
             let before = shelf.blobs.clone();
             for blob in blobs.iter().filter(|blob| (blob.space, blob.owner) == (space, owner)) {
                 match blob.bytes {
@@ -141,7 +197,7 @@ impl JsonlStore {
             if shelf.blobs.is_empty() && !self.has_blobs_in_lines(space, owner)? {
                 erase_shelf(&path)?;
             } else {
-                write_shelf(&path, &shelf, safety)?;
+                self.write_shelf(&path, &shelf, safety)?;
             }
         }
         Ok(())
@@ -158,6 +214,20 @@ impl JsonlStore {
 
     /// The blobs of a space and an owner, as they are now.
     fn shelf(&self, space: Space, owner: Option<ConversationId>) -> Result<Shelf> {
+        let mut shelf = self.shelf_in_place(space, owner)?;
+        // What is being stored together with blobs of others counts already: it will be in place.
+        let pending = read_pending(&self.pending_path())?.into_iter();
+        for blob in pending.filter(|blob| blob.space() == Some(space) && blob.owner == owner) {
+            match blob.bytes {
+                Some(bytes) => shelf.blobs.insert(blob.name.into_bytes(), bytes.into_bytes()),
+                None => shelf.blobs.remove(&blob.name.into_bytes()),
+            };
+        }
+        Ok(shelf)
+    }
+
+    /// The same, without what is still to be put in place.
+    fn shelf_in_place(&self, space: Space, owner: Option<ConversationId>) -> Result<Shelf> {
         let mut shelf = read_shelf(&self.shelf_path(space, owner))?;
         let Some((_, known)) = owner.map(|id| self.open_known(id)).transpose()?.flatten() else {
             return Ok(shelf);
@@ -174,6 +244,33 @@ impl JsonlStore {
         Ok(shelf)
     }
 
+    fn write_shelf(&self, path: &Path, shelf: &Shelf, safety: Safety) -> Result<()> {
+        let mut text = serde_json::to_vec(&Beginning { change: shelf.stamp }).expect("it is plain data");
+        for (name, bytes) in &shelf.blobs {
+            text.push(b'\n');
+            let item = Item { name: Octets::of(name), bytes: Octets::of(bytes) };
+            serde_json::to_writer(&mut text, &item).expect("it is plain data");
+        }
+        text.push(b'\n');
+        self.publish(path, &text, safety)
+    }
+
+    fn publish(&self, path: &Path, text: &[u8], safety: Safety) -> Result<()> {
+        let written = (|| {
+            durable::create_private_directory(path)?;
+            let draft = durable::draft_in(&self.layout.temporary(), path)?;
+            durable::write_at(draft.as_file(), 0, text)?;
+            match safety {
+                Safety::Synced => durable::publish(draft, path, Existing::Replace),
+                // Other blobs stand in the same file: without this sync a power cut could take all of them.
+                Safety::Unsynced => {
+                    draft.as_file().sync_data().and_then(|()| durable::publish_unsynced(draft, path))
+                }
+            }
+        })();
+        written.during(|| format!("write `{}`", path.display()))
+    }
+
     fn shelf_path(&self, space: Space, owner: Option<ConversationId>) -> PathBuf {
         let owner = owner.map_or_else(|| "none".to_owned(), |owner| owner.to_string());
         self.layout.blobs().join(format!("{}-{owner}.jsonl", space.number()))
@@ -182,7 +279,7 @@ impl JsonlStore {
 
 fn read_shelf(path: &Path) -> Result<Shelf> {
     let attempt = || format!("read `{}`", path.display());
-    let text = match std::fs::read(path) {
+    let text = match durable::read_small(path, u64::MAX) {
         Ok(text) => text,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Shelf::default()),
         Err(cause) => return Err(cause).during(attempt),
@@ -199,24 +296,13 @@ fn read_shelf(path: &Path) -> Result<Shelf> {
     Ok(shelf)
 }
 
-fn write_shelf(path: &Path, shelf: &Shelf, safety: Safety) -> Result<()> {
-    let mut text = serde_json::to_vec(&Beginning { change: shelf.stamp }).expect("it is plain data");
-    for (name, bytes) in &shelf.blobs {
-        text.push(b'\n');
-        let item = Item { name: Octets::of(name), bytes: Octets::of(bytes) };
-        serde_json::to_writer(&mut text, &item).expect("it is plain data");
+/// Blobs that are being stored together; none when there are none.
+fn read_pending(path: &Path) -> Result<Vec<Blob>> {
+    match durable::read_small(path, u64::MAX) {
+        Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(cause) => Err(cause).during(|| format!("read `{}`", path.display())),
     }
-    text.push(b'\n');
-    let written = (|| {
-        durable::create_private_directory(path)?;
-        let draft = durable::draft(path)?;
-        durable::write_at(draft.as_file(), 0, &text)?;
-        match safety {
-            Safety::Synced => durable::publish(draft, path, Existing::Replace),
-            Safety::Unsynced => durable::publish_unsynced(draft, path),
-        }
-    })();
-    written.during(|| format!("write `{}`", path.display()))
 }
 
 fn erase_shelf(path: &Path) -> Result<()> {

@@ -36,12 +36,12 @@ pub(super) struct Log {
     /// How long it was when its newest stamp was last looked up.
     length: u64,
     newest: Stamp,
-    /// The conversation of the newest change, when its turn also changed blobs of others.
-    unfinished: Option<ConversationId>,
+    /// The newest change, when more than its lines belongs to it: its process may have been killed in between.
+    unfinished: Option<Noted>,
 }
 
 /// A change as it is noted.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Noted {
     pub(super) stamp: Stamp,
     pub(super) at: Time,
@@ -99,7 +99,7 @@ impl Log {
             }
             self.length = whole;
             self.newest = newest.as_ref().map_or(0, |noted| noted.stamp);
-            self.unfinished = newest.filter(|noted| noted.blobs).map(|noted| noted.conversation);
+            self.unfinished = newest.filter(Noted::has_more_to_do);
         }
         Ok(())
     }
@@ -114,9 +114,20 @@ impl Log {
         self.newest
     }
 
-    /// The conversation whose newest turn may not have changed all its blobs, because its process was killed.
-    pub(super) const fn take_unfinished(&mut self) -> Option<ConversationId> {
-        self.unfinished.take()
+    /// The newest change, if its process may have been killed before all of it was done.
+    pub(super) fn unfinished(&self) -> Option<Noted> {
+        self.unfinished.clone()
+    }
+
+    /// All of the newest change is done.
+    pub(super) fn finish(&mut self) {
+        self.unfinished = None;
+    }
+
+    /// Which file this is, so that a copy can be told from it.
+    pub(super) fn inode(&self) -> Result<u64> {
+        let metadata = self.file.metadata();
+        metadata.map(|metadata| metadata.ino()).during(|| format!("look at `{}`", self.path.display()))
     }
 
     /// Notes a change, and tells how to take the note back.
@@ -130,7 +141,7 @@ impl Log {
         }
         self.length += line.len() as u64;
         self.newest = noted.stamp;
-        self.unfinished = noted.blobs.then_some(noted.conversation);
+        self.unfinished = Some(noted.clone()).filter(Noted::has_more_to_do);
         Ok(mark)
     }
 
@@ -172,11 +183,11 @@ pub(super) fn noted_since(path: &Path, after: Stamp) -> Result<Vec<Changed>> {
     read().during(|| format!("read `{}`", path.display()))
 }
 
-/// The newest change that has happened for sure: one at most is being written.
-pub(super) fn settled(path: &Path) -> Result<Stamp> {
+/// The newest change. It may not have happened yet, those before it have: one at most is being written.
+pub(super) fn newest(path: &Path) -> Result<Stamp> {
     let read = || {
         let file = durable::open_to_read(path)?;
-        Ok(end_of(&file, file.metadata()?.len())?.1.map_or(0, |noted| noted.stamp.saturating_sub(1)))
+        Ok(end_of(&file, file.metadata()?.len())?.1.map_or(0, |noted| noted.stamp))
     };
     read().during(|| format!("read `{}`", path.display()))
 }
@@ -199,6 +210,18 @@ fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>
 }
 
 impl Noted {
+    /// True when blobs of others have to be changed, or bytes to be overwritten, after the change itself.
+    fn has_more_to_do(&self) -> bool {
+        self.blobs || self.is_removal()
+    }
+
+    pub(super) const fn is_removal(&self) -> bool {
+        match self.what {
+            Happened::Stored { .. } | Happened::Changed => false,
+            Happened::Trimmed { .. } | Happened::Deleted { .. } => true,
+        }
+    }
+
     fn into_changed(self) -> Changed {
         let what = match self.what {
             Happened::Stored { messages } => What::Stored { messages },

@@ -4,6 +4,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::scan::Depth;
 use crate::store::jsonl::{JsonlStore, changes};
 use crate::store::{Fault, Progress, Stamp};
@@ -16,12 +17,28 @@ impl JsonlStore {
         for id in all {
             faults.extend(self.check_one(id)?);
         }
+        for folder in self.layout.folders().during(|| "list the folders")? {
+            let impostors =
+                self.layout.impostors(&folder).during(|| format!("list the folder `{folder}`"))?;
+            faults.extend(impostors.into_iter().map(|id| Fault {
+                conversation: None,
+                what: format!(
+                    "`{}` is no regular file and is passed over",
+                    self.layout.file(&folder, id).display()
+                ),
+            }));
+        }
         Ok(Progress { done, left: 0, faults })
     }
 
     fn check_one(&self, id: ConversationId) -> Result<Vec<Fault>> {
-        let Some(mut opened) = self.open_file(id)? else { return Ok(Vec::new()) };
         let fault = |what: String| Fault { conversation: Some(id), what };
+        let mut opened = match self.open_file(id) {
+            Ok(Some(opened)) => opened,
+            Ok(None) => return Ok(Vec::new()),
+            Err(error) if is_forbidden(&error) => return Ok(vec![fault(format!("cannot {error}"))]),
+            Err(error) => return Err(error),
+        };
         let mut read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
         if read.as_ref().is_ok_and(|known| known.torn > 0) {
             // A turn that is being written looks the same; after waiting for those who write it is whole.
@@ -42,6 +59,13 @@ impl JsonlStore {
             .iter()
             .map(|bad| fault(format!("line {} of `{path}` cannot be used: {}", bad.number, bad.why)))
             .collect();
+        let copies = self.layout.find_all(id).during(|| format!("find conversation `{id}`"))?;
+        faults.extend(copies.iter().skip(1).map(|folder| {
+            fault(format!(
+                "`{path}` is read, and `{}` is another copy of it",
+                self.layout.file(folder, id).display()
+            ))
+        }));
         if known.torn > 0 {
             faults.push(fault(format!(
                 "`{path}` ends with {} bytes of a turn that was never acknowledged",

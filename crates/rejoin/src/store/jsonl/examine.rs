@@ -33,7 +33,7 @@ impl JsonlStore {
             bytes: files.iter().map(length).sum(),
             // The log of changes is no log that has to be folded.
             log_bytes: 0,
-            leftovers: leftovers(&layout),
+            leftovers: layout.leftovers().unwrap_or_default(),
             kept: Vec::new(),
             holders: Default::default(),
             opened: look_inside(&layout, is_present),
@@ -63,9 +63,4 @@ fn files(layout: &Layout) -> Vec<PathBuf> {
             std::iter::once(layout.root().join(&folder)).chain(files)
         })
         .collect()
-}
-
-fn leftovers(layout: &Layout) -> Vec<PathBuf> {
-    let folders = layout.folders().unwrap_or_default();
-    folders.iter().flat_map(|folder| layout.gone(folder).unwrap_or_default()).collect()
 }

@@ -1,6 +1,6 @@
 //! Opening the files of conversations, and remembering what was read of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -24,6 +24,15 @@ const REMEMBERED: usize = 32;
 pub(super) struct Files {
     folders: HashMap<ConversationId, String>,
     known: HashMap<ConversationId, Remembered>,
+    /// Whose names this handle made durable.
+    named: HashSet<ConversationId>,
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Read,
+    Write,
 }
 
 #[derive(Debug)]
@@ -52,12 +61,12 @@ impl Seen {
         }
     }
 
-    const fn is_same_file(&self, other: &Self) -> bool {
+    pub(super) const fn is_same_file(&self, other: &Self) -> bool {
         self.device == other.device && self.inode == other.inode
     }
 }
 
-/// A conversation's file, open, under a lock that keeps it from being overwritten.
+/// A conversation's file, open, under a lock that keeps it from being overwritten: its own, or that of those who write.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) file: File,
@@ -68,6 +77,11 @@ pub(super) struct Opened {
 impl JsonlStore {
     /// Opens the file of a conversation; none when there is no such file.
     pub(super) fn open_file(&self, id: ConversationId) -> Result<Option<Opened>> {
+        self.open_for(Purpose::Read, id)
+    }
+
+    /// The same, to read it or to write to it too.
+    pub(super) fn open_for(&self, purpose: Purpose, id: ConversationId) -> Result<Option<Opened>> {
         // It may move to another folder, or be written anew, between being found and being opened.
         for _ in 0..100 {
             let remembered = lock(&self.files).folders.get(&id).cloned();
@@ -77,7 +91,7 @@ impl JsonlStore {
             };
             let Some(folder) = folder else { return Ok(None) };
             let path = self.layout.file(&folder, id);
-            match open_locked(&path) {
+            match open_locked(&path, purpose) {
                 Ok(Some((file, seen))) => {
                     lock(&self.files).folders.insert(id, folder);
                     return Ok(Some(Opened { file, path, seen }));
@@ -97,17 +111,25 @@ impl JsonlStore {
     }
 
     /// The same, where it is an error that there is none.
-    pub(super) fn must_open(&self, id: ConversationId) -> Result<(Opened, Arc<Known>)> {
-        self.open_known(id)?.ok_or_else(|| unknown(id))
+    pub(super) fn must_open(&self, purpose: Purpose, id: ConversationId) -> Result<(Opened, Arc<Known>)> {
+        let opened = self.open_for(purpose, id)?.ok_or_else(|| unknown(id))?;
+        let known = self.known(id, &opened)?;
+        if known.is_nothing() { Err(unknown(id)) } else { Ok((opened, known)) }
     }
 
     /// What a file says, read as far as it was not read before.
     pub(super) fn known(&self, id: ConversationId, opened: &Opened) -> Result<Arc<Known>> {
-        let seen = Seen::of(&opened.file.metadata().during(|| format!("look at conversation `{id}`"))?);
+        let seen = opened.seen;
+        let attempt = || format!("read conversation `{id}`");
         let remembered = lock(&self.files).known.remove(&id);
         let known = match remembered {
             Some(own) if own.seen == seen => own.known,
-            Some(own) if own.seen.is_same_file(&seen) && own.seen.length < seen.length => {
+            // One that was edited and grew has something else where the known part ends.
+            Some(own)
+                if own.seen.is_same_file(&seen)
+                    && own.seen.length < seen.length
+                    && own.known.is_beginning_of(&opened.file).during(attempt)? =>
+            {
                 let mut known = own.known;
                 Arc::make_mut(&mut known).go_on(
                     &opened.file,
@@ -154,26 +176,44 @@ impl JsonlStore {
         }
     }
 
+    /// True when this handle made the name of a conversation's file durable.
+    pub(super) fn has_named(&self, id: ConversationId) -> bool {
+        lock(&self.files).named.contains(&id)
+    }
+
+    pub(super) fn named(&self, id: ConversationId) {
+        lock(&self.files).named.insert(id);
+    }
+
     /// Forgets what was known of a conversation.
     pub(super) fn forget(&self, id: ConversationId) {
         let mut files = lock(&self.files);
         files.folders.remove(&id);
         files.known.remove(&id);
+        files.named.remove(&id);
     }
 }
 
 /// Opens a file to read and takes the lock of its readers; none when it is not there any more.
-fn open_locked(path: &std::path::Path) -> io::Result<Option<(File, Seen)>> {
+fn open_locked(path: &std::path::Path, purpose: Purpose) -> io::Result<Option<(File, Seen)>> {
     let gone = |cause: io::Error| {
         if cause.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(cause) }
     };
-    let file = match durable::open_to_read(path) {
+    let opened = match purpose {
+        Purpose::Read => durable::open_to_read(path),
+        Purpose::Write => durable::open_to_write(path),
+    };
+    let file = match opened {
         Ok(file) => file,
         Err(cause) => return gone(cause),
     };
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    // Whoever writes keeps out all who overwrite or exchange files, and looks at the name when the lines are safe.
+    if purpose == Purpose::Write {
+        return Ok(Some((file, Seen::of(&metadata))));
     }
     // Only one who overwrites a file that has no name any more keeps readers out.
     if flock(&file, FlockOperation::NonBlockingLockShared).is_err() {

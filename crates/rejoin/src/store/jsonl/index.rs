@@ -8,18 +8,25 @@
 //! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  messages' ids  row
 //! ```
 //!
-//! Columns are separated by tabs, lines come in the order of a list.
+//! Columns are separated by tabs, lines come in the order of a list. A row that was erased is a line of blanks.
 
+use std::io;
 use std::path::Path;
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Branch, ConversationId, Head, Status, Time};
 use crate::store::durable;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::layout::Layout;
+use crate::store::jsonl::lines::{Content, Lines};
 use crate::store::jsonl::meta::Traits;
 use crate::store::{ListQuery, Row, Stamp, Version};
+
+/// A line of the index holds one row.
+pub(super) const LONGEST: usize = 1 << 28;
 
 /// The version of the index. Another one is not read.
 pub(super) const FORMAT: u32 = 1;
@@ -240,16 +247,43 @@ pub(super) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is plain data")
 }
 
-/// Writes an index; entries come in the order of a list. Losing it costs nothing but time, so it is not synced.
-pub(super) fn write(path: &Path, beginning: &Beginning, entries: &[Entry]) -> std::io::Result<()> {
+/// Writes an index; entries come in the order of a list. Losing it costs nothing but time, so it is not synced. The
+/// caller holds the lock of those who write, so that nothing which is being removed is written again.
+pub(super) fn write(layout: &Layout, beginning: &Beginning, entries: &[Entry]) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(beginning).expect("it is plain data");
     bytes.push(b'\n');
     for entry in entries {
         entry.write(&mut bytes);
     }
-    let draft = durable::draft(path)?;
+    let path = layout.index();
+    let draft = durable::draft_in(&layout.temporary(), &path)?;
     durable::write_at(draft.as_file(), 0, &bytes)?;
-    durable::publish_unsynced(draft, path)
+    durable::publish_unsynced(draft, &path)
+}
+
+/// Overwrites the row of a conversation with blanks, which are no row. The caller holds the lock of those who write.
+pub(super) fn blank(path: &Path, id: ConversationId) -> io::Result<()> {
+    let file = match durable::open_to_write(path) {
+        Ok(file) => file,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(cause) => return Err(cause),
+    };
+    let name = format!("\t{id}\t");
+    let mut places = Vec::new();
+    let mut lines = Lines::new(&file, 0, file.metadata()?.len(), LONGEST);
+    while let Some(piece) = lines.next()? {
+        let is_meant = match piece.content {
+            Content::Bytes(line) => memmem::find(line, name.as_bytes()).is_some(),
+            Content::TooLong => true,
+        };
+        if is_meant {
+            places.push((piece.offset, piece.length - u64::from(piece.is_terminated)));
+        }
+    }
+    for (offset, length) in &places {
+        durable::write_at(&file, *offset, &vec![b' '; usize::try_from(*length).unwrap_or_default()])?;
+    }
+    if places.is_empty() { Ok(()) } else { file.sync_data() }
 }
 
 /// FNV-1a, against accidents.

@@ -7,6 +7,8 @@
 //! DIR/.store/index                                             what a list shows; can be made again
 //! DIR/.store/boot                                              since when the log of changes is complete
 //! DIR/.store/blobs/3-01932d4a-….jsonl                          blobs of a space and an owner
+//! DIR/.store/blobs/pending                                     blobs of several owners that are being stored together
+//! DIR/.store/temporary/                                        what is being made or erased
 //! ```
 
 use std::fs;
@@ -71,6 +73,34 @@ impl Layout {
         self.own().join("blobs")
     }
 
+    /// Whoever holds the lock of those who write may erase everything in here.
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.own().join("temporary")
+    }
+
+    /// What was being made or erased when its process ended.
+    pub(super) fn leftovers(&self) -> io::Result<Vec<PathBuf>> {
+        let entries = match fs::read_dir(self.temporary()) {
+            Ok(entries) => entries,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(cause) => return Err(cause),
+        };
+        entries.map(|entry| entry.map(|entry| entry.path())).collect()
+    }
+
+    /// A name among what is temporary for what takes a file's place or leaves it, which nothing has yet.
+    pub(super) fn gone_name(&self, id: ConversationId) -> PathBuf {
+        let mut number = 0;
+        loop {
+            let name = format!("{id}{ENDING}{GONE}{}-{number}", std::process::id());
+            let path = self.temporary().join(name);
+            if path.symlink_metadata().is_err() {
+                return path;
+            }
+            number += 1;
+        }
+    }
+
     /// The file of a conversation in a project's folder.
     pub(super) fn file(&self, folder: &str, id: ConversationId) -> PathBuf {
         self.root.join(folder).join(format!("{id}{ENDING}"))
@@ -94,36 +124,46 @@ impl Layout {
 
     /// The conversations whose files are in a folder. A folder that went away has none.
     pub(super) fn conversations(&self, folder: &str) -> io::Result<Vec<ConversationId>> {
-        let names = self.names(folder)?;
-        Ok(names.iter().filter_map(|name| conversation_of(name)).collect())
+        let entries = self.entries(folder)?.into_iter();
+        Ok(entries.filter(|(_, is_file)| *is_file).map(|(id, _)| id).collect())
     }
 
-    /// Files of a folder that were to be erased.
-    pub(super) fn gone(&self, folder: &str) -> io::Result<Vec<PathBuf>> {
-        let names = self.names(folder)?.into_iter();
-        let gone = names.filter(|name| name.contains(GONE));
-        Ok(gone.map(|name| self.root.join(folder).join(name)).collect())
+    /// What has the name of a conversation's file in a folder and is none, such as a link.
+    pub(super) fn impostors(&self, folder: &str) -> io::Result<Vec<ConversationId>> {
+        let entries = self.entries(folder)?.into_iter();
+        Ok(entries.filter(|(_, is_file)| !*is_file).map(|(id, _)| id).collect())
     }
 
-    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+    fn entries(&self, folder: &str) -> io::Result<Vec<(ConversationId, bool)>> {
+        let mut found = Vec::new();
         let entries = match fs::read_dir(self.root.join(folder)) {
             Ok(entries) => entries,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(found),
             Err(cause) => return Err(cause),
         };
-        entries
-            .filter_map(|entry| entry.map(|entry| entry.file_name().into_string().ok()).transpose())
-            .collect()
+        for entry in entries {
+            let entry = entry?;
+            if let Some(id) = entry.file_name().to_str().and_then(conversation_of) {
+                found.push((id, entry.file_type()?.is_file()));
+            }
+        }
+        Ok(found)
     }
 
     /// The folder that a conversation's file is in.
     pub(super) fn find(&self, id: ConversationId) -> io::Result<Option<String>> {
-        let folders = match self.folders() {
+        Ok(self.find_all(id)?.into_iter().next())
+    }
+
+    /// Every folder that has a file of a conversation. The first one counts, the others are copies.
+    pub(super) fn find_all(&self, id: ConversationId) -> io::Result<Vec<String>> {
+        let mut folders = match self.folders() {
             Ok(folders) => folders,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(cause) => return Err(cause),
         };
-        Ok(folders.into_iter().find(|folder| self.file(folder, id).symlink_metadata().is_ok()))
+        folders.retain(|folder| self.file(folder, id).symlink_metadata().is_ok());
+        Ok(folders)
     }
 
     /// The folder of a project, made when it is missing. Projects whose names become alike get folders of their own.
@@ -134,38 +174,53 @@ impl Layout {
         let mut number = 1;
         loop {
             let folder = if number == 1 { name.clone() } else { format!("{name}~{number}") };
-            let marker = self.root.join(&folder).join(PROJECT);
-            match fs::read(&marker) {
-                Ok(key) if key == project.as_bytes() => return Ok(folder),
-                Ok(_) => number += 1,
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                    claim(&marker, project).during(|| format!("make the folder `{folder}`"))?;
+            let path = self.root.join(&folder);
+            match whose(&path).during(|| format!("look at the folder `{folder}`"))? {
+                Whose::Project(key) if key == project.as_bytes() => return Ok(folder),
+                Whose::Project(_) | Whose::Foreign => number += 1,
+                Whose::Nobodys => {
+                    claim(&path.join(PROJECT), project).during(|| format!("make the folder `{folder}`"))?;
                     return Ok(folder);
                 }
-                Err(cause) => return Err(cause).during(|| format!("read `{}`", marker.display())),
             }
         }
+    }
+}
+
+/// To whom a folder belongs.
+enum Whose {
+    Project(Vec<u8>),
+    Nobodys,
+    /// It is no folder, or it is one that must not be written to: a link could lead out of the store.
+    Foreign,
+}
+
+fn whose(folder: &Path) -> io::Result<Whose> {
+    /// No path is longer.
+    const LONGEST_KEY: u64 = 1 << 16;
+    match folder.symlink_metadata() {
+        Ok(there) if !there.is_dir() => return Ok(Whose::Foreign),
+        Ok(_) => {}
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Whose::Nobodys),
+        Err(cause) => return Err(cause),
+    }
+    let marker = folder.join(PROJECT);
+    match marker.symlink_metadata() {
+        Ok(there) if !there.is_file() => Ok(Whose::Foreign),
+        Ok(_) => durable::read_small(&marker, LONGEST_KEY).map(Whose::Project),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Whose::Nobodys),
+        Err(cause) => Err(cause),
     }
 }
 
 /// Says whose folder it is.
 fn claim(marker: &Path, project: &str) -> io::Result<()> {
     durable::create_private_directory(marker)?;
+    // Whoever made the folder may have been killed before its name was safe.
+    durable::sync_parent(durable::directory_of(marker))?;
     let draft = durable::draft(marker)?;
     durable::write_at(draft.as_file(), 0, project.as_bytes())?;
     durable::publish(draft, marker, Existing::Keep)
-}
-
-/// A name for what is to be erased in place of a file, which nothing has yet.
-pub(super) fn gone_name(path: &Path) -> PathBuf {
-    let mut number = 0;
-    loop {
-        let name = durable::beside(path, &format!("{GONE}{}-{number}", std::process::id()));
-        if name.symlink_metadata().is_err() {
-            return name;
-        }
-        number += 1;
-    }
 }
 
 /// The conversation whose file has this name.

@@ -6,6 +6,7 @@
 //!
 //! The message is the body, byte for byte. A body that is no JSON object on one line stands there as a string.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memmem;
@@ -14,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::jsonl::octets::Octets;
+use crate::store::jsonl::quick;
 use crate::store::{Put, Space, Stamp};
 
 /// What stands between the fields of a line and its message.
@@ -136,11 +138,22 @@ impl Line {
         }
     }
 
-    /// Writes the line, with its message and its end.
-    pub(super) fn write(&self, message: &str, into: &mut Vec<u8>) {
+    /// Writes the line around a message that stood in a line before.
+    pub(super) fn write_around(&self, message: &[u8], into: &mut Vec<u8>) {
+        self.write_fields(into);
+        into.extend_from_slice(message);
+        into.extend_from_slice(b"}\n");
+    }
+
+    fn write_fields(&self, into: &mut Vec<u8>) {
         serde_json::to_writer(&mut *into, self).expect("a line is plain data");
         into.pop();
         into.extend_from_slice(MESSAGE);
+    }
+
+    /// Writes the line, with its message and its end.
+    pub(super) fn write(&self, message: &str, into: &mut Vec<u8>) {
+        self.write_fields(into);
         if is_embeddable(message) {
             into.extend_from_slice(message.as_bytes());
         } else {
@@ -166,6 +179,9 @@ impl Line {
         if !ends || message.len() < 2 || line.last() != Some(&b'}') {
             return None;
         }
+        if let Some(fields) = quick::fields(&line[..at]) {
+            return Some((fields, message));
+        }
         let mut fields = Vec::with_capacity(at + 1);
         fields.extend_from_slice(&line[..at]);
         fields.push(b'}');
@@ -174,11 +190,6 @@ impl Line {
 
     /// Reads a line whose fields stand in any order.
     fn read_any(line: &[u8]) -> Option<(Self, Range<usize>)> {
-        #[derive(Deserialize)]
-        struct Whole<'a> {
-            #[serde(borrow)]
-            message: &'a RawValue,
-        }
         let text = std::str::from_utf8(line).ok()?;
         let fields = serde_json::from_str(text).ok()?;
         let message = serde_json::from_str::<Whole<'_>>(text).ok()?.message.get();
@@ -195,25 +206,76 @@ fn is_embeddable(body: &str) -> bool {
         && is_json(body)
 }
 
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<&RawValue>(text).is_ok()
+/// A line, as far as its message is looked for.
+#[derive(Deserialize)]
+struct Whole<'a> {
+    #[serde(borrow)]
+    message: &'a RawValue,
 }
 
 /// The body that stands in a line as `message`; none when it is damaged.
-pub(super) fn body(message: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
+pub(super) fn body(message: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(message).ok()?;
-    match text.as_bytes().first()? {
-        b'"' => serde_json::from_str::<String>(text).ok().map(Into::into),
-        _ => is_json(text).then(|| text.into()),
+    if is_json(text) {
+        return plain(text.into());
+    }
+    // Another program may have added fields after the message.
+    let line = format!("{{\"message\":{text}}}");
+    let alone = serde_json::from_str::<Whole<'_>>(&line).ok()?.message.get().to_owned();
+    plain(alone.into())
+}
+
+fn plain(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
+    if text.starts_with('"') {
+        serde_json::from_str::<String>(&text).ok().map(Into::into)
+    } else {
+        Some(text)
     }
 }
 
-/// How long that body is, without looking at one that stands there as it is.
-pub(super) fn body_length(message: &[u8]) -> usize {
-    match message.first() {
-        Some(b'"') => body(message).map_or(0, |body| body.len()),
-        _ => message.len(),
+/// True when a look at its braces and quotes shows that a message is one object and nothing else. Whether everything
+/// within is JSON, its reader finds out.
+pub(super) fn is_one_object(message: &[u8]) -> bool {
+    message.first() == Some(&b'{') && end_of_object(message) == Some(message.len())
+}
+
+fn end_of_object(message: &[u8]) -> Option<usize> {
+    let (mut at, mut depth) = (0, 0_u32);
+    loop {
+        at += memchr::memchr3(b'"', b'{', b'}', &message[at..])?;
+        match message[at] {
+            b'{' => depth += 1,
+            b'}' => depth = depth.checked_sub(1)?,
+            _ => at = end_of_text(message, at)?,
+        }
+        at += 1;
+        if depth == 0 {
+            return Some(at);
+        }
     }
+}
+
+/// Where the text ends that begins with the quote at `start`.
+fn end_of_text(message: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', message.get(at..)?)?;
+        if message[at] == b'"' {
+            return Some(at);
+        }
+        // What is escaped is passed over.
+        at += 2;
+    }
+}
+
+/// True when a body is JSON in all its parts.
+pub(super) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// How long that body is, without reading one that stands there as it is.
+pub(super) fn body_length(message: &[u8]) -> usize {
+    if is_one_object(message) { message.len() } else { body(message).map_or(0, |body| body.len()) }
 }
 
 #[cfg(test)]
@@ -279,6 +341,32 @@ mod tests {
 
         // Only its end may be missing.
         assert_eq!(whole, [bytes.len() - 1]);
+    }
+
+    #[test]
+    fn a_quick_look_tells_one_object_from_anything_else() {
+        let looks = [
+            "{}",
+            r#"{"a":"}","b":{"c":"\\","d":"\"{"}}"#,
+            r#"{"a":1},"note":{"b":2}"#,
+            r#"{"a":"}"#,
+            "{",
+            "}",
+            "",
+            "\"text\"",
+            r#"{"a":"\"#,
+            "[{}]",
+        ]
+        .map(|text| is_one_object(text.as_bytes()));
+
+        assert_eq!(looks, [true, true, false, false, false, false, false, false, false, false]);
+    }
+
+    #[test]
+    fn fields_after_a_message_are_not_its_own() {
+        let message = br#"{"role":"user"},"note":{"by":"me"}"#;
+
+        assert_eq!(body(message).as_deref(), Some(r#"{"role":"user"}"#));
     }
 
     trait Newlines {

@@ -3,8 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
 
-use crate::error::{ErrorKind, Result};
+use rustix::fs::FlockOperation;
+
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
@@ -23,8 +26,8 @@ const TRUSTED: i64 = 600_000_000;
 /// A folder that changed this short a time ago may have changed again without its time telling so.
 const SETTLED: i128 = 2_000_000_000;
 
-/// A line of the index holds one row.
-const LONGEST: usize = 1 << 28;
+/// How long the lock of those who write is waited for by one who has an index to write. Whoever lists next tries again.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The index, as far as it can be trusted.
 struct Usable {
@@ -50,7 +53,6 @@ impl JsonlStore {
             for id in only.iter().collect::<BTreeSet<_>>() {
                 let Some(opened) = self.open_file(*id)? else { continue };
                 let known = self.read_anew(*id, &opened, opened.seen.length, Depth::Fields)?;
-                self.refuse_faults(&known, &opened)?;
                 rows.extend((!known.is_nothing()).then(|| known.kept.row()));
             }
             return Ok(query.page_of(rows));
@@ -74,10 +76,13 @@ impl JsonlStore {
             for id in &usable.changed {
                 entries.extend(self.entry(*id)?);
             }
-            let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
+            let mut lines = Lines::new(&usable.file, usable.offset, usable.length, index::LONGEST);
             let mut is_sound = true;
             while let Some(piece) = lines.next().during(|| "read the index")? {
                 let Content::Bytes(line) = piece.content else { continue };
+                if line.starts_with(b" ") {
+                    continue;
+                }
                 match Entry::read(line, usable.device) {
                     Some(entry) if !usable.changed.contains(&entry.id) => entries.push(entry),
                     Some(_) => {}
@@ -97,7 +102,7 @@ impl JsonlStore {
     fn usable_index(&self) -> Result<Option<Usable>> {
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(None) };
         let Ok(metadata) = file.metadata() else { return Ok(None) };
-        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
+        let mut lines = Lines::new(&file, 0, metadata.len(), index::LONGEST);
         let Ok(Some(first)) = lines.next() else { return Ok(None) };
         let Content::Bytes(line) = first.content else { return Ok(None) };
         let offset = first.length;
@@ -108,6 +113,10 @@ impl JsonlStore {
             && (0..TRUSTED).contains(&age)
             && beginning.folders == self.folders()?;
         if !fits {
+            return Ok(None);
+        }
+        // A log that ends before was lost or put back.
+        if changes::newest(&self.layout.changes())? < beginning.stamp {
             return Ok(None);
         }
         let changed = changes::noted_since(&self.layout.changes(), beginning.stamp)?;
@@ -126,9 +135,12 @@ impl JsonlStore {
         let after = query.after.map(|after| (after.time, after.conversation));
         let mut found = Found { rows: Vec::new(), total: 0 };
         let mut shown = 0;
-        let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
+        let mut lines = Lines::new(&usable.file, usable.offset, usable.length, index::LONGEST);
         while let Some(piece) = lines.next().during(|| "read the index")? {
             let Content::Bytes(line) = piece.content else { return Ok(None) };
+            if line.starts_with(b" ") {
+                continue;
+            }
             let Some(columns) = line.get(17..).and_then(Columns::of) else { return Ok(None) };
             let (Some(id), Some(active)) = (columns.id(), columns.active()) else { return Ok(None) };
             if usable.changed.contains(&id) || !columns.passes(&wanted) {
@@ -169,7 +181,7 @@ impl JsonlStore {
     /// Looks at every file, reads those that are not as the index says, and writes the index again.
     pub(super) fn check_index(&self) -> Result<Vec<Entry>> {
         // Whatever changes from here on is in the log after this stamp, or makes a folder look different.
-        let stamp = changes::settled(&self.layout.changes())?;
+        let stamp = changes::newest(&self.layout.changes())?.saturating_sub(1);
         let checked = Time::now();
         let mut folders = self.folders()?;
         let mut known = self.entries_of_index();
@@ -198,8 +210,25 @@ impl JsonlStore {
         }
         let beginning = Beginning { format: index::FORMAT, boot: recover::boot(), stamp, checked, folders };
         // Where nothing can be written, every list looks at every file.
-        let _ = index::write(&self.layout.index(), &beginning, &entries);
+        let _ = self.write_index(&beginning, &entries);
         Ok(entries)
+    }
+
+    /// Writes the index, but not what may have changed since it was looked at: it may have been removed, and its text
+    /// must not come back. What the log tells after the index is read from the files in any case.
+    fn write_index(&self, beginning: &Beginning, entries: &[Entry]) -> Result<()> {
+        let path = self.layout.changes();
+        let log = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
+        changes::lock(&log, FlockOperation::NonBlockingLockExclusive, PATIENCE)?;
+        let changed = changes::noted_since(&path, beginning.stamp)?;
+        let changed: HashSet<_> = changed.into_iter().map(|change| change.conversation).collect();
+        let temporary = self.layout.temporary().join("any");
+        durable::create_private_directory(&temporary).during(|| "create a folder")?;
+        if changed.is_empty() {
+            return index::write(&self.layout, beginning, entries).during(|| "write the index");
+        }
+        let left: Vec<Entry> = entries.iter().filter(|entry| !changed.contains(&entry.id)).cloned().collect();
+        index::write(&self.layout, beginning, &left).during(|| "write the index")
     }
 
     /// What the index says, however old it is.
@@ -207,7 +236,7 @@ impl JsonlStore {
         let mut entries = HashMap::new();
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return entries };
         let Ok(metadata) = file.metadata() else { return entries };
-        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
+        let mut lines = Lines::new(&file, 0, metadata.len(), index::LONGEST);
         // The first line is no entry, and is passed over like one that is damaged.
         while let Ok(Some(piece)) = lines.next() {
             if let Content::Bytes(line) = piece.content
@@ -256,16 +285,27 @@ impl JsonlStore {
     }
 
     pub(super) fn glance_at(&self, id: ConversationId) -> Result<Option<(Opened, Known)>> {
-        let Some(opened) = self.open_file(id)? else { return Ok(None) };
+        let opened = match self.open_file(id) {
+            Ok(Some(opened)) => opened,
+            Ok(None) => return Ok(None),
+            // One file that belongs to somebody else is no reason not to list the others; a check tells it.
+            Err(error) if is_forbidden(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Fields) {
             Ok(known) => known,
             // A conversation of a newer Rejoin is no reason not to list the others.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
             Err(error) => return Err(error),
         };
-        self.refuse_faults(&known, &opened)?;
         Ok((!known.is_nothing()).then_some((opened, known)))
     }
+}
+
+/// True when the file system forbade it.
+pub(super) fn is_forbidden(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 /// The page of these entries, which come in the order of a list.

@@ -51,6 +51,16 @@ pub(super) enum Meta {
     Unknown,
 }
 
+/// The types that are understood.
+const KNOWN: [&str; 8] =
+    ["session-start", "header", "head", "note", "branch", "unbranch", "repaired", "trimmed"];
+
+/// Which of them it is.
+#[derive(Deserialize)]
+struct Tag {
+    r#type: String,
+}
+
 /// Every field that any of them has. A tagged type cannot be read around a header that is kept to the letter.
 #[derive(Deserialize)]
 struct Said {
@@ -188,6 +198,11 @@ impl Meta {
 
     /// None when it is damaged.
     pub(super) fn from_json(json: &str) -> Option<Self> {
+        // What a newer Rejoin says may have these fields with other values.
+        let tag: Tag = serde_json::from_str(json).ok()?;
+        if !KNOWN.contains(&tag.r#type.as_str()) {
+            return Some(Self::Unknown);
+        }
         let said: Said = serde_json::from_str(json).ok()?;
         let version = said.version;
         Some(match said.r#type.as_str() {

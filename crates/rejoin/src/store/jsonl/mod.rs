@@ -22,6 +22,7 @@ mod lines;
 mod list;
 mod meta;
 mod octets;
+mod quick;
 mod read;
 mod recover;
 mod remove;
@@ -113,6 +114,11 @@ fn prepare(layout: &Layout) -> Result<()> {
     let (root, changes) = (layout.root(), layout.changes());
     if root.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(Error::invalid(format!("`{}` is not a directory", root.display())));
+    }
+    for own in [layout.own(), layout.blobs(), layout.temporary()] {
+        if own.symlink_metadata().is_ok_and(|there| !there.is_dir()) {
+            return Err(Error::invalid(format!("`{}` is not a directory", own.display())));
+        }
     }
     durable::create_private_directory(&changes)
         .during(|| format!("create the directory `{}`", root.display()))?;

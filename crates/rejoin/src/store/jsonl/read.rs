@@ -6,10 +6,10 @@ use std::io;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Opened;
+use crate::store::jsonl::files::{Opened, Purpose};
 use crate::store::jsonl::kept::{Held, Kept, no_message};
-use crate::store::jsonl::line::body;
-use crate::store::jsonl::lines::read_at;
+use crate::store::jsonl::line::{body, is_json};
+use crate::store::jsonl::lines::{Lines, read_at};
 use crate::store::jsonl::{BadLines, JsonlStore};
 use crate::store::{Note, Order, Seen, Selection, Visit};
 
@@ -23,7 +23,7 @@ impl JsonlStore {
         what: Selection<'_>,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        let (opened, known) = self.must_open(id)?;
+        let (opened, known) = self.must_open(Purpose::Read, id)?;
         let seqs = select(&known.kept, what)?;
         let held = seqs.into_iter().filter_map(|seq| known.kept.held(seq));
         self.visit_held(&opened, held, visit)
@@ -40,33 +40,51 @@ impl JsonlStore {
         for held in all {
             let bytes = window.bytes(held.offset, held.length as usize);
             let bytes = bytes.during(|| format!("read `{}`", opened.path.display()))?;
-            let Some(body) = body(bytes) else {
-                match self.options.bad_lines {
-                    BadLines::PassOver => continue,
-                    BadLines::Refuse => return Err(damaged(held, opened)),
-                }
-            };
-            visit(Seen {
+            let seen = |body| Seen {
                 id: held.id,
                 parent: held.named,
                 seq: held.seq,
                 turn: held.turn,
                 link: held.link,
                 note: Note { label: held.label.as_deref(), is_pinned: held.is_pinned },
-                body: &body,
-            })?;
+                body,
+            };
+            // Most bodies are sound, and whoever visits one reads all of it: looking first would read it twice.
+            if let Some(body) = self.presumed(held, bytes) {
+                match visit(seen(body)) {
+                    Ok(()) => continue,
+                    Err(error) if is_json(body) => return Err(error),
+                    Err(_) => {}
+                }
+            }
+            match (body(bytes), self.options.bad_lines) {
+                (Some(body), _) => visit(seen(&body))?,
+                (None, BadLines::PassOver) => {}
+                (None, BadLines::Refuse) => return Err(self.damaged(held, opened)?),
+            }
         }
         Ok(())
     }
-}
 
-fn damaged(held: &Held, opened: &Opened) -> Error {
-    Error::corrupt(format!(
-        "the line of message `{}`, at byte {} of `{}`, cannot be read",
-        held.id,
-        held.offset,
-        opened.path.display()
-    ))
+    /// A body that is most likely sound, as it stands in its line.
+    fn presumed<'b>(&self, held: &Held, bytes: &'b [u8]) -> Option<&'b str> {
+        let stands_alone = held.body == held.length && bytes.starts_with(b"{");
+        let is_lenient = self.options.bad_lines == BadLines::PassOver;
+        (stands_alone && is_lenient).then(|| std::str::from_utf8(bytes).ok()).flatten()
+    }
+
+    fn damaged(&self, held: &Held, opened: &Opened) -> Result<Error> {
+        let path = opened.path.display();
+        let mut lines = Lines::new(&opened.file, 0, held.offset, self.options.longest_line);
+        let mut number = 0_u64;
+        while lines.next().during(|| format!("read `{path}`"))?.is_some() {
+            number += 1;
+        }
+        Ok(Error::corrupt(format!(
+            "line {number} of `{path}` cannot be used: message `{}` cannot be read",
+            held.id
+        )))
+    }
 }
 
 fn select(kept: &Kept, what: Selection<'_>) -> Result<Vec<u32>> {
@@ -88,18 +106,18 @@ fn select(kept: &Kept, what: Selection<'_>) -> Result<Vec<u32>> {
 }
 
 /// A part of a file that was read, so that lines which stand together are read together.
-struct Window<'f> {
+pub(super) struct Window<'f> {
     file: &'f File,
     offset: u64,
     buffer: Vec<u8>,
 }
 
 impl<'f> Window<'f> {
-    const fn new(file: &'f File) -> Self {
+    pub(super) const fn new(file: &'f File) -> Self {
         Self { file, offset: 0, buffer: Vec::new() }
     }
 
-    fn bytes(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
+    pub(super) fn bytes(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let inside = |window: &Self| {
             let start = usize::try_from(offset.checked_sub(window.offset)?).ok()?;
             (start + length <= window.buffer.len()).then_some(start)

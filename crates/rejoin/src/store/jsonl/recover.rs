@@ -4,7 +4,6 @@
 //! changes it holds.
 
 use crate::error::Result;
-use crate::store::Stamp;
 use crate::store::durable::{self, Existing};
 use crate::store::jsonl::JsonlStore;
 use crate::store::jsonl::changes::{Happened, Log, Noted};
@@ -24,16 +23,23 @@ impl JsonlStore {
     pub(super) fn recover(&self, log: &mut Log) -> Result<()> {
         let path = self.layout.boot();
         let boot = boot();
-        if !boot.is_empty() && std::fs::read_to_string(&path).is_ok_and(|noted| noted == boot) {
+        // A copy of the store has another log, and one that is empty may have been lost.
+        let (expected, log_file) = (format!("{boot} {}", log.inode()?), format!(" {}", log.inode()?));
+        let noted = durable::read_small(&path, 1 << 12).unwrap_or_default();
+        let noted = String::from_utf8_lossy(&noted);
+        if !boot.is_empty() && noted == expected && log.newest() > 0 {
             return Ok(());
         }
+        let is_own = noted.ends_with(&log_file) && log.newest() > 0;
         let newest = log.newest();
         let mut lost: Vec<Noted> = Vec::new();
         // What was written before the log was last completed stands in it.
-        let completed = path.metadata().map_or(i128::MIN, |metadata| Seen::of(&metadata).modified - SLACK);
+        let completed = path.metadata().ok().filter(|_| is_own);
+        let completed = completed.map_or(i128::MIN, |metadata| Seen::of(&metadata).modified - SLACK);
         for id in self.all()? {
-            let seen = self.open_file(id)?.map(|opened| opened.seen);
-            if seen.is_none_or(|seen| seen.modified < completed) {
+            let folder = self.layout.find(id).during(|| format!("find conversation `{id}`"))?;
+            let there = folder.and_then(|folder| self.layout.file(&folder, id).symlink_metadata().ok());
+            if there.is_none_or(|there| Seen::of(&there).modified < completed) {
                 continue;
             }
             let Some(known) = self.glance(id)?.filter(|known| known.kept.stamp > newest) else { continue };
@@ -49,17 +55,15 @@ impl JsonlStore {
         lost.sort_by_key(|noted| noted.stamp);
         for noted in &lost {
             log.note(noted)?;
-            self.finish_lost_blobs(noted, newest)?;
         }
+        let changers: Vec<_> =
+            lost.iter().filter(|noted| noted.blobs).map(|noted| noted.conversation).collect();
+        self.finish_blobs(&changers, newest)?;
         log.sync()?;
         let written = durable::draft(&path).and_then(|draft| {
-            durable::write_at(draft.as_file(), 0, boot.as_bytes())?;
+            durable::write_at(draft.as_file(), 0, expected.as_bytes())?;
             durable::publish(draft, &path, Existing::Replace)
         });
         written.during(|| format!("write `{}`", path.display()))
-    }
-
-    fn finish_lost_blobs(&self, noted: &Noted, after: Stamp) -> Result<()> {
-        if noted.blobs { self.finish_blobs(noted.conversation, after + 1) } else { Ok(()) }
     }
 }

@@ -8,13 +8,12 @@ use rustix::fs::FlockOperation;
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::jsonl::JsonlStore;
 use crate::store::jsonl::changes::{Happened, lock};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::Kept;
-use crate::store::jsonl::layout::gone_name;
 use crate::store::jsonl::rewrite::Remains;
 use crate::store::jsonl::writing::{Certainty, noted};
+use crate::store::jsonl::{JsonlStore, index};
 use crate::store::{Children, Outcome, Progress, Target, durable};
 
 /// How long readers of a file that is to be overwritten are waited for. It has no name any more; who still reads it
@@ -34,29 +33,43 @@ impl JsonlStore {
     fn remove_conversation(&self, id: ConversationId, reason: &str, at: Time) -> Result<Outcome> {
         let mut turnstile = self.begin_writing()?;
         let Some((opened, known)) = self.open_known(id)? else { return Ok(Outcome::NotFound) };
-        let path = opened.path.clone();
         // Its own lock would keep it from being overwritten.
         drop(opened);
-        let stamp = turnstile.next_stamp();
+        let stamp = turnstile.next_stamp(known.kept.stamp);
         let deleted = Happened::Deleted { reason: reason.to_owned() };
-        // Order: the note and its sync, because no file says it; then the name, so that the file is gone for readers
-        // at once; then the bytes.
+        // Order: the note and its sync, because no file says it; then the names, so that the file and its copies are
+        // gone for readers at once; then the bytes.
         let mark = turnstile.log().note(&noted(stamp, at, id, deleted))?;
-        let gone = gone_name(&path);
-        let renamed = turnstile
-            .log()
-            .sync()
-            .and_then(|()| durable::rename(&path, &gone).during(|| format!("remove `{}`", path.display())));
-        if let Err(error) = renamed {
+        if let Err(error) = turnstile.log().sync().and_then(|()| self.take_names(id)) {
             turnstile.log().take_back(mark);
             turnstile.fail(Certainty::Unknown);
             return Err(error);
         }
-        self.forget(id);
-        self.disown(id)?;
-        // With it goes what somebody was reading when it was removed.
-        self.tidy_folder(&path)?;
+        self.finish_removal(id, READERS)?;
+        turnstile.log().finish();
         Ok(Outcome::Removed { messages: known.kept.messages.len() as u64, bytes: known.kept.bytes })
+    }
+
+    /// Puts every file of a conversation among what is to be erased.
+    fn take_names(&self, id: ConversationId) -> Result<()> {
+        self.forget(id);
+        for folder in self.layout.find_all(id).during(|| format!("find conversation `{id}`"))? {
+            let path = self.layout.file(&folder, id);
+            let attempt = || format!("remove `{}`", path.display());
+            durable::rename(&path, &self.layout.gone_name(id)).during(attempt)?;
+        }
+        Ok(())
+    }
+
+    /// Erases what is left of a conversation or of messages that were removed, in whatever file.
+    pub(super) fn finish_removal(&self, id: ConversationId, readers: Duration) -> Result<()> {
+        self.forget(id);
+        self.finish_pending()?;
+        if self.layout.find(id).during(|| format!("find conversation `{id}`"))?.is_none() {
+            self.disown(id)?;
+        }
+        index::blank(&self.layout.index(), id).during(|| "erase a row of the index")?;
+        self.tidy_up(readers).map(drop)
     }
 
     fn remove_messages(
@@ -76,12 +89,12 @@ impl JsonlStore {
         let bytes =
             going.iter().filter_map(|seq| known.kept.held(*seq)).map(|held| u64::from(held.body)).sum();
         let removed = Outcome::Removed { messages: going.len() as u64, bytes };
-        if going.is_empty() {
+        let stamp = turnstile.next_stamp(known.kept.stamp);
+        let remains = Remains { known: &known, going: &going, named: ids, stamp, at, reason };
+        if going.is_empty() && !self.has_lines_of(&opened, &remains)? {
             return Ok(removed);
         }
-        let stamp = turnstile.next_stamp();
         self.unload_blobs(&known.kept, stamp)?;
-        let remains = Remains { known: &known, going: &going, stamp, at, reason };
         let fresh = self.write_remains(&opened, &remains)?;
         let trimmed = Happened::Trimmed { reason: reason.to_owned() };
         // Order: the new file is whole and synced; the note and its sync, because the lines of earlier changes go;
@@ -95,32 +108,26 @@ impl JsonlStore {
             turnstile.fail(Certainty::Unknown);
             return Err(error);
         }
-        let path = opened.path.clone();
         drop(opened);
-        self.forget(id);
-        self.tidy_folder(&path)?;
+        self.finish_removal(id, READERS)?;
+        turnstile.log().finish();
         Ok(removed)
-    }
-
-    /// Overwrites all that is to be erased in the folder of a file.
-    fn tidy_folder(&self, file: &Path) -> Result<()> {
-        let folder =
-            file.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
-        let gone = self.layout.gone(folder).during(|| format!("list the folder `{folder}`"))?;
-        gone.iter().try_for_each(|gone| overwrite(gone))
     }
 
     /// Overwrites what could not be overwritten before because somebody was reading it.
     pub(super) fn tidy(&self) -> Result<Progress> {
         let _turnstile = self.begin_writing()?;
-        let mut done = 0;
-        for folder in self.layout.folders().during(|| "list the folders")? {
-            for gone in self.layout.gone(&folder).during(|| format!("list the folder `{folder}`"))? {
-                overwrite(&gone)?;
-                done += 1;
-            }
-        }
-        Ok(Progress { done, ..Progress::default() })
+        Ok(Progress { done: self.tidy_up(READERS)?, ..Progress::default() })
+    }
+
+    /// Erases what is temporary. The caller holds the lock of those who write, so nobody is at work on it.
+    pub(super) fn tidy_up(&self, readers: Duration) -> Result<u64> {
+        let temporary = self.layout.temporary();
+        durable::create_private_directory(&temporary.join("any"))
+            .during(|| format!("create `{}`", temporary.display()))?;
+        let leftovers = self.layout.leftovers().during(|| format!("list `{}`", temporary.display()))?;
+        leftovers.iter().try_for_each(|path| overwrite(path, readers))?;
+        Ok(leftovers.len() as u64)
     }
 }
 
@@ -148,14 +155,14 @@ fn going(
 }
 
 /// Overwrites and removes a file that has no use any more, unless somebody reads it.
-fn overwrite(path: &Path) -> Result<()> {
+fn overwrite(path: &Path, readers: Duration) -> Result<()> {
     let file = match durable::open_to_write(path) {
         Ok(file) => file,
         // Where names cannot be exchanged it is gone already.
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(cause) => return Err(cause).during(|| format!("erase `{}`", path.display())),
     };
-    match lock(&file, FlockOperation::NonBlockingLockExclusive, READERS) {
+    match lock(&file, FlockOperation::NonBlockingLockExclusive, readers) {
         Ok(()) => durable::erase(&file, path)
             .and_then(|()| durable::sync_parent(path))
             .during(|| format!("erase `{}`", path.display())),

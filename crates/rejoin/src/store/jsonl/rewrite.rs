@@ -4,16 +4,19 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
 
+use memchr::memmem;
+
 use crate::error::Result;
-use crate::model::{Branch, Time};
+use crate::model::{Branch, MessageId, Time};
 use crate::store::jsonl::JsonlStore;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Opened;
 use crate::store::jsonl::kept::Kept;
-use crate::store::jsonl::layout::gone_name;
 use crate::store::jsonl::line::{Kind, Line};
+use crate::store::jsonl::lines::{Content, Lines};
 use crate::store::jsonl::meta::{Meta, Standing, Start};
-use crate::store::jsonl::scan::Known;
+use crate::store::jsonl::read::Window;
+use crate::store::jsonl::scan::{Known, Meaning, meaning};
 use crate::store::tip::previews;
 use crate::store::{Stamp, durable};
 
@@ -24,16 +27,18 @@ const PIECE: usize = 1 << 20;
 pub(super) struct Remains<'a> {
     pub(super) known: &'a Known,
     pub(super) going: &'a BTreeSet<u32>,
+    /// What was asked for. A line of one of these goes even if it cannot be read.
+    pub(super) named: &'a [MessageId],
     pub(super) stamp: Stamp,
     pub(super) at: Time,
     pub(super) reason: &'a str,
 }
 
 impl JsonlStore {
-    /// Writes what is left to a new file beside the old one, and syncs it. It has the name of a file that is to be
-    /// erased: until it takes the old one's place, that is what it is.
+    /// Writes what is left to a new file, and syncs it. It lies among what is to be erased: until it takes the old
+    /// one's place, that is what it is.
     pub(super) fn write_remains(&self, opened: &Opened, remains: &Remains<'_>) -> Result<PathBuf> {
-        let path = gone_name(&opened.path);
+        let path = self.layout.gone_name(remains.known.kept.id);
         let written = durable::create_to_write(&path)
             .during(|| format!("create `{}`", path.display()))
             .and_then(|file| self.fill(&file, &path, opened, remains));
@@ -71,26 +76,73 @@ impl JsonlStore {
             }
             Ok(())
         };
-        self.visit_held(opened, staying(), &mut |seen| {
-            let held = kept.held(seen.seq).expect("it was just visited");
+        let mut window = Window::new(&opened.file);
+        for held in staying() {
+            let message = window.bytes(held.offset, held.length as usize).during(attempt)?;
             let line = Line {
                 message_type: Kind::Conversation,
-                message_index: seen.seq,
-                id: Some(seen.id),
-                parent: seen.parent,
-                turn: Some(seen.turn),
-                digest: Some(seen.link),
+                message_index: held.seq,
+                id: Some(held.id),
+                parent: held.named,
+                turn: Some(held.turn),
+                digest: Some(held.link),
                 forked: held.forked,
-                label: seen.note.label.map(str::to_owned),
-                pinned: seen.note.is_pinned,
+                label: held.label.as_deref().map(str::to_owned),
+                pinned: held.is_pinned,
                 ..Line::meta(kept.id, held.timestamp)
             };
-            line.write(seen.body, &mut bytes);
+            line.write_around(message, &mut bytes);
+            flush(&mut bytes, PIECE)?;
+        }
+        self.each_riddle(opened, remains, &mut |line| {
+            if !is_of(line, remains.named) {
+                bytes.extend_from_slice(line);
+                bytes.push(b'\n');
+            }
             flush(&mut bytes, PIECE)
         })?;
         end(remains, &mut bytes);
         flush(&mut bytes, 0)?;
         file.sync_all().during(attempt)
+    }
+
+    /// True when a line that cannot be read is one of a message that is to be removed.
+    pub(super) fn has_lines_of(&self, opened: &Opened, remains: &Remains<'_>) -> Result<bool> {
+        let mut has = false;
+        if !remains.known.faults.is_empty() {
+            self.each_riddle(opened, remains, &mut |line| {
+                has |= is_of(line, remains.named);
+                Ok(())
+            })?;
+        }
+        Ok(has)
+    }
+
+    /// Visits the lines that this version makes nothing of. What is not understood is kept.
+    fn each_riddle(
+        &self,
+        opened: &Opened,
+        remains: &Remains<'_>,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (id, messages) = (remains.known.kept.id, &remains.known.kept.messages);
+        let mut lines = Lines::new(&opened.file, 0, remains.known.end, self.options.longest_line);
+        while let Some(piece) = lines.next().during(|| format!("read `{}`", opened.path.display()))? {
+            let is_known = match meaning(&piece, id) {
+                Meaning::Message(offset) => {
+                    messages.binary_search_by_key(&offset, |held| held.offset).is_ok()
+                }
+                Meaning::About => true,
+                Meaning::NotUnderstood => false,
+            };
+            // One that is too long to be held is too long to be kept.
+            if let Content::Bytes(line) = piece.content
+                && !is_known
+            {
+                visit(line)?;
+            }
+        }
+        Ok(())
     }
 
     /// The first line, which says where everything stands.
@@ -111,6 +163,15 @@ impl JsonlStore {
         });
         Line::meta(kept.id, kept.created).write(&Meta::SessionStart(Box::new(start)).to_json(), bytes);
     }
+}
+
+/// True when a line says that it is one of these messages.
+fn is_of(line: &[u8], ids: &[MessageId]) -> bool {
+    ids.iter().any(|id| {
+        ["\"id\":\"", "\"id\": \""]
+            .iter()
+            .any(|name| memmem::find(line, format!("{name}{id}\"").as_bytes()).is_some())
+    })
 }
 
 /// The last lines: what happened, and the head.

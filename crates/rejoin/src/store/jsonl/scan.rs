@@ -5,17 +5,21 @@
 //! over too, and told.
 
 use std::fs::File;
+use std::io;
 
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::{Kept, Spot};
 use crate::store::jsonl::line::{Kind, Line, body, body_length};
-use crate::store::jsonl::lines::{Content, Lines, Piece};
+use crate::store::jsonl::lines::{Content, Lines, Piece, read_at};
 use crate::store::jsonl::meta::Meta;
 
 /// More bad lines of one file than this say nothing new.
 const TOLD: usize = 1_000;
+
+/// How much of the end of what was read is remembered, to recognise the file by.
+const TAIL: u64 = 64;
 
 /// What is known of a file, and how far it was read.
 #[derive(Clone, Debug)]
@@ -29,6 +33,10 @@ pub(super) struct Known {
     pub(super) torn: u64,
     lines: u64,
     pub(super) faults: Vec<BadLine>,
+    /// How many groups of lines were read, as far as it matters whether there is more than one.
+    groups: u64,
+    /// The last bytes before `end`.
+    tail: Vec<u8>,
 }
 
 /// How much of a message's line is looked at.
@@ -74,12 +82,39 @@ enum Judged {
 
 impl Known {
     pub(super) fn nothing_of(id: ConversationId) -> Self {
-        Self { kept: Kept::new(id), end: 0, is_terminated: true, torn: 0, lines: 0, faults: Vec::new() }
+        Self {
+            kept: Kept::new(id),
+            end: 0,
+            is_terminated: true,
+            torn: 0,
+            lines: 0,
+            faults: Vec::new(),
+            groups: 0,
+            tail: Vec::new(),
+        }
     }
 
     /// True when the file holds no conversation: its first write did not end, or it is not Rejoin's.
     pub(super) fn is_nothing(&self) -> bool {
         !self.kept.has_start && self.kept.messages.is_empty()
+    }
+
+    /// True when nothing was added to what the file began with.
+    pub(super) const fn is_young(&self) -> bool {
+        self.groups <= 1
+    }
+
+    /// True when a file still ends, where the known part ends, as it did.
+    pub(super) fn is_beginning_of(&self, file: &File) -> io::Result<bool> {
+        Ok(self.tail_of(file)? == self.tail)
+    }
+
+    fn tail_of(&self, file: &File) -> io::Result<Vec<u8>> {
+        let length = self.end.min(TAIL);
+        let mut tail = vec![0; usize::try_from(length).unwrap_or_default()];
+        let read = read_at(file, &mut tail, self.end - length)?;
+        tail.truncate(read);
+        Ok(tail)
     }
 
     /// Reads on to `until`.
@@ -96,7 +131,7 @@ impl Known {
             match judge(&piece, number, id, depth) {
                 Judged::Blank => {}
                 Judged::Bad { why, could_be_torn } => {
-                    group.bad.push(BadLine { number, why });
+                    group.count_bad(BadLine { number, why });
                     group.could_be_torn |= could_be_torn;
                 }
                 Judged::Good(part) => {
@@ -122,11 +157,13 @@ impl Known {
             (self.end, self.is_terminated, self.lines) = (until, true, number);
         }
         self.torn = until - self.end;
+        self.tail = self.tail_of(file).during(|| format!("read conversation `{id}`"))?;
         Ok(())
     }
 
     /// Takes in lines that were written together.
     fn settle(&mut self, group: Group) -> Result<()> {
+        self.groups += u64::from(!group.lines.is_empty());
         let room = TOLD.saturating_sub(self.faults.len());
         self.faults.extend(group.bad.into_iter().take(room));
         for part in group.lines {
@@ -148,11 +185,41 @@ impl Group {
         self.lines.is_empty() && self.bad.is_empty()
     }
 
+    fn count_bad(&mut self, bad: BadLine) {
+        if self.bad.len() < TOLD {
+            self.bad.push(bad);
+        }
+    }
+
     /// True when all lines are there and some are bad: that is no write that was cut short.
     fn is_damaged(&self) -> bool {
         let all = self.lines.len() + self.bad.len();
         !self.could_be_torn && self.lines.first().is_some_and(|first| all >= first.line.of as usize)
     }
+}
+
+/// What a line is.
+pub(super) fn meaning(piece: &Piece<'_>, id: ConversationId) -> Meaning {
+    match judge(piece, 0, id, Depth::Fields) {
+        Judged::Good(part) => match part.meta {
+            None => Meaning::Message(part.spot.offset),
+            Some(Meta::Unknown) => Meaning::NotUnderstood,
+            Some(_) => Meaning::About,
+        },
+        Judged::Blank => Meaning::About,
+        Judged::Bad { .. } => Meaning::NotUnderstood,
+    }
+}
+
+/// What a line is to one who writes a file anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// A message, which stands there in the file.
+    Message(u64),
+    /// It says something about the conversation, which is known.
+    About,
+    /// It is damaged, or a newer Rejoin or another program wrote it.
+    NotUnderstood,
 }
 
 fn judge(piece: &Piece<'_>, number: u64, id: ConversationId, depth: Depth) -> Judged {

@@ -19,6 +19,7 @@ impl JsonlStore {
         let mut hits: Vec<Hit> = Vec::new();
         for row in self.list_rows(&listed)?.items {
             let Some((opened, known)) = self.glance_at(row.id)? else { continue };
+            self.refuse_faults(&known, &opened)?;
             let seen = self.visit_held(&opened, known.kept.messages.iter(), &mut |seen| {
                 let Some((text, time)) = searchable(seen.body) else { return Ok(()) };
                 if !query.words.matches(&text) {

@@ -1,14 +1,15 @@
 //! Writing: one at a time, noted first, synced before it is acknowledged.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::MutexGuard;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::jsonl::changes::{Happened, Log, Noted};
 use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::{Opened, Seen};
 use crate::store::jsonl::line::Line;
 use crate::store::jsonl::meta::Meta;
 use crate::store::jsonl::scan::Known;
@@ -19,6 +20,8 @@ use crate::store::{Stamp, durable};
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     log: Option<Log>,
+    /// The process that opened the log.
+    process: u32,
     /// Set when a sync failed: what the files hold is then unknown. A failed sync must not be tried again as if it
     /// could succeed.
     failed: bool,
@@ -41,18 +44,21 @@ impl JsonlStore {
                 "an earlier write failed, so this store takes no more until it is opened again",
             ));
         }
-        match &mut writer.log {
+        let process = std::process::id();
+        // A lock that was inherited from another process does not keep that one out.
+        let is_own = writer.process == process;
+        match writer.log.as_mut().filter(|_| is_own) {
             Some(log) => log.lock(self.options.wait)?,
-            none => {
+            None => {
                 let mut log = Log::open(self.layout.changes(), self.options.wait)?;
                 self.recover(&mut log)?;
-                *none = Some(log);
+                self.tidy_up(Duration::ZERO)?;
+                self.finish_pending()?;
+                (writer.log, writer.process) = (Some(log), process);
             }
         }
         let mut turnstile = Turnstile { store: self, writer };
-        if let Some(id) = turnstile.log().take_unfinished() {
-            self.finish_blobs(id, turnstile.log().newest())?;
-        }
+        turnstile.finish()?;
         Ok(turnstile)
     }
 }
@@ -69,8 +75,8 @@ impl Drop for Turnstile<'_> {
 
 /// Where lines go.
 pub(super) enum Onto<'a> {
-    /// To the end of a file.
-    End(&'a Path, &'a Known),
+    /// To the end of a file that was opened to write, of which all is known.
+    End(&'a Opened, &'a Known),
     /// To a file that is made for them.
     New(&'a Path),
 }
@@ -80,27 +86,57 @@ impl Turnstile<'_> {
         self.writer.log.as_mut().expect("it was opened before the turnstile was passed")
     }
 
-    /// The stamp of the next change.
-    pub(super) fn next_stamp(&mut self) -> Stamp {
-        self.log().newest() + 1
+    /// Finishes what a process that was killed left undone.
+    fn finish(&mut self) -> Result<()> {
+        let Some(noted) = self.log().unfinished() else { return Ok(()) };
+        if noted.blobs {
+            self.store.finish_blobs(&[noted.conversation], noted.stamp - 1)?;
+        }
+        if noted.is_removal() {
+            self.store.finish_removal(noted.conversation, Duration::ZERO)?;
+        }
+        self.log().finish();
+        Ok(())
+    }
+
+    /// The stamp of the next change, which is above all that the log and a file have. They differ where files or the
+    /// log were copied or put back.
+    pub(super) fn next_stamp(&mut self, in_files: Stamp) -> Stamp {
+        self.log().newest().max(in_files) + 1
     }
 
     /// Writes lines that belong together: all of them are there, synced, when this returns, or none.
     pub(super) fn write(&mut self, onto: &Onto<'_>, lines: &[u8], noted: &Noted) -> Result<()> {
         // Order: the note, the lines, the sync of the lines, and for a new file the sync of its name.
         let mark = self.log().note(noted)?;
-        let written = match onto {
-            Onto::New(path) => create(path, lines),
-            Onto::End(path, known) => extend(path, known, noted.conversation, noted.at, lines),
+        let id = noted.conversation;
+        let (path, written) = match onto {
+            Onto::New(path) => (*path, create(path, lines)),
+            Onto::End(opened, known) => {
+                let extended = extend(opened, known, id, noted.at, lines);
+                // Whoever made the file may have been killed before its name was safe.
+                let is_named = !known.is_young() || self.store.has_named(id);
+                let path = opened.path.as_path();
+                (path, extended.and_then(|()| if is_named { Ok(()) } else { sync_name(path) }))
+            }
         };
         let Err((failure, certainty)) = written else {
             self.writer.wrote = true;
+            self.store.named(id);
             return Ok(());
         };
         self.log().take_back(mark);
         self.fail(certainty);
-        let (Onto::New(path) | Onto::End(path, _)) = onto;
         Err(failure).during(|| format!("write to `{}`", path.display()))
+    }
+
+    /// Makes sure that what stands in a file, written by whomever, is safe.
+    pub(super) fn secure(&mut self, opened: &Opened) -> Result<()> {
+        let secured = opened.file.sync_data().and_then(|()| durable::sync_parent(&opened.path));
+        if secured.is_err() {
+            self.fail(Certainty::Unknown);
+        }
+        secured.during(|| format!("sync `{}`", opened.path.display()))
     }
 
     /// Remembers that what is on disk is unknown.
@@ -126,7 +162,7 @@ fn create(path: &Path, lines: &[u8]) -> Written {
     let written = durable::write_at(&file, 0, lines)
         .map_err(unchanged)
         .and_then(|()| file.sync_all().map_err(|cause| (cause, Certainty::Unknown)))
-        .and_then(|()| durable::sync_parent(path).map_err(|cause| (cause, Certainty::Unknown)));
+        .and_then(|()| sync_name(path));
     if written.is_err() {
         // A file that stays is passed over: its turn may be whole, but was not acknowledged, and may be tried again.
         let _ = durable::remove(path);
@@ -134,15 +170,22 @@ fn create(path: &Path, lines: &[u8]) -> Written {
     written
 }
 
-fn extend(path: &Path, known: &Known, id: ConversationId, at: Time, lines: &[u8]) -> Written {
+fn sync_name(path: &Path) -> Written {
+    durable::sync_parent(path).map_err(|cause| (cause, Certainty::Unknown))
+}
+
+fn extend(opened: &Opened, known: &Known, id: ConversationId, at: Time, lines: &[u8]) -> Written {
     let unchanged = |cause| (cause, Certainty::Unchanged);
-    let file: File = durable::open_to_write(path).map_err(unchanged)?;
+    let file = &opened.file;
+    if file.metadata().map_err(unchanged)?.len() != known.end + known.torn {
+        return Err(unchanged(interfered()));
+    }
     let mut bytes = Vec::with_capacity(lines.len() + 256);
     if !known.is_terminated {
         bytes.push(b'\n');
     }
     if known.torn > 0 {
-        durable::cut(&file, known.end).map_err(unchanged)?;
+        durable::cut(file, known.end).map_err(unchanged)?;
         let repaired = Meta::Repaired { bytes: known.torn };
         // A file that holds nothing else begins with what follows.
         if known.end > 0 {
@@ -150,17 +193,78 @@ fn extend(path: &Path, known: &Known, id: ConversationId, at: Time, lines: &[u8]
         }
     }
     bytes.extend_from_slice(lines);
-    let written = durable::write_at(&file, known.end, &bytes)
+    let written = durable::write_at(file, known.end, &bytes)
         .map_err(unchanged)
         .and_then(|()| file.sync_data().map_err(|cause| (cause, Certainty::Unknown)));
-    if written.is_err() {
+    if let Err((cause, certainty)) = written {
         // What cannot be cut off is not whole or not acknowledged; the next writer sees to it.
-        let _ = durable::cut(&file, known.end);
+        let is_cut = durable::cut(file, known.end).is_ok();
+        return Err((cause, if is_cut { certainty } else { Certainty::Unknown }));
     }
-    written
+    // The lines must be in the file that has the name, not in one that another program put aside.
+    let there = opened.path.symlink_metadata().map_err(unchanged)?;
+    if Seen::of(&there).is_same_file(&opened.seen) { Ok(()) } else { Err(unchanged(interfered())) }
+}
+
+fn interfered() -> io::Error {
+    io::Error::other("another program changed it at the same time")
 }
 
 /// A note that something happened to a conversation.
 pub(super) const fn noted(stamp: Stamp, at: Time, conversation: ConversationId, what: Happened) -> Noted {
     Noted { stamp, at, conversation, what, blobs: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::store::jsonl::files::Purpose;
+    use crate::{Archive, Conversation, Message};
+
+    #[test]
+    fn lines_are_not_written_to_a_file_that_another_program_put_aside() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = std::sync::Arc::new(JsonlStore::open(directory.path()).unwrap());
+        let archive = Archive::with_store(std::sync::Arc::clone(&store) as _);
+        let id = archive.start(Conversation::titled("Lisbon")).unwrap().id();
+        let (opened, known) = store.must_open(Purpose::Write, id).unwrap();
+        let aside = directory.path().join("aside");
+        fs::copy(&opened.path, &aside).unwrap();
+
+        fs::rename(&aside, &opened.path).unwrap();
+        let replaced = extend(&opened, &known, id, Time::now(), b"lost\n");
+        fs::write(&opened.path, fs::read_to_string(&opened.path).unwrap() + "by another\n").unwrap();
+        let (opened, _) = store.must_open(Purpose::Write, id).unwrap();
+        let grown = extend(&opened, &known, id, Time::now(), b"lost\n");
+
+        let certainties = [replaced, grown].map(|written| written.unwrap_err().1);
+        assert_eq!(certainties, [Certainty::Unchanged; 2]);
+        assert!(fs::read_to_string(&opened.path).unwrap().ends_with("by another\n"));
+    }
+
+    #[test]
+    fn a_handle_that_was_carried_into_another_process_takes_a_lock_of_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut options = crate::store::JsonlOptions::default();
+        options.wait = Duration::from_millis(5);
+        let store = std::sync::Arc::new(JsonlStore::open_with(directory.path(), options).unwrap());
+        let archive = Archive::with_store(std::sync::Arc::clone(&store) as _);
+        let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
+        // A fork shares the open log, and the lock with it: what that process holds does not keep this one out.
+        let inherited = {
+            let mut writer = lock(&store.writer);
+            writer.process = 0;
+            let mut log = writer.log.take().unwrap();
+            log.lock(options.wait).unwrap();
+            log
+        };
+
+        let refused = talk.append(Message::user("one")).unwrap_err();
+        drop(inherited);
+        talk.append(Message::user("one")).unwrap();
+
+        assert_eq!(refused.kind(), ErrorKind::Locked);
+    }
 }

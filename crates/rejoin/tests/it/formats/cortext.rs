@@ -174,17 +174,18 @@ fn what_the_program_appends_to_a_written_session_goes_on_from_its_head() {
 #[test]
 fn a_text_that_was_changed_by_hand_is_read_as_it_stands() {
     let mut tree = read(&fixture(FOLDER));
-    tree.messages[1].message.finish = Some("end_turn".to_owned());
+    let call = Block::tool_call("c1", "read", Json::parse("{}").unwrap());
+    tree.messages[1].message.blocks.push(call);
     let directory = tempfile::tempdir().unwrap();
     write_below(directory.path(), "cortext", &tree);
     let own = directory.path().join("conversations/2025-11-22/001-brainstorm-topic/.session/messages.jsonl");
-    let before = read_below(directory.path(), "cortext").messages[1].message.finish.clone();
+    let before = read_below(directory.path(), "cortext").messages[1].message.blocks.len();
     let text = fs::read_to_string(&own).unwrap();
     fs::write(&own, text.replacen("simpler to cache", "easier to cache", 1)).unwrap();
 
     let after = read_below(directory.path(), "cortext").messages[1].message.clone();
 
-    assert_eq!((before.as_deref(), after.finish.as_deref()), (Some("end_turn"), None));
+    assert_eq!((before, after.blocks.len()), (2, 1));
     assert!(after.text().starts_with("REST is easier to cache"), "{after:?}");
 }
 

@@ -1,18 +1,29 @@
 //! The formats of the design documents: what holds for each of them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use proptest::prelude::*;
-use rejoin::formats::{Detection, FORMATS, Format, ReadLimits, Source, Sources, Tree};
-use rejoin::{Archive, Import, ImportMode, Imported, Role};
+use rejoin::formats::{
+    Detection, FORMATS, Format, ReadLimits, Source, SourceConversation, SourceMessage, Sources, Tree,
+};
+use rejoin::{
+    Archive, Block, Conversation, Import, ImportMode, Imported, Json, Message, PrivacyNotes, Role, Snapshot,
+    Status, Synopsis, Time,
+};
 
 use crate::formats::round::{steps, tree_of};
 use crate::formats::{fixture, outline, read};
 
 /// A fixture of each format, and the file in it that grows.
-pub(super) const FIXTURES: [(&str, &str, &str); 1] =
-    [("cortext", "cortext/conversations/2025-11-22/001-brainstorm-topic", ".session/messages.jsonl")];
+pub(super) const FIXTURES: [(&str, &str, &str); 6] = [
+    ("agent-voice", "agent-voice/agentvoice/conversations/47b9d8baefe9c46096ccfee37252b3bf.json", ""),
+    ("cody", "cody/conversations/conv_abc123.jsonl", ""),
+    ("cody", "cody/conversations/67e55044-10b1-426f-9247-bb680e5fe0c8.jsonl", ""),
+    ("cortext", "cortext/conversations/2025-11-22/001-brainstorm-topic", ".session/messages.jsonl"),
+    ("envoy", "envoy/conversations/Users_dev_myproject/01932d4c-89ab-7890-abcd-123456789ghi.jsonl", ""),
+    ("envoy", "envoy/conversations/Users_dev_myproject/01932d4b-4567-7890-abcd-123456789def.jsonl", ""),
+];
 
 /// Writes what a format writes below a directory.
 pub(super) fn write_below(directory: &Path, format: &str, tree: &Tree) {
@@ -33,7 +44,6 @@ pub(super) fn read_below(directory: &Path, format: &str) -> Tree {
         assert_eq!(tree.skipped, []);
         for mut message in tree.messages {
             message.line = 0;
-            message.source.clear();
             match all.messages.iter().find(|known| known.id == message.id) {
                 Some(known) => assert_eq!(known, &message),
                 None => all.messages.push(message),
@@ -46,6 +56,8 @@ pub(super) fn read_below(directory: &Path, format: &str) -> Tree {
             }
         }
     }
+    // What branches share is the same in all their files to the letter, so that an import knows it again.
+    all.messages.iter_mut().for_each(|message| message.source.clear());
     all.messages.sort_by(|a, b| a.id.cmp(&b.id));
     all
 }
@@ -132,6 +144,88 @@ fn a_fixture_that_is_imported_again_adds_nothing() {
 }
 
 #[test]
+fn a_source_that_was_torn_adds_only_what_was_missing_once_it_is_whole() {
+    // A record is written whole; the others grow line by line.
+    for which in FIXTURES.into_iter().filter(|(name, ..)| *name != "agent-voice") {
+        let archive = Archive::open("memory:").unwrap();
+        let (_directory, own, grows) = copy(which);
+        let whole = fs::read_to_string(&grows).unwrap();
+        let last = whole.trim_end().rfind('\n').unwrap();
+
+        fs::write(&grows, &whole[..last + 30]).unwrap();
+        let torn = import(&archive, &own);
+        fs::write(&grows, &whole).unwrap();
+        let mended = import(&archive, &own);
+        let again = import(&archive, &own);
+
+        let id = torn.conversations[0].id;
+        let all = read(&own).messages.len() as u64;
+        assert_eq!(
+            (torn.skipped, torn.added(), mended.added(), again.added()),
+            (1, all - 1, 1, 0),
+            "{which:?}"
+        );
+        assert_eq!((mended.conversations[0].id, mended.skipped), (id, 0), "{which:?}");
+        assert_eq!(archive.path(id, None).unwrap().len() as u64, all, "{which:?}");
+    }
+}
+
+#[test]
+fn a_bad_line_in_the_middle_is_told_and_the_rest_is_read() {
+    for which in FIXTURES.into_iter().filter(|(name, ..)| *name != "agent-voice") {
+        let (_directory, own, grows) = copy(which);
+        let before = read(&own).messages.len();
+        let whole = fs::read_to_string(&grows).unwrap();
+        let end = whole.find('\n').unwrap();
+
+        fs::write(&grows, format!("{}\n{{\"half\": \n{}", &whole[..end], &whole[end + 1..])).unwrap();
+        let tree = read(&own);
+
+        let why: Vec<(u64, &str)> =
+            tree.skipped.iter().map(|skipped| (skipped.line, skipped.why.as_str())).collect();
+        assert_eq!((tree.messages.len(), why), (before, vec![(2, "it is not JSON")]), "{which:?}");
+    }
+}
+
+#[test]
+fn a_strange_first_line_does_not_change_which_conversation_it_is() {
+    for which in FIXTURES.into_iter().filter(|(name, ..)| *name != "agent-voice") {
+        let (_directory, own, grows) = copy(which);
+        let before = read(&own).conversations[0].created_at;
+        let whole = fs::read_to_string(&grows).unwrap();
+
+        fs::write(&grows, format!("{{\"strange\":1}}\n{whole}")).unwrap();
+        let after = read(&own).conversations[0].created_at;
+
+        assert_eq!(after, before, "{which:?}");
+    }
+}
+
+#[test]
+fn names_that_lead_elsewhere_stay_where_they_are() {
+    let mut tree = forked();
+    let own = &mut tree.conversations[0];
+    own.id = "../../x".to_owned();
+    own.header.project = Some("/../../etc/\0".to_owned());
+    own.header.title = Some("../../../etc/passwd\0".to_owned());
+    own.header.kind = "../brainstorm".to_owned();
+    own.header.extra.set("cortext", Json::parse(r#"{"conversation_id":"../../001"}"#).unwrap());
+    tree.messages.iter_mut().for_each(|message| message.conversation = "../../x".to_owned());
+
+    let written: Vec<PathBuf> = FIXTURES
+        .iter()
+        .flat_map(|(format, ..)| Format::named(format).unwrap().write(&tree).unwrap())
+        .map(|file| file.path)
+        .collect();
+
+    let is_below = |path: &PathBuf| {
+        path.components().all(|part| matches!(part, Component::Normal(_)))
+            && !path.to_str().unwrap().contains('\0')
+    };
+    assert!(written.len() > 12 && written.iter().all(is_below), "{written:?}");
+}
+
+#[test]
 fn a_fixture_keeps_its_text_when_it_is_written_and_read_again() {
     for (name, place, _) in FIXTURES {
         let before = read(&fixture(place));
@@ -161,14 +255,14 @@ fn every_branch_is_in_a_file_of_its_own_and_an_import_of_all_gives_the_tree() {
         let path: Vec<String> =
             archive.path(id, None).unwrap().iter().map(|stored| stored.message.text()).collect();
         assert_eq!(ids, [id, id], "{name}");
+        let again: u64 = found.iter().map(|(source, _)| import(&archive, source.path()).added()).sum();
+        assert_eq!(again, 0, "{name}");
         assert_eq!((stored.messages, path), (4, vec!["one".to_owned(), "b".to_owned()]), "{name}");
     }
 }
 
 /// `one` is followed by `a` and `a, more`, and by `b`, which is the head.
 fn forked() -> Tree {
-    use rejoin::formats::{SourceConversation, SourceMessage};
-    use rejoin::{Block, Message, Time};
     let said = |id: &str, parent: Option<&str>, role: Role, text: &str, time: i64| SourceMessage {
         conversation: "11111111-2222-4333-8444-555555555555".to_owned(),
         id: id.to_owned(),
@@ -192,18 +286,66 @@ fn forked() -> Tree {
     Tree { conversations: vec![own], messages, ..Tree::default() }
 }
 
+/// Makes a message of a tree one that no format has a place for.
+fn make_odd(tree: &mut Tree, place: prop::sample::Index, kind: u8) {
+    let place = place.index(tree.messages.len());
+    let found = &mut tree.messages[place];
+    let message = &mut found.message;
+    let json = |text: &str| Json::parse(text).unwrap();
+    match kind {
+        0 => message.created_at = None,
+        1 => message.label = Some("a label".to_owned()),
+        2 => message.is_error = true,
+        3 => message.blocks.push(Block::Snapshot(Snapshot { data: json("[1.0e5]"), ..Default::default() })),
+        4 => {
+            let other = serde_json::from_str(r#"{"type":"weather","sky":12345678901234567890123}"#).unwrap();
+            message.blocks.push(other);
+        }
+        5 => message.privacy = Some(PrivacyNotes { contains_secrets: true, ..Default::default() }),
+        6 => message.blocks.push(Block::tool_result("nobody", json("{\"b\":1, \"a\":-0.0}"))),
+        7 => message.extra.set("mine", json("{\"z\":1e400}")),
+        _ => found.parent = None,
+    }
+}
+
+fn headers() -> impl Strategy<Value = Conversation> {
+    let text = || prop::option::of(any::<String>());
+    let status = prop::sample::select(Status::ALL.to_vec());
+    (text(), text(), text(), status, any::<bool>(), 0..i64::MAX).prop_map(
+        |(model, synopsis, kind, status, exportable, time)| {
+            let mut header = Conversation::new();
+            header.settings.command.clone_from(&model);
+            header.settings.model = model;
+            header.synopsis = synopsis.map(|text| Synopsis { text, ..Synopsis::default() });
+            header.kind = kind.unwrap_or(header.kind);
+            header.status = status;
+            header.privacy.exportable = exportable;
+            header.expires_at = exportable.then(|| Time::from_micros(time));
+            header
+        },
+    )
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn a_tree_survives_every_format(
         which in 0..FIXTURES.len(),
         steps in steps(),
         head in any::<prop::sample::Index>(),
-        title in prop::option::of("[a-zé ]{0,8}[a-z]"),
+        title in prop::option::of(any::<String>()),
+        odd in prop::collection::vec((any::<prop::sample::Index>(), 0..9u8), 0..12),
+        header in headers(),
     ) {
         let format = FIXTURES[which].0;
         let mut tree = tree_of(steps, head, title, "anthropic");
+        odd.into_iter().for_each(|(place, kind)| make_odd(&mut tree, place, kind));
+        tree.conversations[0].header = Conversation {
+            project: tree.conversations[0].header.project.take(),
+            title: tree.conversations[0].header.title.take(),
+            ..header
+        };
 
         let mut read = round(format, &tree);
 

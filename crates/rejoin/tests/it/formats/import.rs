@@ -20,13 +20,13 @@ use crate::formats::{fixture, outline, read, said};
 const REAL: &str = "claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
 
 /// An archive in a file of its own, and a place for sources.
-struct Desk {
+pub(super) struct Desk {
     archive: Archive,
     directory: TempDir,
 }
 
 impl Desk {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let archive = Archive::open(&format!("sqlite:{}", directory.path().join("a.db").display())).unwrap();
         Self { archive, directory }
@@ -38,7 +38,7 @@ impl Desk {
         path
     }
 
-    fn import(&self, path: &Path) -> Imported {
+    pub(super) fn import(&self, path: &Path) -> Imported {
         self.try_import(path, ImportMode::Store, ReadLimits::default()).unwrap()
     }
 
@@ -53,7 +53,7 @@ impl Desk {
         self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap()
     }
 
-    fn path(&self, id: ConversationId) -> Vec<String> {
+    pub(super) fn path(&self, id: ConversationId) -> Vec<String> {
         self.archive.path(id, None).unwrap().iter().map(|stored| stored.message.text()).collect()
     }
 }

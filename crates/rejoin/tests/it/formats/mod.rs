@@ -2,17 +2,26 @@
 
 mod accept;
 mod again;
+mod agent_voice;
 mod aider;
 mod chatgpt;
 mod claude;
 mod claude_ai;
 mod codex;
+mod cody;
 mod cortext;
+mod cpe;
+mod database;
 mod documents;
+mod envoy;
 mod fixtures;
 mod gemini;
+mod goose;
 mod hostile;
 mod import;
+mod json;
+mod llm;
+mod opencode;
 mod round;
 
 use std::fs;

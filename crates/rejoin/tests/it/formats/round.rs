@@ -212,6 +212,18 @@ proptest! {
 
         prop_assert_eq!(read, tree);
     }
+
+    #[test]
+    fn a_database_of_cpe_survives(
+        steps in steps(), head in any::<prop::sample::Index>(), title in prop::option::of("[a-zé ]{0,8}[a-z]"),
+        api in prop::sample::select(vec!["anthropic", "openai-responses", "mine"]),
+    ) {
+        let tree = tree_of(steps, head, title, api);
+
+        let read = round("cpe", &tree);
+
+        prop_assert_eq!(read, tree);
+    }
 }
 
 /// The path to the head, with thinking that is sealed as the provider seals it, and no reply that says nothing.

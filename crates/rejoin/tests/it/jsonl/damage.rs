@@ -188,3 +188,29 @@ fn a_place_that_is_no_directory_is_refused() {
 
     assert_eq!((error.kind(), files(place.root.parent().unwrap()).len()), (ErrorKind::Invalid, 1));
 }
+
+#[test]
+fn a_strict_reader_names_the_line_of_a_message_that_cannot_be_read() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"], &["three"]]);
+    let text = fs::read_to_string(place.file(id)).unwrap();
+    fs::write(place.file(id), text.replace("\"text\":\"two\"", "\"text\":two")).unwrap();
+
+    let error = strict(&place).path(id, None).unwrap_err();
+
+    let told = format!("{error:?}");
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(told.contains("line 3 of `"), "{told}");
+    assert_eq!(place.texts(id), ["one", "three"]);
+}
+
+#[test]
+fn a_strict_reader_still_lists_what_is_there() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    replace_line(&place.file(id), 2, "rubbish");
+
+    let listed = strict(&place).list(&Default::default()).unwrap().items;
+
+    assert_eq!(listed.into_iter().map(|stored| stored.id).collect::<Vec<_>>(), [id]);
+}

@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use rejoin::Message;
-use rejoin::store::{Children, Read, Selection, Store, Target, Task};
+use rejoin::store::{Children, Put, Read, Safety, Selection, Space, Store, Target, Task};
+use rejoin::{ConversationId, Message};
 
 use crate::jsonl::{Place, files};
 
@@ -27,7 +27,6 @@ fn a_removed_conversation_is_overwritten_cut_and_gone() {
     fs::hard_link(place.file(id), &witness).unwrap();
 
     place.archive().delete_conversations(&[id], "by request");
-    place.store().maintain(Task::Index, Duration::MAX).unwrap();
 
     assert_eq!((fs::metadata(&witness).unwrap().len(), holding(&place, "a secret")), (0, 0));
     assert!(!place.file(id).exists());
@@ -37,12 +36,12 @@ fn a_removed_conversation_is_overwritten_cut_and_gone() {
 fn a_removed_message_is_in_no_file_any_more() {
     let place = Place::new();
     let id = place.talk(&[&["one"], &["two"], &["a secret"]]);
+    place.titles();
     let last = place.archive().resume(id).unwrap().path().unwrap().pop().unwrap().id;
     let inode_before = fs::read(place.file(id)).unwrap();
 
     let target = Target::Messages { conversation: id, ids: &[last], children: Children::Refuse };
     place.store().remove(&[target], "by request", rejoin::Time::now()).unwrap();
-    place.store().maintain(Task::Index, Duration::MAX).unwrap();
 
     assert_ne!(fs::read(place.file(id)).unwrap(), inode_before);
     assert_eq!((holding(&place, "a secret"), place.texts(id)), (0, vec!["one".to_owned(), "two".to_owned()]));
@@ -71,4 +70,121 @@ fn whoever_reads_while_a_conversation_is_removed_reads_to_the_end() {
     store.maintain(Task::Repack, Duration::MAX).unwrap();
 
     assert_eq!((read, waiting, holding(&place, "\"two\""), place.titles().len()), (2, 1, 0, 0));
+}
+
+/// Text of an open turn, as a program that was cut off leaves it.
+fn open_turn(place: &Place, id: ConversationId, text: &str) {
+    let blob = Put { space: Space::OpenTurn, owner: Some(id), name: b"writer", bytes: Some(text.as_bytes()) };
+    place.store().put(&[blob], Safety::Synced).unwrap();
+}
+
+#[test]
+fn a_removed_conversation_leaves_nothing_in_the_index_the_log_or_the_blobs() {
+    let place = Place::new();
+    let (id, other) = (place.talk(&[&["a secret"], &["another"]]), place.talk(&[&["stays"]]));
+    place.archive().update(id, |conversation| conversation.title = Some("secret title".to_owned())).unwrap();
+    open_turn(&place, id, "secret reply");
+    place.titles();
+    place.store().find("x", 9).unwrap();
+
+    place.archive().delete_conversations(&[id], "by request");
+
+    assert_eq!((holding(&place, "secret"), holding(&place, "another")), (0, 0));
+    assert_eq!((place.titles(), place.texts(other)), (vec!["Lisbon".to_owned()], vec!["stays".to_owned()]));
+    assert_eq!(holding(&place, "secret"), 0);
+}
+
+#[test]
+fn a_removal_takes_copies_in_other_folders_along() {
+    let place = Place::new();
+    let id = place.talk(&[&["a secret"]]);
+    for folder in ["aside", "zz"] {
+        fs::create_dir(place.root.join(folder)).unwrap();
+        fs::copy(place.file(id), place.root.join(format!("{folder}/{id}.jsonl"))).unwrap();
+    }
+
+    let told = place.faults();
+    place.archive().delete_conversations(&[id], "by request");
+
+    let expected =
+        format!("`aside/{id}.jsonl` is read, and `home_ada_trip/{id}.jsonl` is another copy of it");
+    assert!(told.contains(&expected), "{told:?}");
+    assert_eq!((holding(&place, "a secret"), place.titles()), (0, vec![]));
+}
+
+#[test]
+fn whoever_writes_next_finishes_a_removal_that_was_cut_off() {
+    let place = Place::new();
+    let (id, other) = (place.talk(&[&["a secret"]]), place.talk(&[&["stays"]]));
+    open_turn(&place, id, "a secret reply");
+    place.titles();
+    let earlier = place.archive();
+    earlier.resume(other).unwrap().append(Message::user("before")).unwrap();
+    let index = fs::read(place.root.join(".store/index")).unwrap();
+    let blob = place.root.join(format!(".store/blobs/3-{id}.jsonl"));
+    let (file, blobs) = (fs::read(place.file(id)).unwrap(), fs::read(&blob).unwrap());
+    place.archive().delete_conversations(&[id], "by request");
+    // As if the process had been killed once the file had lost its name.
+    let temporary = place.root.join(".store/temporary");
+    for (path, bytes) in [
+        (temporary.join(format!("{id}.jsonl.gone-1-0")), &file),
+        (temporary.join("index.part-1-abcdef"), &index),
+        (temporary.join("blobs.part-1-abcdef"), &blobs),
+        (place.root.join(".store/index"), &index),
+        (blob, &blobs),
+    ] {
+        fs::write(path, bytes).unwrap();
+    }
+
+    earlier.resume(other).unwrap().append(Message::user("after")).unwrap();
+
+    assert_eq!((holding(&place, "a secret"), fs::read_dir(temporary).unwrap().count()), (0, 0));
+    assert_eq!(place.texts(other), ["stays", "before", "after"]);
+}
+
+#[test]
+fn a_list_that_was_made_before_a_removal_does_not_bring_the_text_back() {
+    let place = Place::new();
+    let id = place.talk(&[&["a secret"]]);
+    let (lister, remover) = (place.store(), place.archive());
+
+    std::thread::scope(|scope| {
+        let lists = scope.spawn(|| {
+            for _ in 0..200 {
+                lister.maintain(Task::Index, Duration::MAX).unwrap();
+            }
+        });
+        remover.delete_conversations(&[id], "by request");
+        lists.join().unwrap();
+    });
+
+    assert_eq!(holding(&place, "a secret"), 0);
+}
+
+#[test]
+fn removing_a_message_keeps_lines_that_cannot_be_read_unless_they_are_its_own() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"], &["three"], &["four"]]);
+    let ids: Vec<_> = place.archive().path(id, None).unwrap().into_iter().map(|stored| stored.id).collect();
+    let text = fs::read_to_string(place.file(id)).unwrap();
+    let newer = text.lines().next().unwrap().replace("session-start", "of-a-newer-rejoin");
+    let damaged =
+        text.replace("\"text\":\"two\"", "\"text\":two").replace("\"text\":\"three\"", "\"text\":three");
+    fs::write(place.file(id), damaged + "by hand: keep me\n" + &newer + "\n").unwrap();
+    let remove = |message| {
+        let target = Target::Messages { conversation: id, ids: &[message], children: Children::Refuse };
+        place.store().remove(&[target], "by request", rejoin::Time::now()).unwrap()
+    };
+
+    remove(ids[3]);
+    let kept = fs::read_to_string(place.file(id)).unwrap();
+    remove(ids[2]);
+    let left = fs::read_to_string(place.file(id)).unwrap();
+
+    let holds = |text: &str| {
+        ["\"one\"", ":two", ":three", "four", "keep me", "of-a-newer-rejoin"]
+            .map(|piece| text.contains(piece))
+    };
+    assert_eq!(holds(&kept), [true, true, true, false, true, true], "{kept}");
+    assert_eq!(holds(&left), [true, true, false, false, true, true], "{left}");
 }

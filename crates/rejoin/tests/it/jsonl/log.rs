@@ -89,3 +89,40 @@ fn a_store_that_was_moved_away_takes_nothing_more() {
     assert!(matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::NotFound), "{error:?}");
     assert!(!place.root.exists());
 }
+
+#[test]
+fn a_log_that_was_lost_begins_after_all_that_the_files_tell() {
+    let place = Place::new();
+    let (one, other) = (place.talk(&[&["one"]]), place.talk(&[&["two"], &["three"]]));
+    place.titles();
+    fs::remove_file(place.root.join(".store/changes.jsonl")).unwrap();
+
+    place.archive().resume(one).unwrap().append(Message::user("after")).unwrap();
+
+    let told = place.store().changes(0, Duration::ZERO).unwrap();
+    let told: Vec<_> = told.into_iter().map(|change| (change.stamp, change.conversation)).collect();
+    assert_eq!(told, [(2, one), (5, other), (6, one)]);
+    let first = place.archive().list(&Default::default()).unwrap().items[0].id;
+    assert_eq!(first, one);
+}
+
+#[test]
+fn a_copy_of_a_store_that_was_made_while_it_was_written_to_goes_on_where_its_files_are() {
+    let place = Place::new();
+    let one = place.talk(&[&["one"]]);
+    let early = fs::read(place.root.join(".store/changes.jsonl")).unwrap();
+    place.archive().resume(one).unwrap().append(Message::user("two")).unwrap();
+    // The log was copied first, the files later.
+    let copy = Place { root: place.root.with_file_name("copy"), _directory: tempfile::tempdir().unwrap() };
+    for path in crate::jsonl::files(&place.root) {
+        let to = copy.root.join(path.strip_prefix(&place.root).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(&path, &to).unwrap();
+    }
+    fs::write(copy.root.join(".store/changes.jsonl"), early).unwrap();
+
+    copy.archive().resume(one).unwrap().append(Message::user("three")).unwrap();
+
+    assert_eq!(stamps(&copy, 0), [1, 2, 3, 4]);
+    assert_eq!(copy.texts(one), ["one", "two", "three"]);
+}

@@ -1,8 +1,11 @@
 //! The store of plain files: what stands in them, and what becomes of files that are cut, damaged or foreign.
 
+mod blobs;
 mod damage;
+mod edited;
 mod erase;
 mod index;
+mod links;
 mod log;
 mod shape;
 mod torn;

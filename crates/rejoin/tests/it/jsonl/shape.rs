@@ -135,3 +135,80 @@ fn a_file_only_grows() {
     assert_eq!(lines(&place.file(id)).len(), 5);
     assert_eq!(place.titles(), ["Porto"]);
 }
+
+#[test]
+fn no_file_is_made_before_something_is_stored() {
+    let place = Place::new();
+    let archive = place.archive();
+
+    let listed = archive.list(&Default::default()).unwrap().items.len();
+    let unknown = archive.resume("01932d4a-0123-7890-abcd-123456789abc".parse().unwrap()).is_err();
+
+    let folders = fs::read_dir(&place.root).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!((listed, unknown, folders.collect::<Vec<_>>()), (0, true, vec![".store".into()]));
+}
+
+#[test]
+fn a_file_that_would_grow_beyond_its_limit_stays_as_it_is() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    let before = fs::read(place.file(id)).unwrap();
+    let limits = rejoin::Limits { conversation_bytes: 1_000, ..rejoin::Limits::default() };
+    let archive = place.archive().with_limits(limits);
+
+    let error = archive.resume(id).unwrap().append(Message::user("x".repeat(2_000))).unwrap_err();
+
+    assert!(format!("{error:?}").contains("limits.conversation_bytes"), "{error:?}");
+    assert_eq!(fs::read(place.file(id)).unwrap(), before);
+}
+
+#[test]
+fn lines_hold_finished_messages_only_and_their_numbers_go_up_by_one() {
+    let place = Place::new();
+    let id = place.talk(&[&["one", "two"], &["three"]]);
+    let blob = rejoin::store::Put {
+        space: rejoin::store::Space::OpenTurn,
+        owner: Some(id),
+        name: b"writer",
+        bytes: Some(b"half a rep"),
+    };
+    rejoin::store::Store::put(&*place.store(), &[blob], rejoin::store::Safety::Synced).unwrap();
+
+    let read = lines(&place.file(id));
+    let numbers: Vec<Value> = read
+        .iter()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["messageIndex"].clone())
+        .collect();
+
+    assert_eq!(numbers, [0, 1, 2, 3].map(|number| json!(number)));
+    assert!(!read.concat().contains("half a rep"));
+}
+
+#[test]
+fn names_of_projects_are_cut_where_they_are_too_long_and_stay_apart() {
+    let place = Place::new();
+    let archive = place.archive();
+    let long = format!("/home/{}", "ü".repeat(300));
+    let odd = ["/a\tb\nc", "-rf", "/..", "~", "/a b/\u{202e}c", long.as_str(), &format!("{long}x")]
+        .map(str::to_owned);
+
+    let started: Vec<_> = odd
+        .iter()
+        .map(|project| {
+            let conversation =
+                Conversation { project: Some(project.clone()), ..Conversation::titled(project) };
+            archive.start(conversation).unwrap().id()
+        })
+        .collect();
+
+    let found: Vec<_> = odd
+        .iter()
+        .flat_map(|project| {
+            let list = rejoin::List { project: Some(project.clone()), ..Default::default() };
+            place.archive().list(&list).unwrap().items.into_iter().map(|stored| stored.id)
+        })
+        .collect();
+    assert_eq!(found, started);
+    let folders = fs::read_dir(&place.root).unwrap().count();
+    assert_eq!(folders, odd.len() + 1);
+}

@@ -1,0 +1,110 @@
+//! What can be written: the two forms for people, and every format that another program reads.
+
+use std::path::PathBuf;
+
+use rejoin::export::{html, markdown};
+use rejoin::formats::{FORMATS, Format, Written};
+use rejoin::{Archive, Extent, StoredConversation, slug};
+
+use crate::error::Failure;
+
+/// Bytes of a title in the name of a file: enough to recognise it, and short enough for every file system.
+const NAME: usize = 80;
+
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Markdown,
+    Html,
+    Format(&'static Format),
+}
+
+/// Names for the command line, those for people first.
+pub(super) fn names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(all().map(Kind::name))
+}
+
+/// Every kind.
+pub(super) fn all() -> impl Iterator<Item = Kind> {
+    let formats = || FORMATS.iter().copied().filter(|format| format.can_write());
+    let own = formats().filter(|format| format.is_own());
+    let others = formats().filter(|format| !format.is_own());
+    [Kind::Markdown, Kind::Html].into_iter().chain(own.chain(others).map(Kind::Format))
+}
+
+impl Kind {
+    /// The kind of this name.
+    pub(super) fn named(name: &str) -> Result<Self, Failure> {
+        all().find(|kind| kind.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = all().map(Kind::name).collect();
+            Failure::usage(format!("`{name}` is not a format that can be written"))
+                .hint(format!("they are {}", known.join(", ")))
+        })
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Kind::Markdown => "markdown",
+            Kind::Html => "html",
+            Kind::Format(format) => format.name,
+        }
+    }
+
+    /// What it is for.
+    pub(super) fn about(self) -> String {
+        match self {
+            Kind::Markdown => "a transcript to read".to_owned(),
+            Kind::Html => "a page to read".to_owned(),
+            Kind::Format(format) if format.is_own() => "everything, to import again".to_owned(),
+            Kind::Format(format) => format!("for {}", format.program),
+        }
+    }
+
+    /// Writes a conversation, as files with the names that people, or the other program, look for.
+    pub(super) fn write(
+        self,
+        archive: &Archive,
+        stored: &StoredConversation,
+        extent: Extent,
+    ) -> Result<Vec<Written>, Failure> {
+        let failed = |error| explain(error, stored);
+        let text = |ending: &str, text: String| {
+            vec![Written { path: PathBuf::from(file_name(stored, ending)), bytes: text.into_bytes() }]
+        };
+        match self {
+            Kind::Markdown => {
+                let tree = archive.tree_as_kept(stored.id, extent).map_err(failed)?;
+                Ok(text(".md", markdown(&tree)?))
+            }
+            Kind::Html => {
+                let tree = archive.tree_as_kept(stored.id, extent).map_err(failed)?;
+                Ok(text(".html", html(&tree)?))
+            }
+            Kind::Format(format) => {
+                let mut files = format.write(&archive.tree_for(format, stored.id, extent).map_err(failed)?)?;
+                if let ([file], true) = (files.as_mut_slice(), format.is_own()) {
+                    file.path = PathBuf::from(file_name(stored, ".json"));
+                }
+                Ok(files)
+            }
+        }
+    }
+}
+
+fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
+    let failure = Failure::from(error);
+    if stored.conversation.privacy.exportable {
+        return failure;
+    }
+    failure.or_hint("its privacy settings say that it must not leave the store")
+}
+
+/// A name that every file system takes: the words of the title, the id, and an ending.
+pub(super) fn file_name(stored: &StoredConversation, ending: &str) -> String {
+    let mut words = slug(stored.title());
+    let end = (0..=NAME.min(words.len())).rev().find(|end| words.is_char_boundary(*end)).unwrap_or(0);
+    words.truncate(end);
+    let words = words.trim_end_matches('-');
+    let words = if words.is_empty() { "conversation" } else { words };
+    format!("{words}-{}{ending}", stored.id.short())
+}

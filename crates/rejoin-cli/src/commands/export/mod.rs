@@ -1,0 +1,156 @@
+//! `rejoin export`: conversations as files, for people and for other programs.
+
+mod kind;
+mod place;
+mod report;
+
+use std::path::PathBuf;
+
+use rejoin::{Archive, Extent, List, Named, StoredConversation};
+
+use self::kind::Kind;
+use self::place::{Destination, Replacing};
+use self::report::Report;
+use crate::context::{Consent, Context};
+use crate::error::Failure;
+use crate::named;
+use crate::ui::progress::Unit;
+
+/// The kind of a run of a sub-agent, which goes along with the conversation that started it.
+const SUBAGENT: &str = "subagent";
+
+/// Write conversations to files, to read or to pass on
+///
+/// A conversation is written with all its branches and the runs of its sub-agents; a message with what leads to it.
+/// Files go to the folder `export.directory` and can be read by you only. One that is there already is not replaced
+/// unless you say so.
+///
+/// `markdown` and `html` are for people; `json` is complete and can be imported again; the other formats are those of
+/// other programs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin export lisbon
+  rejoin export lisbon --format html --output lisbon.html
+  rejoin export lisbon --output - | less
+  rejoin export --all --format json --output backup/")]
+pub(crate) struct Args {
+    /// Conversations or messages, by id or the beginning of one
+    #[arg(value_name = "ID", required_unless_present_any = ["all", "all_projects"], conflicts_with_all = ["all", "all_projects"])]
+    ids: Vec<String>,
+
+    /// All conversations of this project
+    #[arg(long)]
+    all: bool,
+
+    /// All conversations of every project
+    #[arg(long)]
+    all_projects: bool,
+
+    /// What to write
+    #[arg(long, short, value_name = "FORMAT", default_value = "markdown", value_parser = kind::names())]
+    format: String,
+
+    /// Where to: a file, a directory, or `-` for the standard output
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+
+    /// Only what leads to the end of this named branch, by its name or id
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "all_projects"])]
+    branch: Option<String>,
+
+    /// Replace files that are there already
+    #[arg(long)]
+    yes: bool,
+}
+
+/// The names of all formats, with what each is for.
+pub(super) fn formats() -> Vec<(&'static str, String)> {
+    kind::all().map(|kind| (kind.name(), kind.about())).collect()
+}
+
+/// One conversation to be written, and how much of it.
+#[derive(Debug)]
+struct Wanted {
+    stored: StoredConversation,
+    extent: Extent,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let kind = Kind::named(&args.format)?;
+    let wanted = wanted(&args, &archive, context)?;
+    let destination = Destination::of(args.output.as_deref(), wanted.len(), context)?;
+    if destination == Destination::Output {
+        return print(&archive, kind, &wanted, context);
+    }
+    let progress = context.progress("Exporting", Unit::Items, Some(wanted.len() as u64));
+    let mut replacing = Replacing::new(Consent::from(args.yes), wanted.len());
+    let mut report = Report::new(kind);
+    for one in wanted {
+        let outcome = kind
+            .write(&archive, &one.stored, one.extent)
+            .and_then(|files| place::write(&destination, kind, &one.stored, files, &mut replacing, context));
+        report.add(one.stored, outcome);
+        progress.advance(1);
+    }
+    drop(progress);
+    report.show(context)?;
+    report.judge()
+}
+
+/// What was asked for, in the order in which it was.
+fn wanted(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>, Failure> {
+    if args.all || args.all_projects {
+        return all(args, archive, context);
+    }
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for id in &args.ids {
+        let named = named::resolve(archive, id)?;
+        let stored = archive.conversation(named.conversation())?;
+        let extent = match (&args.branch, named) {
+            (Some(name), _) => Extent::Path(Some(named::branch(&stored, name)?.head)),
+            (None, Named::Message(_, message)) => Extent::Path(Some(message)),
+            (None, Named::Conversation(_)) => Extent::Tree,
+        };
+        if !wanted.iter().any(|one| one.stored.id == stored.id && one.extent == extent) {
+            wanted.push(Wanted { stored, extent });
+        }
+    }
+    Ok(wanted)
+}
+
+fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>, Failure> {
+    let project = if args.all_projects { None } else { Some(context.project_key()?) };
+    let list = List { project, includes_expired: true, ..List::default() };
+    let mut wanted = Vec::new();
+    archive.each_conversation(&list, &mut |stored| {
+        if stored.conversation.kind != SUBAGENT && stored.messages > 0 {
+            wanted.push(Wanted { stored, extent: Extent::Tree });
+        }
+        Ok(())
+    })?;
+    if wanted.is_empty() {
+        return Err(Failure::not_found("there are no conversations to export")
+            .hint("run `rejoin list --all-projects` to see those of other projects"));
+    }
+    Ok(wanted)
+}
+
+/// Writes one conversation to the standard output.
+fn print(archive: &Archive, kind: Kind, wanted: &[Wanted], context: &Context) -> Result<(), Failure> {
+    let [one] = wanted else {
+        return Err(Failure::usage("write several conversations to the standard output")
+            .hint("name a directory with `--output`"));
+    };
+    if context.is_json() {
+        return Err(Failure::usage("write an export and a report to the same place")
+            .hint("leave `--json` away, or name a file with `--output`"));
+    }
+    let mut files = kind.write(archive, &one.stored, one.extent)?;
+    match (files.pop(), files.is_empty()) {
+        (Some(file), true) => place::print(&file.bytes, context),
+        _ => Err(Failure::usage(format!("write the several files of `{}` to the standard output", kind.name()))
+            .hint("name a directory with `--output`")),
+    }
+}

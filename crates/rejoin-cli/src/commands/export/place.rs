@@ -1,0 +1,186 @@
+//! Where exports go: a file, a directory or the standard output, and never over what is there without being told.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+use rejoin::StoredConversation;
+use rejoin::formats::Written;
+
+use super::kind::{Kind, file_name};
+use crate::context::{Consent, Context};
+use crate::durable::{self, Existing};
+use crate::error::{Failure, Kind as FailureKind};
+use crate::ui::{clean, json};
+
+/// Where exports go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Destination {
+    Output,
+    File(PathBuf),
+    Directory(PathBuf),
+}
+
+/// What became of the files of one conversation.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// The file, or the directory of several files.
+    pub(super) path: PathBuf,
+    pub(super) files: Vec<PathBuf>,
+    pub(super) bytes: u64,
+    pub(super) state: State,
+}
+
+/// Whether anything was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Written,
+    Replaced,
+    /// The same was there already.
+    Same,
+}
+
+impl State {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            State::Written => "written",
+            State::Replaced => "replaced",
+            State::Same => "same",
+        }
+    }
+}
+
+impl Destination {
+    /// What the user named; the configured directory if nothing. Several conversations go to a directory.
+    pub(super) fn of(output: Option<&Path>, conversations: usize, context: &Context) -> Result<Self, Failure> {
+        let Some(output) = output else {
+            return Ok(Destination::Directory(context.config.export_directory().to_owned()));
+        };
+        if output == Path::new("-") {
+            return Ok(Destination::Output);
+        }
+        let is_marked = output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let path = context.surroundings.working_directory.join(output);
+        if path.is_dir() || is_marked {
+            return Ok(Destination::Directory(path));
+        }
+        if conversations > 1 && path.exists() {
+            return Err(Failure::invalid(format!("`{}` is not a directory", path.display()))
+                .hint("several conversations need a directory"));
+        }
+        Ok(if conversations > 1 { Destination::Directory(path) } else { Destination::File(path) })
+    }
+}
+
+/// Whether files that are there may be replaced. One answer is good for the whole run.
+#[derive(Debug)]
+pub(super) struct Replacing {
+    consent: Consent,
+    is_refused: bool,
+    conversations: usize,
+}
+
+impl Replacing {
+    pub(super) const fn new(consent: Consent, conversations: usize) -> Self {
+        Self { consent, is_refused: false, conversations }
+    }
+
+    fn ask(&mut self, path: &Path, context: &Context) -> Result<(), Failure> {
+        let there = || {
+            Failure::new(FailureKind::Conflict, format!("`{}` is there already", path.display()))
+                .hint("add `--yes` to replace it, or name another place with `--output`")
+        };
+        let terminal = context.surroundings.terminal;
+        if self.consent == Consent::Ask && (self.is_refused || !terminal.stdin || !terminal.stderr) {
+            return Err(there());
+        }
+        let others = if self.conversations > 1 { ", and others that are" } else { "" };
+        let question = format!("{} is there already. Replace it{others}?", path.display());
+        let answer = context.confirm(&question, self.consent);
+        self.is_refused = answer.is_err();
+        if answer.is_ok() {
+            self.consent = Consent::Given;
+        }
+        answer
+    }
+}
+
+/// Writes the files of one conversation. One file goes where it is wanted; several go into a directory of their own.
+pub(super) fn write(
+    destination: &Destination,
+    kind: Kind,
+    stored: &StoredConversation,
+    files: Vec<Written>,
+    replacing: &mut Replacing,
+    context: &Context,
+) -> Result<Placed, Failure> {
+    let place = match (destination, files.len()) {
+        (Destination::File(path), _) => path.clone(),
+        (Destination::Directory(directory), 1) => directory.join(files[0].path.file_name().unwrap_or_default()),
+        (Destination::Directory(directory), _) => directory.join(file_name(stored, &format!(".{}", kind.name()))),
+        (Destination::Output, _) => unreachable!("the standard output is written to elsewhere"),
+    };
+    let is_one = files.len() == 1;
+    let mut placed = Placed { path: place.clone(), files: Vec::new(), bytes: 0, state: State::Same };
+    for file in files {
+        let path = if is_one { place.clone() } else { below(&place, &file.path)? };
+        placed.bytes += file.bytes.len() as u64;
+        let state = write_one(&path, &file.bytes, replacing, context)?;
+        if placed.state != State::Replaced && state != State::Same {
+            placed.state = state;
+        }
+        placed.files.push(path);
+    }
+    Ok(placed)
+}
+
+fn write_one(path: &Path, bytes: &[u8], replacing: &mut Replacing, context: &Context) -> Result<State, Failure> {
+    let failed = |error| Failure::io(format!("write `{}`", path.display()), error);
+    if path.is_dir() {
+        return Err(Failure::invalid(format!("`{}` is a directory", path.display())));
+    }
+    match durable::place(path, bytes, Existing::Stays) {
+        Ok(()) => return Ok(State::Written),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed(error)),
+    }
+    if is_same(path, bytes) {
+        return Ok(State::Same);
+    }
+    replacing.ask(path, context)?;
+    durable::place(path, bytes, Existing::Goes).map_err(failed)?;
+    Ok(State::Replaced)
+}
+
+/// True for a private file that holds these bytes.
+fn is_same(path: &Path, bytes: &[u8]) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = fs::symlink_metadata(path);
+    let is_alike = metadata.is_ok_and(|metadata| {
+        metadata.is_file()
+            && metadata.len() == bytes.len() as u64
+            && metadata.permissions().mode() & 0o077 == 0
+    });
+    is_alike && fs::read(path).is_ok_and(|there| there == bytes)
+}
+
+/// A path below a directory. A format makes it, partly of names that others chose.
+fn below(directory: &Path, path: &Path) -> Result<PathBuf, Failure> {
+    if path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Ok(directory.join(path));
+    }
+    Err(Failure::invalid(format!("`{}` leads out of the directory", path.display())))
+}
+
+/// Writes a file to the standard output: as it is, unless a terminal would act on it.
+pub(super) fn print(bytes: &[u8], context: &Context) -> Result<(), Failure> {
+    if !context.surroundings.terminal.stdout {
+        let mut answer = context.answer();
+        answer.write_all(bytes)?;
+        return Ok(answer.flush()?);
+    }
+    let text = str::from_utf8(bytes).map_err(|_| {
+        Failure::usage("show a file that is not text on a terminal").hint("name a file with `--output`")
+    })?;
+    context.show(|page| Ok(page.write_all(clean::block(&json::inert(text)).as_bytes())?))
+}

@@ -1,0 +1,108 @@
+//! What was written where, and what could not be.
+
+use std::io::Write;
+
+use rejoin::StoredConversation;
+use serde_json::{Value as Json, json};
+
+use super::kind::Kind;
+use super::place::{Placed, State};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::named;
+use crate::ui::{clean, size};
+
+/// What became of every conversation.
+#[derive(Debug)]
+pub(super) struct Report {
+    kind: Kind,
+    done: Vec<(StoredConversation, Placed)>,
+    failed: Vec<(StoredConversation, Failure)>,
+}
+
+impl Report {
+    pub(super) const fn new(kind: Kind) -> Self {
+        Self { kind, done: Vec::new(), failed: Vec::new() }
+    }
+
+    /// Takes note of what became of a conversation. One that fails does not stop the others.
+    pub(super) fn add(&mut self, stored: StoredConversation, outcome: Result<Placed, Failure>) {
+        match outcome {
+            Ok(placed) => self.done.push((stored, placed)),
+            Err(failure) => self.failed.push((stored, failure)),
+        }
+    }
+
+    /// The paths are the answer, one on each line.
+    pub(super) fn show(&self, context: &Context) -> Result<(), Failure> {
+        if context.is_json() {
+            return context.answer_json(&self.to_json());
+        }
+        let mut answer = context.answer();
+        for (_, placed) in &self.done {
+            writeln!(answer, "{}", clean::line(&placed.path.to_string_lossy()))?;
+        }
+        answer.flush()?;
+        if !self.done.is_empty() {
+            context.note(&self.told());
+        }
+        Ok(())
+    }
+
+    fn told(&self) -> String {
+        let counted = |state| self.done.iter().filter(|(_, placed)| placed.state == state).count() as u64;
+        let written = self.done.len() as u64 - counted(State::Same);
+        let told = format!("Exported {}", size::count(written, "conversation", "conversations"));
+        match counted(State::Same) {
+            0 => format!("{told}."),
+            same => format!("{told}; {} there already.", size::count(same, "file was", "files were")),
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        let done: Vec<Json> = self
+            .done
+            .iter()
+            .map(|(stored, placed)| {
+                json!({
+                    "id": stored.id,
+                    "short": stored.id.short().to_string(),
+                    "title": stored.conversation.title,
+                    "path": placed.path,
+                    "files": placed.files,
+                    "bytes": placed.bytes,
+                    "state": placed.state.name(),
+                })
+            })
+            .collect();
+        let failed: Vec<Json> = self
+            .failed
+            .iter()
+            .map(|(stored, failure)| json!({"id": stored.id, "title": stored.conversation.title, "why": failure.summary()}))
+            .collect();
+        json!({"format": self.kind.name(), "exported": done, "failed": failed})
+    }
+
+    /// Fails when a conversation could not be written.
+    pub(super) fn judge(mut self) -> Result<(), Failure> {
+        let all = self.failed.len() + self.done.len();
+        match self.failed.len() {
+            0 => Ok(()),
+            1 if all == 1 => Err(self.failed.remove(0).1),
+            failed => {
+                let told: Vec<String> = self
+                    .failed
+                    .iter()
+                    .map(|(stored, failure)| format!("{} ({}): {}", stored.id.short(), named::title(stored), failure.summary()))
+                    .collect();
+                let (_, first) = self.failed.remove(0);
+                let failure = first.retold(format!("{failed} of {all} conversations could not be exported"));
+                let failure = failure.because(told.join("\n  "));
+                Err(match first.next_step() {
+                    Some(hint) => failure.hint(hint),
+                    None => failure,
+                })
+            }
+        }
+    }
+}

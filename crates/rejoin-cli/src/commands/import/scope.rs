@@ -1,0 +1,200 @@
+//! Where to look: the paths that were named, or the places where programs keep their files.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use rejoin::formats::{FORMATS, Finder, Format, Source, Sources};
+use rejoin::{Archive, DeletedHere, Imports};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::surroundings::Surroundings;
+
+/// Where to look.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    roots: Vec<Root>,
+    only: Option<&'static Format>,
+    is_scan: bool,
+}
+
+/// One path to look at.
+#[derive(Clone, Debug)]
+struct Root {
+    path: PathBuf,
+    /// The program whose place it is.
+    format: Option<&'static Format>,
+}
+
+/// What was found at one path.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) format: Option<&'static Format>,
+    /// What was not imported as it is now.
+    pub(super) fresh: Vec<Item>,
+    pub(super) unchanged: Vec<Item>,
+    pub(super) others: u64,
+    pub(super) unreadable: Vec<(PathBuf, String)>,
+}
+
+/// A source that was found.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) source: Source,
+    pub(super) format: &'static Format,
+    /// Whoever names a file itself wants it, whether or not it was deleted here.
+    pub(super) deleted: DeletedHere,
+}
+
+impl Item {
+    /// All bytes of it, with those of what belongs to it.
+    pub(super) fn bytes(&self) -> u64 {
+        self.source.fingerprint().map_or_else(|_| self.source.bytes(), |look| look.bytes())
+    }
+}
+
+impl Scope {
+    /// The paths that were named.
+    pub(super) fn named(paths: &[PathBuf], only: Option<&'static Format>, context: &Context) -> Self {
+        let root = |path: &PathBuf| {
+            let path = context.surroundings.working_directory.join(path);
+            // One name for one place, because it is kept with the conversation.
+            Root { path: path.canonicalize().unwrap_or(path), format: None }
+        };
+        Self { roots: paths.iter().map(root).collect(), only, is_scan: false }
+    }
+
+    /// Every place of every program, or of one.
+    pub(super) fn places(
+        only: Option<&'static Format>,
+        archive: &Archive,
+        context: &Context,
+    ) -> Result<Self, Failure> {
+        let mut projects = vec![context.config.project().to_owned()];
+        projects.extend(archive.known_projects()?.into_iter().map(|project| PathBuf::from(project.path)));
+        let mut roots = Vec::new();
+        let mut seen = HashSet::new();
+        for format in FORMATS.iter().copied().filter(|own| only.is_none_or(|only| only.name == own.name)) {
+            for place in format.places {
+                for path in resolve(place, &context.surroundings, &projects) {
+                    // The same place may have two names, and a home may be reached in two ways.
+                    let path = path.canonicalize().unwrap_or(path);
+                    if seen.insert((format.name, path.clone())) {
+                        roots.push(Root { path, format: Some(format) });
+                    }
+                }
+            }
+        }
+        Ok(Self { roots, only, is_scan: true })
+    }
+
+    /// True when programs are looked for, and not paths that were named.
+    pub(super) const fn is_scan(&self) -> bool {
+        self.is_scan
+    }
+
+    /// Looks. A place of a program that is missing is left out; a path that was named has to be there.
+    pub(super) fn look(&self, finder: &mut Finder, imports: &Imports) -> Result<Vec<Place>, Failure> {
+        let mut places = Vec::new();
+        let mut seen = HashSet::new();
+        for root in &self.roots {
+            let found = match finder.find(&root.path, root.format.or(self.only)) {
+                Err(_) if self.is_scan && !root.path.exists() => continue,
+                Err(error) if self.is_scan => Sources {
+                    unreadable: vec![(root.path.clone(), error.to_string())],
+                    ..Sources::default()
+                },
+                Err(error) => return Err(told(error)),
+                Ok(found) => found,
+            };
+            places.push(Place::sorted(root, found, imports, &mut seen));
+        }
+        Ok(places)
+    }
+
+    /// Looks without minding what is missing: it may come back.
+    pub(super) fn look_leniently(&self, finder: &mut Finder, imports: &Imports) -> Vec<Place> {
+        let mut places = Vec::new();
+        let mut seen = HashSet::new();
+        for root in &self.roots {
+            if let Ok(found) = finder.find(&root.path, root.format.or(self.only)) {
+                places.push(Place::sorted(root, found, imports, &mut seen));
+            }
+        }
+        places
+    }
+}
+
+impl Place {
+    fn sorted(root: &Root, found: Sources, imports: &Imports, seen: &mut HashSet<PathBuf>) -> Self {
+        let mut place = Self {
+            path: root.path.clone(),
+            format: root.format,
+            fresh: Vec::new(),
+            unchanged: Vec::new(),
+            others: found.others,
+            unreadable: found.unreadable,
+        };
+        for (source, format) in found.found {
+            if !seen.insert(source.path().to_owned()) {
+                continue;
+            }
+            let is_named = root.format.is_none() && source.path() == root.path;
+            let deleted = if is_named { DeletedHere::ComeBack } else { DeletedHere::StayDeleted };
+            let is_unchanged = !is_named && imports.is_unchanged(&source, format);
+            let item = Item { source, format, deleted };
+            if is_unchanged { place.unchanged.push(item) } else { place.fresh.push(item) }
+        }
+        place
+    }
+
+    pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
+        self.fresh.iter().chain(&self.unchanged)
+    }
+}
+
+fn told(error: rejoin::Error) -> Failure {
+    let failure = Failure::from(error);
+    if failure.is_not_found() {
+        return failure;
+    }
+    failure.or_hint("name a file that one of these programs wrote, or say which with `--from`")
+}
+
+/// The paths that a place of a format stands for on this machine.
+fn resolve(place: &str, here: &Surroundings, projects: &[PathBuf]) -> Vec<PathBuf> {
+    if let Some(below) = place.strip_prefix("~/") {
+        return here.home.iter().map(|home| home.join(below)).collect();
+    }
+    let Some(named) = place.strip_prefix('$') else {
+        return projects.iter().map(|project| project.join(place)).collect();
+    };
+    let (name, below) = named.split_once('/').unwrap_or((named, ""));
+    let base = here.variable(name).map(Path::new).filter(|base| base.is_absolute());
+    base.map(|base| if below.is_empty() { base.to_owned() } else { base.join(below) }).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_below_home_a_variable_or_each_project() {
+        let here = Surroundings::imagined(&[("CODEX_HOME", "/data/codex"), ("XDG_DATA_HOME", "relative")]);
+        let projects = ["/work/a".into(), "/work/b".into()];
+
+        let resolved = ["~/.codex", "$CODEX_HOME/sessions", "$CODEX_HOME", "$XDG_DATA_HOME/x", "$OTHER/x", ".s"]
+            .map(|place| resolve(place, &here, &projects));
+
+        let expected: [&[&str]; 6] = [
+            &["/home/ada/.codex"],
+            &["/data/codex/sessions"],
+            &["/data/codex"],
+            &[],
+            &[],
+            &["/work/a/.s", "/work/b/.s"],
+        ];
+        assert_eq!(resolved, expected.map(|paths| paths.iter().map(PathBuf::from).collect::<Vec<_>>()));
+    }
+}

@@ -1,0 +1,109 @@
+//! Imports what was found, one source after the other, and tells how far it has come.
+
+use std::time::{Duration, Instant};
+
+use rejoin::formats::ReadLimits;
+use rejoin::store::Task;
+use rejoin::{Archive, Import, ImportMode, Imported, Imports};
+
+use super::meter::Meter;
+use super::projects::Projects;
+use super::report::Report;
+use super::scope::Item;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::progress::Unit;
+
+/// How often it is noted what was imported: what is not noted is read again after a kill.
+const NOTED: Duration = Duration::from_secs(5);
+
+/// One step of filling the search index.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// Where imports go, and what is known of earlier ones.
+#[derive(Debug)]
+pub(super) struct Work<'a> {
+    pub(super) archive: Archive,
+    pub(super) imports: Imports,
+    pub(super) projects: Projects<'a>,
+    pub(super) mode: ImportMode,
+    noted: Instant,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(archive: Archive, imports: Imports, mode: ImportMode, context: &'a Context) -> Self {
+        Self { archive, imports, projects: Projects::new(context), mode, noted: Instant::now() }
+    }
+
+    /// Imports each source. One that fails does not stop the others.
+    pub(super) fn import_all(
+        &mut self,
+        items: &[Item],
+        report: &mut Report,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let passes = if self.mode == ImportMode::Store { 2 } else { 1 };
+        let bytes = items.iter().map(Item::bytes).sum::<u64>();
+        let doing = if self.mode == ImportMode::Store { "Importing" } else { "Reading" };
+        let meter = Meter::start(context, doing, Unit::Bytes, bytes * passes, bytes);
+        let outcome = items.iter().try_for_each(|item| {
+            let imported = self.import(item, &mut |bytes| meter.advance(bytes));
+            report.add(&item.source, imported)?;
+            self.note_now_and_then()
+        });
+        let noted = self.note();
+        drop(meter);
+        outcome?;
+        noted?;
+        if report.added() > 0 && self.mode == ImportMode::Store {
+            self.fill_index(bytes, context)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn import(&mut self, item: &Item, progress: &mut dyn FnMut(u64)) -> rejoin::Result<Imported> {
+        let projects = &self.projects;
+        let mut how = Import {
+            limits: ReadLimits::default(),
+            mode: self.mode,
+            project: &|directory| projects.key_of(directory),
+            progress,
+        };
+        self.archive.import_noting(&mut self.imports, &item.source, item.format, item.deleted, &mut how)
+    }
+
+    fn note_now_and_then(&mut self) -> Result<(), Failure> {
+        if self.noted.elapsed() < NOTED {
+            return Ok(());
+        }
+        self.note()
+    }
+
+    /// Notes what was imported. Projects come first: a source that is noted is not read again, so its project would
+    /// not be met again either.
+    pub(super) fn note(&mut self) -> Result<(), Failure> {
+        if self.mode == ImportMode::Try {
+            return Ok(());
+        }
+        self.projects.remember(&self.archive)?;
+        self.archive.save_imports(&mut self.imports)?;
+        self.noted = Instant::now();
+        Ok(())
+    }
+
+    /// Lets the search index catch up, so that the first search does not have to.
+    fn fill_index(&self, bytes: u64, context: &Context) -> Result<(), Failure> {
+        let mut left = self.archive.maintain(Task::Index, SLICE)?;
+        let meter = Meter::start(context, "Making it searchable", Unit::Items, left, bytes);
+        while left > 0 {
+            let still = self.archive.maintain(Task::Index, SLICE)?;
+            meter.advance(left.saturating_sub(still));
+            if still >= left {
+                // Someone else writes faster than this; whoever searches looks through the rest.
+                break;
+            }
+            left = still;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! A repository, through git itself.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::error::{Failure, Kind};
+
+/// What would make git work in another repository than the one that is named.
+const ELSEWHERE: [&str; 5] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
+
+/// What git leaves in its directory while it is in the middle of something.
+const UNDER_WAY: [(&str, &str); 5] = [
+    ("MERGE_HEAD", "a merge is under way"),
+    ("rebase-merge", "a rebase is under way"),
+    ("rebase-apply", "a rebase is under way"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick is under way"),
+    ("REVERT_HEAD", "a revert is under way"),
+];
+
+/// A working tree, at one of its directories. Paths are below that directory, and no character of theirs is a pattern.
+#[derive(Debug)]
+pub(super) struct Repository {
+    directory: PathBuf,
+}
+
+impl Repository {
+    /// The repository that a directory belongs to, if it belongs to one.
+    pub(super) fn at(directory: &Path) -> Result<Option<Self>, Failure> {
+        // Where there is none, git is not asked and need not be there.
+        if !directory.ancestors().any(|above| above.join(".git").exists()) {
+            return Ok(None);
+        }
+        let repository = Self { directory: directory.to_owned() };
+        let output = repository.try_run(["rev-parse", "--is-inside-work-tree"])?;
+        Ok((output.status.success() && output.stdout == b"true\n").then_some(repository))
+    }
+
+    /// Why nothing should be committed now, if there is a reason.
+    pub(super) fn obstacle(&self) -> Result<Option<&'static str>, Failure> {
+        for (name, what) in UNDER_WAY {
+            let path = self.run(["rev-parse", "--git-path", name])?;
+            if self.directory.join(path.trim()).exists() {
+                return Ok(Some(what));
+            }
+        }
+        let branch = self.try_run(["symbolic-ref", "--quiet", "HEAD"])?;
+        Ok((!branch.status.success()).then_some("no branch is checked out"))
+    }
+
+    /// True when git passes a path by.
+    pub(super) fn ignores(&self, path: &Path) -> Result<bool, Failure> {
+        let arguments =
+            [OsStr::new("check-ignore"), OsStr::new("--quiet"), OsStr::new("--"), path.as_os_str()];
+        Ok(self.try_run(arguments)?.status.success())
+    }
+
+    /// The paths below a folder, relative to the directory, that a listing command of git names.
+    pub(super) fn listed(&self, command: &[&str], folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let arguments =
+            command.iter().map(OsStr::new).chain([OsStr::new("-z"), OsStr::new("--"), folder.as_os_str()]);
+        let text = self.run(arguments)?;
+        Ok(text.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
+    }
+
+    /// Commits these paths and nothing else, whatever is staged. The hooks of the repository run. What was not tracked
+    /// before is not tracked after a refusal either.
+    pub(super) fn commit(
+        &self,
+        paths: &[PathBuf],
+        new: &[PathBuf],
+        message: &str,
+    ) -> Result<String, Failure> {
+        let with = |command: &[&'static str], paths: &[PathBuf]| {
+            let words = command.iter().map(|word| OsStr::new(*word).to_owned());
+            let paths = paths.iter().map(|path| path.as_os_str().to_owned());
+            words.chain([OsStr::new("--").to_owned()]).chain(paths).collect::<Vec<_>>()
+        };
+        if !new.is_empty() {
+            self.run(with(&["add", "--intent-to-add"], new))?;
+        }
+        let mut commit = with(&["commit", "--quiet", "--only", "--message"], paths);
+        commit.insert(4, message.into());
+        let committed = self.run(commit);
+        if committed.is_err() && !new.is_empty() {
+            // The first failure is the one to tell.
+            let _ = self.run(with(&["rm", "--cached", "--quiet", "--force"], new));
+        }
+        committed?;
+        Ok(self.run(["rev-parse", "--short", "HEAD"])?.trim().to_owned())
+    }
+
+    /// Runs git and returns what it said; a failure tells the last thing it complained about.
+    fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<String, Failure> {
+        let output = self.try_run(arguments)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let is_told = |line: &&str| !line.trim().is_empty() && !line.starts_with("hint:");
+        let last = said.iter().find_map(|text| text.lines().rev().find(is_told));
+        let last =
+            last.map_or_else(|| format!("git ended with {}", output.status), |line| line.trim().to_owned());
+        Err(Failure::new(Kind::Other, last))
+    }
+
+    fn try_run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Output, Failure> {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&self.directory).args(arguments).stdin(Stdio::null());
+        for name in ELSEWHERE {
+            command.env_remove(name);
+        }
+        command.output().map_err(|error| Failure::io("run `git`", error))
+    }
+}

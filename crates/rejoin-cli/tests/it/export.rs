@@ -1,0 +1,250 @@
+//! `rejoin export`: where files go, what they are called, and that nothing is overwritten unasked.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rejoin::{ConversationId, Message};
+use serde_json::json;
+
+use crate::terminal::Terminal;
+use crate::world::{Outcome, World};
+
+/// A world with one conversation of two messages.
+fn lisbon(world: &World) -> ConversationId {
+    world.started("note");
+    let id = world.talk("Lisbon: où manger?", &["Where to eat?"]);
+    world.archive().resume(id).unwrap().append(Message::assistant("A *tasca*.")).unwrap();
+    id
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn an_export_goes_to_the_downloads_folder_under_the_name_of_its_title() {
+    let world = World::new();
+    let short = lisbon(&world).short().to_string();
+
+    let outcome = world.rejoin(["export", &short]).run().naming(&[(&short, "SHORT")]);
+
+    let stdout = "[world]/home/Downloads/lisbon-où-manger-SHORT.md\n".to_owned();
+    assert_eq!(outcome, Outcome { stdout, stderr: "Exported 1 conversation.\n".to_owned(), code: 0 });
+    let path = world.path(format!("home/Downloads/lisbon-où-manger-{short}.md"));
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.starts_with("---\ntitle: \"Lisbon: où manger?\"\n"), "{text}");
+    assert!(text.ends_with("\n> A *tasca*.\n"), "{text}");
+}
+
+#[test]
+fn the_configured_folder_counts_and_a_project_may_not_choose_it() {
+    let world = World::new();
+    let short = lisbon(&world).short().to_string();
+    world.user_config("export.directory = \"~/exports\"\n");
+    world.project_config("export.directory = \"/elsewhere\"\n");
+
+    let outcome = world.rejoin(["export", &short, "--format", "html"]).run();
+
+    assert!(outcome.stdout.starts_with("[world]/home/exports/lisbon"), "{outcome:?}");
+    assert!(outcome.stderr.contains("export.directory"), "{outcome:?}");
+}
+
+#[test]
+fn what_is_there_is_not_replaced_unasked() {
+    let world = World::new();
+    let short = lisbon(&world).short().to_string();
+    let export = || world.rejoin(["export", &short, "--output", "a.md"]).run();
+    let (first, same) = (export(), export());
+    world.write("project/a.md", "mine");
+
+    let refused = export();
+    let kept = world.read("project/a.md");
+    let forced = world.rejoin(["export", &short, "--output", "a.md", "--yes", "--json"]).run().json();
+
+    let done = |note: &str| Outcome {
+        stdout: "[world]/project/a.md\n".to_owned(),
+        stderr: note.to_owned(),
+        code: 0,
+    };
+    assert_eq!(first, done("Exported 1 conversation.\n"));
+    assert_eq!(same, done("Exported 0 conversations; 1 file was there already.\n"));
+    let told = "error: `[world]/project/a.md` is there already\n\
+                hint: add `--yes` to replace it, or name another place with `--output`\n";
+    assert_eq!((refused.stderr.as_str(), refused.stdout.as_str(), kept.as_str()), (told, "", "mine"));
+    assert_eq!(forced["exported"][0]["state"], "replaced");
+    assert_eq!(mode(&world.path("project/a.md")), 0o600);
+}
+
+#[test]
+fn a_symbolic_link_is_replaced_and_not_followed() {
+    let world = World::new();
+    let short = lisbon(&world).short().to_string();
+    world.write("precious", "mine");
+    std::os::unix::fs::symlink(world.path("precious"), world.path("project/a.md")).unwrap();
+
+    let refused = world.rejoin(["export", &short, "--output", "a.md"]).run();
+    let forced = world.rejoin(["export", &short, "--output", "a.md", "--yes"]).run();
+
+    assert_eq!(
+        (refused.code, forced.code, world.read("precious").as_str()),
+        (refused.code.max(1), 0, "mine")
+    );
+    assert!(fs::symlink_metadata(world.path("project/a.md")).unwrap().is_file());
+}
+
+#[test]
+fn the_standard_output_takes_one_conversation() {
+    let world = World::new();
+    let (short, other) =
+        (lisbon(&world).short().to_string(), world.talk("Porto", &["Hm?"]).short().to_string());
+
+    let one = world.rejoin(["export", &short, "--output", "-", "--format", "json"]).run();
+    let two = world.rejoin(["export", &short, &other, "--output", "-"]).run();
+    let both = world.rejoin(["export", &short, "--output", "-", "--json"]).run();
+
+    assert_eq!((one.code, one.stderr.as_str(), one.json()["rejoin"].clone()), (0, "", json!(1)));
+    assert_eq!(
+        two,
+        Outcome::failure(
+            2,
+            "error: write several conversations to the standard output\nhint: name a directory with `--output`\n"
+        )
+    );
+    assert_eq!(both.code, 2);
+}
+
+#[test]
+fn all_of_a_project_are_exported_and_one_that_fails_does_not_stop_the_others() {
+    let world = World::new();
+    let (lisbon, porto) = (lisbon(&world), world.talk("Porto", &["Hm?"]));
+    let secret = world.talk("Secret", &["psst"]);
+    world.archive().update(secret, |header| header.privacy.exportable = false).unwrap();
+    let run = world.archive().start_subagent(
+        porto,
+        world.archive().conversation(porto).unwrap().head.unwrap().id,
+        "scout",
+        "1",
+    );
+    run.unwrap().append(Message::user("look")).unwrap();
+
+    let outcome = world.rejoin(["export", "--all", "--output", "out/"]).run();
+
+    let (l, p, s) = (lisbon.short(), porto.short(), secret.short());
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    let expected =
+        [format!("[world]/project/out/porto-{p}.md"), format!("[world]/project/out/lisbon-où-manger-{l}.md")];
+    assert_eq!((outcome.code, lines), (1, expected.iter().map(String::as_str).collect::<Vec<_>>()));
+    let told = format!(
+        "Exported 2 conversations.\nerror: 1 of 3 conversations could not be exported\n  caused by: {s} (Secret): conversation `{secret}` is marked as not exportable\n\
+         hint: its privacy settings say that it must not leave the store\n"
+    );
+    assert_eq!(outcome.stderr, told);
+    assert_eq!(fs::read_dir(world.path("project/out")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_message_or_a_branch_exports_what_leads_to_it() {
+    let world = World::new();
+    let id = world.started("Lisbon");
+    let ids = world.append(
+        &id,
+        "{\"role\":\"user\",\"content\":\"one\"}\n{\"role\":\"assistant\",\"content\":\"two\"}\n",
+    );
+    world.archive().fork(id.parse().unwrap(), ids[0].parse().unwrap(), "on a budget").unwrap();
+
+    let message = world.rejoin(["export", &ids[0], "--output", "-"]).run().stdout;
+    let branch = world.rejoin(["export", &id, "--branch", "on a budget", "--output", "-"]).run().stdout;
+    let whole = world.rejoin(["export", &id, "--output", "-"]).run().stdout;
+
+    let has = |text: &str| [text.contains("> one\n"), text.contains("> two\n")];
+    assert_eq!([has(&message), has(&branch), has(&whole)], [[true, false], [true, false], [true, true]]);
+}
+
+#[test]
+fn json_goes_out_and_comes_back_into_another_store() {
+    let world = World::new();
+    let id = lisbon(&world);
+    let short = id.short().to_string();
+    world.rejoin(["export", &short, "--format", "json", "--output", "a.json"]).run();
+    let store = format!("sqlite:{}", world.path("other.db").display());
+
+    let there = world.rejoin(["import", "a.json", "--store", &store]).run();
+    let here = world.rejoin(["import", "a.json"]).run();
+    let again =
+        world.rejoin(["export", &short, "--format", "json", "--output", "-", "--store", &store]).run();
+
+    assert_eq!(there.stdout, "Imported 2 messages of 1 new conversation from 1 file.\n");
+    assert_eq!(here.stdout, "Nothing new in 1 file.\n");
+    let messages = |text: &str| {
+        serde_json::from_str::<serde_json::Value>(text).unwrap()["conversations"][0]["messages"].clone()
+    };
+    assert_eq!(messages(&again.stdout), messages(&world.read("project/a.json")));
+}
+
+#[test]
+fn every_format_that_can_be_written_is_offered() {
+    let world = World::new();
+    let short = lisbon(&world).short().to_string();
+    let offered = ["markdown", "html", "json"].into_iter().map(str::to_owned);
+    let others = rejoin::formats::FORMATS.iter().filter(|format| format.can_write() && format.name != "json");
+
+    for format in offered.chain(others.map(|format| format.name.to_owned())) {
+        let outcome = world.rejoin(["export", &short, "--format", &format, "--output", "out/"]).run();
+
+        assert_eq!((outcome.code, outcome.stdout.lines().count()), (0, 1), "{format}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_terminal_is_asked_before_anything_is_replaced() {
+    let world = World::new();
+    let short = lisbon(&world).short().to_string();
+    world.write("project/a.md", "mine");
+    let Some(terminal) = Terminal::open(&world, 100, 20) else { return };
+
+    terminal.enter(&format!("rejoin export {short} --output a.md"));
+    terminal.wait_for("Replace it? [y/N]");
+    terminal.enter("n");
+    terminal.wait_for("not confirmed");
+    let kept = world.read("project/a.md");
+    terminal.enter(&format!("clear; rejoin export {short} --output a.md"));
+    terminal.wait_for("Replace it? [y/N]");
+    terminal.enter("y");
+    terminal.wait_for("Exported 1 conversation.");
+
+    assert_eq!(kept, "mine");
+    assert!(world.read("project/a.md").starts_with("---\n"));
+}
+
+#[test]
+fn the_prompt_exports_this_conversation_another_and_all() {
+    let world = World::new();
+    let short = lisbon(&world).short().to_string();
+    let porto = world.talk("Porto", &["Hm?"]).short().to_string();
+    let Some(terminal) = Terminal::open(&world, 150, 40) else { return };
+
+    terminal.enter(&format!("rejoin -r {short}"));
+    terminal.wait_for("Resumed conversation");
+    terminal.enter("/export");
+    terminal.wait_for(&format!("Downloads/lisbon-où-manger-{short}.md"));
+    terminal.enter("/export json");
+    terminal.wait_for(&format!("Downloads/lisbon-où-manger-{short}.json"));
+    terminal.enter(&format!("/export {porto} html"));
+    terminal.wait_for(&format!("Downloads/porto-{porto}.html"));
+    terminal.enter("/export nothing-like-it");
+    terminal.wait_for("error: ");
+    terminal.enter("/export-all");
+    terminal.wait_for("Exported 1 conversation; 1 file was there already.");
+    terminal.enter("/quit");
+    terminal.wait_for_last("$");
+
+    let entries = fs::read_dir(world.path("home/Downloads")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let lisbon = |ending: &str| format!("lisbon-où-manger-{short}.{ending}");
+    let porto = |ending: &str| format!("porto-{porto}.{ending}");
+    assert_eq!(names, [lisbon("json"), lisbon("md"), porto("html"), porto("md")]);
+}

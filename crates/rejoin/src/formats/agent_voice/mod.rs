@@ -1,0 +1,74 @@
+//! Agent Voice: `agentvoice/conversations/<hash of the id>.vpconv`, a record for each conversation, sealed.
+//!
+//! ```text
+//! {"conversationId":…,"schemaVersion":1,"cipherText":…,"iv":…,"authTag":…,"createdAt":…,"checksum":…}     sealed
+//! {"conversationId":…,"version":1,"title":…,"messages":[{"frameId":…,"sequence":1,…}],…}                   open
+//! ```
+//!
+//! The cipher text of an envelope is the open record, by AES-256-GCM with the key that the program keeps in the editor's
+//! secret storage under `agentvoice.conversation.key`. Whoever has that key reads and writes envelopes; an open record is
+//! read without one, and written where no key is given. A record holds only what a person and an assistant said; what
+//! else there is stands beside a frame, where the program passes over it.
+
+mod envelope;
+mod frame;
+mod read;
+mod record;
+mod write;
+
+use crate::formats::found::Found;
+use crate::formats::{Detection, Format, Source};
+
+/// The version of the record that is written.
+const VERSION: u64 = 1;
+
+/// Conversations of Agent Voice.
+pub(super) const FORMAT: Format = Format {
+    name: "agent-voice",
+    program: "Agent Voice",
+    places: &[
+        "~/.config/Code/User/workspaceStorage",
+        "~/.vscode-server/data/User/workspaceStorage",
+        "~/Library/Application Support/Code/User/workspaceStorage",
+    ],
+    fidelity: "A record is a line of frames: every branch but the chosen one is written to a record of its own, and \
+               reading all of them gives the tree again. Frames are by a person or an assistant: instructions and \
+               tools speak as the assistant there. The files of attachments and sounds are named and not copied. \
+               Snapshots for recovery are not read. Holds, origins and compactions that were undone stay in the store.",
+    detect,
+    read: read::read,
+    write: Some(write::write),
+};
+
+/// The fields that a record or an envelope begins with. A record may be longer than what is looked at.
+fn detect(source: &Source) -> Detection {
+    if source.is_directory() {
+        return Detection::No;
+    }
+    let Ok(head) = str::from_utf8(&source.head()[..boundary(source.head())]) else { return Detection::No };
+    let is_whole = serde_json::from_str::<Found<'_>>(head).is_ok_and(|mut found| {
+        let is_sealed = found.raw("cipherText").is_some() && found.raw("authTag").is_some();
+        found.raw("conversationId").is_some() && (is_sealed || is_record(&mut found))
+    });
+    let begins = || {
+        let start = head.trim_start();
+        let has = |name: &str| head.contains(&format!("\"{name}\""));
+        source.bytes() > head.len() as u64
+            && start.starts_with('{')
+            && has("conversationId")
+            && ((has("cipherText") && has("schemaVersion")) || (has("frameId") && has("participants")))
+    };
+    if is_whole || begins() { Detection::Yes } else { Detection::No }
+}
+
+fn is_record(found: &mut Found<'_>) -> bool {
+    found.raw("messages").is_some() && found.raw("participants").is_some()
+}
+
+/// The end of the last whole character.
+fn boundary(bytes: &[u8]) -> usize {
+    match str::from_utf8(bytes) {
+        Ok(_) => bytes.len(),
+        Err(error) => error.valid_up_to(),
+    }
+}

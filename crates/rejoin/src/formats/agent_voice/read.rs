@@ -1,0 +1,69 @@
+//! Reads a record, opened first if it is sealed.
+
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::formats::agent_voice::{envelope, frame, record};
+use crate::formats::found::Found;
+use crate::formats::lines::deepest;
+use crate::formats::tag::MessageTag;
+use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage, whole};
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let path = source.path();
+    let Some(text) = whole::json(path, reading)? else {
+        return Err(Error::invalid("it is not UTF-8"));
+    };
+    let text = if envelope::is_sealed(&text) { open(&text, source, reading)? } else { text };
+    let mut found: Found<'_> = serde_json::from_str(&text)
+        .map_err(|cause| Error::invalid("it is not a record of a conversation").because(cause))?;
+    let conversation = record::read(&mut found, source.stem());
+    let frames = found.raw("messages");
+    let list: Vec<&RawValue> =
+        frames.and_then(|frames| serde_json::from_str(frames.get()).ok()).unwrap_or_default();
+    reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+    let around = Aside { conversation: conversation.id.clone(), line: 0, source: without(&text, frames) };
+    reading.give(Piece::Aside(around))?;
+    let mut last: Option<String> = None;
+    let mut head = conversation.head.clone();
+    for (place, raw) in list.into_iter().enumerate() {
+        let spoken = serde_json::from_str(raw.get()).ok().and_then(|fields| frame::read(fields, place + 1));
+        let Some(spoken) = spoken else {
+            reading.skip(path, 0, format!("frame {} says nothing that is known", place + 1))?;
+            let (conversation, source) = (conversation.id.clone(), raw.get().to_owned());
+            reading.give(Piece::Aside(Aside { conversation, line: 0, source }))?;
+            continue;
+        };
+        let is_own = spoken.tag.is_some();
+        let said = (spoken.content.as_str(), spoken.message);
+        let message = MessageTag::place(spoken.tag, &conversation.id, spoken.id, last.take(), said);
+        last = Some(message.id.clone());
+        if !is_own {
+            head.clone_from(&last);
+        }
+        let source = raw.get().to_owned();
+        reading.give(Piece::Message(Box::new(SourceMessage { source, ..message })))?;
+    }
+    reading.give(Piece::Passed(source.bytes()))?;
+    let known = SourceConversation { head: head.or(last), ..conversation };
+    reading.give(Piece::Conversation(Box::new(known)))
+}
+
+fn open(text: &str, source: &Source, reading: &Reading<'_>) -> Result<String> {
+    let key = source.key().ok_or_else(|| {
+        Error::invalid(
+            "it is sealed; opening it takes the key that Agent Voice keeps in the editor's secret storage as \
+             `agentvoice.conversation.key`",
+        )
+    })?;
+    let record = envelope::open(text, key)?;
+    if deepest(record.as_bytes()) > reading.limits().depth {
+        return Err(Error::invalid("the sealed record nests too deep"));
+    }
+    Ok(record)
+}
+
+/// The text of a record without its frames, which are kept one by one.
+fn without(text: &str, frames: Option<&RawValue>) -> String {
+    frames.map_or_else(|| text.to_owned(), |frames| text.replacen(frames.get(), "[]", 1))
+}

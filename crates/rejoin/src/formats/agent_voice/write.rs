@@ -1,0 +1,61 @@
+//! Writes a record for each leaf, sealed if there is a key.
+
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::formats::agent_voice::frame::Frame;
+use crate::formats::agent_voice::record::{Record, Storage};
+use crate::formats::agent_voice::{envelope, frame};
+use crate::formats::leaves::{main_first, paths};
+use crate::formats::named::uuid_of;
+use crate::formats::{Key, SourceConversation, SourceMessage, Tree, Written};
+
+/// Where the program keeps its records, below the storage of a workspace.
+const PLACE: &str = "agentvoice/conversations";
+
+/// So many digits of a hash name a file.
+const NAME: usize = 32;
+
+pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+    let mut files = Vec::new();
+    for conversation in main_first(tree)? {
+        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
+            let name = match place {
+                0 => uuid_of(&conversation.id),
+                _ => uuid_of(&format!("{}/{place}", conversation.id)),
+            };
+            files.push(file(conversation, &name.to_string(), &path, tree.key.as_ref())?);
+        }
+    }
+    Ok(files)
+}
+
+fn file(
+    conversation: &SourceConversation,
+    name: &str,
+    path: &[&SourceMessage],
+    key: Option<&Key>,
+) -> Result<Written> {
+    let mut time = conversation.created_at;
+    let mut frames: Vec<Frame> = Vec::new();
+    for found in path {
+        time = found.message.created_at.unwrap_or(time);
+        frames.push(frame::write(found, frames.len() + 1, time));
+    }
+    let ending = if key.is_some() { "vpconv" } else { "json" };
+    let place = PathBuf::from(PLACE).join(format!("{}.{ending}", &envelope::hash(name.as_bytes())[..NAME]));
+    let mut record = Record::of(conversation, name, path, frames);
+    let text = |record: &Record<'_>| serde_json::to_string(record).expect("a record is plain data");
+    let before = text(&record);
+    record.storage = Storage {
+        blob_uri: place.to_string_lossy().into_owned(),
+        blob_version: 1,
+        size_bytes: before.len(),
+        checksum: envelope::hash(before.as_bytes()),
+    };
+    let bytes = match key {
+        Some(key) => envelope::seal(name, conversation.created_at, &text(&record), key)?,
+        None => text(&record) + "\n",
+    };
+    Ok(Written { path: place, bytes: bytes.into_bytes() })
+}

@@ -1,0 +1,109 @@
+//! Items of a turn, as messages and back. They are those of the Responses API, with texts of the type `text`.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::formats::codex::items::{Item, read as read_item};
+use crate::formats::content;
+use crate::formats::found::Found;
+use crate::model::{Block, Fields, Json, MediaKind, Message, Other, Role, Snapshot};
+
+/// The kind of item that carries state across a compaction.
+const GHOST: &str = "ghost_snapshot";
+
+/// The messages of a list of items, each with the place of its first item.
+pub(super) fn read(items: &RawValue) -> Vec<(usize, Message)> {
+    let items: Vec<&RawValue> = serde_json::from_str(items.get()).unwrap_or_default();
+    let mut messages: Vec<(usize, Message)> = Vec::new();
+    let mut is_open = false;
+    for (place, item) in items.into_iter().enumerate() {
+        match read_one(item) {
+            Item::Said(role, blocks) => messages.push((place, Message::new(role, blocks))),
+            Item::Result(block) => messages.push((place, Message::new(Role::Tool, vec![block]))),
+            Item::Reply(blocks) => {
+                match messages.last_mut().filter(|_| is_open) {
+                    Some((_, reply)) => reply.blocks.extend(blocks),
+                    None => messages.push((place, Message::new(Role::Assistant, blocks))),
+                }
+                is_open = true;
+                continue;
+            }
+            Item::Mark => {}
+        }
+        is_open = false;
+    }
+    messages
+}
+
+/// An item; one that says nothing is kept in a reply.
+pub(super) fn read_one(item: &RawValue) -> Item {
+    let kind = serde_json::from_str::<Found<'_>>(item.get()).ok().and_then(|mut found| found.text("type"));
+    if kind.as_deref() == Some(GHOST) {
+        let data = Json::from_raw(item);
+        return Item::Reply(vec![Block::Snapshot(Snapshot { data, extra: Fields::new() })]);
+    }
+    match read_item(item) {
+        Item::Mark => {
+            let mut fields = Fields::new();
+            fields.set("item", Json::from_raw(item));
+            Item::Reply(vec![Block::Other(Other { kind: String::new(), fields })])
+        }
+        known => known,
+    }
+}
+
+/// The items of a message. Thinking, and items of other providers, could not be sent on.
+pub(super) fn write(message: &Message) -> Vec<Value> {
+    let role = match message.role {
+        Role::System => "system",
+        Role::User | Role::Tool => "user",
+        Role::Assistant => "assistant",
+    };
+    let mut items = Vec::new();
+    let mut parts: Vec<Value> = Vec::new();
+    let said = |parts: &mut Vec<Value>| {
+        let content = std::mem::take(parts);
+        (!content.is_empty()).then(|| json!({"type": "message", "role": role, "content": content}))
+    };
+    for block in &message.blocks {
+        let item = match block {
+            Block::ToolCall(call) => Some(json!({
+                "type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.input.as_str(),
+            })),
+            Block::ToolResult(result) => {
+                let output = result.output.to().unwrap_or_else(|_| result.output.as_str().to_owned());
+                Some(json!({"type": "function_call_output", "call_id": result.call_id, "output": output}))
+            }
+            Block::Snapshot(snapshot) => Some(write_snapshot(snapshot)),
+            Block::Thinking(_) | Block::Other(_) => None,
+            Block::Text(_) | Block::Media(_) | Block::Summary(_) => {
+                parts.push(write_part(block, message.role));
+                continue;
+            }
+        };
+        items.extend(said(&mut parts));
+        items.extend(item);
+    }
+    items.extend(said(&mut parts));
+    items
+}
+
+fn write_snapshot(snapshot: &Snapshot) -> Value {
+    match snapshot.data.to::<Value>() {
+        Ok(item) if item["type"] == GHOST => item,
+        data => json!({"type": GHOST, "data": data.unwrap_or_default()}),
+    }
+}
+
+fn write_part(block: &Block, role: Role) -> Value {
+    if let Block::Media(media) = block
+        && media.kind == MediaKind::Image
+        && role == Role::User
+    {
+        let inline = media.data.as_ref().map(|data| format!("data:{};base64,{data}", media.mime_type));
+        if let Some(url) = inline.or_else(|| media.uri.clone()) {
+            return json!({"type": "input_image", "image_url": url});
+        }
+    }
+    json!({"type": "text", "text": content::spoken(&Message::new(role, vec![block.clone()]))})
+}

@@ -1,0 +1,42 @@
+//! Cody: `conversations/<id>.jsonl`, a line for each turn, with the items of the Responses API in it.
+//!
+//! ```text
+//! {"timestamp":1699564800,"items":[{"type":"message","role":"user",…}],"metadata":{"provider":"openai","model":"gpt-4"}}
+//! {"type":"compacted","timestamp":1699564805000,"summary":"…","truncatedCount":0}
+//! ```
+//!
+//! An older form has one thing a line, `{"timestamp":…,"item":{"type":…,"data":…}}`, and what is known of the conversation
+//! first. Both are read, also mixed; the first is written. Rollouts of Codex have a `payload` and are not of this format.
+//!
+//! A message is named after its line and its first item there: `l2.0`. Where branches part, a turn ends its line, so that
+//! what they share is the same in all their files to the letter.
+
+mod items;
+mod line;
+mod read;
+mod write;
+
+use crate::formats::{Detection, Format, Source};
+
+/// Conversations of Cody.
+pub(super) const FORMAT: Format = Format {
+    name: "cody",
+    program: "Cody",
+    places: &["~/.cody/conversations", "~/.cody/sessions", "~/.codex/conversations"],
+    fidelity: "A file is a line of turns: every branch but the chosen one is written to a file of its own, and reading \
+               all of them gives the tree again. The program is not told of thinking and of items of other providers, \
+               which it could not send on; these stand beside the turn in its line, where it passes over them. Times \
+               are told to it in milliseconds. Holds, origins and compactions that were undone stay in the store.",
+    detect,
+    read: read::read,
+    write: Some(write::write),
+};
+
+fn detect(source: &Source) -> Detection {
+    let is_line = |text: &str| line::parse(text).is_some_and(|line| line.is_known());
+    if !source.is_directory() && source.first_lines().take(10).any(is_line) {
+        Detection::Yes
+    } else {
+        Detection::No
+    }
+}

@@ -1,0 +1,194 @@
+//! Reads a conversation, turn by turn.
+
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::formats::codex::items::Item;
+use crate::formats::cody::items;
+use crate::formats::cody::line::{self, Line, Meta, Said, Tag};
+use crate::formats::found::Found;
+use crate::formats::lines::Lines;
+use crate::formats::tag::MessageTag;
+use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage};
+use crate::model::{Block, Message, Role, Summary, Time};
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let path = source.path();
+    if source.bytes() == 0 {
+        return Err(Error::invalid("there are no turns in it"));
+    }
+    let mut lines = Lines::open(path, reading)?;
+    let mut strand = Strand::new(source.stem());
+    while lines.advance(reading)? {
+        match lines.parse::<Found<'_>>() {
+            Ok(found) => strand.line(line::of(found), &lines, reading)?,
+            Err(why) => reading.skip(path, lines.number(), why)?,
+        }
+    }
+    strand.finish(reading)
+}
+
+/// A conversation while it is read.
+struct Strand {
+    conversation: SourceConversation,
+    is_told: bool,
+    last: Option<String>,
+    head: Option<String>,
+    /// What the person said, which a compaction of the program keeps.
+    prompts: Vec<String>,
+}
+
+impl Strand {
+    fn new(stem: &str) -> Self {
+        Self {
+            conversation: SourceConversation::new(stem, Time::default()),
+            is_told: false,
+            last: None,
+            head: None,
+            prompts: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, line: Line<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
+        let number = lines.number();
+        if !self.is_told && !line.is_known() {
+            return reading.skip(lines.path(), number, "it is neither a turn nor about a conversation");
+        }
+        let tag = line.tag.unwrap_or_default();
+        self.tell(&line.said, &tag, line.time, reading)?;
+        let found = match &line.said {
+            Said::Turn { items, provider, model } => {
+                let settings = &mut self.conversation.header.settings;
+                if tag.messages.is_empty() {
+                    settings.provider = provider.clone().or(settings.provider.take());
+                    settings.model = model.clone().or(settings.model.take());
+                }
+                let own = |place: usize| format!("l{number}.{place}");
+                self.messages(tag, items.get(), named(items::read(items), own), line.time)
+            }
+            Said::Item(item) => {
+                let own = one(item).map(|message| (format!("l{number}"), message));
+                self.messages(tag, item.get(), own.into_iter().collect(), line.time)
+            }
+            Said::Compacted(text) => {
+                let summary = Block::Summary(Summary { text: text.clone(), ..Summary::default() });
+                let own = vec![(format!("l{number}"), Message::new(Role::User, vec![summary]))];
+                let is_own = !tag.messages.is_empty();
+                let mut found = self.messages(tag, text, own, line.time);
+                if let (false, Some(summary)) = (is_own, found.first_mut()) {
+                    summary.keeps.clone_from(&self.prompts);
+                }
+                found
+            }
+            Said::Meta(_) | Said::Mark | Said::Unknown => Vec::new(),
+        };
+        let source = lines.text();
+        if found.is_empty() {
+            let conversation = self.conversation.id.clone();
+            return reading.give(Piece::Aside(Aside {
+                conversation,
+                line: number,
+                source: source.to_owned(),
+            }));
+        }
+        for mut message in found {
+            message.line = number;
+            message.source = source.to_owned();
+            reading.give(Piece::Message(Box::new(message)))?;
+        }
+        Ok(())
+    }
+
+    /// Tells the conversation by what its first line says.
+    fn tell(
+        &mut self,
+        said: &Said<'_>,
+        tag: &Tag,
+        time: Option<Time>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        if self.is_told {
+            return Ok(());
+        }
+        self.is_told = true;
+        if let Some(tagged) = &tag.conversation {
+            self.conversation = tagged.clone().into_conversation();
+            self.head.clone_from(&self.conversation.head);
+        } else {
+            self.conversation.created_at = time.unwrap_or_default();
+            if let Said::Meta(meta) = said {
+                self.learn(meta);
+            }
+        }
+        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
+    }
+
+    fn learn(&mut self, meta: &Meta) {
+        let conversation = &mut self.conversation;
+        if let Some(id) = meta.id.as_ref().filter(|id| !id.is_empty()) {
+            conversation.id.clone_from(id);
+        }
+        conversation.created_at = meta.time.unwrap_or(conversation.created_at);
+        let header = &mut conversation.header;
+        header.project.clone_from(&meta.directory);
+        header.settings.provider.clone_from(&meta.provider);
+        header.settings.model.clone_from(&meta.model);
+    }
+
+    /// The messages of a line that says `said`: as they were tagged, or as they stand.
+    fn messages(
+        &mut self,
+        tag: Tag,
+        said: &str,
+        mut plain: Vec<(String, Message)>,
+        time: Option<Time>,
+    ) -> Vec<SourceMessage> {
+        plain.iter_mut().for_each(|(_, message)| message.created_at = time);
+        let is_held = || tag.messages.iter().all(|tag| tag.holds(said));
+        let is_tagged = !tag.messages.is_empty() && (tag.messages.len() == plain.len() || is_held());
+        let tags: Vec<Option<MessageTag>> = if is_tagged {
+            tag.messages.into_iter().map(Some).collect()
+        } else {
+            plain.iter().map(|_| None).collect()
+        };
+        // Messages that write no item are only in the tag.
+        plain.resize_with(tags.len(), || (String::new(), Message::new(Role::User, Vec::new())));
+        let mut found = Vec::new();
+        for (tag, (own, message)) in tags.into_iter().zip(plain) {
+            let placed =
+                MessageTag::place(tag, &self.conversation.id, own, self.last.take(), (said, message));
+            self.last = Some(placed.id.clone());
+            let is_summary = placed.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
+            if placed.message.role == Role::User && !is_summary {
+                self.prompts.push(placed.id.clone());
+            }
+            found.push(placed);
+        }
+        if !is_tagged && !found.is_empty() {
+            self.head.clone_from(&self.last);
+        }
+        found
+    }
+
+    fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
+        if !self.is_told {
+            return Ok(());
+        }
+        self.conversation.head = self.head.or(self.last);
+        reading.give(Piece::Conversation(Box::new(self.conversation)))
+    }
+}
+
+fn named(messages: Vec<(usize, Message)>, name: impl Fn(usize) -> String) -> Vec<(String, Message)> {
+    messages.into_iter().map(|(place, message)| (name(place), message)).collect()
+}
+
+/// The message of a line with one item.
+fn one(item: &RawValue) -> Option<Message> {
+    Some(match items::read_one(item) {
+        Item::Said(role, blocks) => Message::new(role, blocks),
+        Item::Reply(blocks) => Message::new(Role::Assistant, blocks),
+        Item::Result(block) => Message::new(Role::Tool, vec![block]),
+        Item::Mark => return None,
+    })
+}

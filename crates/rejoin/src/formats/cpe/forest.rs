@@ -1,0 +1,105 @@
+//! Which message belongs to which conversation: a few bytes for each message, and none of its text.
+
+use std::collections::HashMap;
+
+use crate::error::Result;
+use crate::formats::Reading;
+use crate::formats::cpe::shape::Words;
+use crate::formats::database::Database;
+
+/// Every message of a database, by place: the order in which they were written.
+pub(super) struct Forest {
+    nodes: Vec<Node>,
+    places: HashMap<String, usize>,
+}
+
+/// One message.
+pub(super) struct Node {
+    /// The number of its row.
+    pub(super) row: i64,
+    /// What it follows.
+    pub(super) parent: Option<usize>,
+    /// Whether it follows that by standing for it.
+    pub(super) words: Words,
+    root: Option<usize>,
+}
+
+impl Forest {
+    pub(super) fn of(database: &Database, reading: &mut Reading<'_>) -> Result<Self> {
+        let compacts = database.has("messages", &["compaction_parent_id"])?;
+        let other = if compacts { "compaction_parent_id" } else { "NULL" };
+        let sql = format!(
+            "SELECT rowid AS number, id, parent_id, {other} AS stands_for FROM messages ORDER BY rowid"
+        );
+        let mut forest = Self { nodes: Vec::new(), places: HashMap::new() };
+        let mut above: Vec<(Option<String>, Option<String>)> = Vec::new();
+        database.each(&sql, &[], &mut |row| {
+            let (Some(id), Some(number)) = (row.word("id"), row.integer("number")) else {
+                return reading.skip(database.path(), 0, "a message has no id");
+            };
+            if forest.places.insert(id, forest.nodes.len()).is_some() {
+                reading.skip(database.path(), 0, "two messages have the same id")?;
+            }
+            above.push((row.word("parent_id"), row.word("stands_for")));
+            forest.nodes.push(Node { row: number, parent: None, words: Words::Said, root: None });
+            Ok(())
+        })?;
+        for (place, (parent, stands_for)) in above.into_iter().enumerate() {
+            let node = &mut forest.nodes[place];
+            let find = |name: Option<String>| name.and_then(|name| forest.places.get(&name).copied());
+            node.parent = find(parent);
+            if node.parent.is_none() {
+                node.parent = find(stands_for);
+                node.words = if node.parent.is_some() { Words::Summary } else { Words::Said };
+            }
+        }
+        (0..forest.nodes.len()).for_each(|place| forest.find_root(place));
+        Ok(forest)
+    }
+
+    /// Notes the root of a message and of those above it. Messages in a circle hang below the first that was met.
+    fn find_root(&mut self, place: usize) {
+        let mut path = Vec::new();
+        let mut at = place;
+        let root = loop {
+            if let Some(root) = self.nodes[at].root {
+                break root;
+            }
+            // Marked while it is looked at, so that a circle ends where it began.
+            self.nodes[at].root = Some(place);
+            path.push(at);
+            match self.nodes[at].parent {
+                Some(parent) => at = parent,
+                None => break at,
+            }
+        };
+        if path.contains(&root) {
+            self.nodes[root].parent = None;
+        }
+        path.into_iter().for_each(|seen| self.nodes[seen].root = Some(root));
+    }
+
+    pub(super) fn node(&self, place: usize) -> &Node {
+        &self.nodes[place]
+    }
+
+    /// The place of a message.
+    pub(super) fn place(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    /// The root of the tree that a message hangs in.
+    pub(super) fn root_of(&self, place: usize) -> usize {
+        self.nodes[place].root.unwrap_or(place)
+    }
+
+    /// The trees, each with its root first.
+    pub(super) fn trees(&self) -> Vec<Vec<usize>> {
+        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
+        order.sort_by_key(|place| (self.root_of(*place), *place != self.root_of(*place), *place));
+        order
+            .chunk_by(|one, other| self.root_of(*one) == self.root_of(*other))
+            .map(<[usize]>::to_vec)
+            .collect()
+    }
+}

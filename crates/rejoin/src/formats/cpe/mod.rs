@@ -1,0 +1,49 @@
+//! CPE: `.cpeconvo`, a database with a forest of messages and the blocks that each is made of.
+//!
+//! ```text
+//!   messages   aB3xY9 ─ Kp0q2Z ─ m7Wd1c        a conversation is a tree: what hangs below one root
+//!                     └ 9sLk2a
+//!              tT41xb  compaction_parent_id = m7Wd1c      a summary begins a tree of its own, and goes on with
+//!                                                          the conversation it stands for
+//!   blocks     one or more of each message, in order
+//!   acp_sessions       the leaves that the program goes on from, with title and directory; newer versions only
+//! ```
+//!
+//! The tables grew with the versions of the program. Whatever columns there are, are read; what is written has those of
+//! all versions, so that each of them opens it.
+
+mod forest;
+mod parts;
+mod read;
+mod shape;
+mod tag;
+mod write;
+
+use crate::error::Result;
+use crate::formats::database::{self, Database};
+use crate::formats::{Detection, Format, Source};
+
+/// Conversations of CPE.
+pub(super) const FORMAT: Format = Format {
+    name: "cpe",
+    program: "CPE",
+    places: &[".cpeconvo", "~/.config/cpe/.cpeconvo", "$XDG_CONFIG_HOME/cpe/.cpeconvo"],
+    fidelity: "What CPE has no place for (instructions as a role of their own, other files than pictures, sounds, films \
+               and PDF, marks of other programs, finish and details of usage) is written beside the message in fields \
+               that CPE keeps and does not send. Ids become six characters. Status, participants, pins and the other \
+               fields of a conversation are not written, apart from title, directory and model.",
+    detect,
+    read: read::read,
+    write: Some(write::write),
+};
+
+/// What the tables of every version have.
+fn is_own(database: &Database) -> Result<bool> {
+    Ok(database.has("messages", &["id", "parent_id", "role", "tool_result_error", "created_at"])?
+        && database
+            .has("blocks", &["message_id", "block_type", "modality_type", "content", "sequence_order"])?)
+}
+
+fn detect(source: &Source) -> Detection {
+    database::detect(source, is_own)
+}

@@ -1,0 +1,245 @@
+//! A row of `messages` with its blocks, as a message and back.
+
+use crate::formats::cpe::parts::{Part, json, string};
+use crate::formats::cpe::tag::TAG;
+use crate::formats::database::{Row, Value};
+use crate::model::{Block, Fields, Json, Message, Role, Summary, Time, ToolResult, Usage};
+
+/// Columns that count tokens, beside those of every message.
+const CACHED: [&str; 2] = ["cache_read_tokens", "cache_write_tokens"];
+
+/// What the first words of a row are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    /// Something that was said.
+    Said,
+    /// What stands for the messages before it.
+    Summary,
+}
+
+/// One row of `messages` with its blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Shape {
+    pub(super) role: String,
+    pub(super) title: Option<String>,
+    pub(super) is_error: bool,
+    pub(super) created_at: Option<Time>,
+    pub(super) model: Option<String>,
+    pub(super) service: Option<String>,
+    pub(super) tokens: Option<(u64, u64)>,
+    pub(super) cached: Fields,
+    /// The program's own fields, and ours.
+    pub(super) fields: Fields,
+    pub(super) parts: Vec<Part>,
+}
+
+impl Shape {
+    pub(super) fn of(row: &Row, parts: Vec<Part>) -> Self {
+        let tokens = match (row.count("input_tokens"), row.count("output_tokens")) {
+            (None, None) => None,
+            (input, output) => Some((input.unwrap_or(0), output.unwrap_or(0))),
+        };
+        let mut cached = Fields::new();
+        for column in CACHED {
+            if let Some(count) = row.count(column) {
+                cached.set(column, json(&count));
+            }
+        }
+        let fields = row.text("message_extra_fields").and_then(|fields| serde_json::from_str(fields).ok());
+        Self {
+            role: row.text("role").unwrap_or_default().to_owned(),
+            title: row.word("title"),
+            is_error: !matches!(row.value("tool_result_error"), Value::Null | Value::Integer(0)),
+            created_at: row.time("created_at"),
+            model: row.word("model_id"),
+            service: row.word("model_type"),
+            tokens,
+            cached,
+            fields: fields.unwrap_or_default(),
+            parts,
+        }
+    }
+
+    /// The columns of its row, apart from what ties it to others.
+    pub(super) fn columns(&self) -> Vec<(&'static str, Value)> {
+        let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
+        let count = |count: Option<u64>| {
+            count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Null, Value::Integer)
+        };
+        let cached = |column: &str| count(self.cached.field(column).and_then(|count| count.to().ok()));
+        let fields = (!self.fields.is_empty()).then(|| json(&self.fields));
+        vec![
+            ("title", text(self.title.as_deref())),
+            ("role", self.role.as_str().into()),
+            ("tool_result_error", i64::from(self.is_error).into()),
+            ("message_extra_fields", text(fields.as_ref().map(Json::as_str))),
+            ("model_id", text(self.model.as_deref())),
+            ("model_type", text(self.service.as_deref())),
+            ("input_tokens", count(self.tokens.map(|(input, _)| input))),
+            ("output_tokens", count(self.tokens.map(|(_, output)| output))),
+            ("cache_read_tokens", cached(CACHED[0])),
+            ("cache_write_tokens", cached(CACHED[1])),
+            ("created_at", stamp(self.created_at.unwrap_or_default()).as_str().into()),
+        ]
+    }
+
+    /// The message that the columns and blocks are.
+    pub(super) fn to_message(&self, words: Words) -> Message {
+        let role = match self.role.as_str() {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "tool_result" => Role::Tool,
+            _ => Role::System,
+        };
+        let api = self.service.as_deref().map(api_of);
+        let blocks = match role {
+            Role::Tool => self.results(api),
+            Role::System | Role::User | Role::Assistant => {
+                self.parts.iter().map(|part| part.to_block(api)).collect()
+            }
+        };
+        let mut message = Message::new(role, blocks);
+        message.created_at = self.created_at;
+        message.is_error = self.is_error && role != Role::Tool;
+        message.usage = self.tokens.map(|(input_tokens, output_tokens)| Usage {
+            input_tokens,
+            output_tokens,
+            detail: (!self.cached.is_empty()).then(|| json(&self.cached)),
+        });
+        if role == Role::System {
+            message.extra.set("role", string(&self.role));
+        }
+        for (name, word) in [("api", api), ("model", self.model.as_deref())] {
+            if let Some(word) = word {
+                message.extra.set(name, string(word));
+            }
+        }
+        for (name, value) in self.fields.iter().filter(|(name, _)| *name != TAG) {
+            message.extra.set(name, value.clone());
+        }
+        if words == Words::Summary {
+            let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
+            if let Some(block) = first
+                && let Block::Text(text) = block
+            {
+                *block = Block::Summary(Summary { text: text.text.clone(), extra: text.extra.clone() });
+            }
+        }
+        message
+    }
+
+    /// Blocks in a row with the id of one call are its result.
+    fn results(&self, api: Option<&str>) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for run in self.parts.chunk_by(|one, other| one.id.is_some() && one.id == other.id) {
+            let Some(call_id) = run[0].id.clone() else {
+                blocks.extend(run.iter().map(|part| part.to_block(api)));
+                continue;
+            };
+            let output = match run {
+                [only] if *only == Part::text(&only.content, only.id.as_deref(), Fields::new()) => {
+                    string(&only.content)
+                }
+                several => {
+                    let nameless = several.iter().map(|part| Part { id: None, ..part.clone() });
+                    json(&nameless.map(|part| part.to_block(api)).collect::<Vec<_>>())
+                }
+            };
+            let is_error = self.is_error;
+            blocks.push(Block::ToolResult(ToolResult { call_id, output, is_error, extra: Fields::new() }));
+        }
+        blocks
+    }
+
+    /// The rows for a message: one, or one for each result of a tool.
+    pub(super) fn from_message(message: &Message) -> Vec<Self> {
+        let word = |name: &str| message.extra.field(name).and_then(|value| value.to::<String>().ok());
+        let (api, model) = (word("api"), word("model"));
+        let role = match message.role {
+            Role::User | Role::System => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool_result",
+        };
+        let mut fields = Fields::new();
+        for (name, value) in message.extra.iter().filter(|(name, _)| !matches!(*name, "api" | "model")) {
+            fields.set(name, value.clone());
+        }
+        let mut first = Self {
+            role: role.to_owned(),
+            is_error: message.is_error,
+            created_at: message.created_at,
+            model,
+            service: api.as_deref().map(service_of).map(str::to_owned),
+            tokens: message.usage.as_ref().map(|usage| (usage.input_tokens, usage.output_tokens)),
+            fields,
+            ..Self::default()
+        };
+        if let Some(Ok(detail)) =
+            message.usage.as_ref().and_then(|usage| usage.detail.as_ref()).map(Json::to::<Fields>)
+        {
+            for column in CACHED {
+                if let Some(count) = detail.field(column).filter(|count| count.to::<u64>().is_ok()) {
+                    first.cached.set(column, count.clone());
+                }
+            }
+        }
+        let mut rows = vec![first];
+        for block in &message.blocks {
+            match block {
+                Block::ToolResult(result) => add_result(&mut rows, result, api.as_deref()),
+                block => {
+                    let last = rows.last_mut().expect("there is a first row");
+                    last.parts.extend(Part::from_block(block, api.as_deref(), None));
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// CPE tells by the message whether a tool failed, so each result has a row of its own.
+fn add_result(rows: &mut Vec<Shape>, result: &ToolResult, api: Option<&str>) {
+    let last = rows.last().expect("there is a first row");
+    if last.role == "tool_result" && !last.parts.is_empty() {
+        let (role, created_at) = (last.role.clone(), last.created_at);
+        rows.push(Shape { role, created_at, ..Shape::default() });
+    }
+    let last = rows.last_mut().expect("there is a first row");
+    if last.role == "tool_result" {
+        last.is_error = result.is_error;
+    }
+    let said = match (result.output.to::<String>(), result.output.to::<Vec<Block>>()) {
+        (Ok(text), _) => vec![Part::text(&text, Some(&result.call_id), Fields::new())],
+        (Err(_), Ok(blocks)) if !blocks.is_empty() && blocks.iter().all(is_plain) => {
+            blocks.iter().filter_map(|block| Part::from_block(block, api, Some(&result.call_id))).collect()
+        }
+        _ => vec![Part::text(result.output.as_str(), Some(&result.call_id), Fields::new())],
+    };
+    last.parts.extend(said);
+}
+
+fn is_plain(block: &Block) -> bool {
+    matches!(block, Block::Text(_) | Block::Media(_))
+}
+
+/// A time as SQLite writes it, in UTC.
+pub(super) fn stamp(time: Time) -> String {
+    time.to_string().trim_end_matches('Z').replace('T', " ")
+}
+
+/// The API that CPE's name of a service stands for.
+fn api_of(service: &str) -> &str {
+    match service {
+        "responses" => "openai-responses",
+        "openai" => "openai-chat",
+        other => other,
+    }
+}
+
+fn service_of(api: &str) -> &str {
+    match api {
+        "openai-responses" => "responses",
+        "openai-chat" => "openai",
+        other => other,
+    }
+}

@@ -1,0 +1,86 @@
+//! What Rejoin writes beside a message for what CPE has no place for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::formats::SourceParent;
+use crate::model::{Block, Json, Message, Settings, Time};
+
+/// The name of the tag among the fields of a message.
+pub(super) const TAG: &str = "rejoin";
+
+/// Whatever is not said by the columns. An empty one is not written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Tag {
+    /// The id, where it has not six characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<String>,
+    /// True for a row that belongs to the message before it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) continues: bool,
+    /// The message without its blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<Message>,
+    /// Its blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) blocks: Option<Vec<Block>>,
+    /// The branch that starts here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) label: Option<String>,
+    /// Of a summary: what stays.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) keeps: Vec<String>,
+    /// Of a root: the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) conversation: Option<Named>,
+}
+
+/// A conversation of Rejoin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Named {
+    pub(super) id: String,
+    pub(super) created_at: Time,
+    #[serde(default)]
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) project: Option<String>,
+    #[serde(default)]
+    pub(super) settings: Settings,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<Above>,
+}
+
+/// What started a run of a sub-agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Above {
+    conversation: String,
+    #[serde(default)]
+    message: Option<String>,
+    name: String,
+    run: String,
+}
+
+impl From<&SourceParent> for Above {
+    fn from(parent: &SourceParent) -> Self {
+        let SourceParent { conversation, message, name, run } = parent.clone();
+        Self { conversation, message, name, run }
+    }
+}
+
+impl From<Above> for SourceParent {
+    fn from(Above { conversation, message, name, run }: Above) -> Self {
+        Self { conversation, message, name, run }
+    }
+}
+
+impl Tag {
+    /// The tag as a field, unless it says nothing.
+    pub(super) fn to_field(&self) -> Option<Json> {
+        (*self != Self::default()).then(|| Json::of(self).expect("a tag is plain data"))
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}

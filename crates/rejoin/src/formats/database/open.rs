@@ -1,0 +1,194 @@
+//! Opening a database that belongs to another program, so that not a byte of it is written and no file appears beside it.
+//!
+//! ```text
+//!   journal    beside it        opened                            held still by
+//!   rollback   –                mode=ro                           a lock
+//!   log        -wal and -shm    mode=ro, shared memory read only  a lock
+//!   log        -wal             mode=ro, nothing shared           a look at the files before and after
+//!   log        –                immutable                         a look at the files before and after
+//! ```
+//!
+//! A connection that only reads would make both files of a log when they are missing, and without a lock a program that
+//! writes meanwhile would be read in halves. So each case has its own way.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::ReadLimits;
+use crate::formats::database::fault::told;
+
+/// What every database begins with.
+pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// The byte that says whether changes go to a log first, and its value if they do.
+const READ_VERSION: usize = 19;
+const LOG: u8 = 2;
+
+/// So long another program may hold the database.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Steps of the machine between two looks at how many there were.
+const STRIDE: i32 = 20_000;
+
+/// Steps that any database may take, and those for each of its bytes: reading needs about two, and an index may be
+/// missing. More are taken only in a file whose pages lead in circles.
+const STEPS: u64 = 1_000_000_000;
+const STEPS_PER_BYTE: u64 = 32;
+
+/// An open database, and what its files were like when nothing else holds them still.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+    pub(super) before: Option<Stamp>,
+}
+
+/// What the files of a database are like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp([Option<Look>; 3]);
+
+/// Device, number, size and time of a file.
+type Look = (u64, u64, u64, i64, i64);
+
+impl Stamp {
+    pub(super) fn of(path: &Path) -> Self {
+        let look = |path: &Path| {
+            let metadata = fs::metadata(path).ok()?;
+            Some((metadata.dev(), metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
+        };
+        Self([look(path), look(&beside(path, "-wal")), look(&beside(path, "-shm"))])
+    }
+}
+
+/// Opens a database to read it.
+pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<Opened> {
+    let unreadable = |cause: std::io::Error| {
+        let kind = match cause.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            _ => ErrorKind::Unavailable,
+        };
+        Error::new(kind, format!("read `{}`", path.display())).because(cause)
+    };
+    // The log stands beside the file itself, not beside a link to it.
+    let path = path.canonicalize().map_err(unreadable)?;
+    let mut start = Vec::new();
+    File::open(&path).and_then(|file| file.take(100).read_to_end(&mut start)).map_err(unreadable)?;
+    if !start.starts_with(MAGIC) || start.len() < 100 {
+        return Err(Error::corrupt("it is not a database"));
+    }
+    let size = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).ok();
+    let (log, index) = (size(&beside(&path, "-wal")), size(&beside(&path, "-shm")));
+    let bytes = size(&path).unwrap_or(0);
+    if bytes.saturating_add(log.unwrap_or(0)) > limits.file_bytes {
+        return Err(Error::invalid(format!("the database has more than {} bytes", limits.file_bytes)));
+    }
+    let before = Stamp::of(&path);
+    let has_log = start[READ_VERSION] == LOG;
+    let (how, before) = match (has_log, log, index) {
+        (false, ..) => ("mode=ro", None),
+        (true, Some(_), Some(_)) => ("mode=ro&readonly_shm=1", None),
+        (true, Some(1..), None) => ("mode=ro&vfs=unix-none", Some(before)),
+        (true, Some(0) | None, _) => ("mode=ro&immutable=1", Some(before)),
+    };
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let mut connection =
+        Connection::open_with_flags(format!("{}?{how}", as_uri(&path)), flags).map_err(told)?;
+    harden(&mut connection, limits, bytes)?;
+    if how.ends_with("unix-none") {
+        // Alone with the file, SQLite keeps the index of the log in its own memory.
+        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE").map_err(told)?;
+    }
+    Ok(Opened { connection, path, bytes, before })
+}
+
+/// A database that is nowhere but in memory.
+pub(super) fn in_memory() -> Result<Connection> {
+    Connection::open_in_memory().map_err(told)
+}
+
+/// A database may be made to do harm: nothing of it runs, no value is larger than a line may be, no query goes on for
+/// ever.
+fn harden(connection: &mut Connection, limits: ReadLimits, bytes: u64) -> Result<()> {
+    connection.busy_timeout(WAIT).map_err(told)?;
+    let switches = [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
+        (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
+        (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
+        // Closing must not fold the log into the file.
+        (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
+    ];
+    for (switch, value) in switches {
+        connection.set_db_config(switch, value).map_err(told)?;
+    }
+    let most = i32::try_from(limits.line_bytes).unwrap_or(i32::MAX);
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map_err(told)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).map_err(told)?;
+    limit_steps(connection, STEPS.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE)))?;
+    let settings = "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; \
+                    PRAGMA temp_store = MEMORY;";
+    connection.execute_batch(settings).map_err(told)
+}
+
+/// Ends whatever takes more steps than that.
+fn limit_steps(connection: &mut Connection, most: u64) -> Result<()> {
+    let mut steps = 0u64;
+    let is_enough = move || {
+        steps = steps.saturating_add(STRIDE.unsigned_abs().into());
+        steps > most
+    };
+    connection.progress_handler(STRIDE, Some(is_enough)).map_err(told)
+}
+
+/// A file beside another one, with a longer name.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The path as a URI, with every byte that could mean something else written as a number.
+fn as_uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri.push_str(&format!("%{other:02x}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_that_does_not_end_is_ended() {
+        let mut connection = in_memory().unwrap();
+        limit_steps(&mut connection, 1_000_000).unwrap();
+
+        let endless =
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+        let error = connection.query_row(endless, [], |_| Ok(())).map_err(told).unwrap_err();
+
+        let expected =
+            "[corrupt] reading the database takes more steps than one of its size can need: interrupted";
+        assert_eq!(format!("{error:?}"), expected);
+    }
+}

@@ -1,0 +1,43 @@
+//! Lines of Rejoin's own JSONL store, which have the same shape: whole messages with ids and parents.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::formats::found::{Found, is_text};
+use crate::model::{Block, Json, Message};
+
+/// A message of the store.
+pub(super) struct Stored {
+    pub(super) id: String,
+    pub(super) parent: Option<String>,
+    pub(super) keeps: Vec<String>,
+    pub(super) message: Message,
+}
+
+/// The message of a line, if it is one of the store.
+pub(super) fn read(found: &mut Found<'_>, body: &RawValue) -> Option<Stored> {
+    found.raw("digest")?;
+    let id = found.text("id")?;
+    // A body that is not on one line stands there as a text.
+    let text: Option<String> = is_text(body).then(|| serde_json::from_str(body.get()).ok()).flatten();
+    let mut message = Message::from_body(text.as_deref().unwrap_or(body.get())).ok()?;
+    message.label = found.text("label");
+    message.extra.remove("source");
+    let keeps = message.blocks.iter_mut().flat_map(keeps).collect();
+    Some(Stored { id, parent: found.text("parent"), keeps, message })
+}
+
+/// What a compaction keeps, by the ids of the file; an import writes it down by the ids that it gives.
+fn keeps(block: &mut Block) -> Vec<String> {
+    let Block::Summary(summary) = block else { return Vec::new() };
+    let Some(Ok(compaction)) = summary.extra.remove("compaction").map(|json| json.to::<Value>()) else {
+        return Vec::new();
+    };
+    for name in ["tokens_before", "tokens_after"] {
+        if let Some(tokens) = compaction[name].as_u64().filter(|tokens| *tokens > 0) {
+            summary.extra.set(name, Json::of(&tokens).expect("a number is JSON"));
+        }
+    }
+    let kept = compaction["kept"].as_array().into_iter().flatten();
+    kept.filter_map(|kept| kept["message"].as_str().map(str::to_owned)).collect()
+}

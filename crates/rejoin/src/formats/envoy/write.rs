@@ -1,0 +1,122 @@
+//! Writes a file for each leaf, as the program writes them.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::formats::envoy::message;
+use crate::formats::leaves::{main_first, paths};
+use crate::formats::named::uuid_of;
+use crate::formats::tag::{ConversationTag, MessageTag};
+use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
+use crate::model::{Block, Time, ToolCall};
+
+/// A folder's name has at most so many bytes; file systems allow 255.
+const LONGEST: usize = 200;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a, M, T> {
+    timestamp: Time,
+    message_index: usize,
+    message_type: &'static str,
+    session_id: &'a str,
+    message: M,
+    rejoin: T,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Start<'a> {
+    r#type: &'static str,
+    project_path: &'a str,
+    provider: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_commit: Option<&'a str>,
+}
+
+pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+    let mut files = Vec::new();
+    for conversation in main_first(tree)? {
+        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
+            let name = match place {
+                0 => uuid_of(&conversation.id),
+                _ => uuid_of(&format!("{}/{place}", conversation.id)),
+            };
+            files.push(file(conversation, name, &path));
+        }
+    }
+    Ok(files)
+}
+
+/// A file of this name. What branches share is the same in all their files to the letter, also the id of the session:
+/// a message that is read from two files is then one message.
+fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) -> Written {
+    let header = &conversation.header;
+    let session = uuid_of(&conversation.id).to_string();
+    let session_id = session.as_str();
+    let mut timestamp = conversation.created_at;
+    let start = Start {
+        r#type: "session-start",
+        project_path: header.project.as_deref().unwrap_or_default(),
+        provider: header.settings.provider.as_deref().unwrap_or_default(),
+        git_commit: header.git_commit.as_deref(),
+    };
+    let mut bytes = Vec::new();
+    let rejoin = ConversationTag::of(conversation);
+    let message_type = "session-meta";
+    put(&mut bytes, &Line { timestamp, message_index: 0, message_type, session_id, message: start, rejoin });
+    let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
+    for (place, found) in path.iter().enumerate() {
+        timestamp = found.message.created_at.unwrap_or(timestamp);
+        let said = message::write(&found.message, &calls);
+        let message = serde_json::value::to_raw_value(&said).expect("a message is plain data");
+        let line = Line {
+            timestamp,
+            message_index: place + 1,
+            message_type: "conversation",
+            session_id,
+            rejoin: tag(found, &message, timestamp),
+            message,
+        };
+        put(&mut bytes, &line);
+        calls.extend(found.message.blocks.iter().filter_map(|block| match block {
+            Block::ToolCall(call) => Some((call.id.as_str(), call)),
+            _ => None,
+        }));
+    }
+    let folder = folder_of(header.project.as_deref().unwrap_or_default());
+    let name = format!("{name}.jsonl");
+    Written { path: PathBuf::from("conversations").join(folder).join(name), bytes }
+}
+
+/// The tag of a message, without what a reader finds in the line.
+fn tag(found: &SourceMessage, message: &RawValue, timestamp: Time) -> MessageTag {
+    let mut plain = message::read(message, &|_| true);
+    let plain = plain.pop().filter(|_| plain.is_empty()).map(|plain| plain.at(timestamp));
+    MessageTag::of(found, message.get(), plain.as_ref())
+}
+
+fn put(bytes: &mut Vec<u8>, line: &impl Serialize) {
+    serde_json::to_writer(&mut *bytes, line).expect("a line is plain data");
+    bytes.push(b'\n');
+}
+
+/// The name of a project's folder: its path, with underscores for slashes.
+fn folder_of(project: &str) -> String {
+    let path = project.strip_prefix('/').unwrap_or(project).replace("..", "__");
+    let mut name = String::new();
+    for letter in path.chars() {
+        let is_plain = letter != '/' && letter != '\\' && !letter.is_control();
+        let letter = if is_plain { letter } else { '_' };
+        if name.len() + letter.len_utf8() > LONGEST {
+            break;
+        }
+        name.push(letter);
+    }
+    if name.is_empty() || name == "." { "no-project".to_owned() } else { name }
+}

@@ -1,0 +1,91 @@
+//! Contents of a message, as blocks.
+
+use serde_json::value::RawValue;
+
+use crate::formats::found::{Found, is_text};
+use crate::model::{
+    Block, Fields, Json, Media, MediaKind, Other, Role, Text, Thinking, ToolCall, ToolResult,
+};
+
+/// The blocks of a list of contents; none when it is no list.
+pub(super) fn blocks(contents: &str) -> Option<Vec<Block>> {
+    let contents: Vec<Found<'_>> = serde_json::from_str(contents).ok()?;
+    Some(contents.into_iter().map(block).collect())
+}
+
+/// The role of a message: results are a tool's.
+pub(super) fn role_of(role: &str, blocks: &[Block]) -> Role {
+    if blocks.iter().any(|block| matches!(block, Block::ToolResult(_))) {
+        return Role::Tool;
+    }
+    role.parse().unwrap_or(Role::System)
+}
+
+fn block(mut found: Found<'_>) -> Block {
+    let kind = found.text("type").unwrap_or_default();
+    let known = match kind.as_str() {
+        "text" => found.text("text").map(|text| Block::Text(Text { text, extra: found.rest() })),
+        "image" => image(&mut found),
+        "thinking" => thinking(&mut found),
+        "reasoning" => found
+            .text("text")
+            .map(|text| Block::Thinking(Thinking { text, signature: None, extra: found.rest() })),
+        "toolRequest" | "frontendToolRequest" => request(&mut found),
+        "toolResponse" => response(&mut found),
+        _ => None,
+    };
+    known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
+}
+
+fn image(found: &mut Found<'_>) -> Option<Block> {
+    let (data, mime_type) = (Some(found.text("data")?), found.text("mimeType")?);
+    let extra = found.rest();
+    Some(Block::Media(Media { kind: MediaKind::Image, mime_type, data, uri: None, extra }))
+}
+
+fn thinking(found: &mut Found<'_>) -> Option<Block> {
+    let text = found.text("thinking")?;
+    let signature = found.text("signature").filter(|signature| !signature.is_empty());
+    Some(Block::Thinking(Thinking { text, signature, extra: found.rest() }))
+}
+
+/// A call that the model wrote well; any other is kept as it is.
+fn request(found: &mut Found<'_>) -> Option<Block> {
+    let id = found.text("id")?;
+    let mut outcome: Found<'_> = serde_json::from_str(found.raw("toolCall")?.get()).ok()?;
+    let mut call: Found<'_> = serde_json::from_str(outcome.raw("value")?.get()).ok()?;
+    let name = call.text("name")?;
+    let input = call.raw("arguments").map(Json::from_raw).unwrap_or_default();
+    Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
+}
+
+fn response(found: &mut Found<'_>) -> Option<Block> {
+    let call_id = found.text("id")?;
+    let mut outcome: Found<'_> = serde_json::from_str(found.raw("toolResult")?.get()).ok()?;
+    let (output, is_error) = match (outcome.raw("value"), outcome.raw("error")) {
+        (Some(value), _) => answer(value)?,
+        (None, Some(error)) => (Json::from_raw(error), true),
+        (None, None) => return None,
+    };
+    Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: found.rest() }))
+}
+
+/// What a tool answered: a list of contents, alone or with whether it failed.
+fn answer(value: &RawValue) -> Option<(Json, bool)> {
+    let (contents, is_error) = if value.get().starts_with('[') {
+        (value, false)
+    } else {
+        let mut result: Found<'_> = serde_json::from_str(value.get()).ok()?;
+        let is_error = result.raw("isError").is_some_and(|is_error| is_error.get() == "true");
+        (result.raw("content")?, is_error)
+    };
+    if is_text(contents) {
+        return Some((Json::from_raw(contents), is_error));
+    }
+    let blocks = blocks(contents.get())?;
+    let output = match blocks.as_slice() {
+        [Block::Text(only)] if only.extra == Fields::new() => Json::of(&only.text),
+        several => Json::of(&several),
+    };
+    Some((output.ok()?, is_error))
+}

@@ -1,0 +1,119 @@
+//! Reads a session from a file of its own, as goose kept them before it had a database.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::error::Result;
+use crate::formats::goose::strand::{Kept, Strand};
+use crate::formats::lines::Lines;
+use crate::formats::{Aside, Piece, Reading, Source, SourceConversation};
+use crate::model::{Json, Time};
+
+/// The first line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct About {
+    working_dir: Option<String>,
+    description: Option<String>,
+    message_count: Option<Json>,
+    created_at: Option<Json>,
+    provider_name: Option<String>,
+    role: Option<Json>,
+    #[serde(rename = "type")]
+    kind: Option<Json>,
+}
+
+impl About {
+    fn is_of_a_session(&self) -> bool {
+        let is_named =
+            self.working_dir.is_some() || self.description.is_some() && self.message_count.is_some();
+        is_named && self.role.is_none() && self.kind.is_none()
+    }
+}
+
+/// Every other line.
+#[derive(Debug, Deserialize)]
+struct Said<'a> {
+    id: Option<String>,
+    role: String,
+    created: i64,
+    #[serde(borrow)]
+    content: &'a RawValue,
+    metadata: Option<Value>,
+}
+
+pub(super) fn is_session(source: &Source) -> bool {
+    if source.is_directory() {
+        return false;
+    }
+    let mut lines = source.first_lines().filter(|line| !line.trim().is_empty());
+    let about = lines.next().and_then(|line| serde_json::from_str::<About>(line).ok());
+    let said = lines.next().and_then(|line| serde_json::from_str::<Said<'_>>(line).ok());
+    about.is_some_and(|about| about.is_of_a_session())
+        && said.is_some_and(|said| said.content.get().starts_with('['))
+}
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let path = source.path();
+    let mut lines = Lines::open(path, reading)?;
+    let mut about: Option<(About, u64, String)> = None;
+    let mut strand: Option<Strand> = None;
+    while lines.advance(reading)? {
+        let (number, text) = (lines.number(), lines.text());
+        if about.is_none() {
+            match lines.parse() {
+                Ok(first) => about = Some((first, number, text.to_owned())),
+                Err(why) => reading.skip(path, number, why)?,
+            }
+            continue;
+        }
+        let said: Said<'_> = match lines.parse() {
+            Ok(said) => said,
+            Err(why) => {
+                reading.skip(path, number, why)?;
+                continue;
+            }
+        };
+        let time = Time::from_number(said.created);
+        let strand = match &mut strand {
+            Some(strand) => strand,
+            none => none.insert(begin(source, about.as_ref(), time, reading)?),
+        };
+        let kept = Kept {
+            id: said.id.unwrap_or_else(|| format!("l{number}")),
+            role: &said.role,
+            contents: said.content.get(),
+            time: Some(time),
+            metadata: said.metadata,
+            line: number,
+            source: text.to_owned(),
+        };
+        if let Some(why) = strand.take(kept, reading)? {
+            reading.skip(path, number, why)?;
+        }
+    }
+    strand.map_or(Ok(()), |strand| strand.finish(reading))
+}
+
+/// A session begins when something is said in it; only then it is known when.
+fn begin(
+    source: &Source,
+    about: Option<&(About, u64, String)>,
+    first: Time,
+    reading: &mut Reading<'_>,
+) -> Result<Strand> {
+    let created = about.and_then(|(about, ..)| about.created_at.as_ref()?.to().ok()).unwrap_or(first);
+    let mut conversation = SourceConversation::new(source.stem(), created);
+    if let Some((about, ..)) = about {
+        conversation.header.title.clone_from(&about.description);
+        conversation.header.project = about.working_dir.clone().filter(|place| !place.is_empty());
+        conversation.header.settings.provider.clone_from(&about.provider_name);
+    }
+    let strand = Strand::begin(conversation, reading)?;
+    if let Some((_, line, text)) = about {
+        let (conversation, source) = (strand.id().to_owned(), text.clone());
+        reading.give(Piece::Aside(Aside { conversation, line: *line, source }))?;
+    }
+    Ok(strand)
+}

@@ -1,0 +1,42 @@
+//! goose: `sessions.db`, a line of messages for each session, or the older `sessions/*.jsonl`, one file for each.
+//!
+//! ```text
+//!   first line   what is known of the session        sessions   a row for each
+//!   other lines  a message for each                  messages   a row for each, in order of time and number
+//! ```
+//!
+//! A compaction hides what was said from the model and adds a summary that is hidden from the person. Which message is
+//! hidden from whom changes later, so that it is no part of a message here and is kept beside it.
+
+mod content;
+mod database;
+mod legacy;
+mod strand;
+
+use crate::error::Result;
+use crate::formats::database::is_database;
+use crate::formats::{Detection, Format, Reading, Source};
+
+/// Sessions of goose.
+pub(super) const FORMAT: Format = Format {
+    name: "goose",
+    program: "goose",
+    places: &[
+        "~/.local/share/goose/sessions",
+        "$XDG_DATA_HOME/goose/sessions",
+        "$GOOSE_PATH_ROOT/data/sessions",
+    ],
+    fidelity: "It is only read. Who a message is hidden from, recipes and the state of extensions are kept beside the \
+               messages. A run of a sub-agent does not say who asked for it.",
+    detect,
+    read,
+    write: None,
+};
+
+fn detect(source: &Source) -> Detection {
+    if legacy::is_session(source) { Detection::Yes } else { database::detect(source) }
+}
+
+fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    if is_database(source) { database::read(source, reading) } else { legacy::read(source, reading) }
+}

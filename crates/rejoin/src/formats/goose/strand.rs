@@ -1,0 +1,148 @@
+//! One session while its messages are read.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::formats::goose::content::{blocks, role_of};
+use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::model::{Block, Json, Message, Role, Summary, Time};
+
+/// One session while it is read.
+pub(super) struct Strand {
+    conversation: SourceConversation,
+    last: Option<String>,
+    /// How often an id was given; ids of goose may repeat.
+    given: HashMap<String, u64>,
+    /// The newest message, until it is known what follows it.
+    waiting: Option<Waiting>,
+}
+
+/// A message of which is not known whether it is a summary.
+struct Waiting {
+    found: SourceMessage,
+    sight: Sight,
+    /// True when the model does not see the message before.
+    follows_hidden: bool,
+}
+
+/// Who sees a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Sight {
+    model: bool,
+    person: bool,
+}
+
+/// A message as goose keeps it.
+pub(super) struct Kept<'a> {
+    pub(super) id: String,
+    pub(super) role: &'a str,
+    pub(super) contents: &'a str,
+    pub(super) time: Option<Time>,
+    pub(super) metadata: Option<Value>,
+    pub(super) line: u64,
+    pub(super) source: String,
+}
+
+impl Strand {
+    /// Begins a session, and tells of it.
+    pub(super) fn begin(conversation: SourceConversation, reading: &mut Reading<'_>) -> Result<Self> {
+        reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+        Ok(Self { conversation, last: None, given: HashMap::new(), waiting: None })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.conversation.id
+    }
+
+    /// Takes a message. The answer is why it could not be read.
+    pub(super) fn take(&mut self, kept: Kept<'_>, reading: &mut Reading<'_>) -> Result<Option<&'static str>> {
+        let Some(blocks) = blocks(kept.contents) else { return Ok(Some("its contents are no list")) };
+        let sight = Sight::of(kept.metadata.as_ref());
+        let mut message = Message::new(role_of(kept.role, &blocks), blocks);
+        message.created_at = kept.time;
+        let is_reply = message.role == Role::Assistant;
+        if is_reply && self.conversation.header.settings.provider.as_deref() == Some("anthropic") {
+            message.extra.set("api", word("anthropic"));
+        }
+        if is_reply && !sight.person {
+            message.extra.set(INJECTED, Json::of(&true).expect("a boolean is JSON"));
+        }
+        let id = self.name(kept.id);
+        if let Some(metadata) = kept.metadata.filter(|_| sight != Sight::ALL) {
+            let source = json!({ "message_id": id, "metadata": metadata }).to_string();
+            let conversation = self.conversation.id.clone();
+            reading.give(Piece::Aside(Aside { conversation, line: kept.line, source }))?;
+        }
+        let parent = self.last.replace(id.clone());
+        let found = SourceMessage {
+            conversation: self.conversation.id.clone(),
+            id,
+            parent,
+            message,
+            keeps: Vec::new(),
+            line: kept.line,
+            source: kept.source,
+        };
+        let before = self.waiting.take();
+        let follows_hidden = before.as_ref().is_some_and(|before| !before.sight.model);
+        if let Some(before) = before {
+            before.give(Some((sight, found.message.role)), reading)?;
+        }
+        self.waiting = Some(Waiting { found, sight, follows_hidden });
+        Ok(None)
+    }
+
+    /// Hands over what is left.
+    pub(super) fn finish(self, reading: &mut Reading<'_>) -> Result<()> {
+        self.waiting.map_or(Ok(()), |waiting| waiting.give(None, reading))
+    }
+
+    /// An id that no other message of the session has.
+    fn name(&mut self, id: String) -> String {
+        let given = self.given.entry(id.clone()).or_default();
+        *given += 1;
+        if *given == 1 { id } else { format!("{id}/{given}") }
+    }
+}
+
+impl Sight {
+    const ALL: Self = Self { model: true, person: true };
+
+    fn of(metadata: Option<&Value>) -> Self {
+        let shown = |name: &str| {
+            let value = metadata.and_then(|metadata| metadata.get(name));
+            value.and_then(Value::as_bool).unwrap_or(true)
+        };
+        Self { model: shown("agentVisible"), person: shown("userVisible") }
+    }
+}
+
+impl Waiting {
+    /// Hands over the message. A prompt that the person does not see, after what the model does not see, is a summary if
+    /// a reply follows that the person does not see either. A prompt that was only put away looks the same, but no such
+    /// reply follows it.
+    fn give(mut self, next: Option<(Sight, Role)>, reading: &mut Reading<'_>) -> Result<()> {
+        let goes_on = next.is_some_and(|(sight, role)| !sight.person && role == Role::Assistant);
+        let message = &mut self.found.message;
+        if message.role == Role::User && !self.sight.person && self.follows_hidden && goes_on {
+            summarise(message);
+        }
+        reading.give(Piece::Message(Box::new(self.found)))
+    }
+}
+
+/// The words of a message stand for those before it.
+fn summarise(message: &mut Message) {
+    let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
+    if let Some(block) = first
+        && let Block::Text(text) = block
+    {
+        *block = Block::Summary(Summary { text: text.text.clone(), extra: text.extra.clone() });
+    }
+}
+
+pub(super) fn word(text: &str) -> Json {
+    Json::of(&text).expect("a text is JSON")
+}

@@ -1,0 +1,282 @@
+//! Reads a document as it streams by: one message at a time, whatever the white space between them.
+
+use std::cell::Cell;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::json::VERSION;
+use crate::formats::json::row::{BranchRow, ConversationRow, MessageRow};
+use crate::formats::lines::deepest;
+use crate::formats::{
+    Piece, Reading, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin,
+};
+use crate::model::Fields;
+
+/// Levels of brackets around what a limit on depth is about: the document, its lists, the message and its blocks.
+const AROUND: usize = 8;
+
+/// Reads a document.
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let path = source.path();
+    let failed = |cause: io::Error| {
+        let kind = if cause.kind() == io::ErrorKind::NotFound {
+            ErrorKind::NotFound
+        } else {
+            ErrorKind::Unavailable
+        };
+        Error::new(kind, format!("read `{}`", path.display())).because(cause)
+    };
+    let file = File::open(path).map_err(failed)?;
+    let gauge = Rc::new(Gauge::default());
+    let limits = reading.limits();
+    let gauged = Gauged { file, gauge: Rc::clone(&gauge), item: limits.line_bytes, all: limits.file_bytes };
+    let mut desk = Desk { reading, path, gauge, outcome: Ok(()), number: 0 };
+    let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, gauged));
+    let read = Document(&mut desk).deserialize(&mut json).and_then(|()| json.end());
+    // What stopped the reading says more than what the parser made of it.
+    std::mem::replace(&mut desk.outcome, Ok(()))?;
+    read.map_err(|cause| Error::invalid("read a document of Rejoin").because(cause))?;
+    desk.pass()
+}
+
+/// How much was read, and how much of it since the last item.
+#[derive(Default)]
+struct Gauge {
+    all: Cell<u64>,
+    item: Cell<u64>,
+    told: Cell<u64>,
+}
+
+/// A file that ends in an error when it, or one item in it, is too large.
+struct Gauged {
+    file: File,
+    gauge: Rc<Gauge>,
+    item: u64,
+    all: u64,
+}
+
+impl Read for Gauged {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        let (all, item) = (self.gauge.all.get() + read as u64, self.gauge.item.get() + read as u64);
+        self.gauge.all.set(all);
+        self.gauge.item.set(item);
+        if all > self.all {
+            return Err(io::Error::other(format!("the file has more than {} bytes", self.all)));
+        }
+        // The buffer may hold the beginning of the next item.
+        if item > self.item.saturating_add(buffer.len() as u64) {
+            return Err(io::Error::other(format!("one message has more than {} bytes", self.item)));
+        }
+        Ok(read)
+    }
+}
+
+/// Where pieces are handed over.
+struct Desk<'r, 'a> {
+    reading: &'r mut Reading<'a>,
+    path: &'r Path,
+    gauge: Rc<Gauge>,
+    /// Why nothing more is taken; the parser cannot carry it.
+    outcome: Result<()>,
+    /// How many messages there were.
+    number: u64,
+}
+
+impl Desk<'_, '_> {
+    fn give<E: de::Error>(&mut self, piece: Piece) -> std::result::Result<(), E> {
+        let given = self.reading.give(piece);
+        self.settle(given)
+    }
+
+    fn settle<E: de::Error>(&mut self, outcome: Result<()>) -> std::result::Result<(), E> {
+        outcome.map_err(|error| {
+            self.outcome = Err(error);
+            E::custom("the reading was stopped")
+        })
+    }
+
+    /// An item is complete: the next one may be as large.
+    fn pass(&mut self) -> Result<()> {
+        self.gauge.item.set(0);
+        let passed = self.gauge.all.get() - self.gauge.told.replace(self.gauge.all.get());
+        if passed == 0 { Ok(()) } else { self.reading.give(Piece::Passed(passed)) }
+    }
+}
+
+/// A value that is handed over while it is read.
+macro_rules! read_by_visiting {
+    ($seed:ident, $method:ident) => {
+        impl<'de> DeserializeSeed<'de> for $seed<'_, '_, '_> {
+            type Value = ();
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+                deserializer.$method(self)
+            }
+        }
+    };
+}
+
+struct Document<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
+struct Conversations<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
+struct OneConversation<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
+struct Messages<'d, 'r, 'a>(&'d mut Desk<'r, 'a>, String);
+
+read_by_visiting!(Document, deserialize_map);
+read_by_visiting!(Conversations, deserialize_seq);
+read_by_visiting!(OneConversation, deserialize_map);
+read_by_visiting!(Messages, deserialize_seq);
+
+impl<'de> Visitor<'de> for Document<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a document of Rejoin")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        let mut version = None;
+        while let Some(name) = map.next_key::<String>()? {
+            match (name.as_str(), version) {
+                ("rejoin", _) => {
+                    let found = map.next_value::<u64>()?;
+                    version = Some(found);
+                    if found != VERSION {
+                        let why = format!("version {found} of the document is not known; {VERSION} is");
+                        self.0.settle(Err(Error::new(ErrorKind::Unsupported, why)))?;
+                    }
+                }
+                ("conversations", Some(_)) => map.next_value_seed(Conversations(self.0))?,
+                ("conversations", None) => return Err(de::Error::custom("the version has to come first")),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Visitor<'de> for Conversations<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of conversations")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
+        while list.next_element_seed(OneConversation(self.0))?.is_some() {}
+        Ok(())
+    }
+}
+
+impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a conversation")
+    }
+
+    /// Messages may stand before some of the other members, because other programs sort them.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        let mut known = Fields::new();
+        let mut is_new = true;
+        while let Some(name) = map.next_key::<String>()? {
+            if name != "messages" {
+                known.set(name, map.next_value()?);
+                is_new = true;
+                continue;
+            }
+            let row = row_of(&known).map_err(de::Error::custom)?;
+            let id = row.id.clone();
+            self.0.give(Piece::Conversation(Box::new(conversation_of(row).0)))?;
+            is_new = false;
+            map.next_value_seed(Messages(self.0, id))?;
+        }
+        let row = row_of(&known).map_err(de::Error::custom)?;
+        let (conversation, branches) = conversation_of(row);
+        let id = conversation.id.clone();
+        if is_new {
+            self.0.give(Piece::Conversation(Box::new(conversation)))?;
+        }
+        for BranchRow { id: own, title, head } in branches {
+            self.0.give(Piece::Branch(SourceBranch { conversation: id.clone(), id: own, title, head }))?;
+        }
+        Ok(())
+    }
+}
+
+fn row_of(known: &Fields) -> serde_json::Result<ConversationRow> {
+    serde_json::from_str(&serde_json::to_string(known)?)
+}
+
+fn conversation_of(row: ConversationRow) -> (SourceConversation, Vec<BranchRow>) {
+    let mut conversation = SourceConversation::new(row.id, row.created_at);
+    conversation.header = row.header;
+    conversation.head = row.head;
+    conversation.parent = row.parent.map(|parent| SourceParent {
+        conversation: parent.conversation,
+        message: parent.message,
+        name: parent.name,
+        run: parent.run,
+    });
+    (conversation, row.branches)
+}
+
+impl<'de> Visitor<'de> for Messages<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
+        let Self(desk, conversation) = self;
+        while let Some(raw) = list.next_element::<Box<RawValue>>()? {
+            desk.number += 1;
+            let depth = desk.reading.limits().depth + AROUND;
+            let row = match deepest(raw.get().as_bytes()) > depth {
+                true => Err("it nests too deep".to_owned()),
+                false => serde_json::from_str::<MessageRow>(raw.get()).map_err(|cause| cause.to_string()),
+            };
+            match row {
+                Ok(row) => take(desk, &conversation, row)?,
+                Err(why) => {
+                    let told = desk.reading.skip(desk.path, 0, format!("message {}: {why}", desk.number));
+                    desk.settle(told)?;
+                }
+            }
+            let passed = desk.pass();
+            desk.settle(passed)?;
+        }
+        Ok(())
+    }
+}
+
+fn take<E: de::Error>(
+    desk: &mut Desk<'_, '_>,
+    conversation: &str,
+    row: MessageRow,
+) -> std::result::Result<(), E> {
+    let conversation = conversation.to_owned();
+    if row.pinned {
+        let message = row.id.clone();
+        desk.give(Piece::Pin(SourcePin { conversation: conversation.clone(), message }))?;
+    }
+    let mut message = row.message;
+    message.label = row.label;
+    desk.give(Piece::Message(Box::new(SourceMessage {
+        conversation,
+        id: row.id,
+        parent: row.parent,
+        message,
+        keeps: row.keeps,
+        line: 0,
+        source: String::new(),
+    })))
+}

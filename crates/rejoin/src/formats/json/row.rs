@@ -1,0 +1,53 @@
+//! The objects of a document.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Conversation, Message, Time};
+
+/// What is known of a conversation, apart from its messages.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ConversationRow {
+    pub(super) id: String,
+    pub(super) created_at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) head: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<ParentRow>,
+    #[serde(default)]
+    pub(super) header: Conversation,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) branches: Vec<BranchRow>,
+}
+
+/// What started a run of a sub-agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ParentRow {
+    pub(super) conversation: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<String>,
+    pub(super) name: String,
+    pub(super) run: String,
+}
+
+/// A named branch.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct BranchRow {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) head: String,
+}
+
+/// A message, and where it stands.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MessageRow {
+    pub(super) id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) label: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) pinned: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) keeps: Vec<String>,
+    pub(super) message: Message,
+}

@@ -1,0 +1,41 @@
+//! What stands once in a database and is used in many places: files and pieces of text.
+
+use crate::error::Result;
+use crate::formats::database::{Database, Row, Value};
+use crate::formats::octets::base64;
+use crate::model::{Fields, Media, MediaKind};
+
+/// The file of this id. Its bytes are in the database, or somewhere else.
+pub(super) fn attachment(database: &Database, id: &str) -> Result<Option<Media>> {
+    if !database.has("attachments", &["id", "type", "path", "url", "content"])? {
+        return Ok(None);
+    }
+    let row = database.one("SELECT * FROM attachments WHERE id = ?1", &[id.into()])?;
+    Ok(row.as_ref().map(media))
+}
+
+fn media(row: &Row) -> Media {
+    let mime = row.word("type").unwrap_or_else(|| "application/octet-stream".to_owned());
+    let kind = match mime.split('/').next() {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("video") => MediaKind::Video,
+        _ => MediaKind::File,
+    };
+    let data = match row.value("content") {
+        Value::Blob(bytes) if !bytes.is_empty() => Some(base64(bytes)),
+        Value::Text(text) if !text.is_empty() => Some(base64(text.as_bytes())),
+        _ => None,
+    };
+    let uri = row.word("url").or_else(|| row.word("path"));
+    Media { kind, mime_type: mime, data, uri, extra: Fields::new() }
+}
+
+/// The piece of text of this number.
+pub(super) fn fragment(database: &Database, number: i64) -> Result<String> {
+    if !database.has("fragments", &["id", "content"])? {
+        return Ok(String::new());
+    }
+    let row = database.one("SELECT content FROM fragments WHERE id = ?1", &[number.into()])?;
+    Ok(row.and_then(|row| row.text("content").map(str::to_owned)).unwrap_or_default())
+}

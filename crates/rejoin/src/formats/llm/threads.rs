@@ -1,0 +1,153 @@
+//! Threads: each a conversation with every message that it, or a call in it, ever pointed at.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::Result;
+use crate::formats::database::{Database, Row};
+use crate::formats::llm::message;
+use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::model::Time;
+
+/// Reads every thread, and tells their ids.
+pub(super) fn read(database: &Database, reading: &mut Reading<'_>) -> Result<HashSet<String>> {
+    let calls = Calls::of(database)?;
+    let threads = database.names("SELECT id FROM threads ORDER BY id", &[])?;
+    for id in &threads {
+        read_thread(database, &calls, id, reading)?;
+    }
+    let sql = "SELECT count(*) AS number FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads)";
+    let number = database.one(sql, &[])?.and_then(|row| row.count("number")).unwrap_or(0);
+    if number > 0 {
+        reading.skip(database.path(), 0, format!("{number} calls belong to no thread"))?;
+    }
+    Ok(threads.into_iter().collect())
+}
+
+/// Which call a message was first part of. Messages are shared, so they cannot say it themselves.
+struct Calls {
+    ids: Vec<String>,
+    first: HashMap<String, usize>,
+}
+
+impl Calls {
+    /// Ids of calls grow with time, so that a message has the same first call whenever it is read.
+    fn of(database: &Database) -> Result<Self> {
+        let ids = database.names("SELECT id FROM turns ORDER BY id", &[])?;
+        let mut first = HashMap::new();
+        for (place, id) in ids.iter().enumerate() {
+            let row =
+                database.one("SELECT tip_message_hash FROM turns WHERE id = ?1", &[id.as_str().into()])?;
+            let tip = row.and_then(|row| row.word("tip_message_hash"));
+            for hash in path(database, tip, |hash| first.contains_key(hash))? {
+                first.insert(hash, place);
+            }
+        }
+        Ok(Self { ids, first })
+    }
+
+    /// The call that a message was first part of.
+    fn first(&self, database: &Database, hash: &str) -> Result<Option<Row>> {
+        let Some(place) = self.first.get(hash) else { return Ok(None) };
+        database.one("SELECT * FROM turns WHERE id = ?1", &[self.ids[*place].as_str().into()])
+    }
+}
+
+/// The messages above a message and itself, the topmost first, as far as they are not known.
+fn path(database: &Database, tip: Option<String>, is_known: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    let (mut path, mut seen) = (Vec::new(), HashSet::new());
+    let mut next = tip;
+    while let Some(hash) = next.take().filter(|hash| !is_known(hash) && seen.insert(hash.clone())) {
+        let sql = "SELECT parent_hash FROM messages WHERE hash = ?1";
+        let Some(row) = database.one(sql, &[hash.as_str().into()])? else { break };
+        next = row.word("parent_hash");
+        path.push(hash);
+    }
+    path.reverse();
+    Ok(path)
+}
+
+fn read_thread(database: &Database, calls: &Calls, id: &str, reading: &mut Reading<'_>) -> Result<()> {
+    let Some(row) = database.one("SELECT * FROM threads WHERE id = ?1", &[id.into()])? else { return Ok(()) };
+    let sql = "SELECT id, tip_message_hash, model, datetime_utc FROM turns WHERE thread_id = ?1 ORDER BY id";
+    let mut turns: Vec<(String, Option<String>)> = Vec::new();
+    let (mut began, mut model) = (row.time("datetime_utc"), None);
+    database.each(sql, &[id.into()], &mut |turn| {
+        began = began.or_else(|| turn.time("datetime_utc"));
+        model = turn.word("model").or(model.take());
+        turns.push((turn.word("id").unwrap_or_default(), turn.word("tip_message_hash")));
+        Ok(())
+    })?;
+    let began = began.unwrap_or_default();
+    let mut conversation = SourceConversation::new(id, began);
+    conversation.header.title = row.word("name");
+    conversation.header.settings.model = model;
+    conversation.head = row.word("tip_message_hash");
+    if let Some(other) = row.word("forked_from") {
+        conversation.header.extra.set("forked_from", message::text(&other));
+    }
+    reading.give(Piece::Conversation(Box::new(conversation)))?;
+    let mut strand = Strand { database, calls, id, began, given: HashSet::new() };
+    for (turn, tip) in turns {
+        strand.follow(tip.clone(), reading)?;
+        strand.keep_if_silent(&turn, tip.as_deref(), reading)?;
+    }
+    strand.follow(row.word("tip_message_hash"), reading)
+}
+
+/// One thread while it is read.
+struct Strand<'a> {
+    database: &'a Database,
+    calls: &'a Calls,
+    id: &'a str,
+    began: Time,
+    given: HashSet<String>,
+}
+
+impl Strand<'_> {
+    /// Hands over the messages that lead to one, as far as they are new.
+    fn follow(&mut self, tip: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
+        for hash in path(self.database, tip, |hash| self.given.contains(hash))? {
+            self.give(&hash, reading)?;
+            self.given.insert(hash);
+        }
+        Ok(())
+    }
+
+    fn give(&self, hash: &str, reading: &mut Reading<'_>) -> Result<()> {
+        let Some((mut said, mut source)) = message::read(self.database, hash)? else { return Ok(()) };
+        let call = self.calls.first(self.database, hash)?;
+        let mut time = call.as_ref().and_then(|call| call.time("datetime_utc")).unwrap_or(self.began);
+        if let Some(call) = call.filter(|call| call.text("tip_message_hash") == Some(hash)) {
+            message::describe(&mut said, &call);
+            source["turn"] = call.to_json(&["thread_id"]);
+            time = time.plus_micros(call.integer("duration_ms").unwrap_or(0).saturating_mul(1_000));
+        }
+        said.created_at = Some(time);
+        let parent = source["message"]["parent_hash"].as_str().map(str::to_owned);
+        let source = source.to_string();
+        self.database.pass(source.len() as u64, reading)?;
+        reading.give(Piece::Message(Box::new(SourceMessage {
+            conversation: self.id.to_owned(),
+            id: hash.to_owned(),
+            parent,
+            message: said,
+            keeps: Vec::new(),
+            line: 0,
+            source,
+        })))
+    }
+
+    /// A call that said nothing new has no message that it could stand beside.
+    fn keep_if_silent(&self, turn: &str, tip: Option<&str>, reading: &mut Reading<'_>) -> Result<()> {
+        let first =
+            tip.and_then(|tip| self.calls.first.get(tip)).map(|place| self.calls.ids[*place].as_str());
+        if first == Some(turn) {
+            return Ok(());
+        }
+        let Some(row) = self.database.one("SELECT * FROM turns WHERE id = ?1", &[turn.into()])? else {
+            return Ok(());
+        };
+        let source = row.to_json(&[]).to_string();
+        reading.give(Piece::Aside(Aside { conversation: self.id.to_owned(), line: 0, source }))
+    }
+}

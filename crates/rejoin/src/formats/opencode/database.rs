@@ -1,0 +1,134 @@
+//! Reads every session of a database, those that started others first.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Result;
+use crate::formats::database::{self, Database, Row};
+use crate::formats::opencode::session::Session;
+use crate::formats::opencode::strand::{Runs, Strand};
+use crate::formats::{Aside, Detection, Piece, Reading, Source};
+
+/// Columns of a session that change with every message.
+const CHANGING: [&str; 11] = [
+    "time_updated",
+    "time_compacting",
+    "cost",
+    "tokens_input",
+    "tokens_output",
+    "tokens_reasoning",
+    "tokens_cache_read",
+    "tokens_cache_write",
+    "summary_additions",
+    "summary_deletions",
+    "summary_files",
+];
+
+const TABLES: [(&str, &[&str]); 3] = [
+    ("session", &["id", "parent_id", "directory", "title", "time_created"]),
+    ("message", &["id", "session_id", "time_created", "data"]),
+    ("part", &["id", "message_id", "data"]),
+];
+
+pub(super) fn detect(source: &Source) -> Detection {
+    database::detect(source, |database| {
+        TABLES.iter().try_fold(true, |all, (table, columns)| Ok(all && database.has(table, columns)?))
+    })
+}
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    Database::read(source, reading, |database, reading| {
+        TABLES.iter().try_for_each(|(table, columns)| database.need(table, columns))?;
+        let mut runs = Runs::new();
+        for id in order(database)? {
+            read_session(database, &id, &mut runs, reading)?;
+        }
+        tell_newer(database, reading)
+    })
+}
+
+/// The ids of sessions, each after the one that started it.
+fn order(database: &Database) -> Result<Vec<String>> {
+    let mut below: HashMap<Option<String>, Vec<String>> = HashMap::new();
+    let mut all: Vec<(String, Option<String>)> = Vec::new();
+    let sql = "SELECT id, parent_id FROM session ORDER BY time_created, id";
+    database.each(sql, &[], &mut |row| {
+        if let Some(id) = row.word("id") {
+            all.push((id, row.word("parent_id")));
+        }
+        Ok(())
+    })?;
+    let known: HashSet<String> = all.iter().map(|(id, _)| id.clone()).collect();
+    for (id, parent) in all.iter().cloned() {
+        below.entry(parent.filter(|parent| known.contains(parent))).or_default().push(id);
+    }
+    let mut waiting = below.remove(&None).unwrap_or_default();
+    waiting.reverse();
+    let mut order = Vec::new();
+    while let Some(id) = waiting.pop() {
+        waiting.extend(below.remove(&Some(id.clone())).unwrap_or_default().into_iter().rev());
+        order.push(id);
+    }
+    // Sessions that started each other in a circle were never reached.
+    let seen: HashSet<String> = order.iter().cloned().collect();
+    order.extend(all.into_iter().map(|(id, _)| id).filter(|id| !seen.contains(id)));
+    Ok(order)
+}
+
+fn read_session(database: &Database, id: &str, runs: &mut Runs, reading: &mut Reading<'_>) -> Result<()> {
+    let Some(row) = database.one("SELECT * FROM session WHERE id = ?1", &[id.into()])? else { return Ok(()) };
+    let mut strand = Strand::begin(&Session::of(&row), runs, reading)?;
+    let sql = "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id";
+    for message in database.names(sql, &[id.into()])? {
+        let Some(row) = database.one("SELECT * FROM message WHERE id = ?1", &[message.as_str().into()])?
+        else {
+            continue;
+        };
+        let parts = database
+            .all("SELECT * FROM part WHERE message_id = ?1 ORDER BY id", &[message.as_str().into()])?;
+        let Some(info) = fields(&row, &[("id", "id"), ("sessionID", "session_id")]) else {
+            reading.skip(database.path(), 0, format!("message `{message}` is not JSON"))?;
+            continue;
+        };
+        let names = [("id", "id"), ("sessionID", "session_id"), ("messageID", "message_id")];
+        let mut read = Vec::with_capacity(parts.len());
+        for part in &parts {
+            match fields(part, &names) {
+                Some(fields) => read.push(fields),
+                None => {
+                    reading.skip(database.path(), 0, format!("a part of message `{message}` is not JSON"))?;
+                }
+            }
+        }
+        let bytes = strand.take(info, read, runs, reading)?;
+        database.pass(bytes, reading)?;
+    }
+    let source = row.to_json(&CHANGING).to_string();
+    reading.give(Piece::Aside(Aside { conversation: id.to_owned(), line: 0, source }))?;
+    strand.finish(reading)
+}
+
+/// What the column `data` says, with the names that stand in other columns, as an export has them.
+fn fields(row: &Row, names: &[(&str, &str)]) -> Option<Map<String, Value>> {
+    let Value::Object(mut fields) = serde_json::from_str(row.text("data")?).ok()? else { return None };
+    for (name, column) in names {
+        if let Some(value) = row.text(column) {
+            fields.insert((*name).to_owned(), json!(value));
+        }
+    }
+    Some(fields)
+}
+
+/// Versions to come keep messages elsewhere.
+fn tell_newer(database: &Database, reading: &mut Reading<'_>) -> Result<()> {
+    if !database.has("session_message", &["session_id"])? {
+        return Ok(());
+    }
+    let sql = "SELECT count(*) AS number FROM session_message WHERE session_id NOT IN (SELECT session_id FROM message)";
+    let number = database.one(sql, &[])?.and_then(|row| row.count("number")).unwrap_or(0);
+    if number == 0 {
+        return Ok(());
+    }
+    reading.skip(database.path(), 0, format!("{number} messages of a newer form are not read"))
+}

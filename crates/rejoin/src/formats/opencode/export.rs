@@ -1,0 +1,101 @@
+//! Reads a session as `opencode export` writes it: one JSON object.
+
+use std::cell::Cell;
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::opencode::session::Session;
+use crate::formats::opencode::strand::{Runs, Strand};
+use crate::formats::{Aside, Piece, Reading, Source};
+
+/// What of a session changes with every message.
+const CHANGING: [&str; 4] = ["summary", "cost", "tokens", "time"];
+
+#[derive(Deserialize)]
+struct Export<'a> {
+    info: Map<String, Value>,
+    #[serde(borrow)]
+    messages: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    info: Map<String, Value>,
+    #[serde(default)]
+    parts: Vec<Map<String, Value>>,
+}
+
+/// True when the first thing in a file is what is known of a session.
+pub(super) fn is_export(source: &Source) -> bool {
+    if source.is_directory() || !source.head().trim_ascii_start().starts_with(b"{") {
+        return false;
+    }
+    let first = Cell::new(None);
+    // The file goes on after its head, so that the object is never read to its end.
+    let _ = First(&first).deserialize(&mut serde_json::Deserializer::from_slice(source.head()));
+    first.into_inner().is_some_and(|session| session.id.starts_with("ses") && session.directory.is_some())
+}
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let most = reading.limits().line_bytes;
+    let unreadable = |cause| {
+        Error::new(ErrorKind::Unavailable, format!("read `{}`", source.path().display())).because(cause)
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(source.path()).map_err(unreadable)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > most {
+        return Err(Error::invalid(format!("the file has more than {most} bytes")));
+    }
+    let export: Export<'_> = serde_json::from_slice(&bytes)
+        .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
+    let mut runs = Runs::new();
+    let session: Session = serde_json::from_value(Value::Object(export.info.clone()))
+        .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
+    let mut strand = Strand::begin(&session, &runs, reading)?;
+    for (place, said) in export.messages.iter().enumerate() {
+        match serde_json::from_str::<Said>(said.get()) {
+            Ok(said) => strand.take(said.info, said.parts, &mut runs, reading).map(drop)?,
+            Err(why) => reading.skip(source.path(), 0, format!("message {}: {why}", place + 1))?,
+        }
+    }
+    let mut info = export.info;
+    CHANGING.iter().for_each(|name| drop(info.shift_remove(*name)));
+    let source = Value::Object(info).to_string();
+    reading.give(Piece::Aside(Aside { conversation: session.id, line: 0, source }))?;
+    reading.give(Piece::Passed(bytes.len() as u64))?;
+    strand.finish(reading)
+}
+
+/// The first field of an object, if it describes a session.
+struct First<'a>(&'a Cell<Option<Session>>);
+
+impl<'de> DeserializeSeed<'de> for First<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for First<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        if map.next_key::<String>()?.as_deref() == Some("info") {
+            self.0.set(Some(map.next_value()?));
+        }
+        Ok(())
+    }
+}

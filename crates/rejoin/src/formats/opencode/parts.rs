@@ -1,0 +1,133 @@
+//! Parts of a message, as blocks.
+
+use serde_json::{Map, Value};
+
+use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
+
+/// Names that say where a part stands, and when; the text of the source has them.
+const STANDING: [&str; 5] = ["type", "id", "sessionID", "messageID", "time"];
+
+/// What one part becomes.
+pub(super) enum Part {
+    /// A block of the message.
+    Block(Block),
+    /// A call, with what came back, if it did.
+    Tool(ToolCall, Option<ToolResult>),
+    /// The mark where a request to the model begins.
+    Step,
+    /// A mark of the program's own, which the text of the source has.
+    Mark,
+}
+
+impl Part {
+    pub(super) fn of(fields: &Map<String, Value>) -> Self {
+        let word = |name: &str| fields.get(name).and_then(Value::as_str);
+        let known = match word("type") {
+            Some("text") => word("text").map(|text| {
+                Self::Block(Block::Text(Text { text: text.to_owned(), extra: rest(fields, &["text"]) }))
+            }),
+            Some("reasoning") => {
+                word("text").map(|text| Self::Block(Block::Thinking(thinking(fields, text))))
+            }
+            Some("file") => media(fields).map(|media| Self::Block(Block::Media(media))),
+            Some("tool") => tool(fields),
+            Some("step-start") => Some(Self::Step),
+            Some("step-finish") => Some(Self::Mark),
+            _ => None,
+        };
+        known.unwrap_or_else(|| {
+            let kind = word("type").unwrap_or_default().to_owned();
+            Self::Block(Block::Other(Other { kind, fields: rest(fields, &[]) }))
+        })
+    }
+}
+
+/// True for text that the program added.
+pub(super) fn is_added(block: &Block) -> bool {
+    match block {
+        Block::Text(text) => text.extra.field("synthetic").is_some_and(|is| is.as_str() == "true"),
+        Block::Other(other) => other.kind == "compaction",
+        _ => false,
+    }
+}
+
+fn thinking(fields: &Map<String, Value>, text: &str) -> Thinking {
+    let signature = fields.get("metadata").and_then(|metadata| metadata["anthropic"]["signature"].as_str());
+    Thinking {
+        text: text.to_owned(),
+        signature: signature.map(str::to_owned),
+        extra: rest(fields, &["text"]),
+    }
+}
+
+/// A file: its bytes in the address itself, or where they are.
+fn media(fields: &Map<String, Value>) -> Option<Media> {
+    let (mime, url) = (fields.get("mime")?.as_str()?, fields.get("url")?.as_str()?);
+    let kind = match mime.split('/').next() {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("video") => MediaKind::Video,
+        _ => MediaKind::File,
+    };
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).map(|(_, data)| data);
+    let uri = inline.is_none().then(|| url.to_owned());
+    let extra = rest(fields, &["mime", "url"]);
+    Some(Media { kind, mime_type: mime.to_owned(), data: inline.map(str::to_owned), uri, extra })
+}
+
+fn tool(fields: &Map<String, Value>) -> Option<Part> {
+    let word = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+    let (id, name) = (word("callID")?, word("tool")?);
+    let state = fields.get("state")?.as_object()?;
+    let input = json(state.get("input").unwrap_or(&Value::Null));
+    let said = |name: &str| state.get(name).map_or_else(Json::default, json);
+    let answered = match state.get("status").and_then(Value::as_str) {
+        Some("completed") => Some((output(state), false)),
+        Some("error") => Some((said("error"), true)),
+        _ => None,
+    };
+    let result = answered.map(|(output, is_error)| ToolResult {
+        call_id: id.clone(),
+        output,
+        is_error,
+        extra: Fields::new(),
+    });
+    Some(Part::Tool(ToolCall { id, name, input, extra: Fields::new() }, result))
+}
+
+/// What a tool answered: its text, or its text and files.
+fn output(state: &Map<String, Value>) -> Json {
+    let text = state.get("output").unwrap_or(&Value::Null);
+    let files: Vec<Block> = state
+        .get("attachments")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|file| media(file.as_object()?).map(Block::Media))
+        .collect();
+    match text.as_str() {
+        Some(text) if !files.is_empty() => {
+            json(&std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
+        }
+        _ => json(text),
+    }
+}
+
+/// The session that a call started.
+pub(super) fn started(fields: &Map<String, Value>) -> Option<&str> {
+    fields.get("state")?["metadata"]["sessionId"].as_str()
+}
+
+fn rest(fields: &Map<String, Value>, taken: &[&str]) -> Fields {
+    let mut rest = Fields::new();
+    for (name, value) in fields {
+        if !STANDING.contains(&name.as_str()) && !taken.contains(&name.as_str()) {
+            rest.set(name, json(value));
+        }
+    }
+    rest
+}
+
+pub(super) fn json(value: &impl serde::Serialize) -> Json {
+    Json::of(value).expect("what was read from JSON is JSON")
+}

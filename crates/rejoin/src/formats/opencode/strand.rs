@@ -1,0 +1,302 @@
+//! One session while its messages are read.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Result;
+use crate::formats::opencode::parts::{self, Part};
+use crate::formats::opencode::session::{Revert, Session};
+use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::model::{Block, Message, Other, Role, Summary, Time, ToolResult, Usage};
+
+/// The messages that started sessions, by the session.
+pub(super) type Runs = HashMap<String, String>;
+
+/// One session while it is read.
+pub(super) struct Strand {
+    conversation: SourceConversation,
+    revert: Option<Revert>,
+    /// What each message of the program became: the messages from a place on.
+    places: Vec<(String, usize)>,
+    /// Every message, in order.
+    ids: Vec<String>,
+    /// The message that a summary was asked with, and the first that stays, by their places.
+    asked: Option<(usize, Option<String>)>,
+}
+
+/// What a request to the model answered, and what its tools did.
+#[derive(Default)]
+struct Step {
+    blocks: Vec<Block>,
+    results: Vec<ToolResult>,
+    /// The sessions that its tools started.
+    started: Vec<String>,
+    has_call: bool,
+}
+
+/// What is the same for every message that one of the program's becomes.
+struct Envelope<'a> {
+    id: String,
+    time: Option<Time>,
+    info: &'a Map<String, Value>,
+    source: String,
+}
+
+impl Strand {
+    /// Begins a session, and tells of it.
+    pub(super) fn begin(session: &Session, runs: &Runs, reading: &mut Reading<'_>) -> Result<Self> {
+        let conversation = session.conversation(runs.get(&session.id).cloned());
+        reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+        let revert = session.revert.clone();
+        Ok(Self { conversation, revert, places: Vec::new(), ids: Vec::new(), asked: None })
+    }
+
+    /// Takes a message with its parts, and tells how many bytes they have.
+    pub(super) fn take(
+        &mut self,
+        mut info: Map<String, Value>,
+        mut parts: Vec<Map<String, Value>>,
+        runs: &mut Runs,
+        reading: &mut Reading<'_>,
+    ) -> Result<u64> {
+        let Some(id) = info.get("id").and_then(Value::as_str).map(str::to_owned) else { return Ok(0) };
+        self.put_aside(&id, &mut info, &mut parts, reading)?;
+        self.places.push((id.clone(), self.ids.len()));
+        let source = json!({ "info": info, "parts": parts }).to_string();
+        let bytes = source.len() as u64;
+        let time = time_of(info.get("time").map(|time| &time["created"]));
+        let envelope = Envelope { id, time, info: &info, source };
+        match info.get("role").and_then(Value::as_str) {
+            Some("assistant") if is_summary(&info) => self.take_summary(envelope, &parts, reading)?,
+            Some("assistant") => self.take_reply(envelope, &parts, runs, reading)?,
+            _ => self.take_user(envelope, &parts, reading)?,
+        }
+        Ok(bytes)
+    }
+
+    /// Takes away what the program notes later, and keeps it beside the messages.
+    fn put_aside(
+        &self,
+        id: &str,
+        info: &mut Map<String, Value>,
+        parts: &mut [Map<String, Value>],
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        for part in parts.iter_mut() {
+            if let Some(Value::Object(time)) = part.get_mut("state").and_then(|state| state.get_mut("time")) {
+                time.shift_remove("compacted");
+            }
+        }
+        let is_user = info.get("role").and_then(Value::as_str) == Some("user");
+        let Some(summary) = is_user.then(|| info.shift_remove("summary")).flatten() else { return Ok(()) };
+        if summary == json!({ "diffs": [] }) {
+            return Ok(());
+        }
+        let source = json!({ "messageID": id, "summary": summary }).to_string();
+        reading.give(Piece::Aside(Aside { conversation: self.conversation.id.clone(), line: 0, source }))
+    }
+
+    fn take_user(
+        &mut self,
+        envelope: Envelope<'_>,
+        parts: &[Map<String, Value>],
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        let compaction = parts.iter().find(|part| part.get("type") == Some(&json!("compaction")));
+        if let Some(part) = compaction {
+            let stays = part.get("tail_start_id").and_then(Value::as_str).map(str::to_owned);
+            self.asked = Some((self.ids.len(), stays));
+        }
+        let blocks: Vec<Block> = parts.iter().flat_map(|part| blocks_of(Part::of(part))).collect();
+        let is_added = !blocks.is_empty() && blocks.iter().all(parts::is_added);
+        let mut message = Message::new(Role::User, blocks);
+        if is_added {
+            message.extra.set(INJECTED, parts::json(&true));
+        }
+        self.give(message, envelope.id, envelope.time, envelope.source, reading)
+    }
+
+    /// A reply is cut where the model was asked again, so that results stand before what follows from them.
+    fn take_reply(
+        &mut self,
+        envelope: Envelope<'_>,
+        parts: &[Map<String, Value>],
+        runs: &mut Runs,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        let has_steps = parts.iter().any(|part| part.get("type") == Some(&json!("step-start")));
+        let mut steps = vec![Step::default()];
+        for fields in parts {
+            let part = Part::of(fields);
+            let begins = match &part {
+                Part::Step => true,
+                Part::Block(Block::Text(_) | Block::Thinking(_)) => !has_steps,
+                Part::Block(_) | Part::Tool(..) | Part::Mark => false,
+            };
+            if begins && steps.last().is_some_and(|step| step.has_call) {
+                steps.push(Step::default());
+            }
+            let step = steps.last_mut().expect("there is a first step");
+            match part {
+                Part::Tool(call, result) => {
+                    step.has_call = true;
+                    step.started.extend(parts::started(fields).map(str::to_owned));
+                    step.blocks.push(Block::ToolCall(call));
+                    step.results.extend(result);
+                }
+                Part::Block(block) => step.blocks.push(block),
+                Part::Step | Part::Mark => {}
+            }
+        }
+        let last = steps.len() - 1;
+        for (place, step) in steps.into_iter().enumerate() {
+            let id = if place == 0 { envelope.id.clone() } else { format!("{}/{place}", envelope.id) };
+            // The text of the source stands with the first, which it is named after.
+            let source = if place == 0 { envelope.source.clone() } else { String::new() };
+            let mut message = Message::new(Role::Assistant, step.blocks);
+            describe(&mut message, envelope.info);
+            if place == last {
+                conclude(&mut message, envelope.info);
+            }
+            runs.extend(step.started.into_iter().map(|session| (session, id.clone())));
+            self.give(message, id.clone(), envelope.time, source, reading)?;
+            if !step.results.is_empty() {
+                let blocks = step.results.into_iter().map(Block::ToolResult).collect();
+                let message = Message::new(Role::Tool, blocks);
+                self.give(message, format!("{id}/results"), envelope.time, String::new(), reading)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_summary(
+        &mut self,
+        envelope: Envelope<'_>,
+        parts: &[Map<String, Value>],
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        let (mut texts, mut blocks) = (Vec::new(), Vec::new());
+        for block in parts.iter().flat_map(|part| blocks_of(Part::of(part))) {
+            match block {
+                Block::Text(text) => texts.push(text.text),
+                other => blocks.push(other),
+            }
+        }
+        blocks.insert(0, Block::Summary(Summary { text: texts.join("\n"), ..Summary::default() }));
+        let mut message = Message::new(Role::User, blocks);
+        describe(&mut message, envelope.info);
+        conclude(&mut message, envelope.info);
+        let keeps = self.kept();
+        self.give_keeping(message, envelope.id, envelope.time, envelope.source, keeps, reading)
+    }
+
+    /// The messages that stay visible beside a summary.
+    fn kept(&mut self) -> Vec<String> {
+        let Some((end, Some(first))) = self.asked.take() else { return Vec::new() };
+        let begin = self.places.iter().find(|(id, _)| *id == first).map_or(end, |(_, place)| *place);
+        self.ids[begin.min(end)..end].to_vec()
+    }
+
+    fn give(
+        &mut self,
+        message: Message,
+        id: String,
+        time: Option<Time>,
+        source: String,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        self.give_keeping(message, id, time, source, Vec::new(), reading)
+    }
+
+    fn give_keeping(
+        &mut self,
+        mut message: Message,
+        id: String,
+        time: Option<Time>,
+        source: String,
+        keeps: Vec<String>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
+        message.created_at = time;
+        let parent = self.ids.last().cloned();
+        self.ids.push(id.clone());
+        let conversation = self.conversation.id.clone();
+        reading.give(Piece::Message(Box::new(SourceMessage {
+            conversation,
+            id,
+            parent,
+            message,
+            keeps,
+            line: 0,
+            source,
+        })))
+    }
+
+    /// Tells where the program would go on, if something was taken back.
+    pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let Some(revert) = &self.revert else { return Ok(()) };
+        let Some(which) = self.places.iter().position(|(id, _)| *id == revert.message) else { return Ok(()) };
+        // Where only a part of a message was taken back, the rest of it still counts.
+        let next = if revert.part.is_some() { which + 1 } else { which };
+        let end = self.places.get(next).map_or(self.ids.len(), |(_, place)| *place);
+        let head = end.checked_sub(1).map(|last| self.ids[last].clone());
+        if head.is_some() {
+            self.conversation.head = head;
+            reading.give(Piece::Conversation(Box::new(self.conversation)))?;
+        }
+        Ok(())
+    }
+}
+
+fn blocks_of(part: Part) -> Vec<Block> {
+    match part {
+        Part::Block(block) => vec![block],
+        Part::Tool(call, result) => {
+            std::iter::once(Block::ToolCall(call)).chain(result.map(Block::ToolResult)).collect()
+        }
+        Part::Step | Part::Mark => Vec::new(),
+    }
+}
+
+/// True for a reply that is a summary, and complete.
+fn is_summary(info: &Map<String, Value>) -> bool {
+    info.get("summary") == Some(&json!(true)) && info.contains_key("finish") && !info.contains_key("error")
+}
+
+/// Who replied.
+fn describe(message: &mut Message, info: &Map<String, Value>) {
+    let provider = info.get("providerID").and_then(Value::as_str);
+    if let Some(provider) = provider {
+        message.extra.set("provider", parts::json(&provider));
+    }
+    if provider == Some("anthropic") {
+        message.extra.set("api", parts::json(&"anthropic"));
+    }
+    if let Some(model) = info.get("modelID") {
+        message.extra.set("model", parts::json(model));
+    }
+}
+
+/// How a reply ended.
+fn conclude(message: &mut Message, info: &Map<String, Value>) {
+    message.finish = info.get("finish").and_then(Value::as_str).map(str::to_owned);
+    if let Some(tokens) = info.get("tokens") {
+        let count = |name: &str| tokens[name].as_u64().unwrap_or(0);
+        message.usage = Some(Usage {
+            input_tokens: count("input"),
+            output_tokens: count("output"),
+            detail: Some(parts::json(tokens)),
+        });
+    }
+    if let Some(Value::Object(error)) = info.get("error") {
+        message.is_error = true;
+        let mut other = Other { kind: "error".to_owned(), ..Other::default() };
+        error.iter().for_each(|(name, value)| other.fields.set(name, parts::json(value)));
+        message.blocks.push(Block::Other(other));
+    }
+}
+
+fn time_of(value: Option<&Value>) -> Option<Time> {
+    serde_json::from_value(value?.clone()).ok()
+}

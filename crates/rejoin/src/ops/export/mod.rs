@@ -1,0 +1,19 @@
+//! Exporting: what is stored, for other programs and for people.
+//!
+//! ```text
+//!    store ── tree ──► Tree ──► a format             for other programs, and for Rejoin elsewhere
+//!                      Tree ──► story ──► markdown   for people
+//!                                    └──► html
+//! ```
+
+mod html;
+mod markdown;
+mod shorten;
+mod story;
+mod tree;
+
+pub use html::html;
+pub use markdown::markdown;
+pub use shorten::{SHORT_ARGUMENTS, Shortened, shortened};
+pub use tree::Extent;
+pub(crate) use tree::{Naming, add_to_tree, view_tree};
