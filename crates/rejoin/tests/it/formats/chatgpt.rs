@@ -1,9 +1,12 @@
 //! Exports of ChatGPT.
 
-use rejoin::formats::{ReadLimits, Source, Sources, Tree};
-use rejoin::{Block, Role, Status};
+use std::fs;
 
-use crate::formats::{fixture, outline, read};
+use rejoin::formats::{Format, ReadLimits, Source, Sources, Tree};
+use rejoin::{Archive, Block, Import, ImportMode, Role, Status};
+use serde_json::{Value, json};
+
+use crate::formats::{file_of, fixture, outline, read};
 
 const EXPORT: &str = "chatgpt/conversations.json";
 
@@ -96,8 +99,8 @@ fn a_zip_is_read_as_its_files() {
 
 #[test]
 fn a_bad_conversation_does_not_keep_the_others_from_being_read() {
-    let good = std::fs::read_to_string(fixture(EXPORT)).unwrap();
-    let (_directory, path) = crate::formats::file_of(
+    let good = fs::read_to_string(fixture(EXPORT)).unwrap();
+    let (_directory, path) = file_of(
         "conversations.json",
         &[&good.replacen(
             "[{",
@@ -106,7 +109,7 @@ fn a_bad_conversation_does_not_keep_the_others_from_being_read() {
         )],
     );
 
-    let format = rejoin::formats::Format::named("chatgpt").unwrap();
+    let format = Format::named("chatgpt").unwrap();
     let source = Source::open(&path).unwrap();
     let tree = Tree::gather(ReadLimits::default(), |reading| format.read(&source, reading)).unwrap();
 
@@ -127,4 +130,35 @@ fn a_directory_of_an_export_has_its_conversations_and_its_zip() {
 
     let names: Vec<&str> = found.found.iter().map(|(_, format)| format.name).collect();
     assert_eq!(names, ["chatgpt", "chatgpt"]);
+}
+
+/// The message that a conversation goes on from, and how many messages were added, after importing an export.
+fn imported(archive: &Archive, export: &Value) -> (String, Vec<u64>) {
+    let (_directory, path) = file_of("conversations.json", &[&export.to_string()]);
+    let source = Source::open(&path).unwrap();
+    let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
+    let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
+    let report = archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+    let path = archive.path(report.conversations[0].id, None).unwrap();
+    (path.last().unwrap().message.text(), report.conversations.iter().map(|found| found.added).collect())
+}
+
+#[test]
+fn a_newer_export_adds_only_what_is_new_and_moves_the_head() {
+    let archive = Archive::open("memory:").unwrap();
+    let mut export: Value = serde_json::from_str(&fs::read_to_string(fixture(EXPORT)).unwrap()).unwrap();
+
+    let first = imported(&archive, &export);
+    let again = imported(&archive, &export);
+    let mut asked = export[0]["mapping"]["u3"].clone();
+    asked["parent"] = json!("a4");
+    asked["message"]["content"]["parts"] = json!(["And badgers?"]);
+    export[0]["mapping"]["u4"] = asked;
+    export[0]["current_node"] = json!("u4");
+    export[0]["update_time"] = json!(1_763_300_000.5);
+    let newer = imported(&archive, &export);
+
+    assert_eq!(first, ("None.".to_owned(), vec![14, 3]));
+    assert_eq!(again, ("None.".to_owned(), vec![0, 0]));
+    assert_eq!(newer, ("And badgers?".to_owned(), vec![1, 0]));
 }

@@ -120,8 +120,8 @@ fn all_that_stands_in_a_fixture_is_kept() {
 
 /// The texts that are said in a source and in no message of it.
 fn unsaid(source: &Source, format: &Format) -> Vec<String> {
-    // The line that the program prints where a summary begins.
-    let printed = ["Conversation compacted"];
+    // What a program prints itself: where a summary begins, and before the name of a tool.
+    let is_printed = |text: &str| text == "Conversation compacted" || text.starts_with("Tool call: ");
     let tree = gather(source, format);
     let mut said = HashSet::new();
     for found in &tree.messages {
@@ -136,7 +136,7 @@ fn unsaid(source: &Source, format: &Format) -> Vec<String> {
         .filter(|found| matches!(found.message.role, Role::User | Role::Assistant))
         .flat_map(|found| texts_of(&found.source, &SAID))
         .map(|text| text.trim_start_matches("####").trim().to_owned())
-        .filter(|text| !all.contains(text.as_str()) && !printed.contains(&text.as_str()))
+        .filter(|text| !all.contains(text.as_str()) && !is_printed(text))
         .map(|text| format!("{}: {text}", source.path().display()))
         .collect()
 }
