@@ -40,7 +40,7 @@ fn broken(text: &str) -> Vec<String> {
                 found.extend((!is_own).then(|| format!("heading {heading}")));
             }
             Event::Start(Tag::List(_) | Tag::Table(_) | Tag::HtmlBlock) if quotes == 0 => {
-                found.push("structure".to_owned())
+                found.push("structure".to_owned());
             }
             _ => {}
         }
