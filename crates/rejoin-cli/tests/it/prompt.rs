@@ -29,7 +29,7 @@ fn at_prompt(terminal: &Terminal<'_>, line: &str) -> String {
 /// A talk with everything that can be typed, on a screen of so many columns. Returns what was said.
 fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)> {
     let world = World::new();
-    let terminal = Terminal::open(&world, columns, 60)?;
+    let terminal = Terminal::open(&world, columns, 80)?;
 
     terminal.enter("rejoin");
     terminal.wait_for_last(">");
@@ -65,7 +65,7 @@ fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)>
 
     assert!(tree.contains("(branch: Green bicycle") && tree.contains("------"), "{tree}");
     assert!(wrong.contains("hint: did you mean /tree?"), "{wrong}");
-    assert!(help.contains("/rewind [MESSAGE]") && !help.contains("/export"), "{help}");
+    assert!(help.contains("/rewind [MESSAGE]") && help.contains("/export [ID] [FORMAT]"), "{help}");
     assert!(end.contains(&format!("Continue: rejoin -r {}", newest(&world).id.short())), "{end}");
     Some((said(&world), newest(&world)))
 }

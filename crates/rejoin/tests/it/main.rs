@@ -3,6 +3,7 @@
 
 mod archive;
 mod broken;
+mod export;
 mod formats;
 mod hostile;
 mod jsonl;

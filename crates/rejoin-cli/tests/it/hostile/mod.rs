@@ -4,6 +4,7 @@
 mod browser;
 mod page;
 mod screen;
+mod transcript;
 
 use rejoin::{
     Block, Conversation, ConversationId, Fields, Json, Media, MediaKind, Message, MessageId, Other, Role,

@@ -68,7 +68,7 @@ fn a_page_with_every_payload_in_every_message_does_nothing() {
 }
 
 /// A tree whose title, project, names and ids are a payload.
-fn tree(payload: &str) -> Tree {
+pub(super) fn tree(payload: &str) -> Tree {
     let text = || payload.to_owned();
     let time = "2026-11-15T19:27:27Z".parse().unwrap();
     let mut main = SourceConversation::new(payload, time);

@@ -6,6 +6,8 @@
 //! <div class=fork> <input><label> <div>first way</div> <input><label> <div>second way</div> </div>
 //! ```
 
+use std::collections::VecDeque;
+
 use crate::ops::export::html::blocks;
 use crate::ops::export::html::writer::Html;
 use crate::ops::export::shorten::brief;
@@ -25,18 +27,18 @@ pub(super) struct Branches<'h, 's, 'a> {
     number: usize,
     forks: usize,
     /// Branches that are still to be written, by their first message.
-    later: Vec<usize>,
+    later: VecDeque<usize>,
 }
 
 impl<'h, 's, 'a> Branches<'h, 's, 'a> {
     pub(super) fn write(html: &'h mut Html, story: &'s Story<'a>, number: usize) {
-        let mut branches = Self { html, story, number, forks: 0, later: Vec::new() };
+        let mut branches = Self { html, story, number, forks: 0, later: VecDeque::new() };
         match story.roots() {
             [] => branches.html.element("p", &[("class", "aside")], "Nothing was said."),
             &[only] => branches.follow(only, 0),
             several => branches.fork(several, 0),
         }
-        while let Some(first) = branches.later.pop() {
+        while let Some(first) = branches.later.pop_front() {
             let name = format!("Branch: {}", brief(&story.branch_name(first), BUTTON));
             let anchor = branches.branch_anchor(first);
             branches.html.open("section", &[("id", &anchor)]);
@@ -75,7 +77,7 @@ impl<'h, 's, 'a> Branches<'h, 's, 'a> {
                 let anchor = format!("#{}", self.branch_anchor(other));
                 let name = format!("Another branch: {}", brief(&self.story.branch_name(other), BUTTON));
                 self.html.element("a", &[("class", "aside"), ("href", &anchor)], &name);
-                self.later.push(other);
+                self.later.push_back(other);
             }
         }
     }
