@@ -71,7 +71,7 @@ fn a_scan_with_consent_imports_what_it_found() {
     let outcome = world.rejoin(["import", "--scan", "--yes"]).run();
     let again = world.rejoin(["import", "--scan", "--yes", "--json"]).run().json();
 
-    let expected = "Imported 14 messages of 2 new conversations from 2 files.\n";
+    let expected = "Imported 10 messages of 2 new conversations from 2 files.\n";
     assert!(outcome.stdout.ends_with(expected), "{outcome:?}");
     assert_eq!(outcome.code, 0);
     let added: u64 =
@@ -113,7 +113,7 @@ fn a_person_is_asked_and_told_what_to_do_next() {
     let done = terminal.wait_for("To see them: rejoin list --all-projects");
 
     assert!(asked.contains("~/.claude/projects") && asked.contains("Import 2 files ("), "{asked}");
-    assert!(done.contains("Imported 14 messages of 2 new conversations from 2 files."), "{done}");
+    assert!(done.contains("Imported 10 messages of 2 new conversations from 2 files."), "{done}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ use work::Work;
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
+use crate::ui::progress::Unit;
 
 /// Import conversations of other programs
 ///
@@ -79,7 +80,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         };
         (archive.imports()?, scope)
     };
+    let looking = context.progress("Looking for files", Unit::Items, None);
     let places = scope.look(&mut imports.finder(), &imports)?;
+    drop(looking);
     if scope.is_scan() && !agrees(&args, &places, context)? {
         return Ok(());
     }

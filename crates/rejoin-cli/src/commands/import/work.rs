@@ -56,7 +56,7 @@ impl<'a> Work<'a> {
         outcome?;
         noted?;
         if report.added() > 0 && self.mode == ImportMode::Store {
-            self.fill_index(bytes, context)?;
+            self.fill_index(report, bytes, context)?;
         }
         Ok(())
     }
@@ -92,8 +92,8 @@ impl<'a> Work<'a> {
     }
 
     /// Lets the search index catch up, so that the first search does not have to.
-    fn fill_index(&self, bytes: u64, context: &Context) -> Result<(), Failure> {
-        let mut left = self.archive.maintain(Task::Index, SLICE)?;
+    fn fill_index(&self, report: &Report, bytes: u64, context: &Context) -> Result<(), Failure> {
+        let mut left = report.added();
         let meter = Meter::start(context, "Making it searchable", Unit::Items, left, bytes);
         while left > 0 {
             let still = self.archive.maintain(Task::Index, SLICE)?;

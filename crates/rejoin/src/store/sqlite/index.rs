@@ -26,6 +26,8 @@ impl SqliteStore {
         loop {
             let sliced = self.writing(ATTEMPT, Use::Unsynced, slice)?;
             done += sliced;
+            // The index of a large import is longer than any log should be.
+            self.fold_log_if_long();
             if sliced == 0 || until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }

@@ -39,7 +39,7 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        Self::of(|place| Arc::new(SqliteStore::open(&place.join("a.db")).unwrap()))
+        Self::of(|place| Arc::new(SqliteStore::open(place.join("a.db")).unwrap()))
     }
 
     fn of(open: fn(&Path) -> Arc<dyn Store>) -> Self {
@@ -165,8 +165,11 @@ fn a_conversation_that_was_deleted_here_stays_deleted_until_it_is_asked_for() {
     assert_eq!((listed, back.added(), desk.messages(id)), (0, 3, 3));
 }
 
+/// What was said, how many messages there are, what each import added, let grow and changed, and whether it is sound.
+type Grown = (Vec<String>, usize, Vec<(u64, u64, u64)>, bool);
+
 /// Imports a reply after each of its pieces and says what is there at the end.
-fn grown(mut desk: Desk) -> (Vec<String>, usize, Vec<(u64, u64, u64)>, bool) {
+fn grown(mut desk: Desk) -> Grown {
     let lines = pieces();
     let mut counts = Vec::new();
     let mut id = None;
@@ -189,7 +192,7 @@ fn a_reply_that_is_imported_piece_by_piece_is_one_message() {
         true,
     );
 
-    let in_files = grown(Desk::of(|place| Arc::new(JsonlStore::open(&place.join("store")).unwrap())));
+    let in_files = grown(Desk::of(|place| Arc::new(JsonlStore::open(place.join("store")).unwrap())));
 
     let mut told = [grown(Desk::new()), in_files];
     told.iter_mut().for_each(|told| told.0[1] = told.0[1].replace("\n\n", "\n"));
