@@ -1,11 +1,12 @@
 //! Conversations of CPE.
 
-use rejoin::Block;
-use rejoin::formats::{SourceParent, Tree};
+use rejoin::formats::{SourceConversation, SourceMessage, SourceParent, Tree};
+use rejoin::{Block, Json, Media, MediaKind, Message, Other, Role, Snapshot, Time, Usage};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::formats::database::{TABLES, said};
+use crate::formats::import::Desk;
 use crate::formats::round::{round, written};
 use crate::formats::{fixture, outline, read};
 
@@ -205,4 +206,120 @@ fn what_was_read_from_the_program_keeps_its_ids() {
     let mut statement = connection.prepare("SELECT id FROM messages ORDER BY rowid").unwrap();
     let ids: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     assert_eq!(ids, ["aaaaaa", "bbbbbb", "cccccc", "dddddd"]);
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+/// Messages that CPE has no words for.
+fn odd() -> Vec<Message> {
+    let media = |kind, mime: &str, data: Option<&str>, uri: Option<&str>| {
+        Block::Media(Media {
+            kind,
+            mime_type: mime.to_owned(),
+            data: data.map(str::to_owned),
+            uri: uri.map(str::to_owned),
+            extra: Default::default(),
+        })
+    };
+    let mut named = Block::tool_result("c3", json(r#"[{"type":"text","text":"x","n":1}, {"type":"odd"}]"#));
+    if let Block::ToolResult(result) = &mut named {
+        result.extra.set("name", json("\"ls\""));
+        result.is_error = true;
+    }
+    let mut failed = Message::assistant("no");
+    failed.is_error = true;
+    failed.finish = Some("refusal".to_owned());
+    failed.usage = Some(Usage {
+        input_tokens: 1,
+        output_tokens: u64::MAX,
+        detail: Some(json(r#"{"cache_read_tokens": 7}"#)),
+    });
+    let mut own = Message::user("mine").labelled("cheap");
+    own.extra.set("rejoin", json("\"not a tag\""));
+    vec![
+        Message::new(
+            Role::Assistant,
+            vec![
+                Block::tool_call("c1", "ls", json("[1, 2.50]")),
+                Block::tool_call("", "", json("null")),
+                Block::tool_call("c1", "ls", json(r#"{ "a" : 1 }"#)),
+            ],
+        ),
+        Message::new(
+            Role::Tool,
+            vec![
+                Block::tool_result("c1", json("\"\"")),
+                Block::tool_result("c1", json("{\"a\": 1}")),
+                named,
+                Block::text("and more"),
+                Block::tool_result(
+                    "c4",
+                    json(
+                        r#"[{"type":"text","text":"x"},{"type":"image","mime_type":"image/png","data":"AAAA"}]"#,
+                    ),
+                ),
+                Block::tool_result("c5", json("[]")),
+            ],
+        ),
+        Message::new(Role::Tool, Vec::new()),
+        Message::new(Role::User, vec![Block::tool_result("c6", json("\"from a user\"")), Block::text("")]),
+        Message::new(
+            Role::User,
+            vec![
+                media(MediaKind::File, "application/pdf", Some("AAAA"), None),
+                media(MediaKind::File, "text/plain", Some("AAAA"), None),
+                media(MediaKind::Image, "image/png", None, Some("https://x/y.png")),
+                media(MediaKind::Audio, "audio/wav", Some("AAAA"), None),
+                media(MediaKind::Video, "video/mp4", Some("AAAA"), Some("/tmp/x")),
+                Block::Snapshot(Snapshot { data: json("{\"commit\":1}"), ..Snapshot::default() }),
+                Block::Other(Other { kind: "hologram".to_owned(), ..Other::default() }),
+            ],
+        ),
+        failed,
+        own,
+        Message::new(Role::System, Vec::new()),
+        Message::user("nul \0, '; DROP TABLE messages; -- and \u{1F600}"),
+    ]
+}
+
+#[test]
+fn whatever_a_message_has_survives() {
+    let began = Time::from_micros(1_700_000_000_000_001);
+    let mut messages: Vec<SourceMessage> = Vec::new();
+    for (place, message) in odd().into_iter().enumerate() {
+        messages.push(SourceMessage {
+            conversation: "c".to_owned(),
+            id: format!("m{place}"),
+            parent: messages.last().map(|found| found.id.clone()),
+            message: message.at(began),
+            keeps: Vec::new(),
+            line: 0,
+            source: String::new(),
+        });
+    }
+    messages[5].message.created_at = None;
+    let mut own = SourceConversation::new("c", began);
+    own.head = Some("m3".to_owned());
+    let tree = Tree { conversations: vec![own], messages, ..Tree::default() };
+
+    assert_eq!(round("cpe", &tree), tree);
+}
+
+#[test]
+fn a_database_that_grows_adds_only_what_is_new() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(".cpeconvo");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(&plain()).unwrap();
+    let desk = Desk::new();
+
+    let first = desk.import(&path);
+    let again = desk.import(&path);
+    connection.execute_batch(&said("eeeeee", Some("cccccc"), "assistant", "2")).unwrap();
+    let grown = desk.import(&path);
+
+    assert_eq!([first.added(), again.added(), grown.added()], [6, 0, 1]);
+    assert_eq!(desk.path(grown.conversations[0].id), ["one", "1", "two", "2"]);
 }
