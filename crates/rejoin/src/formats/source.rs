@@ -116,8 +116,9 @@ impl Source {
 
     /// The first characters of a first line that is longer than what is looked at.
     pub(super) fn long_line(&self) -> Option<&str> {
-        let is_long = self.head.len() >= HEAD && memchr::memchr(b'\n', &self.head).is_none();
-        let start = self.head.get(..LINE_START).filter(|_| is_long)?;
+        let head = self.head();
+        let is_long = head.len() >= HEAD && memchr::memchr(b'\n', head).is_none();
+        let start = head.get(..LINE_START).filter(|_| is_long)?;
         let end = str::from_utf8(start).map_or_else(|error| error.valid_up_to(), str::len);
         str::from_utf8(&start[..end]).ok()
     }
