@@ -127,7 +127,7 @@ fn messages(archive: &Archive) -> u64 {
 /// Kills imports at random moments, lets one finish, and compares with one that was never killed.
 fn kill_and_resume(make: fn() -> World, kills: u32) {
     let mut dice = Dice::thrown();
-    let sessions = sessions(6, 400_000, &mut dice);
+    let sessions = sessions(6, 800_000, &mut dice);
     // A session whose head is not its last message.
     let branch = json!({"type": "last-prompt", "lastPrompt": "x", "leafUuid": format!("{}-a0", session_id(0)),
         "sessionId": session_id(0)});
@@ -144,7 +144,7 @@ fn kill_and_resume(make: fn() -> World, kills: u32) {
             torn.program(&["import", path]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let archive = torn.archive();
         let there = messages(&archive);
-        let goal = there + dice.below((all - there) / 2 + 1);
+        let goal = there + dice.below((all - there) / 4 + 1);
         while child.try_wait().unwrap().is_none() && messages(&archive) < goal {
             thread::sleep(Duration::from_millis(1));
         }
