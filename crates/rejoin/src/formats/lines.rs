@@ -180,7 +180,7 @@ fn unreadable(path: &Path, cause: std::io::Error) -> Error {
 }
 
 /// How deep brackets nest outside of strings.
-fn deepest(line: &[u8]) -> usize {
+pub(super) fn deepest(line: &[u8]) -> usize {
     let (mut depth, mut deepest, mut rest) = (0usize, 0, line);
     while let Some(place) = memchr::memchr3(b'{', b'[', b'"', rest) {
         depth = depth.saturating_sub(closed(&rest[..place]));
