@@ -1,7 +1,9 @@
 //! Blocks of CPE, as ours and back.
 
+use crate::formats::ReadLimits;
 use crate::formats::database::{Row, Value};
 use crate::formats::found::Found;
+use crate::formats::lines::deepest;
 use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall};
 
 /// Text that is no more than text.
@@ -30,7 +32,7 @@ pub(super) struct Part {
 impl Part {
     pub(super) fn of(row: &Row) -> Self {
         let extra = row.word("extra_fields").unwrap_or_default();
-        let extra = serde_json::from_str(&extra).unwrap_or_else(|_| {
+        let extra = object(&extra).unwrap_or_else(|| {
             let mut fields = Fields::new();
             if !extra.is_empty() {
                 fields.set("extra_fields", string(&extra));
@@ -114,7 +116,7 @@ impl Part {
     }
 
     fn call(&self) -> Option<Block> {
-        let mut found: Found<'_> = serde_json::from_str(&self.content).ok()?;
+        let mut found: Found<'_> = serde_json::from_str(shallow(&self.content)?).ok()?;
         let name = found.text("name")?;
         let mut input = found.raw("parameters").map(Json::from_raw).unwrap_or_default();
         let mut extra = self.extra.clone();
@@ -239,6 +241,16 @@ fn seal_of(thinker: Option<&str>) -> &'static str {
         Some("openrouter") => "reasoning_signature",
         _ => "signature",
     }
+}
+
+/// The fields of a JSON object, unless it nests too deep.
+pub(super) fn object(text: &str) -> Option<Fields> {
+    serde_json::from_str(shallow(text)?).ok()
+}
+
+/// A text that can be parsed by whoever recurses.
+fn shallow(text: &str) -> Option<&str> {
+    (deepest(text.as_bytes()) <= ReadLimits::default().depth).then_some(text)
 }
 
 pub(super) fn string(text: &str) -> Json {

@@ -1,6 +1,6 @@
 //! A row of `messages` with its blocks, as a message and back.
 
-use crate::formats::cpe::parts::{Part, json, string};
+use crate::formats::cpe::parts::{Part, json, object, string};
 use crate::formats::cpe::tag::TAG;
 use crate::formats::database::{Row, Value};
 use crate::model::{Block, Fields, Json, Message, Role, Summary, Time, ToolResult, Usage};
@@ -45,7 +45,7 @@ impl Shape {
                 cached.set(column, json(&count));
             }
         }
-        let fields = row.text("message_extra_fields").and_then(|fields| serde_json::from_str(fields).ok());
+        let fields = row.text("message_extra_fields").and_then(object);
         Self {
             role: row.text("role").unwrap_or_default().to_owned(),
             title: row.word("title"),

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
 use crate::formats::goose::strand::{Kept, Strand, word};
+use crate::formats::lines::deepest;
 use crate::formats::{Aside, Detection, Piece, Reading, Source, SourceConversation, SourceParent};
 
 const TABLES: [(&str, &[&str]); 2] = [
@@ -59,6 +60,11 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
         let Some(row) = database.one("SELECT * FROM messages WHERE id = ?1", &[number.into()])? else {
             continue;
         };
+        let contents = row.text("content_json").unwrap_or_default();
+        if deepest(contents.as_bytes()) > reading.limits().depth {
+            reading.skip(database.path(), 0, format!("message {number}: it nests too deep"))?;
+            continue;
+        }
         let source = row.to_json(&REWRITTEN).to_string();
         database.pass(source.len() as u64, reading)?;
         let metadata = row.text("metadata_json").and_then(|metadata| serde_json::from_str(metadata).ok());
@@ -66,7 +72,7 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
             // The name that a later version gives to a message without one.
             id: row.word("message_id").unwrap_or_else(|| format!("msg_{id}_{number}")),
             role: row.text("role").unwrap_or_default(),
-            contents: row.text("content_json").unwrap_or_default(),
+            contents,
             time: row.time("created_timestamp"),
             metadata,
             line: 0,

@@ -129,6 +129,23 @@ fn a_summary_goes_on_with_the_conversation_it_stands_for() {
 }
 
 #[test]
+fn what_nests_too_deep_is_kept_as_text() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let statements = [
+        TABLES,
+        &said("aaaaaa", None, "assistant", "look"),
+        &format!(
+            r#"INSERT INTO blocks VALUES
+                 ('c1', 'aaaaaa', 'tool_call', 0, 'text/plain', '{{"name":"ls","parameters":{deep}}}', '{{"x":{deep}}}', 1, '');"#
+        ),
+    ];
+
+    let (_directory, tree) = read_of(&statements.join("\n"));
+
+    assert_eq!(outline(&tree.messages), ["aaaa < - assistant: look | [tool_call]"]);
+}
+
+#[test]
 fn messages_in_a_circle_and_messages_without_a_parent_end() {
     let statements = [
         TABLES,

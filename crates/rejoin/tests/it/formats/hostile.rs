@@ -339,6 +339,32 @@ fn names_in_a_zip_are_not_paths() {
 }
 
 #[test]
+fn what_nests_too_deep_in_a_database_is_told_or_kept_as_text() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let directory = tempfile::tempdir().unwrap();
+    let damaged = |name: &str, sql: &str| {
+        let path = directory.path().join(Path::new(name).file_name().unwrap());
+        fs::copy(fixture(name), &path).unwrap();
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        connection.execute(sql, [&deep]).unwrap();
+        read_as_anything(&path);
+        read(&path)
+    };
+
+    let goose = damaged("goose/sessions.db", "UPDATE messages SET content_json = ?1 WHERE id = 1");
+    let llm = damaged(
+        "llm/logs-0.36.db",
+        "UPDATE parts SET payload = ?1, text = NULL, type = 'tool_call' WHERE id = 1",
+    );
+    let opencode =
+        damaged("opencode/opencode.db", "UPDATE part SET data = ?1 WHERE id LIKE 'prt_1e06265de%'");
+
+    assert_eq!(goose.skipped[0].why, "message 1: it nests too deep");
+    assert_eq!(llm.messages.len(), 4);
+    assert_eq!(opencode.skipped.len(), 1);
+}
+
+#[test]
 fn links_and_pipes_are_not_followed() {
     let directory = tempfile::tempdir().unwrap();
     symlink(fixture(CLAUDE), directory.path().join("link.jsonl")).unwrap();
