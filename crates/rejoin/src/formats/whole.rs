@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::Reading;
-use crate::formats::lines::deepest;
+use crate::formats::lines::{UTF8_MARK, deepest, is_utf16};
 
 /// True for a file that is no link: what a directory holds may not lead elsewhere.
 pub(super) fn is_file(path: &Path) -> bool {
@@ -23,6 +23,12 @@ pub(super) fn text(path: &Path, reading: &Reading<'_>) -> Result<Option<String>>
     File::open(path).map_err(failed)?.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > most {
         return Err(Error::invalid(format!("`{}` has more than {most} bytes", path.display())));
+    }
+    if is_utf16(&bytes) {
+        return Err(Error::invalid("the text is UTF-16; only UTF-8 can be read"));
+    }
+    if bytes.starts_with(&UTF8_MARK) {
+        bytes.drain(..UTF8_MARK.len());
     }
     Ok(String::from_utf8(bytes).ok())
 }
