@@ -28,6 +28,9 @@ struct Shelf {
     blobs: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
+/// What a turn did to blobs.
+type Changes = Vec<(BlobKey, Option<Vec<u8>>)>;
+
 /// The first line of a file.
 #[derive(Serialize, Deserialize)]
 struct Beginning {
@@ -135,7 +138,7 @@ impl JsonlStore {
 
     /// Does what turns of these conversations after a stamp did to blobs of others, as far as it was not done yet.
     pub(super) fn finish_blobs(&self, ids: &[ConversationId], after: Stamp) -> Result<()> {
-        let mut unfinished: BTreeMap<Stamp, Vec<(BlobKey, Option<Vec<u8>>)>> = BTreeMap::new();
+        let mut unfinished: BTreeMap<Stamp, Changes> = BTreeMap::new();
         for id in ids {
             let Some((_, known)) = self.open_known(*id)? else { continue };
             for (key, (stamp, bytes)) in &known.kept.blobs {

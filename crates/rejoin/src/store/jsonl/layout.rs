@@ -155,14 +155,17 @@ impl Layout {
         Ok(self.find_all(id)?.into_iter().next())
     }
 
-    /// Every folder that has a file of a conversation. The first one counts, the others are copies.
+    /// Every folder that has a file of a conversation, regular files first. The first one counts, the others are copies.
     pub(super) fn find_all(&self, id: ConversationId) -> io::Result<Vec<String>> {
         let mut folders = match self.folders() {
             Ok(folders) => folders,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(cause) => return Err(cause),
         };
-        folders.retain(|folder| self.file(folder, id).symlink_metadata().is_ok());
+        let look = |folder: &String| self.file(folder, id).symlink_metadata();
+        folders.retain(|folder| look(folder).is_ok());
+        // A link or a pipe with its name must not stand in the way of the file itself.
+        folders.sort_by_key(|folder| !look(folder).is_ok_and(|there| there.is_file()));
         Ok(folders)
     }
 

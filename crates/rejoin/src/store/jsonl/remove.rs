@@ -156,16 +156,22 @@ fn going(
 
 /// Overwrites and removes a file that has no use any more, unless somebody reads it.
 fn overwrite(path: &Path, readers: Duration) -> Result<()> {
+    let attempt = || format!("erase `{}`", path.display());
+    match path.symlink_metadata() {
+        Ok(there) if there.is_file() => {}
+        // A folder is not Rejoin's, and a link or a pipe holds nothing.
+        Ok(there) if there.is_dir() => return Ok(()),
+        Ok(_) => return durable::remove(path).during(attempt),
+        Err(_) => return Ok(()),
+    }
     let file = match durable::open_to_write(path) {
         Ok(file) => file,
         // Where names cannot be exchanged it is gone already.
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(cause) => return Err(cause).during(|| format!("erase `{}`", path.display())),
+        Err(cause) => return Err(cause).during(attempt),
     };
     match lock(&file, FlockOperation::NonBlockingLockExclusive, readers) {
-        Ok(()) => durable::erase(&file, path)
-            .and_then(|()| durable::sync_parent(path))
-            .during(|| format!("erase `{}`", path.display())),
+        Ok(()) => durable::erase(&file, path).and_then(|()| durable::sync_parent(path)).during(attempt),
         Err(error) if error.kind() == ErrorKind::Locked => Ok(()),
         Err(error) => Err(error),
     }

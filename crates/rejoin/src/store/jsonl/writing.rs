@@ -247,8 +247,8 @@ mod tests {
     #[test]
     fn a_handle_that_was_carried_into_another_process_takes_a_lock_of_its_own() {
         let directory = tempfile::tempdir().unwrap();
-        let mut options = crate::store::JsonlOptions::default();
-        options.wait = Duration::from_millis(5);
+        let wait = Duration::from_millis(5);
+        let options = crate::store::JsonlOptions { wait, ..Default::default() };
         let store = std::sync::Arc::new(JsonlStore::open_with(directory.path(), options).unwrap());
         let archive = Archive::with_store(std::sync::Arc::clone(&store) as _);
         let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();

@@ -78,3 +78,21 @@ fn a_directory_that_is_a_link_itself_is_the_users_choice() {
     assert_eq!(place.texts(id), ["one"]);
     assert!(elsewhere.join(format!("home_ada_trip/{id}.jsonl")).exists());
 }
+
+#[test]
+fn a_link_with_the_name_of_a_conversation_does_not_stand_in_its_way() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    fs::create_dir(place.root.join("aside")).unwrap();
+    symlink("/nowhere", place.root.join(format!("aside/{id}.jsonl"))).unwrap();
+    fs::create_dir_all(place.root.join(".store/temporary/mine")).unwrap();
+    symlink("/nowhere", place.root.join(".store/temporary/link")).unwrap();
+
+    let read = (place.texts(id), place.titles());
+    place.archive().resume(id).unwrap().append(rejoin::Message::user("two")).unwrap();
+
+    assert_eq!(read, (vec!["one".to_owned()], vec!["Lisbon".to_owned()]));
+    assert_eq!(place.texts(id), ["one", "two"]);
+    assert!(place.root.join(".store/temporary/mine").exists());
+    assert!(place.root.join(".store/temporary/link").symlink_metadata().is_err());
+}
