@@ -104,7 +104,7 @@ fn copy_all(from: &Path, to: &Path) {
 }
 
 /// Reads a source as every format; whatever is read can be written by every format.
-fn read_as_anything(path: &Path) {
+pub(super) fn read_as_anything(path: &Path) {
     let source = Source::open(path).unwrap();
     let limits = ReadLimits { line_bytes: 1 << 20, ..ReadLimits::default() };
     for format in FORMATS {

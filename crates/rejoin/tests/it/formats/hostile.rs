@@ -13,6 +13,7 @@ use rejoin::{Archive, Import, ImportMode, Imported};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 
+use crate::formats::documents::read_as_anything;
 use crate::formats::fixtures::every;
 use crate::formats::{fixture, read};
 
