@@ -10,26 +10,23 @@ use crate::formats::{
     Aside, Format, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
 };
 use crate::model::{
-    Block, Branch, Conversation, ConversationId, Digest, Hold, Json, Message, MessageId, Origin, Status,
-    Summary, Time,
+    Block, Branch, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time,
 };
 use crate::ops::import::batch::{Batch, Creation, Pin};
 use crate::ops::import::bookmark::Bookmark;
+use crate::ops::import::header::{self, header_of, row_of};
 use crate::ops::import::identity::{Names, source_hash};
 use crate::ops::import::{ImportMode, ImportedConversation, Into};
 use crate::ops::view::{Compaction, Kept};
-use crate::store::{Anchor, Change, Facets, ListQuery, Order, Row, Selection, Space};
-
-/// The kind of a run of a sub-agent.
-const SUBAGENT: &str = "subagent";
+use crate::store::{Anchor, Change, Facets, Order, Row, Selection, Space};
 
 /// The field of a message's `extra` that says what it was read from.
 pub(super) const SOURCE: &str = "source";
 
 /// The message that asked for a run of a sub-agent.
 pub(super) struct Above {
-    conversation: ConversationId,
-    message: Option<MessageId>,
+    pub(super) conversation: ConversationId,
+    pub(super) message: Option<MessageId>,
 }
 
 /// One conversation while it is imported.
@@ -81,8 +78,7 @@ impl<'a> Growing<'a> {
         let names = Names(format);
         let id = names.conversation(&found.id, found.created_at);
         let header = header_of(&found, format, source, above.as_ref(), into.now)?;
-        let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
-        let stored = into.store.list(&query)?.items.pop();
+        let stored = row_of(into.store, id)?;
         let mut known = HashMap::new();
         if stored.is_some() {
             let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
@@ -357,7 +353,9 @@ impl<'a> Growing<'a> {
             self.flush()?;
             self.place_head()?;
             self.place_branches()?;
-            self.complete_header()?;
+            if self.stored.is_some() {
+                header::complete(self.into.store, self.id, &self.header, self.into.now)?;
+            }
         }
         Ok(Some(ImportedConversation {
             id: self.id,
@@ -406,62 +404,4 @@ impl<'a> Growing<'a> {
         }
         Ok(())
     }
-
-    /// Gives a conversation that was there before what it lacked then: a title, a parent.
-    fn complete_header(&self) -> Result<()> {
-        let Some(row) = &self.stored else { return Ok(()) };
-        let before = Conversation::from_header(&row.header)?;
-        let mut header = before.clone();
-        if header.title.is_none() {
-            header.title.clone_from(&self.header.title);
-        }
-        if let (None, Some(parent)) = (header.extra.field("parent"), self.header.extra.field("parent")) {
-            header.extra.set("parent", parent.clone());
-        }
-        if header == before {
-            return Ok(());
-        }
-        let (facets, bytes) = (Facets::of(&header), header.to_header());
-        let change = Change::Header { facets: &facets, header: &bytes };
-        self.into.store.amend(self.id, Some(row.version), &change, self.into.now).map(drop)
-    }
-}
-
-/// The header as it is stored: held, at rest, and with where it came from.
-fn header_of(
-    found: &SourceConversation,
-    format: &'static Format,
-    source: &Source,
-    above: Option<&Above>,
-    now: Time,
-) -> Result<Conversation> {
-    let mut header = found.header.clone();
-    if header.status == Status::Active {
-        header.status = Status::Paused;
-    }
-    if header.hold == Hold::None || !format.is_own() {
-        header.hold = Hold::Import;
-    }
-    // What another program's file became here once is still that after a way through a file of ours.
-    if header.origin.is_none() || !format.is_own() {
-        header.origin = Some(Origin {
-            format: format.name.to_owned(),
-            source_id: found.id.clone(),
-            source_path: Some(source.path().to_string_lossy().into_owned()),
-            imported_at: now,
-        });
-    }
-    // A file of ours has the rest in its header.
-    if format.is_own() && header.extra.field(SUBAGENT).is_some() {
-        return Ok(header);
-    }
-    if let Some(parent) = &found.parent {
-        header.kind = SUBAGENT.to_owned();
-        header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
-        header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
-    }
-    if let Some(Above { conversation, message: Some(message) }) = above {
-        header.extra.set("parent", Json::of(&json!({ "conversation": conversation, "message": message }))?);
-    }
-    Ok(header)
 }

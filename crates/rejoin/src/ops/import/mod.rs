@@ -7,6 +7,7 @@
 mod batch;
 mod bookmark;
 mod growing;
+mod header;
 mod identity;
 mod regrow;
 mod report;
@@ -111,18 +112,26 @@ impl<'a> Pass<'a> {
     fn run(&mut self, how: &mut Import<'_>) -> Result<()> {
         let (source, format, limits) = (self.source, self.format, how.limits);
         let (project, progress) = (how.project, &mut *how.progress);
-        let mut has_refused = false;
+        let mut refused: Option<Error> = None;
         let mut take = |piece: Piece| match piece {
+            _ if refused.is_some() => Err(Error::invalid("it was refused before")),
             Piece::Passed(bytes) => {
                 progress(bytes);
                 Ok(())
             }
-            piece => self.take(piece, project).inspect_err(|_| has_refused = true),
+            piece => self.take(piece, project).or_else(|error| {
+                refused = Some(error);
+                Err(Error::invalid("it is refused"))
+            }),
         };
         let outcome = format.read(source, &mut Reading::new(limits, &mut take));
+        // A reader passes over what it cannot use; what was refused here ends the import all the same.
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
         outcome.map_err(|error| match error.kind() {
             // A file that cannot be read is at fault itself; the store is not, and may take the next one.
-            ErrorKind::Unavailable if !has_refused => {
+            ErrorKind::Unavailable => {
                 Error::invalid(format!("`{}` cannot be read", source.path().display())).because(error)
             }
             _ => error,

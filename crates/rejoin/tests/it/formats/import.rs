@@ -7,7 +7,7 @@ use rejoin::formats::{Format, ReadLimits, Source, Tree};
 use rejoin::store::{Children, Order};
 use rejoin::view::{Recipient, Said, view};
 use rejoin::{
-    Archive, ConversationId, Extent, Hold, Import, ImportMode, Imported, Message, Parent, Status,
+    Archive, ConversationId, Extent, Hold, Import, ImportMode, Imported, Limits, Message, Parent, Status,
     StoredMessage, Subagents,
 };
 use serde_json::json;
@@ -373,4 +373,36 @@ fn many_messages_are_stored_in_order() {
 
     let expected: Vec<String> = (0..1_000).map(|place| place.to_string()).collect();
     assert_eq!(desk.path(imported.conversations[0].id), expected);
+}
+
+#[test]
+fn a_title_that_comes_with_new_messages_is_taken_over() {
+    let desk = Desk::new();
+    let mut lines = vec![user("u1", None, "one"), reply("a1", "u1", "m1", text("1"))];
+    let id = desk.import(&desk.write(&lines)).conversations[0].id;
+    // The head is elsewhere than at the end, so that it is moved.
+    lines.push(user("u2", Some("a1"), "two"));
+    lines.push(user("u3", Some("a1"), "three"));
+    lines.push(json!({"type": "custom-title", "customTitle": "Numbers", "sessionId": "s"}).to_string());
+    lines.push(json!({"type": "last-prompt", "leafUuid": "u2", "sessionId": "s"}).to_string());
+
+    let imported = desk.import(&desk.write(&lines));
+
+    let stored = desk.archive.conversation(id).unwrap();
+    assert_eq!((imported.added(), stored.conversation.title.as_deref()), (2, Some("Numbers")));
+}
+
+#[test]
+fn a_conversation_beyond_its_limit_is_refused_whole() {
+    let desk = Desk::new();
+    let limits = Limits { conversation_bytes: 500, ..Limits::default() };
+    let desk = Desk { archive: desk.archive.with_limits(limits), ..desk };
+    let long = "x".repeat(400);
+    let lines = [user("u1", None, "one"), user("u2", Some("u1"), &long), user("u3", Some("u2"), "three")];
+
+    let refused = desk.try_import(&desk.write(&lines), ImportMode::Store, ReadLimits::default());
+
+    let refused = format!("{:?}", refused.unwrap_err());
+    assert!(refused.contains("`limits.conversation_bytes` = 500"), "{refused}");
+    assert_eq!(desk.archive.list(&Default::default()).unwrap().items, []);
 }

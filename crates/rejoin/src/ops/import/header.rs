@@ -1,0 +1,85 @@
+//! What is known about an imported conversation besides its messages.
+
+use serde_json::json;
+
+use crate::error::{ErrorKind, Result};
+use crate::formats::{Format, Source, SourceConversation};
+use crate::model::{Conversation, ConversationId, Hold, Json, Origin, Status, Time};
+use crate::ops::import::growing::Above;
+use crate::store::{Change, Facets, ListQuery, Row, Store};
+
+/// The kind of a run of a sub-agent.
+const SUBAGENT: &str = "subagent";
+
+/// So often another may change the header while it is completed.
+const ATTEMPTS: usize = 5;
+
+/// The header as it is stored: held, at rest, and with where it came from.
+pub(super) fn header_of(
+    found: &SourceConversation,
+    format: &'static Format,
+    source: &Source,
+    above: Option<&Above>,
+    now: Time,
+) -> Result<Conversation> {
+    let mut header = found.header.clone();
+    if header.status == Status::Active {
+        header.status = Status::Paused;
+    }
+    if header.hold == Hold::None || !format.is_own() {
+        header.hold = Hold::Import;
+    }
+    // What another program's file became here once is still that after a way through a file of ours.
+    if header.origin.is_none() || !format.is_own() {
+        header.origin = Some(Origin {
+            format: format.name.to_owned(),
+            source_id: found.id.clone(),
+            source_path: Some(source.path().to_string_lossy().into_owned()),
+            imported_at: now,
+        });
+    }
+    // A file of ours has the rest in its header.
+    if format.is_own() && header.extra.field(SUBAGENT).is_some() {
+        return Ok(header);
+    }
+    if let Some(parent) = &found.parent {
+        header.kind = SUBAGENT.to_owned();
+        header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
+        header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
+    }
+    if let Some(Above { conversation, message: Some(message) }) = above {
+        header.extra.set("parent", Json::of(&json!({ "conversation": conversation, "message": message }))?);
+    }
+    Ok(header)
+}
+
+/// The conversation as the store has it.
+pub(super) fn row_of(store: &dyn Store, id: ConversationId) -> Result<Option<Row>> {
+    let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
+    Ok(store.list(&query)?.items.pop())
+}
+
+/// Gives a conversation that was there before what it lacked then: a title, a parent.
+pub(super) fn complete(store: &dyn Store, id: ConversationId, found: &Conversation, now: Time) -> Result<()> {
+    for attempt in 1..=ATTEMPTS {
+        let Some(row) = row_of(store, id)? else { return Ok(()) };
+        let before = Conversation::from_header(&row.header)?;
+        let mut header = before.clone();
+        if header.title.is_none() {
+            header.title.clone_from(&found.title);
+        }
+        if let (None, Some(parent)) = (header.extra.field("parent"), found.extra.field("parent")) {
+            header.extra.set("parent", parent.clone());
+        }
+        if header == before {
+            return Ok(());
+        }
+        let (facets, bytes) = (Facets::of(&header), header.to_header());
+        let change = Change::Header { facets: &facets, header: &bytes };
+        match store.amend(id, Some(row.version), &change, now) {
+            Err(error) if error.kind() == ErrorKind::Conflict && attempt < ATTEMPTS => {}
+            outcome => return outcome.map(drop),
+        }
+    }
+    Ok(())
+}
