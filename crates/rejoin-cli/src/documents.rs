@@ -47,7 +47,7 @@ The variable of a key is its name in capitals with dots as underscores: `limits.
 |---|---|
 ";
 
-const VARIABLES: [(&str, &str); 16] = [
+const VARIABLES: [(&str, &str); 19] = [
     ("HOME", "where the directories below are looked for"),
     ("XDG_CONFIG_HOME", "where `rejoin/config.toml` is, `~/.config` unless set"),
     ("XDG_DATA_HOME", "where `rejoin/rejoin.db` is, `~/.local/share` unless set"),
@@ -64,6 +64,9 @@ const VARIABLES: [(&str, &str); 16] = [
     ("OPENROUTER_API_KEY", "the key of `openrouter`, likewise"),
     ("VISUAL", "the editor that `rejoin config edit` opens"),
     ("EDITOR", "the same, where `VISUAL` is not set"),
+    ("PATH", "where `rejoin handoff` looks for the other agent"),
+    ("CLAUDE_CONFIG_DIR", "where Claude Code keeps its sessions, `~/.claude` unless set"),
+    ("CODEX_HOME", "where Codex keeps its sessions, `~/.codex` unless set"),
 ];
 
 const JSON: &str = "
