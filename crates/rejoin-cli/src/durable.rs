@@ -14,19 +14,7 @@ use rustix::io::Errno;
 ///
 /// A file that exists keeps its permissions; one that does not is readable by its owner only.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    create_private_directory(directory)?;
-    let temporary = directory.join(temporary_name(path));
-    // Only a process that crashed can have left one behind under our number.
-    let _ = fs::remove_file(&temporary);
-    let outcome = write_new(&temporary, content, mode_of(path)).and_then(|()| fs::rename(&temporary, path));
-    if outcome.is_err() {
-        // The first error is the one to tell; a leftover temporary file is only litter.
-        let _ = fs::remove_file(&temporary);
-    }
-    outcome?;
-    // The rename itself lives in the directory.
-    File::open(directory)?.sync_all()
+    write(path, content, mode_of(path), Existing::Goes)
 }
 
 /// What becomes of a file that is there already.
@@ -40,19 +28,25 @@ pub(crate) enum Existing {
 ///
 /// Where one is that stays, the answer is `AlreadyExists`. A symbolic link is not followed: it is the file.
 pub(crate) fn place(path: &Path, content: &[u8], existing: Existing) -> io::Result<()> {
+    write(path, content, 0o600, existing)
+}
+
+fn write(path: &Path, content: &[u8], mode: u32, existing: Existing) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_private_directory(directory)?;
     let temporary = directory.join(temporary_name(path));
     // Only a process that crashed can have left one behind under our number.
     let _ = fs::remove_file(&temporary);
-    let outcome = write_new(&temporary, content, 0o600).and_then(|()| match existing {
+    let outcome = write_new(&temporary, content, mode).and_then(|()| match existing {
         Existing::Goes => fs::rename(&temporary, path),
         Existing::Stays => rename_new(&temporary, path),
     });
     if outcome.is_err() {
+        // The first error is the one to tell; a leftover temporary file is only litter.
         let _ = fs::remove_file(&temporary);
     }
     outcome?;
+    // The rename itself lives in the directory.
     File::open(directory)?.sync_all()
 }
 

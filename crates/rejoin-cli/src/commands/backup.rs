@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::gauge::Gauge;
-use crate::ui::size;
+use crate::ui::{json, quote, size};
 
 /// Copy the store to a file, while it is in use
 ///
@@ -35,22 +35,23 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         (ErrorKind::Conflict, _) => Failure::from(error).or_hint("name a file that does not exist yet"),
         (ErrorKind::NotFound, _) => Failure::from(error).or_hint("there is nothing to copy before the first use"),
         (ErrorKind::Unsupported, StoreUrl::Jsonl(root)) => {
-            let (root, copy) = (root.display(), args.path.display());
+            let (from, copy) = (quote::path(root), quote::path(&args.path));
+            let url = quote::argument(&format!("jsonl:{}", args.path.display()));
             Failure::from(error).hint(format!(
-                "run `cp -a {root} {copy}`, and `rejoin --store jsonl:{copy} doctor` to check the copy"
+                "run `cp -a {from} {copy}`, and `rejoin --store {url} doctor` to check the copy"
             ))
         }
         _ => Failure::from(error).or_hint("run `rejoin doctor` to see what is wrong"),
     })?;
     if context.is_json() {
         let mut answer = to_json(&contents);
-        answer["path"] = json!(path);
+        answer["path"] = json::path(&path).into();
         return context.answer_json(&answer);
     }
     let mut answer = context.answer();
     writeln!(answer, "Copied and checked {}.", told(&contents))?;
     answer.flush()?;
-    context.note(&format!("To put it back: rejoin restore {}", args.path.display()));
+    context.note(&format!("To put it back: rejoin restore {}", quote::path(&args.path)));
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use crate::commands::backup::{to_json, told};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::gauge::Gauge;
+use crate::ui::{json, quote};
 
 /// Put a backup in the place of the store
 ///
@@ -35,10 +36,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let url = context.store_url()?;
     if let StoreUrl::Jsonl(root) = &url {
         // Refused before anything is asked.
-        let (root, copy) = (root.display(), args.path.display());
+        let old = quote::argument(&format!("{}.old", root.display()));
+        let (root, copy) = (quote::path(root), quote::path(&args.path));
         return url.restore(&from, Duration::ZERO, &mut |_, _, _| ()).map(drop).map_err(|error| {
             Failure::from(error).hint(format!(
-                "run `mv {root} {root}.old` and `cp -a {copy} {root}` while no program uses it"
+                "run `mv {root} {old}` and `cp -a {copy} {root}` while no program uses it"
             ))
         });
     }
@@ -54,7 +56,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let restored = restored.map_err(explain)?;
     if context.is_json() {
         let mut answer = to_json(&restored.contents);
-        answer["kept"] = json!(restored.kept);
+        answer["kept"] = json!(restored.kept.as_deref().map(json::path));
         return context.answer_json(&answer);
     }
     let mut answer = context.answer();
@@ -62,7 +64,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     answer.flush()?;
     if let Some(kept) = restored.kept {
         context.note(&format!("What was there is kept in {}", kept.display()));
-        context.note(&format!("To undo: rejoin restore {}", kept.display()));
+        context.note(&format!("To undo: rejoin restore {}", quote::path(&kept)));
     }
     Ok(())
 }

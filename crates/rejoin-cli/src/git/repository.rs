@@ -5,10 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::error::{Failure, Kind};
+use crate::ui::quote;
 
 /// What would make git work in another repository than the one that is named.
 const ELSEWHERE: [&str; 5] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
+
+/// What the files of a project must not be able to do, whoever wrote them. A bare repository that lies among them is
+/// none, because its configuration could name programs to run; nor does a repository name what watches its files.
+const GUARDS: [&str; 4] = ["-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false"];
 
 /// What git leaves in its directory while it is in the middle of something.
 const UNDER_WAY: [(&str, &str); 5] = [
@@ -33,8 +38,8 @@ impl Repository {
             return Ok(None);
         }
         let repository = Self { directory: directory.to_owned() };
-        let output = repository.try_run(["rev-parse", "--is-inside-work-tree"])?;
-        Ok((output.status.success() && output.stdout == b"true\n").then_some(repository))
+        let inside = repository.run(["rev-parse", "--is-inside-work-tree"])?;
+        Ok((inside == "true\n").then_some(repository))
     }
 
     /// Why nothing should be committed now, if there is a reason.
@@ -91,26 +96,56 @@ impl Repository {
         Ok(self.run(["rev-parse", "--short", "HEAD"])?.trim().to_owned())
     }
 
-    /// Runs git and returns what it said; a failure tells the last thing it complained about.
+    /// True when there is a commit to compare with.
+    pub(super) fn has_commit(&self) -> Result<bool, Failure> {
+        Ok(self.try_run(["rev-parse", "--quiet", "--verify", "HEAD"])?.status.success())
+    }
+
+    /// Runs git and returns what it said; a failure tells what it complained about.
     fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<String, Failure> {
         let output = self.try_run(arguments)?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        let is_told = |line: &&str| !line.trim().is_empty() && !line.starts_with("hint:");
-        let last = said.iter().find_map(|text| text.lines().rev().find(is_told));
-        let last =
-            last.map_or_else(|| format!("git ended with {}", output.status), |line| line.trim().to_owned());
-        Err(Failure::new(Kind::Other, last))
+        let told = said.iter().find_map(|text| complaint(text));
+        let told = told.unwrap_or_else(|| format!("git ended with {}", output.status));
+        let hint = format!("run `git -C {} status` to see what is wrong", quote::path(&self.directory));
+        Err(Failure::new(Kind::Other, told).hint(hint))
     }
 
     fn try_run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Output, Failure> {
         let mut command = Command::new("git");
-        command.arg("-C").arg(&self.directory).args(arguments).stdin(Stdio::null());
+        command.arg("-C").arg(&self.directory).args(GUARDS).args(arguments).stdin(Stdio::null());
         for name in ELSEWHERE {
             command.env_remove(name);
         }
         command.output().map_err(|error| Failure::io("run `git`", error))
+    }
+}
+
+/// What went wrong: the first line that names an error, or else the last, which is that of a hook.
+fn complaint(text: &str) -> Option<String> {
+    let marked =
+        text.lines().find_map(|line| ["fatal: ", "error: "].iter().find_map(|mark| line.strip_prefix(mark)));
+    let is_told = |line: &&str| !line.trim().is_empty() && !line.starts_with("hint:");
+    let told = marked.or_else(|| text.lines().rev().find(is_told))?;
+    Some(told.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_is_told_and_of_a_hook_the_last_line() {
+        let locked = "fatal: Unable to create 'index.lock': File exists.\n\nAnother git process seems to be running.\n\
+                      remove the file manually to continue.\n";
+        let hook = "checking\nNo commits today.\n\nhint: wait\n";
+
+        let told = [locked, hook, "\n"].map(complaint);
+
+        let expected = ["Unable to create 'index.lock': File exists.", "No commits today."];
+        assert_eq!(told, [Some(expected[0].to_owned()), Some(expected[1].to_owned()), None]);
     }
 }

@@ -3,11 +3,15 @@
 //! The folder is written below the project as the format `cortext` lays it out, and committed whatever else is staged.
 //! The conversation itself is safe in the store; whatever goes wrong here is told and changes nothing there.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use rejoin::formats::{Format, Tree, Written};
 use rejoin::{Archive, ConversationId, Extent, Fields, Json};
+use rustix::fs::OFlags;
+use serde::Deserialize;
 
 use crate::context::Context;
 use crate::durable;
@@ -20,6 +24,9 @@ const FORMAT: &str = "cortext";
 
 /// What a folder is recognised by.
 const STATE: &str = ".session/session.json";
+
+/// What is read of the state of a session: far more than one has.
+const STATE_BYTES: u64 = 4 << 20;
 
 /// So many conversations of one day may want the same name.
 const ATTEMPTS: usize = 1000;
@@ -67,9 +74,9 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
     let paths: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
     let new: Vec<PathBuf> = paths.iter().filter(|path| !tracked.contains(path)).cloned().collect();
     let mut changed = new.clone();
-    changed.extend(
-        repository.listed(&["diff", "--name-only", "--relative", "HEAD"], &folder).unwrap_or_default(),
-    );
+    if repository.has_commit()? {
+        changed.extend(repository.listed(&["diff", "--name-only", "--relative", "HEAD"], &folder)?);
+    }
     if changed.is_empty() {
         return Ok(None);
     }
@@ -87,15 +94,17 @@ fn placed(tree: &mut Tree, project: &Path) -> Result<Vec<Written>, Failure> {
     let wanted = folder_of(&files)?;
     let id = tree.conversations[0].id.clone();
     let is_own = |folder: &Path| {
-        fs::read_to_string(project.join(folder).join(STATE)).is_ok_and(|text| text.contains(&id))
+        check_inside(project, folder).is_ok()
+            && owner(&project.join(folder).join(STATE)).as_ref() == Some(&id)
     };
     let day = wanted.parent().unwrap_or(&wanted).to_owned();
+    check_inside(project, &day)?;
     let others = fs::read_dir(project.join(&day)).into_iter().flatten().flatten();
     let known = others.map(|entry| day.join(entry.file_name())).find(|folder| is_own(folder));
     let free = || {
         let name = wanted.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let names = std::iter::once(name.clone()).chain((2..ATTEMPTS).map(|place| format!("{name}-{place}")));
-        names.map(|name| day.join(name)).find(|folder| !project.join(folder).exists())
+        names.map(|name| day.join(name)).find(|folder| fs::symlink_metadata(project.join(folder)).is_err())
     };
     let folder = known
         .or_else(free)
@@ -119,6 +128,26 @@ fn folder_of(files: &[Written]) -> Result<PathBuf, Failure> {
     let state = files.iter().find(|file| file.path.ends_with(STATE));
     let folder = state.and_then(|file| file.path.ancestors().nth(2)).map(Path::to_owned);
     folder.ok_or_else(|| Failure::invalid("write the session of a conversation without messages"))
+}
+
+/// The conversation whose state a file holds. The repository may have brought anything under that name.
+fn owner(path: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct State {
+        rejoin: Tag,
+    }
+    #[derive(Deserialize)]
+    struct Tag {
+        id: String,
+    }
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(STATE_BYTES).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice::<State>(&bytes).ok().map(|state| state.rejoin.id)
 }
 
 /// A repository may bring links along, and must not be able to have files written elsewhere.

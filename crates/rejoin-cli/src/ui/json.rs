@@ -1,6 +1,7 @@
 //! JSON that is safe to print: what a terminal would act on is escaped, and means the same to a reader of JSON.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use rejoin::is_invisible;
 use serde::Serialize;
@@ -10,6 +11,11 @@ use serde_json::ser::{Formatter, Serializer};
 pub(crate) fn write(output: &mut dyn Write, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
     let mut serializer = Serializer::with_formatter(output, Inert);
     value.serialize(&mut serializer).map_err(io::Error::from)
+}
+
+/// Returns a path as JSON can hold it. Bytes that are no text stand as `\u{fffd}`.
+pub(crate) fn path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// Returns JSON text with what a terminal would act on escaped.

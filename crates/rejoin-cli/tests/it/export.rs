@@ -95,6 +95,28 @@ fn a_symbolic_link_is_replaced_and_not_followed() {
 }
 
 #[test]
+fn what_is_not_a_file_is_not_replaced() {
+    let world = World::new();
+    let short = lisbon(&world).short().to_string();
+    let pipe = world.path("project/pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::os::unix::fs::symlink("pipe", world.path("project/link")).unwrap();
+
+    let outcomes = ["pipe", "link", "/dev/null"]
+        .map(|place| world.rejoin(["export", &short, "--output", place, "--yes"]).run().stderr);
+
+    let told = |path: &str| {
+        format!(
+            "error: `{path}` is not a file\n\
+             hint: name a file, or write to the standard output with `--output -`\n"
+        )
+    };
+    assert_eq!(outcomes, ["[world]/project/pipe", "[world]/project/link", "/dev/null"].map(told));
+    assert!(!fs::symlink_metadata(pipe).unwrap().is_file());
+    assert!(!fs::symlink_metadata("/dev/null").unwrap().is_file());
+}
+
+#[test]
 fn the_standard_output_takes_one_conversation() {
     let world = World::new();
     let (short, other) =
@@ -160,6 +182,36 @@ fn a_message_or_a_branch_exports_what_leads_to_it() {
 
     let has = |text: &str| [text.contains("> one\n"), text.contains("> two\n")];
     assert_eq!([has(&message), has(&branch), has(&whole)], [[true, false], [true, false], [true, true]]);
+}
+
+#[test]
+fn two_messages_or_two_conversations_never_share_a_file() {
+    let world = World::new();
+    let id = world.started("Lisbon");
+    let ids = world.append(
+        &id,
+        "{\"role\":\"user\",\"content\":\"one\"}\n{\"role\":\"assistant\",\"content\":\"two\"}\n",
+    );
+    world.talk("Porto", &["Hm?"]);
+    let paths = |outcome: Outcome| {
+        let done = outcome.json()["exported"].as_array().unwrap().clone();
+        let paths = done.iter().map(|one| (one["path"].as_str().unwrap().to_owned(), one["state"].clone()));
+        paths.collect::<std::collections::BTreeMap<_, _>>()
+    };
+
+    let messages = ["markdown", "html", "json", "codex", "cpe"].map(|format| {
+        let arguments =
+            ["export", &ids[0], &ids[1], "--format", format, "--output", "out/", "--yes", "--json"];
+        paths(world.rejoin(arguments).run())
+    });
+    let all = paths(world.rejoin(["export", "--all", "--format", "cpe", "--output", "out/", "--json"]).run());
+
+    let is_written = |paths: &std::collections::BTreeMap<String, serde_json::Value>| {
+        paths.len() == 2 && paths.values().all(|state| state == "written")
+    };
+    assert!(messages.iter().all(is_written), "{messages:?}");
+    assert!(is_written(&all), "{all:?}");
+    assert!(all.keys().all(|path| path.ends_with("/.cpeconvo")), "{all:?}");
 }
 
 #[test]

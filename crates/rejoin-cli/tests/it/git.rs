@@ -145,7 +145,8 @@ fn a_hook_that_refuses_leaves_the_index_and_the_conversation_as_they_were() {
 
     let outcome = world.rejoin(["stop", &id.to_string()]).run();
 
-    let stderr = "warning: the session was not committed: No commits today.\n";
+    let stderr = "warning: the session was not committed: No commits today.\n\
+                  hint: run `git -C [world]/project status` to see what is wrong\n";
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, stderr));
     assert_eq!(subjects(&world), ["Begin"]);
     assert_eq!(git(&world, &["diff", "--cached", "--name-only"]), "code.txt\n");
@@ -187,6 +188,7 @@ fn nothing_is_committed_in_the_middle_of_something_else() {
 fn without_a_repository_or_unless_asked_nothing_is_written() {
     let bare = World::new();
     bare.user_config("[git]\ncommit_sessions = true\n");
+    fs::remove_dir(bare.path("project/.git")).unwrap();
     let unasked = repository();
     unasked.user_config("");
 
@@ -197,6 +199,87 @@ fn without_a_repository_or_unless_asked_nothing_is_written() {
     });
 
     assert_eq!(outcomes, [(String::new(), 0, false), (String::new(), 0, false)]);
+}
+
+#[test]
+fn a_repository_that_cannot_be_used_is_told() {
+    let empty = World::new();
+    empty.user_config("[git]\ncommit_sessions = true\n");
+    let locked = repository();
+    locked.write("project/.git/index.lock", "");
+
+    let told = [&empty, &locked].map(|world| {
+        let id = talked(world).to_string();
+        world.rejoin(["stop", &id]).run().stderr
+    });
+
+    let begins = ["not a git repository", "Unable to create '[world]/project/.git/"];
+    let is_told = [0, 1].map(|place| {
+        told[place].starts_with(&format!("warning: the session was not committed: {}", begins[place]))
+            && told[place].ends_with("hint: run `git -C [world]/project status` to see what is wrong\n")
+    });
+    assert_eq!(is_told, [true, true], "{told:?}");
+}
+
+#[test]
+fn a_bare_repository_among_the_files_of_another_runs_nothing() {
+    let world = repository();
+    let trap = world.path("sprung");
+    for directory in ["objects", "refs", ".rejoin"] {
+        fs::create_dir_all(world.path("project/sub").join(directory)).unwrap();
+    }
+    world.write("project/sub/HEAD", "ref: refs/heads/main\n");
+    let config = format!(
+        "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\nfsmonitor = \"touch {0}; true\"\n\
+         hooksPath = hooks\n[user]\nname = A\nemail = a@example.com\n",
+        trap.display()
+    );
+    world.write("project/sub/config", &config);
+    world.write("project/sub/hooks/pre-commit", &format!("#!/bin/sh\ntouch {}\n", trap.display()));
+    let hook = world.path("project/sub/hooks/pre-commit");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    world.rejoin(["new", "--title", "Lisbon"]).from("project/sub").run();
+    world.rejoin(["append", "--role", "user", "hello"]).from("project/sub").run();
+    let id = world.archive().list(&List::default()).unwrap().items.remove(0).id.to_string();
+
+    let outcome = world.rejoin(["stop", &id]).from("project/sub").run();
+
+    assert!(!trap.exists(), "{outcome:?}");
+    assert!(outcome.stderr.contains("cannot use bare repository"), "{outcome:?}");
+}
+
+#[test]
+fn a_folder_is_its_conversations_own_only_if_its_state_says_so() {
+    let world = repository();
+    let id = talked(&world).to_string();
+    world.rejoin(["stop", &id]).run();
+    let state = git(&world, &["ls-files", "conversations/*/session.json"]).trim().to_owned();
+    let text = world.read(&format!("project/{state}"));
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    value["rejoin"]["id"] = "another".into();
+    value["title"] = id.as_str().into();
+    let foreign = value.to_string();
+    world.write(&format!("project/{state}"), &foreign);
+
+    let outcome = world.rejoin(["stop", &id, "--complete"]).run();
+
+    assert!(outcome.stderr.contains("-2 as "), "{outcome:?}");
+    assert_eq!(world.read(&format!("project/{state}")), foreign);
+}
+
+#[test]
+fn a_state_that_is_a_link_or_no_file_is_not_read() {
+    let world = repository();
+    let id = talked(&world).to_string();
+    world.rejoin(["stop", &id]).run();
+    let state = world.path("project").join(git(&world, &["ls-files", "conversations/*/session.json"]).trim());
+    fs::remove_file(&state).unwrap();
+    symlink("/dev/zero", &state).unwrap();
+
+    let outcome = world.rejoin(["stop", &id, "--complete"]).run();
+
+    assert!(outcome.stderr.contains("-2 as "), "{outcome:?}");
+    assert!(fs::symlink_metadata(&state).unwrap().is_symlink());
 }
 
 #[test]

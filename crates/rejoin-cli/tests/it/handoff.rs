@@ -95,6 +95,21 @@ fn every_handoff_is_a_session_of_its_own_and_is_remembered() {
 }
 
 #[test]
+fn a_session_that_was_written_is_told_even_if_it_cannot_be_noted() {
+    let world = World::new();
+    let id = told(&world);
+    world.user_config("limits.wait_seconds = 0\n");
+    let holder = rusqlite::Connection::open(world.store()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+
+    let outcome = world.rejoin(["handoff", &id, "--to", "codex"]).run();
+
+    assert!(outcome.stderr.starts_with("warning: the hand-off was not noted: "), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("cd [world]/project && codex resume "), "{outcome:?}");
+    assert!(only_file(&world.path("home/.codex/sessions")).exists());
+}
+
+#[test]
 fn a_conversation_that_must_stay_is_not_handed_off() {
     let world = World::new();
     let id = told(&world);

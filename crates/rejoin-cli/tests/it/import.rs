@@ -185,3 +185,17 @@ fn a_real_session_and_its_sub_agent_are_imported() {
     assert_eq!(outcome["other_files"], 0, "the description of the sub-agent is a part of it: {outcome}");
     assert!(fs::exists(fixtures).unwrap());
 }
+
+#[test]
+fn a_name_that_is_not_text_is_told_all_the_same() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    world.write("sessions/a.jsonl", &session(&world));
+    let name = std::ffi::OsStr::from_bytes(b"s\xff.jsonl");
+    fs::rename(world.path("sessions/a.jsonl"), world.path("sessions").join(name)).unwrap();
+
+    let told = world.rejoin(["import", "../sessions", "--json"]).run().json();
+
+    let path = told["files"][0]["path"].as_str().unwrap();
+    assert!(path.ends_with("/sessions/s\u{fffd}.jsonl"), "{path}");
+}

@@ -71,8 +71,8 @@ fn a_conversation_that_was_deleted_stays_deleted_until_its_file_is_named() {
     let named = world.rejoin(["import", place(&world).to_str().unwrap()]).run();
 
     let expected = "Nothing new in 1 file.\n1 conversation was deleted here before and not imported; \
-                    name the file to bring it back.\n";
-    assert_eq!(passed.stdout, expected);
+                    name the file to bring it back:\n  [world]/sessions/SESSION.jsonl\n";
+    assert_eq!(passed.naming(&[(SESSION, "SESSION")]).stdout, expected);
     assert_eq!(named.stdout, "Imported 3 messages of 1 new conversation from 1 file.\n");
 }
 

@@ -29,7 +29,13 @@ struct Watching<'a> {
 impl<'a> Watching<'a> {
     fn start(world: &'a World) -> Self {
         fs::create_dir_all(world.path("sessions")).unwrap();
-        let mut child = world.program(&["import", "../sessions", "--watch", "--json"]).spawn().unwrap();
+        Self::of(world, &["../sessions"])
+    }
+
+    /// A watch of what is named.
+    fn of(world: &'a World, named: &[&str]) -> Self {
+        let arguments = [&["import", "--watch", "--json"], named].concat();
+        let mut child = world.program(&arguments).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
         thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
@@ -210,4 +216,26 @@ fn a_person_reads_a_line_for_each_change_and_a_summary() {
     let ended = terminal.wait_for("Imported 3 messages of 1 new conversation in ");
 
     assert!(ended.contains("Claude Code  2 messages, new  Lisbon"), "{ended}");
+}
+
+#[test]
+fn a_conversation_that_is_deleted_under_a_watch_of_its_file_stays_deleted() {
+    let world = World::new();
+    world.write(&format!("sessions/{SESSION}.jsonl"), &session(&world));
+    world.rejoin(["import", "../sessions"]).run();
+    world.rejoin(["delete", "lisbon", "--yes"]).run();
+    fs::create_dir(world.path("others")).unwrap();
+    let watching = Watching::of(&world, &[file(&world).to_str().unwrap(), "../others"]);
+    let (first, begun) = (watching.added(), watching.next());
+
+    world.rejoin(["delete", "lisbon", "--yes"]).run();
+    append(&world, &said("u2", "a1"));
+    // What is named later is looked at later, so that the file was read before this one.
+    let other = "00000000-45d4-4ced-8b45-000000000000";
+    world.write(&format!("others/{other}.jsonl"), &session(&world).replace(SESSION, other));
+    let next = watching.next();
+
+    assert_eq!((first, begun), (2, json!({"event": "watching", "files": 1})));
+    assert_eq!(next["path"], json!(format!("{other}.jsonl")), "{next}");
+    assert_eq!(watching.end()["messages"], 4);
 }

@@ -97,7 +97,7 @@ fn a_store_of_plain_files_says_how_it_is_copied() {
     let world = World::of_files();
     world.started("Lisbon");
 
-    let outcomes = [world.rejoin(["backup", "copy"]).run(), world.rejoin(["restore", "copy"]).run()];
+    let outcomes = [world.rejoin(["backup", "my copy"]).run(), world.rejoin(["restore", "my copy"]).run()];
 
     let place = "[world]/home/.local/share/rejoin/conversations";
     let error = |verb: &str, hint: &str| {
@@ -109,8 +109,10 @@ fn a_store_of_plain_files_says_how_it_is_copied() {
             ),
         )
     };
-    let check = format!("run `cp -a {place} copy`, and `rejoin --store jsonl:copy doctor` to check the copy");
-    let put = format!("run `mv {place} {place}.old` and `cp -a copy {place}` while no program uses it");
+    let check = format!(
+        "run `cp -a {place} 'my copy'`, and `rejoin --store 'jsonl:my copy' doctor` to check the copy"
+    );
+    let put = format!("run `mv {place} {place}.old` and `cp -a 'my copy' {place}` while no program uses it");
     assert_eq!(outcomes, [error("copied to a file", &check), error("restored", &put)]);
 }
 

@@ -11,6 +11,7 @@ use crate::config::trust::{Register, Standing};
 use crate::config::{Config, file, resolve, write};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::json;
 
 /// Change a key in your configuration file
 ///
@@ -57,7 +58,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         renew_trust(&new, context)?;
     }
     if context.is_json() {
-        return context.answer_json(&json!({"key": named.name, "value": value, "file": path}));
+        return context.answer_json(&json!({"key": named.name, "value": value, "file": json::path(&path)}));
     }
     context.note(&format!("Set {} to {value} in {}", named.name, path.display()));
     if standing.is_some_and(|standing| standing != Standing::Trusted) && named.key.guard == Guard::Trust {

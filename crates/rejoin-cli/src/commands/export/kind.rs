@@ -6,6 +6,7 @@ use rejoin::export::{html, markdown};
 use rejoin::formats::{FORMATS, Format, Written};
 use rejoin::{Archive, Extent, StoredConversation, slug};
 
+use super::Wanted;
 use crate::error::Failure;
 
 /// Bytes of a title in the name of a file: enough to recognise it, and short enough for every file system.
@@ -50,6 +51,14 @@ impl Kind {
         }
     }
 
+    /// True when its files have the names that another program looks for, and not those of the conversation.
+    pub(super) fn is_of_a_program(self) -> bool {
+        match self {
+            Kind::Markdown | Kind::Html => false,
+            Kind::Format(format) => !format.is_own(),
+        }
+    }
+
     /// What it is for.
     pub(super) fn about(self) -> String {
         match self {
@@ -64,12 +73,13 @@ impl Kind {
     pub(super) fn write(
         self,
         archive: &Archive,
-        stored: &StoredConversation,
-        extent: Extent,
+        wanted: &Wanted,
     ) -> Result<Vec<Written>, Failure> {
+        let Wanted { stored, extent } = wanted;
+        let extent = *extent;
         let failed = |error| explain(error, stored);
         let text = |ending: &str, text: String| {
-            vec![Written { path: PathBuf::from(file_name(stored, ending)), bytes: text.into_bytes() }]
+            vec![Written { path: PathBuf::from(file_name(wanted, ending)), bytes: text.into_bytes() }]
         };
         match self {
             Kind::Markdown => {
@@ -83,7 +93,7 @@ impl Kind {
             Kind::Format(format) => {
                 let mut files = format.write(&archive.tree_for(format, stored.id, extent).map_err(failed)?)?;
                 if let ([file], true) = (files.as_mut_slice(), format.is_own()) {
-                    file.path = PathBuf::from(file_name(stored, ".json"));
+                    file.path = PathBuf::from(file_name(wanted, ".json"));
                 }
                 Ok(files)
             }
@@ -99,12 +109,17 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
     failure.or_hint("its privacy settings say that it must not leave the store")
 }
 
-/// A name that every file system takes: the words of the title, the id, and an ending.
-pub(super) fn file_name(stored: &StoredConversation, ending: &str) -> String {
-    let mut words = slug(stored.title());
+/// A name that every file system takes: the words of the title, the id, that of the message where it ends, and an
+/// ending.
+pub(super) fn file_name(wanted: &Wanted, ending: &str) -> String {
+    let mut words = slug(wanted.stored.title());
     let end = (0..=NAME.min(words.len())).rev().find(|end| words.is_char_boundary(*end)).unwrap_or(0);
     words.truncate(end);
     let words = words.trim_end_matches('-');
     let words = if words.is_empty() { "conversation" } else { words };
-    format!("{words}-{}{ending}", stored.id.short())
+    let short = wanted.stored.id.short();
+    match wanted.extent {
+        Extent::Path(Some(message)) => format!("{words}-{short}-{message}{ending}"),
+        Extent::Path(None) | Extent::Tree => format!("{words}-{short}{ending}"),
+    }
 }

@@ -89,8 +89,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut report = Report::new(kind);
     for one in wanted {
         let outcome = kind
-            .write(&archive, &one.stored, one.extent)
-            .and_then(|files| place::write(&destination, kind, &one.stored, files, &mut replacing, context));
+            .write(&archive, &one)
+            .and_then(|files| place::write(&destination, kind, &one, files, &mut replacing, context));
         report.add(one.stored, outcome);
         progress.advance(1);
     }
@@ -147,7 +147,7 @@ fn print(archive: &Archive, kind: Kind, wanted: &[Wanted], context: &Context) ->
         return Err(Failure::usage("write an export and a report to the same place")
             .hint("leave `--json` away, or name a file with `--output`"));
     }
-    let mut files = kind.write(archive, &one.stored, one.extent)?;
+    let mut files = kind.write(archive, one)?;
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => place::print(&file.bytes, context),
         _ => Err(Failure::usage(format!("write the several files of `{}` to the standard output", kind.name()))

@@ -1,12 +1,13 @@
 //! Where exports go: a file, a directory or the standard output, and never over what is there without being told.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-use rejoin::StoredConversation;
 use rejoin::formats::Written;
 
+use super::Wanted;
 use super::kind::{Kind, file_name};
 use crate::context::{Consent, Context};
 use crate::durable::{self, Existing};
@@ -78,14 +79,20 @@ pub(super) struct Replacing {
     consent: Consent,
     is_refused: bool,
     conversations: usize,
+    /// What this run wrote, which it does not replace whatever was answered.
+    written: HashSet<PathBuf>,
 }
 
 impl Replacing {
-    pub(super) const fn new(consent: Consent, conversations: usize) -> Self {
-        Self { consent, is_refused: false, conversations }
+    pub(super) fn new(consent: Consent, conversations: usize) -> Self {
+        Self { consent, is_refused: false, conversations, written: HashSet::new() }
     }
 
     fn ask(&mut self, path: &Path, context: &Context) -> Result<(), Failure> {
+        if self.written.contains(path) {
+            return Err(Failure::new(FailureKind::Conflict, format!("`{}` would be written twice", path.display()))
+                .hint("name another place with `--output` and export one after the other"));
+        }
         let there = || {
             Failure::new(FailureKind::Conflict, format!("`{}` is there already", path.display()))
                 .hint("add `--yes` to replace it, or name another place with `--output`")
@@ -105,19 +112,26 @@ impl Replacing {
     }
 }
 
-/// Writes the files of one conversation. One file goes where it is wanted; several go into a directory of their own.
+/// Writes the files of one conversation.
+///
+/// One file goes where it is wanted. Several go into a directory of their own, and so do files with the names that another
+/// program looks for: those of two conversations, or of two programs, may be the same.
 pub(super) fn write(
     destination: &Destination,
     kind: Kind,
-    stored: &StoredConversation,
+    wanted: &Wanted,
     files: Vec<Written>,
     replacing: &mut Replacing,
     context: &Context,
 ) -> Result<Placed, Failure> {
-    let place = match (destination, files.len()) {
+    let own = || file_name(wanted, &format!(".{}", kind.name()));
+    let place = match (destination, files.as_slice()) {
         (Destination::File(path), _) => path.clone(),
-        (Destination::Directory(directory), 1) => directory.join(files[0].path.file_name().unwrap_or_default()),
-        (Destination::Directory(directory), _) => directory.join(file_name(stored, &format!(".{}", kind.name()))),
+        (Destination::Directory(directory), [file]) => {
+            let directory = if kind.is_of_a_program() { directory.join(own()) } else { directory.clone() };
+            directory.join(file.path.file_name().unwrap_or_default())
+        }
+        (Destination::Directory(directory), _) => directory.join(own()),
         (Destination::Output, _) => unreachable!("the standard output is written to elsewhere"),
     };
     let is_one = files.len() == 1;
@@ -129,6 +143,7 @@ pub(super) fn write(
         if placed.state != State::Replaced && state != State::Same {
             placed.state = state;
         }
+        replacing.written.insert(path.clone());
         placed.files.push(path);
     }
     Ok(placed)
@@ -138,6 +153,11 @@ fn write_one(path: &Path, bytes: &[u8], replacing: &mut Replacing, context: &Con
     let failed = |error| Failure::io(format!("write `{}`", path.display()), error);
     if path.is_dir() {
         return Err(Failure::invalid(format!("`{}` is a directory", path.display())));
+    }
+    // A device or a pipe would be replaced by a file, and not written to.
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(Failure::invalid(format!("`{}` is not a file", path.display()))
+            .hint("name a file, or write to the standard output with `--output -`"));
     }
     match durable::place(path, bytes, Existing::Stays) {
         Ok(()) => return Ok(State::Written),

@@ -10,7 +10,7 @@ use super::place::{Placed, State};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::ui::{clean, size};
+use crate::ui::{clean, json, size};
 
 /// What became of every conversation.
 #[derive(Debug)]
@@ -68,8 +68,8 @@ impl Report {
                     "id": stored.id,
                     "short": stored.id.short().to_string(),
                     "title": stored.conversation.title,
-                    "path": placed.path,
-                    "files": placed.files,
+                    "path": json::path(&placed.path),
+                    "files": placed.files.iter().map(|file| json::path(file)).collect::<Vec<_>>(),
                     "bytes": placed.bytes,
                     "state": placed.state.name(),
                 })

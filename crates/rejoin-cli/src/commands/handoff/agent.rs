@@ -65,7 +65,7 @@ impl Agent {
     /// The same as a line for a shell. Both agents look at the directory that they are started in.
     pub(super) fn line(self, directory: &Path, session: &str) -> String {
         let [verb, session] = self.arguments(session);
-        let directory = quote::argument(&directory.to_string_lossy());
+        let directory = quote::path(directory);
         format!("cd {directory} && {} {verb} {session}", self.command())
     }
 

@@ -18,7 +18,7 @@ use crate::durable;
 use crate::error::Failure;
 use crate::named;
 use crate::shapes::RepairShape;
-use crate::ui::size;
+use crate::ui::{json, size};
 
 /// The field of a conversation's header that says to whom it was handed.
 const HANDOFFS: &str = "handoffs";
@@ -76,8 +76,8 @@ struct Answer<'a> {
     conversation: String,
     to: &'a str,
     session: &'a str,
-    directory: &'a Path,
-    path: &'a Path,
+    directory: String,
+    path: String,
     bytes: usize,
     command: &'a str,
     repairs: Vec<RepairShape>,
@@ -114,15 +114,20 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             .map_err(|error| Failure::io(format!("write `{}`", path.display()), error))?;
         let message = target.or(stored.head.map(|head| head.id));
         let to = args.to.command().to_owned();
-        remember(&archive, &stored, &Handoff { to, session: session.clone(), message, at: archive.now() })?;
+        let handoff = Handoff { to, session: session.clone(), message, at: archive.now() };
+        // The session is there and can be gone on with, whatever becomes of the note.
+        if let Err(failure) = remember(&archive, &stored, &handoff) {
+            let message = format!("the hand-off was not noted: {}", failure.summary());
+            context.manner.warn(&message, failure.next_step());
+        }
     }
     if context.is_json() {
         return context.answer_json(&Answer {
             conversation: stored.id.to_string(),
             to: args.to.command(),
             session: &session,
-            directory: &directory,
-            path: &path,
+            directory: json::path(&directory),
+            path: json::path(&path),
             bytes: written.bytes.len(),
             command: &command,
             repairs: repairs.iter().map(RepairShape::from).collect(),

@@ -11,10 +11,13 @@ use super::scope::Place;
 use super::survey::Survey;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::{clean, size};
+use crate::ui::{clean, json, size};
 
 /// How many reasons a person is shown; `--json` has more.
 const SHOWN: usize = 10;
+
+/// How many files with deleted conversations a person is shown.
+const NAMED: usize = 3;
 
 /// What became of every source.
 #[derive(Debug)]
@@ -116,7 +119,15 @@ impl Report {
         let deleted = self.done.iter().map(|one| one.deleted.len() as u64).sum();
         if deleted > 0 {
             let conversations = size::count(deleted, "conversation was", "conversations were");
-            writeln!(answer, "{conversations} deleted here before and not imported; name the file to bring it back.")?;
+            writeln!(answer, "{conversations} deleted here before and not imported; name the file to bring it back:")?;
+            let files: Vec<&Imported> = self.done.iter().filter(|one| !one.deleted.is_empty()).collect();
+            for file in files.iter().take(NAMED) {
+                writeln!(answer, "  {}", clean::line(&file.path.to_string_lossy()))?;
+            }
+            if files.len() > NAMED {
+                let more = size::count((files.len() - NAMED) as u64, "file", "files");
+                writeln!(answer, "  and {more} more; `--json` lists them")?;
+            }
         }
         Ok(())
     }
@@ -158,10 +169,10 @@ impl Report {
         let failed: Vec<Json> = self
             .failed
             .iter()
-            .map(|(path, failure)| json!({"path": path, "why": failure.summary()}))
+            .map(|(path, failure)| json!({"path": json::path(path), "why": failure.summary()}))
             .collect();
         let unreadable: Vec<Json> =
-            self.unreadable.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
+            self.unreadable.iter().map(|(path, why)| json!({"path": json::path(path), "why": why})).collect();
         json!({
             "dry_run": self.mode == ImportMode::Try,
             "files": self.done.iter().map(file).collect::<Vec<_>>(),
@@ -194,10 +205,10 @@ fn file(imported: &Imported) -> Json {
     let reasons: Vec<Json> = imported
         .reasons
         .iter()
-        .map(|reason| json!({"path": reason.path, "line": reason.line, "why": reason.why}))
+        .map(|reason| json!({"path": json::path(&reason.path), "line": reason.line, "why": reason.why}))
         .collect();
     json!({
-        "path": imported.path,
+        "path": json::path(&imported.path),
         "format": imported.format,
         "conversations": imported.conversations.iter().map(conversation).collect::<Vec<_>>(),
         "deleted": imported.deleted,

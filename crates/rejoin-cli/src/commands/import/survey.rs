@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::scope::{Item, Place};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::size;
+use crate::ui::{json, size};
 use crate::ui::table::{Column, Table};
 
 /// What a scan has found.
@@ -78,7 +78,7 @@ impl<'a> Survey<'a> {
             json!({
                 "program": program(place),
                 "format": place.format.map(|format| format.name),
-                "place": place.path,
+                "place": json::path(&place.path),
                 "files": place.items().count(),
                 "bytes": place.items().map(Item::bytes).sum::<u64>(),
                 "newest": newest(place),

@@ -4,17 +4,24 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::skip::skip;
 
+/// How long a browser on a busy machine may be silent.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A browser with one page. It goes away with its value.
 pub(super) struct Browser {
     child: Child,
     input: File,
-    output: BufReader<File>,
+    /// What it tells, read by a thread so that waiting has an end.
+    output: Receiver<Vec<u8>>,
     session: String,
     number: u64,
     /// What the browser told and nobody waited for.
@@ -49,8 +56,10 @@ impl Browser {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let input = File::options().write(true).open(pipe("in")).unwrap();
-        let output = BufReader::new(File::open(pipe("out")).unwrap());
+        // Open for both, a pipe does not wait for a browser that never comes, nor ends before one that comes late.
+        let open = |name: &str| File::options().read(true).write(true).open(pipe(name)).unwrap();
+        let input = open("in");
+        let output = listen(open("out"));
         let (session, number, events) = (String::new(), 0, Vec::new());
         let mut browser = Self { child, input, output, session, number, events, _directory: directory };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
@@ -82,9 +91,9 @@ impl Browser {
     }
 
     fn read(&mut self) -> Value {
-        let mut bytes = Vec::new();
-        self.output.read_until(0, &mut bytes).unwrap();
-        assert_eq!(bytes.pop(), Some(0), "the browser went away");
+        let told = self.output.recv_timeout(PATIENCE);
+        let ended = self.child.try_wait();
+        let bytes = told.unwrap_or_else(|_| panic!("the browser tells nothing; its end: {ended:?}"));
         serde_json::from_slice(&bytes).unwrap()
     }
 
@@ -131,6 +140,15 @@ impl Browser {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         self.call("Emulation.setEmulatedMedia", json!({"media": media, "features": features}));
     }
+}
+
+/// Passes on every message, until nobody wants them any more.
+fn listen(pipe: File) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        BufReader::new(pipe).split(0).map_while(Result::ok).try_for_each(|message| sender.send(message))
+    });
+    receiver
 }
 
 impl Drop for Browser {

@@ -17,8 +17,8 @@ fn acts(character: char) -> bool {
         || matches!(character, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What a command writes to a terminal, without colours, without a pager and without telling how far it is.
-fn on_a_terminal(world: &World, command: &str) -> Option<String> {
+/// What a command writes to a terminal, and whether it succeeds, without colours, without a pager and without telling how far it is.
+fn on_a_terminal(world: &World, command: &str) -> Option<(String, bool)> {
     let file = world.path("typescript");
     let outcome = Command::new("script")
         .args(["-qec", &format!("{} {command} --quiet", env!("CARGO_BIN_EXE_rejoin"))])
@@ -29,15 +29,15 @@ fn on_a_terminal(world: &World, command: &str) -> Option<String> {
         .envs([("TERM", "xterm-256color"), ("NO_COLOR", "1"), ("PAGER", ""), ("LANG", "C.UTF-8")])
         .stdin(std::process::Stdio::null())
         .output();
-    if outcome.is_err() {
+    let Ok(outcome) = outcome else {
         skip("script is not installed");
         return None;
-    }
+    };
     let bytes = fs::read(&file).unwrap();
     let text = String::from_utf8(bytes).unwrap();
     // The first and the last line are those of `script` itself.
     let answer: Vec<&str> = text.lines().filter(|line| !line.starts_with("Script ")).collect();
-    Some(answer.join("\n"))
+    Some((answer.join("\n"), outcome.status.success()))
 }
 
 /// A conversation for each payload, which is its title, too.
@@ -72,19 +72,20 @@ fn no_answer_carries_what_was_stored_to_the_terminal_as_more_than_text() {
         format!("export {id} --output -"),
         format!("export {id} --output - --format html"),
         format!("export {id} --output - --format json"),
-        format!("export {id} --output - --format codex"),
+        format!("export {branch} --output - --format codex"),
         "export --all --format markdown --output out".to_owned(),
         "stats".to_owned(),
         "conversation list".to_owned(),
     ];
 
     for command in commands {
-        let Some(answer) = on_a_terminal(&world, &command) else { return };
+        let Some((answer, is_success)) = on_a_terminal(&world, &command) else { return };
         let found: Vec<char> =
             answer.chars().filter(|character| acts(*character) && *character != '\r').collect();
 
         assert_eq!(found, [], "{command}: {}", answer.escape_debug().take(3_000).collect::<String>());
         assert!(answer.len() > 20, "{command}: {answer}");
+        assert_eq!(is_success, !command.contains("nothing-like-it"), "{command}: {answer}");
     }
 }
 
@@ -100,14 +101,17 @@ fn every_message_is_shown_as_text() {
         .iter()
         .map(|branch| branch.head.to_string())
         .collect();
-    let some = heads.iter().skip(140).step_by(3);
+    // Those that act on a terminal stand at the end of the file.
+    let some: Vec<&String> = heads.iter().skip(140).step_by(3).collect();
+    assert_eq!((heads.len(), some.len()), (payloads().len(), (payloads().len() - 140).div_ceil(3)));
 
     for head in some {
-        let Some(answer) = on_a_terminal(&world, &format!("show {head}")) else { return };
+        let Some((answer, is_success)) = on_a_terminal(&world, &format!("show {head}")) else { return };
         let found: Vec<char> =
             answer.chars().filter(|character| acts(*character) && *character != '\r').collect();
 
         assert_eq!(found, [], "{head}: {}", answer.escape_debug());
+        assert!(is_success && answer.contains("PWN begin"), "{head}: {answer}");
     }
 }
 

@@ -9,6 +9,8 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -19,6 +21,10 @@ use model::Model;
 
 /// What a run may take. A file that the program does not like can make it wait for ever.
 const SECONDS: &str = "120";
+
+/// A registry may fail once; it is asked so many times, with pauses that grow by this.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// A program that goes on with sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +42,21 @@ impl Agent {
         }
     }
 
-    /// What npm calls it, in the version that is tested.
-    const fn package(self) -> &'static str {
+    /// What npm calls it, and the version that is tested.
+    const fn package(self) -> (&'static str, &'static str) {
         match self {
-            Self::Claude => "@anthropic-ai/claude-code@2.1.197",
-            Self::Codex => "@openai/codex@0.166.0",
+            Self::Claude => ("@anthropic-ai/claude-code", "2.1.197"),
+            Self::Codex => ("@openai/codex", "0.166.0"),
         }
+    }
+
+    /// True when this version of it is there.
+    fn is_in(self, place: &Path) -> bool {
+        let (name, version) = self.package();
+        let modules = place.join("node_modules");
+        let text = fs::read(modules.join(name).join("package.json")).unwrap_or_default();
+        let found: Value = serde_json::from_slice(&text).unwrap_or_default();
+        found["version"] == version && modules.join(".bin").join(self.command()).exists()
     }
 
     /// The directory with its command. None where npm is missing or reaches nothing, which is said.
@@ -53,20 +68,29 @@ impl Agent {
         let lock = File::create(place.join(".lock")).unwrap();
         lock.lock().unwrap();
         let commands = place.join("node_modules/.bin");
-        if commands.join(self.command()).exists() {
+        if self.is_in(&place) {
             return Some(commands);
         }
-        let npm = Command::new("npm")
-            .args(["install", "--no-audit", "--no-fund", self.package()])
-            .current_dir(&place)
-            .stdin(Stdio::null())
-            .output();
-        let why = match npm {
-            Ok(output) if output.status.success() => return Some(commands),
-            Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
-            Err(error) => error.to_string(),
-        };
-        skip(&format!("{} cannot be had from npm: {}", self.package(), why.trim()));
+        let (name, version) = self.package();
+        let package = format!("{name}@{version}");
+        let mut why = String::new();
+        for attempt in 0..ATTEMPTS {
+            thread::sleep(PAUSE * attempt);
+            let npm = Command::new("npm")
+                .args(["install", "--no-audit", "--no-fund", &package])
+                .current_dir(&place)
+                .stdin(Stdio::null())
+                .output();
+            why = match npm {
+                Ok(output) if output.status.success() && self.is_in(&place) => return Some(commands),
+                Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+                Err(error) => {
+                    why = error.to_string();
+                    break;
+                }
+            };
+        }
+        skip(&format!("{package} cannot be had from npm: {}", why.trim()));
         None
     }
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use followed::{Followed, Now};
 use rejoin::formats::Finder;
 use rejoin::store::Task;
-use rejoin::{ErrorKind, ImportMode, Imports, Nature, SystemNature};
+use rejoin::{DeletedHere, ErrorKind, ImportMode, Imports, Nature, SystemNature};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use teller::Teller;
@@ -65,6 +65,8 @@ struct Watch<'a> {
     work: Work<'a>,
     finder: Finder,
     followed: Followed,
+    /// What was imported once: a conversation of it that is deleted from then on stays deleted.
+    brought: HashSet<PathBuf>,
     /// How long the next attempt to reach the store waits; none while it works.
     pause: Option<Duration>,
 }
@@ -98,8 +100,8 @@ impl<'a> Watch<'a> {
                     }
                     let finder = imports.finder();
                     let work = Work::new(archive, imports, ImportMode::Store, context);
-                    let followed = Followed::default();
-                    return Ok(Some(Self { ended, context, work, finder, followed, pause: None }));
+                    let (followed, brought) = (Followed::default(), HashSet::new());
+                    return Ok(Some(Self { ended, context, work, finder, followed, brought, pause: None }));
                 }
                 Err(failure) if failure.may_pass() => {
                     let next = longer(pause);
@@ -181,7 +183,9 @@ impl<'a> Watch<'a> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Next, Failure> {
         let now = now();
-        match self.work.import(item, progress) {
+        let is_brought = self.brought.contains(item.source.path());
+        let deleted = if is_brought { DeletedHere::StayDeleted } else { item.deleted };
+        match self.work.import(&Item { deleted, ..item.clone() }, progress) {
             Ok(imported) => teller.imported(&imported, item.format.program)?,
             // It went away between two looks, and the next one tells.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Next::GoOn),
@@ -194,6 +198,7 @@ impl<'a> Watch<'a> {
                 teller.failed(item.source.path(), &failure)?;
             }
         }
+        self.brought.insert(item.source.path().to_owned());
         self.keep(item, now);
         Ok(Next::GoOn)
     }

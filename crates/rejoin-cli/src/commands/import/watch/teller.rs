@@ -13,7 +13,7 @@ use super::super::survey::below_home;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::paint::Meaning;
-use crate::ui::{clean, fit, size, when};
+use crate::ui::{clean, fit, json, size, when};
 
 /// So many files that went away are named one by one.
 const NAMED: usize = 3;
@@ -57,7 +57,7 @@ impl<'a> Teller<'a> {
             if self.context.is_json() {
                 let conversation = report::conversation(one);
                 self.event(&json!({
-                    "event": "imported", "path": imported.path, "format": imported.format,
+                    "event": "imported", "path": json::path(&imported.path), "format": imported.format,
                     "conversation": conversation,
                 }))?;
             } else {
@@ -87,7 +87,7 @@ impl<'a> Teller<'a> {
     /// Tells that a source cannot be read. It is tried again when it changes.
     pub(super) fn failed(&self, path: &Path, failure: &Failure) -> Result<(), Failure> {
         if self.context.is_json() {
-            return self.event(&json!({"event": "failed", "path": path, "why": failure.summary()}));
+            return self.event(&json!({"event": "failed", "path": json::path(path), "why": failure.summary()}));
         }
         self.context.note(&format!("Not imported: {}.", failure.summary()));
         Ok(())
@@ -96,7 +96,9 @@ impl<'a> Teller<'a> {
     /// Tells that files went away.
     pub(super) fn gone(&self, paths: &[PathBuf]) -> Result<(), Failure> {
         if self.context.is_json() {
-            return paths.iter().try_for_each(|path| self.event(&json!({"event": "gone", "path": path})));
+            return paths
+                .iter()
+                .try_for_each(|path| self.event(&json!({"event": "gone", "path": json::path(path)})));
         }
         if paths.len() > NAMED {
             let files = size::count(paths.len() as u64, "file is", "files are");
