@@ -13,8 +13,7 @@ use crate::feed::Receipt;
 use crate::strace::Call;
 
 /// The calls that a recording needs.
-pub(crate) const CALLS: &str =
-    "openat,mkdir,write,pwrite64,ftruncate,fsync,fdatasync,unlink,unlinkat,rename,renameat,renameat2";
+pub(crate) const CALLS: &str = "openat,mkdir,write,pwrite64,ftruncate,fsync,fdatasync,unlink,unlinkat,rename,renameat,renameat2,link,linkat";
 
 /// What is done to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +31,12 @@ pub(crate) enum Event {
     Create(PathBuf),
     Change(PathBuf, Change),
     Remove(PathBuf),
-    /// A file was given a name that none had.
+    /// A file was given another name, in place of what had it.
     Rename(PathBuf, PathBuf),
+    /// Two files were given each other's names.
+    Exchange(PathBuf, PathBuf),
+    /// A file was given a second name.
+    Link(PathBuf, PathBuf),
     /// A file or directory was synced; what was done before this event's beginning is safe.
     Sync {
         path: PathBuf,
@@ -48,6 +51,7 @@ pub(crate) fn events(calls: &[Call], root: &Path) -> Vec<(usize, Event)> {
     let mut events = Vec::new();
     for call in calls.iter().filter(|call| call.result >= 0) {
         let named = || PathBuf::from(OsStr::from_bytes(&call.quoted()));
+        let named_second = || PathBuf::from(OsStr::from_bytes(&call.quoted_second()));
         let length = || usize::try_from(call.last_number().unwrap()).unwrap();
         let done: Vec<Event> = match call.name.as_str() {
             "mkdir" => vec![Event::Make(named())],
@@ -57,10 +61,11 @@ pub(crate) fn events(calls: &[Call], root: &Path) -> Vec<(usize, Event)> {
             }
             "ftruncate" => vec![Event::Change(call.path(), Change::Cut { length: length() })],
             "unlink" | "unlinkat" => vec![Event::Remove(named())],
-            "rename" | "renameat" | "renameat2" => {
-                let to = PathBuf::from(OsStr::from_bytes(&call.quoted_second()));
-                vec![Event::Rename(named(), to)]
+            "renameat2" if call.has_flag("RENAME_EXCHANGE") => {
+                vec![Event::Exchange(named(), named_second())]
             }
+            "rename" | "renameat" | "renameat2" => vec![Event::Rename(named(), named_second())],
+            "link" | "linkat" => vec![Event::Link(named(), named_second())],
             "fsync" | "fdatasync" => vec![Event::Sync { path: call.path(), began: call.began }],
             "write" if call.descriptor() == Some(1) => {
                 let told = String::from_utf8(call.data()).unwrap();
@@ -81,7 +86,9 @@ impl Event {
             | Event::Create(path)
             | Event::Change(path, _)
             | Event::Remove(path)
-            | Event::Rename(path, _) => path.starts_with(root) && !path.to_string_lossy().ends_with("-shm"),
+            | Event::Rename(path, _)
+            | Event::Exchange(path, _)
+            | Event::Link(path, _) => path.starts_with(root) && !path.to_string_lossy().ends_with("-shm"),
             Event::Sync { path, .. } => path.starts_with(root),
             Event::Tell(_) => true,
         }
@@ -91,7 +98,8 @@ impl Event {
 /// What a disk holds, and what it was told but need not have done.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk {
-    files: BTreeMap<PathBuf, File>,
+    files: Vec<File>,
+    names: BTreeMap<PathBuf, Name>,
     /// Directories whose own names may be lost.
     unnamed: BTreeSet<PathBuf>,
     pub(crate) receipts: Vec<Receipt>,
@@ -102,70 +110,126 @@ struct File {
     safe: Vec<u8>,
     /// What was done since the last sync, and when.
     pending: Vec<(usize, Change)>,
-    /// Whether its name is safe.
-    is_named: bool,
-    is_removed: bool,
 }
 
-/// What is found after the power came back: the content of each file.
-pub(crate) type State = BTreeMap<PathBuf, Vec<u8>>;
+/// The number of the file that has a name, if one has.
+type Holder = Option<usize>;
+
+/// A name, and which files had it since its directory was synced. Any of them may have it after the power came back,
+/// whatever became of other names.
+#[derive(Clone, Debug, Default)]
+struct Name {
+    safe: Holder,
+    pending: Vec<Holder>,
+}
+
+impl Name {
+    fn newest(&self) -> Holder {
+        *self.pending.last().unwrap_or(&self.safe)
+    }
+
+    /// The last file that had it, if none has it now.
+    fn last(&self) -> Holder {
+        self.pending.iter().rev().copied().flatten().next().or(self.safe)
+    }
+}
+
+/// What is found after the power came back: the file that each name has.
+pub(crate) type State = BTreeMap<PathBuf, Found>;
+
+/// A file as it is found. Names with the same number are names of the same file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Found {
+    pub(crate) number: usize,
+    pub(crate) content: Vec<u8>,
+}
 
 impl Disk {
     /// A disk that holds the files of a directory, all safe.
     pub(crate) fn holding(directory: &Path) -> Self {
-        let files = below(directory).into_iter().filter(|path| !path.to_string_lossy().ends_with("-shm"));
-        let safe = |path: PathBuf| {
-            let file = File { safe: fs::read(&path).unwrap(), is_named: true, ..File::default() };
-            (path, file)
-        };
-        Self { files: files.map(safe).collect(), ..Self::default() }
+        let mut disk = Self::default();
+        for path in below(directory).into_iter().filter(|path| !path.to_string_lossy().ends_with("-shm")) {
+            disk.names.insert(path.clone(), Name { safe: Some(disk.files.len()), pending: Vec::new() });
+            disk.files.push(File { safe: fs::read(&path).unwrap(), pending: Vec::new() });
+        }
+        disk
     }
 
     pub(crate) fn apply(&mut self, (at, event): &(usize, Event)) {
         match event {
             Event::Make(path) => drop(self.unnamed.insert(path.clone())),
-            Event::Create(path) => self.files.entry(path.clone()).or_default().is_removed = false,
+            Event::Create(path) => drop(self.created(path)),
             Event::Change(path, change) => {
-                self.files.entry(path.clone()).or_default().pending.push((*at, change.clone()));
+                let number = self.created(path);
+                self.files[number].pending.push((*at, change.clone()));
             }
-            Event::Remove(path) => self.files.entry(path.clone()).or_default().is_removed = true,
+            Event::Remove(path) => self.give(path, None),
             Event::Rename(from, to) => {
-                let old = self.files.entry(from.clone()).or_default();
-                old.is_removed = true;
-                let fresh = File { is_named: false, is_removed: false, ..old.clone() };
-                self.files.insert(to.clone(), fresh);
+                let number = self.created(from);
+                self.give(to, Some(number));
+                self.give(from, None);
+            }
+            Event::Exchange(one, other) => {
+                let numbers = (self.created(one), self.created(other));
+                self.give(one, Some(numbers.1));
+                self.give(other, Some(numbers.0));
+            }
+            Event::Link(from, to) => {
+                let number = self.created(from);
+                self.give(to, Some(number));
             }
             Event::Sync { path, began } => self.sync(path, *began),
             Event::Tell(receipt) => self.receipts.push((**receipt).clone()),
         }
     }
 
+    /// Gives a name to a file, or to none.
+    fn give(&mut self, path: &Path, holder: Holder) {
+        self.names.entry(path.to_owned()).or_default().pending.push(holder);
+    }
+
+    /// The file that has a name, made when none has it.
+    fn created(&mut self, path: &Path) -> usize {
+        if let Some(number) = self.names.get(path).and_then(Name::newest) {
+            return number;
+        }
+        self.files.push(File::default());
+        self.give(path, Some(self.files.len() - 1));
+        self.files.len() - 1
+    }
+
     fn sync(&mut self, path: &Path, began: usize) {
-        if let Some(file) = self.files.get_mut(path) {
+        if let Some(number) = self.names.get(path).and_then(Name::last) {
+            let file = &mut self.files[number];
             let (before, after) = file.pending.drain(..).partition(|(at, _)| *at < began);
             file.safe = done(&file.safe, before);
             file.pending = after;
             return;
         }
         self.unnamed.retain(|directory| directory.parent() != Some(path));
-        self.files.retain(|own, file| own.parent() != Some(path) || !file.is_removed);
-        let inside = self.files.iter_mut().filter(|(own, _)| own.parent() == Some(path));
-        inside.for_each(|(_, file)| file.is_named = true);
+        for (_, name) in self.names.iter_mut().filter(|(own, _)| own.parent() == Some(path)) {
+            *name = Name { safe: name.newest(), pending: Vec::new() };
+        }
+        self.names.retain(|_, name| name.last().is_some());
     }
 
     /// States that may be found if the power goes at this moment.
     pub(crate) fn states(&self, dice: &mut Dice) -> Vec<State> {
+        let safe: Vec<_> = self.files.iter().map(|file| file.safe.clone()).collect();
+        let whole: Vec<_> = self.files.iter().map(|file| done(&file.safe, file.pending.clone())).collect();
         let mut states = vec![
-            self.state(|file| Some(file.safe.clone())),
-            self.state(|file| (!file.is_removed).then(|| done(&file.safe, file.pending.clone()))),
+            self.state(&safe, Name::last),
+            self.state(&whole, Name::newest),
             // A name that was not made safe may be lost whatever was done to the file.
-            self.state(|file| file.is_named.then(|| done(&file.safe, file.pending.clone()))),
+            self.state(&whole, |name| name.safe),
         ];
         for _ in 0..3 {
             let mut coin = || dice.below(2) == 0;
-            states.push(self.state(|file| {
-                let is_there = (file.is_named || coin()) && (!file.is_removed || coin());
-                is_there.then(|| done(&file.safe, some(&file.pending, &mut coin)))
+            let some = |file: &File| done(&file.safe, some(&file.pending, &mut coin));
+            let content: Vec<_> = self.files.iter().map(some).collect();
+            states.push(self.state(&content, |name| {
+                let at = dice.below(name.pending.len() as u64 + 1) as usize;
+                at.checked_sub(1).map_or(name.safe, |at| name.pending[at])
             }));
         }
         if !self.unnamed.is_empty() {
@@ -174,8 +238,12 @@ impl Disk {
         states
     }
 
-    fn state(&self, mut found: impl FnMut(&File) -> Option<Vec<u8>>) -> State {
-        self.files.iter().filter_map(|(path, file)| Some((path.clone(), found(file)?))).collect()
+    fn state(&self, content: &[Vec<u8>], mut holder: impl FnMut(&Name) -> Holder) -> State {
+        let found = |(path, name): (&PathBuf, &Name)| {
+            let number = holder(name)?;
+            Some((path.clone(), Found { number, content: content[number].clone() }))
+        };
+        self.names.iter().filter_map(found).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //! A killed process cannot show a missing sync, so these states are built from the writes and syncs of real runs. The
 //! controls leave out syncs, and must find a loss.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -109,10 +109,17 @@ impl Recording {
     /// Lays out what was found in a directory.
     fn found(&self, state: &State) -> TempDir {
         let directory = tempfile::tempdir().unwrap();
-        for (path, content) in state {
+        let mut names: HashMap<usize, PathBuf> = HashMap::new();
+        for (path, file) in state {
             let path = directory.path().join(path.strip_prefix(self.world.path(PLACE)).unwrap());
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
+            match names.get(&file.number) {
+                Some(name) => fs::hard_link(name, path).unwrap(),
+                None => {
+                    fs::write(&path, &file.content).unwrap();
+                    names.insert(file.number, path);
+                }
+            }
         }
         // The machine was started anew since.
         let boot = directory.path().join("conversations/.store/boot");
@@ -127,37 +134,120 @@ impl Recording {
     }
 }
 
-/// Looks at two conversations after one of them was being deleted: it is whole or gone, and once somebody has written,
-/// nothing is left of one that is gone. Tells whether it is.
-fn look_at_removal(url: &str, root: &Path, going: &str, staying: &str) -> Result<bool, String> {
-    let explain = |error: rejoin::Error| format!("{error:?}");
-    let archive = Archive::open(url).map_err(explain)?;
-    let listed = archive.list(&rejoin::List::default()).map_err(explain)?.items;
-    for stored in &listed {
-        let verdict = archive.verify(stored.id).map_err(explain)?;
-        if verdict.messages != 1 || !verdict.is_sound() {
-            return Err(format!("{} is not whole: {verdict:?}", stored.id));
+/// Two conversations in plain files. Of one, the last message says a secret, and is being removed.
+#[derive(Debug)]
+struct Removal {
+    going: String,
+    /// How many messages are left of it; if none is, the conversation goes with the message.
+    left: u64,
+    staying: String,
+    recording: Recording,
+}
+
+impl Removal {
+    /// Prepares both, with so many messages before the secret.
+    fn prepared(world: &World, left: u64) -> (String, String, String) {
+        let (going, staying) = (world.started("going"), world.started("staying"));
+        for number in 0..left {
+            world.append(&going, &format!("{{\"role\":\"user\",\"content\":\"number {number}\"}}\n"));
+        }
+        let secret = world.append(&going, "{\"role\":\"user\",\"content\":\"a secret\"}\n").remove(0);
+        world.append(&staying, "{\"role\":\"user\",\"content\":\"stays\"}\n");
+        world.rejoin(["list"]).run();
+        (going, staying, secret)
+    }
+
+    /// Records the removal, with some calls failing.
+    fn of(strace: Strace, left: u64, fault: Option<&str>) -> Self {
+        let world = World::of_files();
+        let (going, staying, secret) = Self::prepared(&world, left);
+        let name = if left == 0 { &going } else { &secret };
+        let (before, trace) = (Disk::holding(&world.path(PLACE)), world.path("trace"));
+        let program = world.program(&["delete", name, "--yes"]);
+        let mut traced = match fault {
+            Some(fault) => strace.record_failing(&program, CALLS, fault, &trace),
+            None => strace.record(&program, CALLS, &trace),
+        };
+        let ended = traced.output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+        let mut calls = Call::read(&trace);
+        // What it says is no receipt.
+        calls.retain(|call| call.name != "write");
+        let events = events(&calls, &world.path("home"));
+        Self {
+            going,
+            left,
+            staying,
+            recording: Recording { world, before, ledger: Ledger::default(), events },
         }
     }
-    let is_listed = |id: &str| listed.iter().any(|stored| stored.id.to_string() == id);
-    if !is_listed(staying) {
-        return Err("the other one is lost".to_owned());
+
+    /// Cuts the power at every moment, and looks. Nothing may be wrong, and in the end it is removed.
+    fn cut_power(&self, what: &str) {
+        let (mut disk, mut dice) = (self.recording.before.clone(), Dice::seeded(1));
+        let (mut seen, mut faults) = (HashSet::new(), Vec::new());
+        for event in &self.recording.events {
+            disk.apply(event);
+            for state in disk.states(&mut dice).into_iter().filter(|state| seen.insert(mark(&disk, state))) {
+                faults.extend(self.look(&state).err().map(|fault| format!("{fault} after {event:?}")));
+            }
+        }
+        let last: Vec<_> = disk.states(&mut dice).iter().map(|state| self.look(state)).collect();
+
+        tell(&format!("{what}: {} states", seen.len()));
+        assert_eq!(faults, Vec::<String>::new());
+        assert!(last.iter().all(|answer| *answer == Ok(true)), "{last:?}");
     }
-    let mut talk = archive.resume(staying.parse().unwrap()).map_err(explain)?;
-    talk.append(rejoin::Message::user("after")).map_err(explain)?;
-    let left: Vec<PathBuf> = below(root)
-        .into_iter()
-        .filter(|path| fs::read(path).unwrap().windows(8).any(|window| window == b"a secret"))
-        .collect();
-    if !is_listed(going) && !left.is_empty() {
-        return Err(format!("text is left in {left:?}"));
+
+    /// Looks at a state: what goes is whole or gone, and stays so when somebody has written. Nothing is left of it then
+    /// if it is gone. Tells whether it is.
+    fn look(&self, state: &State) -> Result<bool, String> {
+        let directory = self.recording.found(state);
+        let archive = Archive::open(&self.recording.world.url_in(directory.path())).map_err(explain)?;
+        let is_gone = self.is_gone(&archive)?;
+        let mut talk = archive.resume(self.staying.parse().unwrap()).map_err(explain)?;
+        talk.append(rejoin::Message::user("after")).map_err(explain)?;
+        if self.is_gone(&archive)? != is_gone {
+            return Err("it changed when another was written".to_owned());
+        }
+        let left: Vec<PathBuf> = below(directory.path())
+            .into_iter()
+            .filter(|path| fs::read(path).unwrap().windows(8).any(|window| window == b"a secret"))
+            .collect();
+        if is_gone && !left.is_empty() {
+            return Err(format!("text is left in {left:?}"));
+        }
+        Ok(is_gone)
     }
-    Ok(!is_listed(going))
+
+    fn is_gone(&self, archive: &Archive) -> Result<bool, String> {
+        let listed = archive.list(&rejoin::List::default()).map_err(explain)?.items;
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        for stored in &listed {
+            let verdict = archive.verify(stored.id).map_err(explain)?;
+            if !verdict.is_sound() {
+                return Err(format!("{} is not whole: {verdict:?}", stored.id));
+            }
+            counts.insert(stored.id.to_string(), verdict.messages);
+        }
+        if !counts.contains_key(&self.staying) {
+            return Err("the other one is lost".to_owned());
+        }
+        match counts.get(&self.going) {
+            None if self.left == 0 => Ok(true),
+            Some(count) if *count == self.left + 1 => Ok(false),
+            Some(count) if *count == self.left && self.left > 0 => Ok(true),
+            other => Err(format!("there are {other:?} messages")),
+        }
+    }
+}
+
+fn explain(error: rejoin::Error) -> String {
+    format!("{error:?}")
 }
 
 /// Writes to every conversation, so that what was cut off is mended, and compares what was told with what is there.
 fn write_on(archive: &Archive, directory: &Path) -> Result<(), String> {
-    let explain = |error: rejoin::Error| format!("{error:?}");
     let listed = archive.list(&rejoin::List::default()).map_err(explain)?.items;
     for stored in &listed {
         let mut talk = archive.resume(stored.id).map_err(explain)?;
@@ -315,32 +405,29 @@ fn without_the_syncs_of_its_file_a_conversation_shows_a_loss() {
 #[test]
 fn a_removal_from_plain_files_survives_a_power_cut_at_any_moment() {
     let Some(strace) = Strace::find() else { return };
-    let world = World::of_files();
-    let (going, staying) = (world.started("going"), world.started("staying"));
-    world.append(&going, "{\"role\":\"user\",\"content\":\"a secret\"}\n");
-    world.append(&staying, "{\"role\":\"user\",\"content\":\"stays\"}\n");
-    world.rejoin(["list"]).run();
-    let (before, trace) = (Disk::holding(&world.path(PLACE)), world.path("trace"));
-    let ended = strace.record(&world.program(&["delete", &going, "--yes"]), CALLS, &trace).output().unwrap();
-    let mut calls = Call::read(&trace);
-    // What it says is no receipt.
-    calls.retain(|call| call.name != "write");
-    let events = events(&calls, &world.path("home"));
-    let recording = Recording { world, before, ledger: Ledger::default(), events };
-    let look = |state: &State| {
-        let directory = recording.found(state);
-        look_at_removal(&recording.world.url_in(directory.path()), directory.path(), &going, &staying)
-    };
 
-    let (mut disk, mut dice, mut answers) = (recording.before.clone(), Dice::seeded(1), Vec::new());
-    for event in &recording.events {
-        disk.apply(event);
-        answers.extend(disk.states(&mut dice).iter().map(look));
-    }
-    let last: Vec<_> = disk.states(&mut dice).iter().map(look).collect();
+    Removal::of(strace, 0, None).cut_power("a removal from plain files");
+}
 
-    tell(&format!("a removal from plain files: {} states", answers.len()));
-    let faults: Vec<_> = answers.into_iter().filter_map(Result::err).collect();
-    assert_eq!((ended.status.code(), faults), (Some(0), vec![]));
-    assert!(last.iter().all(|answer| *answer == Ok(true)), "{last:?}");
+#[test]
+fn a_removal_of_a_message_from_plain_files_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+    let removal = Removal::of(strace, 2, None);
+    let is_exchange = |(_, event): &(usize, Event)| matches!(event, Event::Exchange(..));
+    let exchanges = removal.recording.events.iter().filter(|event| is_exchange(event)).count();
+
+    removal.cut_power("a removal of a message from plain files");
+
+    // Not every file system can do it; the next test is about those.
+    tell(&format!("{exchanges} exchanges"));
+}
+
+#[test]
+fn a_message_is_removed_safely_where_files_cannot_be_exchanged() {
+    let Some(strace) = Strace::find() else { return };
+    let removal = Removal::of(strace, 2, Some("renameat2:error=EINVAL"));
+    let is_link = |(_, event): &(usize, Event)| matches!(event, Event::Link(_, to) if to.to_string_lossy().ends_with("-aside"));
+
+    assert!(removal.recording.events.iter().any(is_link), "{:?}", removal.recording.events);
+    removal.cut_power("a removal of a message without an exchange");
 }

@@ -41,6 +41,13 @@ impl Strace {
         Self::around(program, &["-f", "-y", "-xx", "-s", "1000000", "-o", to, "-e", &trace])
     }
 
+    /// The same, with some of its calls failing, such as `renameat2:error=EINVAL`.
+    pub(crate) fn record_failing(self, program: &Command, calls: &str, fault: &str, to: &Path) -> Command {
+        let (trace, inject) = (format!("trace={calls}"), format!("inject={fault}"));
+        let to = to.to_str().unwrap();
+        Self::around(program, &["-f", "-y", "-xx", "-s", "1000000", "-o", to, "-e", &trace, "-e", &inject])
+    }
+
     /// The same run, with some of its calls failing, such as `fsync:error=EIO:when=2`; the trace says which.
     pub(crate) fn inject(self, program: &Command, fault: &str, to: &Path) -> Command {
         let calls = fault.split(':').next().unwrap();

@@ -169,6 +169,9 @@ pub(crate) fn cut(file: &File, length: u64) -> io::Result<()> {
     file.set_len(length)
 }
 
+/// Ends the name of a file that another one is about to replace, where the two cannot be exchanged.
+pub(crate) const ASIDE: &str = "-aside";
+
 /// Puts one file in the place of another of the same file system, durably, and leaves the other under the first's name.
 ///
 /// Where the file system has neither exchanges nor hard links, the other file is gone.
@@ -180,11 +183,18 @@ pub(crate) fn exchange(fresh: &Path, path: &Path) -> io::Result<()> {
     sync_parent(fresh)
 }
 
-/// The same in steps; at each of them both files are whole.
+/// The same in steps; at each of them both files are whole. Between the first two, the file that is to be replaced has
+/// two names: whoever finds it aside then must not erase its bytes.
 fn replace(fresh: &Path, path: &Path) -> io::Result<()> {
-    let aside = beside(fresh, "-aside");
+    let aside = beside(fresh, ASIDE);
     let is_linked = std::fs::hard_link(path, &aside).is_ok();
-    std::fs::rename(fresh, path)?;
+    if let Err(cause) = std::fs::rename(fresh, path) {
+        if is_linked {
+            // What is left of it is told by its name, so failing here harms nothing.
+            let _ = remove(&aside);
+        }
+        return Err(cause);
+    }
     if is_linked { std::fs::rename(&aside, fresh) } else { Ok(()) }
 }
 
@@ -229,6 +239,19 @@ mod tests {
 
         let read = [&fresh, &path].map(|path| std::fs::read_to_string(path).unwrap());
         assert_eq!(read, ["old", "new"]);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_replaced_is_left_with_one_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let (fresh, path) = (directory.path().join("fresh"), directory.path().join("path"));
+        std::fs::create_dir(&fresh).unwrap();
+        std::fs::write(&path, "old").unwrap();
+
+        replace(&fresh, &path).unwrap_err();
+
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
     }
 

@@ -150,9 +150,10 @@ pub trait Store: Read {
 
     /// Stores, replaces or erases named blobs.
     ///
-    /// Blobs are stored all or none. A blob of the same name is replaced. A blob without bytes is erased. Erasing what
-    /// is not there succeeds. A blob owned by an unknown conversation is not found. With [`Safety::Synced`] a blob
-    /// survives a crash, with [`Safety::Unsynced`] the end of the process.
+    /// Blobs are stored all or none. A blob of the same name is replaced. A blob without bytes is erased. What a turn
+    /// stored and was erased stays erased when a later turn erases another. Erasing what is not there succeeds. A blob
+    /// owned by an unknown conversation is not found. With [`Safety::Synced`] a blob survives a crash, with
+    /// [`Safety::Unsynced`] the end of the process.
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()>;
 
     /// Does a piece of background work for about `budget` and says whether any is left.

@@ -112,6 +112,19 @@ pub(super) fn a_blob_without_bytes_is_erased(trial: &mut Trial<'_>) -> Result<()
     Ok(())
 }
 
+/// What a turn stored and was erased stays erased when a later turn erases another.
+pub(super) fn an_erased_blob_stays_erased(trial: &mut Trial<'_>) -> Result<()> {
+    let owner = Some(conversation(1));
+    let own = |name, bytes| Put { owner, ..state(name, bytes) };
+    Draft::opening(conversation(1)).blob(own(b"a", Some(b"1"))).append(trial.store())?;
+    trial.store().put(&[own(b"a", None)], Safety::Synced)?;
+    trial.store().put(&[own(b"b", Some(b"2"))], Safety::Synced)?;
+    Draft::to(conversation(1)).say("a", "", "hello").blob(own(b"b", None)).append(trial.store())?;
+
+    assert_eq!(trial.observe(|store| blobs(store, Space::State, owner, b""))?, []);
+    Ok(())
+}
+
 /// Erasing what is not there succeeds.
 pub(super) fn erasing_what_is_not_there_succeeds(trial: &mut Trial<'_>) -> Result<()> {
     put(trial.store(), &[(b"b", b"2")])?;

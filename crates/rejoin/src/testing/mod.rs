@@ -248,6 +248,7 @@ rules! { $
         blobs_are_stored_all_or_none,
         a_blob_of_the_same_name_is_replaced,
         a_blob_without_bytes_is_erased,
+        an_erased_blob_stays_erased,
         erasing_what_is_not_there_succeeds,
         a_blob_of_an_unknown_conversation_is_not_found,
         a_blob_survives_as_its_safety_says,

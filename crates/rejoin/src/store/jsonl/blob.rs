@@ -121,7 +121,7 @@ impl JsonlStore {
     }
 
     /// Puts what a turn did to blobs where it belongs. Those of its own conversation are erased by its lines already;
-    /// their file goes without a sync.
+    /// their file goes without a sync, or stays empty where earlier lines hold blobs that it hides.
     pub(super) fn settle_blobs(&self, blobs: &[Put<'_>], id: ConversationId, stamp: Stamp) -> Result<()> {
         let (own, others): (Vec<Put<'_>>, Vec<Put<'_>>) =
             blobs.iter().copied().partition(|blob| blob.owner == Some(id));
@@ -129,7 +129,12 @@ impl JsonlStore {
         let spaces: BTreeSet<Space> = own.iter().map(|blob| blob.space).collect();
         for space in spaces {
             let path = self.shelf_path(space, Some(id));
-            if path.exists() && self.shelf(space, Some(id))?.blobs.is_empty() {
+            if !path.exists() || !self.shelf(space, Some(id))?.blobs.is_empty() {
+                continue;
+            }
+            if self.has_blobs_in_lines(space, Some(id))? {
+                self.write_shelf(&path, &Shelf { stamp, ..Shelf::default() }, Safety::Unsynced)?;
+            } else {
                 durable::remove(&path).during(|| format!("remove `{}`", path.display()))?;
             }
         }

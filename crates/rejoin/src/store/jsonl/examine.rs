@@ -36,18 +36,18 @@ impl JsonlStore {
             leftovers: layout.leftovers().unwrap_or_default(),
             kept: Vec::new(),
             holders: Default::default(),
-            opened: look_inside(&layout, is_present),
+            opened: look_inside(&layout),
             engine: "plain files of JSON lines".to_owned(),
             newest_schema: meta::FORMAT.cast_signed(),
         }
     }
 }
 
-fn look_inside(layout: &Layout, is_present: bool) -> Result<Opened> {
-    if !is_present {
+fn look_inside(layout: &Layout) -> Result<Opened> {
+    let path = layout.changes();
+    if !path.exists() {
         return Err(Error::not_found(format!("there is no store at `{}`", layout.root().display())));
     }
-    let path = layout.changes();
     let file = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
     changes::lock(&file, FlockOperation::NonBlockingLockShared, WAIT)?;
     Ok(Opened { schema: meta::FORMAT.cast_signed(), unindexed: 0 })

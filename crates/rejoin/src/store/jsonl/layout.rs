@@ -13,6 +13,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
@@ -88,6 +89,28 @@ impl Layout {
         entries.map(|entry| entry.map(|entry| entry.path())).collect()
     }
 
+    /// True when something temporary is another name of a conversation's file that is in use: its process ended before
+    /// another file took that one's place. Its bytes are the conversation's.
+    pub(super) fn is_second_name(&self, leftover: &Path) -> io::Result<bool> {
+        let Some(name) = leftover.file_name().and_then(|name| name.to_str()) else { return Ok(false) };
+        // Some file systems number each name of a file anew, but the name that waits for the place tells it as well.
+        let waiting = name.strip_suffix(durable::ASIDE).map(|fresh| leftover.with_file_name(fresh));
+        if waiting.is_some_and(|fresh| fresh.symlink_metadata().is_ok()) {
+            return Ok(true);
+        }
+        let id = name.split_once(ENDING).and_then(|(id, _)| id.parse().ok());
+        let Some(id) = id else { return Ok(false) };
+        let number = |there: fs::Metadata| (there.dev(), there.ino());
+        let own = match leftover.symlink_metadata() {
+            Ok(there) => number(there),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(cause) => return Err(cause),
+        };
+        let mut folders = self.find_all(id)?.into_iter();
+        Ok(folders
+            .any(|folder| self.file(&folder, id).symlink_metadata().is_ok_and(|there| number(there) == own)))
+    }
+
     /// A name among what is temporary for what takes a file's place or leaves it, which nothing has yet.
     pub(super) fn gone_name(&self, id: ConversationId) -> PathBuf {
         let mut number = 0;
@@ -124,17 +147,20 @@ impl Layout {
 
     /// The conversations whose files are in a folder. A folder that went away has none.
     pub(super) fn conversations(&self, folder: &str) -> io::Result<Vec<ConversationId>> {
-        let entries = self.entries(folder)?.into_iter();
-        Ok(entries.filter(|(_, is_file)| *is_file).map(|(id, _)| id).collect())
+        self.entries(folder, fs::FileType::is_file)
     }
 
     /// What has the name of a conversation's file in a folder and is none, such as a link.
     pub(super) fn impostors(&self, folder: &str) -> io::Result<Vec<ConversationId>> {
-        let entries = self.entries(folder)?.into_iter();
-        Ok(entries.filter(|(_, is_file)| !*is_file).map(|(id, _)| id).collect())
+        self.entries(folder, |kind| !kind.is_file())
     }
 
-    fn entries(&self, folder: &str) -> io::Result<Vec<(ConversationId, bool)>> {
+    /// What has the name of a conversation's file in a folder and is of a kind that is wanted.
+    fn entries(
+        &self,
+        folder: &str,
+        is_wanted: impl Fn(&fs::FileType) -> bool,
+    ) -> io::Result<Vec<ConversationId>> {
         let mut found = Vec::new();
         let entries = match fs::read_dir(self.root.join(folder)) {
             Ok(entries) => entries,
@@ -143,8 +169,10 @@ impl Layout {
         };
         for entry in entries {
             let entry = entry?;
-            if let Some(id) = entry.file_name().to_str().and_then(conversation_of) {
-                found.push((id, entry.file_type()?.is_file()));
+            if let Some(id) = entry.file_name().to_str().and_then(conversation_of)
+                && is_wanted(&entry.file_type()?)
+            {
+                found.push(id);
             }
         }
         Ok(found)

@@ -36,6 +36,13 @@ pub(super) enum Content<'b> {
     TooLong,
 }
 
+/// What ends a line: a byte of its own, or the end of the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Line,
+    File,
+}
+
 impl<'f> Lines<'f> {
     /// The lines from one place in a file to another, none of them longer than `longest`.
     pub(super) const fn new(file: &'f File, offset: u64, end: u64, longest: usize) -> Self {
@@ -48,7 +55,7 @@ impl<'f> Lines<'f> {
         loop {
             let held = &self.buffer[self.start..];
             if let Some(at) = memchr::memchr(b'\n', &held[searched..]) {
-                return Ok(Some(self.give(searched + at, true)));
+                return Ok(Some(self.give(searched + at, End::Line)));
             }
             searched = held.len();
             if searched > self.longest {
@@ -56,13 +63,14 @@ impl<'f> Lines<'f> {
             }
             if !self.fill()? {
                 let left = self.buffer.len() - self.start;
-                return Ok((left > 0).then(|| self.give(left, false)));
+                return Ok((left > 0).then(|| self.give(left, End::File)));
             }
         }
     }
 
-    fn give(&mut self, length: usize, is_terminated: bool) -> Piece<'_> {
+    fn give(&mut self, length: usize, end: End) -> Piece<'_> {
         let bytes = self.start..self.start + length;
+        let is_terminated = end == End::Line;
         let whole = length + usize::from(is_terminated);
         let offset = self.offset;
         self.start += whole;

@@ -90,7 +90,9 @@ impl JsonlStore {
             going.iter().filter_map(|seq| known.kept.held(*seq)).map(|held| u64::from(held.body)).sum();
         let removed = Outcome::Removed { messages: going.len() as u64, bytes };
         let stamp = turnstile.next_stamp(known.kept.stamp);
-        let remains = Remains { known: &known, going: &going, named: ids, stamp, at, reason };
+        let named = going.iter().filter_map(|seq| known.kept.held(*seq)).map(|held| held.id);
+        let named = named.chain(ids.iter().copied()).collect();
+        let remains = Remains { known: &known, going: &going, named: &named, stamp, at, reason };
         if going.is_empty() && !self.has_lines_of(&opened, &remains)? {
             return Ok(removed);
         }
@@ -125,8 +127,17 @@ impl JsonlStore {
         let temporary = self.layout.temporary();
         durable::create_private_directory(&temporary.join("any"))
             .during(|| format!("create `{}`", temporary.display()))?;
-        let leftovers = self.layout.leftovers().during(|| format!("list `{}`", temporary.display()))?;
-        leftovers.iter().try_for_each(|path| overwrite(path, readers))?;
+        let mut leftovers = self.layout.leftovers().during(|| format!("list `{}`", temporary.display()))?;
+        // What was set aside comes before what should have replaced it, which tells that it has not.
+        leftovers.sort_unstable_by(|one, other| other.cmp(one));
+        for path in &leftovers {
+            let attempt = || format!("erase `{}`", path.display());
+            if self.layout.is_second_name(path).during(attempt)? {
+                durable::remove(path).and_then(|()| durable::sync_parent(path)).during(attempt)?;
+            } else {
+                overwrite(path, readers)?;
+            }
+        }
         Ok(leftovers.len() as u64)
     }
 }

@@ -27,8 +27,8 @@ const PIECE: usize = 1 << 20;
 pub(super) struct Remains<'a> {
     pub(super) known: &'a Known,
     pub(super) going: &'a BTreeSet<u32>,
-    /// What was asked for. A line of one of these goes even if it cannot be read.
-    pub(super) named: &'a [MessageId],
+    /// All that go, and what was asked for. A line of one of these goes even if it cannot be read or repeats another.
+    pub(super) named: &'a BTreeSet<MessageId>,
     pub(super) stamp: Stamp,
     pub(super) at: Time,
     pub(super) reason: &'a str,
@@ -106,7 +106,7 @@ impl JsonlStore {
         file.sync_all().during(attempt)
     }
 
-    /// True when a line that cannot be read is one of a message that is to be removed.
+    /// True when a line that cannot be read, or a copy of one, is one of a message that is to be removed.
     pub(super) fn has_lines_of(&self, opened: &Opened, remains: &Remains<'_>) -> Result<bool> {
         let mut has = false;
         if !remains.known.faults.is_empty() {
@@ -166,11 +166,13 @@ impl JsonlStore {
 }
 
 /// True when a line says that it is one of these messages.
-fn is_of(line: &[u8], ids: &[MessageId]) -> bool {
-    ids.iter().any(|id| {
-        ["\"id\":\"", "\"id\": \""]
-            .iter()
-            .any(|name| memmem::find(line, format!("{name}{id}\"").as_bytes()).is_some())
+fn is_of(line: &[u8], ids: &BTreeSet<MessageId>) -> bool {
+    ["\"id\":\"", "\"id\": \""].iter().any(|name| {
+        memmem::find_iter(line, name).any(|at| {
+            let said = line[at + name.len()..].split(|byte| *byte == b'"').next();
+            let said = said.and_then(|said| std::str::from_utf8(said).ok()?.parse().ok());
+            said.is_some_and(|id| ids.contains(&id))
+        })
     })
 }
 

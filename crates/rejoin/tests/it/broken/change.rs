@@ -307,6 +307,14 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     (
+        "an_erased_blob_stays_erased",
+        Hook::Put(|store, blobs, safety| {
+            let is_kept = |blob: &&Put<'_>| blob.bytes.is_some() || blob.owner.is_none();
+            let kept: Vec<_> = blobs.iter().filter(is_kept).copied().collect();
+            store.inner.put(&kept, safety)
+        }),
+    ),
+    (
         "erasing_what_is_not_there_succeeds",
         Hook::Put(|store, blobs, safety| {
             let is_there =

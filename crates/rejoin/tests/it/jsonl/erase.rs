@@ -188,3 +188,57 @@ fn removing_a_message_keeps_lines_that_cannot_be_read_unless_they_are_its_own() 
     assert_eq!(holds(&kept), [true, true, true, false, true, true], "{kept}");
     assert_eq!(holds(&left), [true, true, false, false, true, true], "{left}");
 }
+
+/// As if the process that removes a message had been killed, where files cannot be exchanged, before the new file took
+/// the old one's place: the old one has two names.
+#[test]
+fn a_second_name_of_a_conversation_is_taken_away_and_not_overwritten() {
+    let place = Place::new();
+    let (id, other) = (place.talk(&[&["one"], &["two"]]), place.talk(&[&["stays"]]));
+    let temporary = place.root.join(".store/temporary");
+    let fresh = temporary.join(format!("{id}.jsonl.gone-1-0"));
+    fs::write(&fresh, "a part of it").unwrap();
+    fs::hard_link(place.file(id), temporary.join(format!("{id}.jsonl.gone-1-0-aside"))).unwrap();
+
+    place.archive().resume(other).unwrap().append(Message::user("after")).unwrap();
+    place.archive().resume(id).unwrap().append(Message::user("three")).unwrap();
+
+    assert_eq!(
+        (place.texts(id), place.faults()),
+        (["one", "two", "three"].map(str::to_owned).to_vec(), vec![])
+    );
+    assert_eq!(fs::read_dir(temporary).unwrap().count(), 0);
+}
+
+/// The same where a file system gives each name a number of its own, as some do over a network.
+#[test]
+fn what_was_set_aside_is_not_overwritten_while_what_should_replace_it_is_there() {
+    let place = Place::new();
+    let (id, other) = (place.talk(&[&["one"]]), place.talk(&[&["stays"]]));
+    let (temporary, witness) = (place.root.join(".store/temporary"), place.root.join("witness"));
+    fs::write(&witness, "the same bytes").unwrap();
+    fs::write(temporary.join(format!("{id}.jsonl.gone-1-0")), "a part of it").unwrap();
+    fs::hard_link(&witness, temporary.join(format!("{id}.jsonl.gone-1-0-aside"))).unwrap();
+
+    place.archive().resume(other).unwrap().append(Message::user("after")).unwrap();
+
+    assert_eq!(fs::read_to_string(witness).unwrap(), "the same bytes");
+    assert_eq!(fs::read_dir(temporary).unwrap().count(), 0);
+}
+
+#[test]
+fn a_copy_of_a_message_that_goes_with_its_parent_does_not_come_back() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"], &["a secret"]]);
+    let ids: Vec<_> = place.archive().path(id, None).unwrap().into_iter().map(|stored| stored.id).collect();
+    let text = fs::read_to_string(place.file(id)).unwrap();
+    let copy = text.lines().find(|line| line.contains("a secret")).unwrap().to_owned();
+    // As a tool leaves it that puts two copies of a file together.
+    fs::write(place.file(id), format!("{text}{copy}\n")).unwrap();
+
+    let target = Target::Messages { conversation: id, ids: &[ids[1]], children: Children::Remove };
+    place.store().remove(&[target], "by request", rejoin::Time::now()).unwrap();
+
+    assert_eq!((holding(&place, "a secret"), place.all_texts(id)), (0, vec!["one".to_owned()]));
+    assert_eq!(place.faults(), Vec::<String>::new());
+}

@@ -120,6 +120,28 @@ fn a_conversation_that_changes_its_project_changes_its_folder() {
 }
 
 #[test]
+#[cfg(target_os = "linux")] // Elsewhere paths must be shorter.
+fn a_change_that_is_stored_is_no_failure_when_the_file_cannot_move() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut root = directory.path().to_owned();
+    // The path of the store is so long that a folder with a long name would have too long a path.
+    while root.as_os_str().len() < 3_900 {
+        root.push("a".repeat(200.min(3_950 - root.as_os_str().len())));
+    }
+    fs::create_dir_all(&root).unwrap();
+    let place = Place { _directory: directory, root };
+    let id = place.talk(&[&["one"]]);
+    let project = format!("/srv/{}", "b".repeat(190));
+
+    place.archive().update(id, |conversation| conversation.project = Some(project.clone())).unwrap();
+
+    let list = rejoin::List { project: Some(project), ..Default::default() };
+    assert!(place.file(id).exists());
+    assert_eq!(place.archive().list(&list).unwrap().items.len(), 1);
+    assert_eq!(place.texts(id), ["one"]);
+}
+
+#[test]
 fn a_file_only_grows() {
     let place = Place::new();
     let id = place.talk(&[&["one"]]);
