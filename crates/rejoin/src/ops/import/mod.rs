@@ -180,9 +180,9 @@ impl<'a> Pass<'a> {
                 progress(bytes);
                 Ok(())
             }
-            piece => self.take(piece, project).or_else(|error| {
+            piece => self.take(piece, project).map_err(|error| {
                 refused = Some(error);
-                Err(Error::invalid("it is refused"))
+                Error::invalid("it is refused")
             }),
         };
         let outcome = format.read(source, &mut Reading::new(limits, &mut take));
