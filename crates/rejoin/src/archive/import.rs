@@ -7,7 +7,7 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::formats::{Format, Source};
 use crate::model::{ConversationId, MessageId};
-use crate::ops::{Import, Imported, Into, import};
+use crate::ops::{Destination, Import, Imported, import};
 use crate::store::{Order, Put, Safety, Selection, Space};
 
 /// A line of a source has at most so many bytes, or it would not have been read.
@@ -27,7 +27,7 @@ impl Archive {
         self.import_except(source, format, &HashSet::new(), how)
     }
 
-    /// Imports a source without some of its conversations.
+    /// Imports a source without those of some conversations that are no longer here.
     pub(super) fn import_except(
         &self,
         source: &Source,
@@ -35,7 +35,7 @@ impl Archive {
         except: &HashSet<ConversationId>,
         how: &mut Import<'_>,
     ) -> Result<Imported> {
-        let into = Into {
+        let into = Destination {
             store: self.store(),
             now: self.now(),
             conversation_bytes: self.limits.conversation_bytes,

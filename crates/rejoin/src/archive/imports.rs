@@ -1,11 +1,12 @@
 //! What was imported before: how each source looked then, and which conversations it gave.
 //!
-//! A source that looks the same is not read again. A conversation that a source gave and that is no longer here was
-//! deleted here; it stays deleted while its source goes on, unless it is asked for.
+//! A source that looks the same is not read again. A conversation that any source gave and that is no longer here was
+//! deleted here; it stays deleted while its source goes on, moves or is copied, unless it is asked for.
 //!
-//! What is noted is no history: losing it costs a reading of every source. So it is saved without a sync, and now and then.
+//! How a source looked is no history: losing it costs a reading, so it is saved without a sync, and now and then. Losing
+//! which conversations there were would bring deleted ones back, so new ones are synced.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +15,17 @@ use crate::error::{Error, Result};
 use crate::formats::{Finder, Fingerprint, Format, PathKey, Source, key_of};
 use crate::model::ConversationId;
 use crate::ops::{Import, ImportMode, Imported};
-use crate::store::{ListQuery, Put, Safety, Space};
+use crate::store::{Put, Safety, Space};
 
 /// What was imported before.
 #[derive(Clone, Debug, Default)]
 pub struct Imports {
     notes: HashMap<PathKey, Note>,
+    /// The conversations of all notes.
+    given: HashSet<ConversationId>,
     unsaved: Vec<PathKey>,
+    /// True when a note that is not saved tells of a new conversation.
+    is_any_new: bool,
 }
 
 /// What becomes of conversations that were imported once and deleted here.
@@ -63,16 +68,19 @@ impl Imports {
     }
 
     fn add(&mut self, source: &Source, look: Option<Fingerprint>, imported: &Imported) {
-        let mut conversations: Vec<ConversationId> =
-            imported.conversations.iter().map(|one| one.id).collect();
-        conversations.extend(&imported.deleted);
-        conversations.sort();
+        let key = key_of(source.path());
+        let found = imported.conversations.iter().map(|one| one.id).chain(imported.deleted.iter().copied());
+        // What it no longer has may come back, too.
+        let before = self.notes.get(&key).map_or(&[][..], |note| &note.conversations);
+        let conversations: BTreeSet<ConversationId> = found.chain(before.iter().copied()).collect();
+        for id in &conversations {
+            self.is_any_new |= self.given.insert(*id);
+        }
         let note = Note {
             format: imported.format.to_owned(),
             look: look.map(|look| hex(look.digest())),
-            conversations,
+            conversations: conversations.into_iter().collect(),
         };
-        let key = key_of(source.path());
         if self.notes.get(&key) != Some(&note) {
             self.notes.insert(key, note);
             self.unsaved.push(key);
@@ -93,7 +101,8 @@ impl Archive {
         let mut imports = Imports::default();
         self.store().get(Space::Import, None, b"", &mut |name, bytes| {
             // A note that cannot be read is written again when its source is.
-            if let (Ok(path), Ok(note)) = (PathKey::try_from(name), serde_json::from_slice(bytes)) {
+            if let (Ok(path), Ok(note)) = (PathKey::try_from(name), serde_json::from_slice::<Note>(bytes)) {
+                imports.given.extend(&note.conversations);
                 imports.notes.insert(path, note);
             }
             Ok(())
@@ -112,11 +121,12 @@ impl Archive {
     ) -> Result<Imported> {
         // How it looks is taken before it is read: what is written meanwhile must not count as read.
         let look = source.fingerprint().ok().filter(|look| look.is_settled(self.now()));
-        let gone = match deleted {
-            DeletedHere::StayDeleted => self.deleted_of(imports, source)?,
-            DeletedHere::ComeBack => HashSet::new(),
+        let none = HashSet::new();
+        let except = match deleted {
+            DeletedHere::StayDeleted => &imports.given,
+            DeletedHere::ComeBack => &none,
         };
-        let imported = self.import_except(source, format, &gone, how)?;
+        let imported = self.import_except(source, format, except, how)?;
         if how.mode == ImportMode::Store {
             imports.add(source, look, &imported);
         }
@@ -136,24 +146,12 @@ impl Archive {
             .map(|(path, note)| Put { space: Space::Import, owner: None, name: path, bytes: Some(note) })
             .collect();
         if !blobs.is_empty() {
-            self.store().put(&blobs, Safety::Unsynced)?;
+            let safety = if imports.is_any_new { Safety::Synced } else { Safety::Unsynced };
+            self.store().put(&blobs, safety)?;
         }
         imports.unsaved.clear();
+        imports.is_any_new = false;
         Ok(())
-    }
-
-    /// The conversations that a source gave and that are no longer here.
-    fn deleted_of(&self, imports: &Imports, source: &Source) -> Result<HashSet<ConversationId>> {
-        let Some(note) = imports.notes.get(&key_of(source.path())) else { return Ok(HashSet::new()) };
-        let limit = note.conversations.len();
-        let query = ListQuery { only: Some(&note.conversations), limit, ..ListQuery::default() };
-        let mut gone: HashSet<ConversationId> = note.conversations.iter().copied().collect();
-        if !gone.is_empty() {
-            for row in self.store().list(&query)?.items {
-                gone.remove(&row.id);
-            }
-        }
-        Ok(gone)
     }
 }
 

@@ -16,7 +16,8 @@ use crate::ops::import::batch::{Batch, Creation, Pin};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::header::{self, header_of, row_of};
 use crate::ops::import::identity::{Names, source_hash};
-use crate::ops::import::{ImportMode, ImportedConversation, Into};
+use crate::ops::import::regrow::{Half, Regrowth};
+use crate::ops::import::{Destination, ImportMode, ImportedConversation};
 use crate::ops::view::{Compaction, Kept};
 use crate::store::{Anchor, Change, Facets, Order, Row, Selection, Space};
 
@@ -31,8 +32,8 @@ pub(super) struct Above {
 
 /// One conversation while it is imported.
 pub(super) struct Growing<'a> {
-    pub(super) into: Into<'a>,
-    format: &'static Format,
+    pub(super) into: Destination<'a>,
+    pub(super) format: &'static Format,
     pub(super) names: Names,
     pub(super) mode: ImportMode,
     pub(super) id: ConversationId,
@@ -42,37 +43,46 @@ pub(super) struct Growing<'a> {
     /// The conversation as it was stored before; none when it is new.
     pub(super) stored: Option<Row>,
     /// True once it is in the store.
-    exists: bool,
+    pub(super) exists: bool,
     /// Where the head belongs, if an append may leave it elsewhere.
-    bookmark: Option<Bookmark>,
+    pub(super) bookmark: Option<Bookmark>,
     /// Every message it has, with what it vouches for.
     pub(super) known: HashMap<MessageId, Digest>,
     /// The messages that this reading has met so far.
-    met: HashSet<MessageId>,
+    pub(super) met: HashSet<MessageId>,
     /// Messages that are other than they were, with the ids that they have now.
     changed: HashMap<MessageId, MessageId>,
-    /// Messages that were taken away because they went on; the source gives them again.
-    pub(super) regrown: HashSet<MessageId>,
+    /// What the reading before has found out about messages that went on.
+    pub(super) regrowth: Regrowth,
+    /// Messages that went on, as this reading meets them.
+    pub(super) halves: Vec<Half>,
+    /// Messages that were taken away with them, with the hashes of what they were read from.
+    pub(super) regrown: HashMap<MessageId, String>,
+    /// Those of them that came again.
+    pub(super) given: HashSet<MessageId>,
     /// Messages of the source that survive every compaction.
     pinned: HashSet<String>,
     branches: Vec<SourceBranch>,
-    last: Option<MessageId>,
+    /// The names of the lines that are kept without being messages; none before one is asked for.
+    asides: Option<HashSet<Vec<u8>>>,
+    pub(super) last: Option<MessageId>,
     time: Time,
     pub(super) bytes: u64,
     batch: Batch,
     read: u64,
-    added: u64,
+    pub(super) added: u64,
     pub(super) grown: u64,
     branched: u64,
 }
 
 impl<'a> Growing<'a> {
     pub(super) fn begin(
-        into: Into<'a>,
+        into: Destination<'a>,
         format: &'static Format,
         source: &Source,
         found: SourceConversation,
         above: Option<Above>,
+        regrowth: Regrowth,
         mode: ImportMode,
     ) -> Result<Self> {
         let names = Names(format);
@@ -104,9 +114,13 @@ impl<'a> Growing<'a> {
             known,
             met: HashSet::new(),
             changed: HashMap::new(),
-            regrown: HashSet::new(),
+            regrowth,
+            halves: Vec::new(),
+            regrown: HashMap::new(),
+            given: HashSet::new(),
             pinned: HashSet::new(),
             branches: Vec::new(),
+            asides: None,
             last: None,
             batch: Batch::default(),
             read: 0,
@@ -115,24 +129,9 @@ impl<'a> Growing<'a> {
             branched: 0,
         };
         if mode == ImportMode::Store {
-            growing.bookmark = growing.bookmark()?;
+            growing.bookmark = growing.needed_bookmark()?;
         }
         Ok(growing)
-    }
-
-    /// The bookmark that is there, or the one that is needed.
-    fn bookmark(&self) -> Result<Option<Bookmark>> {
-        if self.exists
-            && let Some(left) = Bookmark::left(self.into.store, self.id)?
-        {
-            return Ok(Some(left));
-        }
-        let head = self.stored.as_ref().and_then(|row| row.head).map(|head| head.id);
-        let here = match head {
-            Some(head) if self.format.is_own() || self.source_of(head)?.is_none() => Some(head),
-            _ => None,
-        };
-        Ok((here.is_some() || self.found.head.is_some()).then_some(Bookmark { here }))
     }
 
     pub(super) fn source_id(&self) -> &str {
@@ -151,7 +150,7 @@ impl<'a> Growing<'a> {
     }
 
     /// The id under which a message of the source is kept.
-    fn name(&self, message: &str) -> MessageId {
+    pub(super) fn name(&self, message: &str) -> MessageId {
         let id = self.names.message(&self.found.id, message);
         self.changed.get(&id).copied().unwrap_or(id)
     }
@@ -187,27 +186,25 @@ impl<'a> Growing<'a> {
         let body = message.to_body();
         let digest = Digest::chain(anchor.map(|anchor| anchor.link), body.as_bytes());
         let own = self.names.message(&self.found.id, &found.id);
+        let mut is_half = false;
         let id = match self.known.get(&own) {
             // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
             Some(known) if *known != digest && !self.is_same(own, is_above.then_some(parent), &hash)? => {
                 // What stands twice in one source did not grow since.
-                let half = if self.met.contains(&own) { None } else { self.half_of(own, parent, &found)? };
-                match half {
-                    Some(going) => {
-                        self.take_away(own, going)?;
-                        own
-                    }
-                    None => {
-                        let other = self.names.changed(&self.found.id, &found.id, &digest);
-                        self.changed.insert(own, other);
-                        other
-                    }
+                is_half = !self.met.contains(&own) && self.regrow(own, parent, &found)?;
+                if is_half {
+                    own
+                } else {
+                    let other = self.names.changed(&self.found.id, &found.id, &digest);
+                    self.changed.insert(own, other);
+                    other
                 }
             }
             _ => own,
         };
         self.last = Some(id);
         self.met.insert(id);
+        self.see_again(id, &hash, &found)?;
         if self.known.contains_key(&id) {
             return Ok(skipped);
         }
@@ -219,13 +216,17 @@ impl<'a> Growing<'a> {
                 self.found.id, self.into.conversation_bytes
             )));
         }
-        self.added += u64::from(!self.regrown.contains(&id));
+        self.added += u64::from(!self.regrown.contains_key(&id));
         self.branched += u64::from(id != own);
         if self.mode == ImportMode::Store {
             let pin = if self.pinned.contains(&found.id) { Pin::Set } else { Pin::Unset };
             self.batch.add(id, anchor, digest, body, &message, pin);
             if !self.format.is_own() {
                 self.batch.add_source(id.as_str().as_bytes(), &found.source)?;
+            }
+            if is_half {
+                // Its half is gone already.
+                self.flush()?;
             }
             self.flush_when_full()?;
         }
@@ -277,7 +278,7 @@ impl<'a> Growing<'a> {
     }
 
     /// The parent of a stored message and the hash of what it was read from; none when it was not imported.
-    fn source_of(&self, id: MessageId) -> Result<Option<(Option<MessageId>, String)>> {
+    pub(super) fn source_of(&self, id: MessageId) -> Result<Option<(Option<MessageId>, String)>> {
         if !self.exists {
             return Ok(None);
         }
@@ -304,17 +305,22 @@ impl<'a> Growing<'a> {
             return Ok(());
         }
         let name = format!("line:{:012}:{}", aside.line, source_hash(&aside.source));
-        let mut is_there = false;
-        if self.stored.is_some() {
-            self.into.store.get(Space::Source, Some(self.id), name.as_bytes(), &mut |_, _| {
-                is_there = true;
-                Ok(())
-            })?;
-        }
-        if !is_there {
+        if self.known_asides()?.insert(name.clone().into_bytes()) {
             self.batch.add_source(name.as_bytes(), &aside.source)?;
         }
         self.flush_when_full()
+    }
+
+    /// The names of the lines that are kept already.
+    fn known_asides(&mut self) -> Result<&mut HashSet<Vec<u8>>> {
+        let mut names = HashSet::new();
+        if self.asides.is_none() && self.stored.is_some() {
+            self.into.store.get(Space::Source, Some(self.id), b"line:", &mut |name, _| {
+                names.insert(name.to_vec());
+                Ok(())
+            })?;
+        }
+        Ok(self.asides.get_or_insert(names))
     }
 
     fn flush_when_full(&mut self) -> Result<()> {
@@ -326,6 +332,7 @@ impl<'a> Growing<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
+        self.notice_head()?;
         let (facets, header) = (Facets::of(&self.header), self.header.to_header());
         let creation = (!self.exists).then_some(Creation {
             facets: &facets,
@@ -337,11 +344,6 @@ impl<'a> Growing<'a> {
         self.batch = Batch::default();
         self.exists = true;
         Ok(())
-    }
-
-    /// The head at the source, if it is not the last message.
-    pub(super) fn learnt_head(&self) -> Option<String> {
-        self.head().and(self.found.head.clone())
     }
 
     /// Stores what is left, sets the head, and tells what was done. A conversation without messages is none.
@@ -368,27 +370,6 @@ impl<'a> Growing<'a> {
             grown: self.grown,
             changed: self.branched,
         }))
-    }
-
-    /// The message that the program would go on from, if it is not the last one of the source.
-    fn head(&self) -> Option<MessageId> {
-        let head = self.found.head.as_deref().map(|head| self.name(head))?;
-        (self.known.contains_key(&head) && Some(head) != self.last).then_some(head)
-    }
-
-    /// Moves the head to where the program would go on, unless someone went on here.
-    fn place_head(&self) -> Result<()> {
-        let was_cut_off = self.exists && Bookmark::left(self.into.store, self.id)?.is_some();
-        if self.added == 0 && self.regrown.is_empty() && !was_cut_off {
-            return Ok(());
-        }
-        let here = self.bookmark.and_then(|bookmark| bookmark.here);
-        // Only when it was read is it known what a file of ours has.
-        let here = here.filter(|here| !self.format.is_own() || !self.met.contains(here));
-        if let Some(head) = here.or_else(|| self.head()).or(self.last) {
-            self.into.store.amend(self.id, None, &Change::Head(Some(head)), self.into.now)?;
-        }
-        if was_cut_off { Bookmark::erase(self.into.store, self.id) } else { Ok(()) }
     }
 
     /// Gives branches their names, where none has the same.

@@ -7,16 +7,19 @@
 mod batch;
 mod bookmark;
 mod growing;
+mod head;
 mod header;
 mod identity;
 mod regrow;
 mod report;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use growing::Growing;
+use header::row_of;
 use identity::Names;
+use regrow::Regrowth;
 pub use report::{Imported, ImportedConversation};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -56,57 +59,115 @@ impl fmt::Debug for Import<'_> {
 
 /// What an import needs to know about the place it goes to.
 #[derive(Clone, Copy)]
-pub(crate) struct Into<'a> {
+pub(crate) struct Destination<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) now: Time,
     /// The most bytes of one conversation.
     pub(crate) conversation_bytes: u64,
-    /// Conversations that are passed over.
+    /// Conversations that are passed over unless they are there: someone has deleted them.
     pub(crate) except: &'a HashSet<ConversationId>,
 }
 
 /// Imports one source.
 pub(crate) fn import(
-    into: Into<'_>,
+    into: Destination<'_>,
     source: &Source,
     format: &'static Format,
     how: &mut Import<'_>,
 ) -> Result<Imported> {
-    let mut trial = Pass::new(into, source, format, ImportMode::Try, HashMap::new());
-    trial.run(how)?;
-    let report = trial.finish()?;
-    if how.mode == ImportMode::Try {
-        return Ok(report.0);
+    let mut learnt = Learnt::new();
+    for trial in 0..TRIALS {
+        let mut silent = |_| {};
+        let (limits, mode, project) = (how.limits, how.mode, how.project);
+        let mut again = Import { limits, mode, project, progress: &mut silent };
+        let mut pass = Pass::new(into, source, format, ImportMode::Try, learnt);
+        // Who waits was told of one trial.
+        if trial == 0 { pass.run(how) } else { pass.run(&mut again) }?;
+        let done = pass.finish()?;
+        if done.verdict == Verdict::Reliable && how.mode == ImportMode::Try {
+            return Ok(done.report);
+        }
+        learnt = done.learnt;
+        if done.verdict == Verdict::Reliable {
+            break;
+        }
     }
-    let mut pass = Pass::new(into, source, format, ImportMode::Store, report.1);
+    let mut pass = Pass::new(into, source, format, how.mode, learnt);
     pass.run(how)?;
-    Ok(pass.finish()?.0)
+    Ok(pass.finish()?.report)
+}
+
+/// So often a source is read at most before anything is stored. Once is enough, except where the end of a source tells
+/// that its beginning was misjudged.
+const TRIALS: usize = 3;
+
+/// What a reading has found out about each conversation, by its id at the source.
+type Learnt = HashMap<String, Known>;
+
+/// What is known of a conversation before it is read.
+struct Known {
+    found: SourceConversation,
+    regrowth: Regrowth,
+}
+
+/// Whether a reading judged everything as the next one will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Reliable,
+    Misjudged,
+}
+
+/// What a reading came to.
+struct Done {
+    report: Imported,
+    learnt: Learnt,
+    verdict: Verdict,
 }
 
 /// One reading of the source.
 struct Pass<'a> {
-    into: Into<'a>,
+    into: Destination<'a>,
     source: &'a Source,
     format: &'static Format,
     mode: ImportMode,
     /// What the reading before has found out about each conversation.
-    learnt: HashMap<String, SourceConversation>,
-    growing: Vec<Growing<'a>>,
+    learnt: Learnt,
+    /// The conversations that are not complete, in order.
+    growing: BTreeMap<u64, Growing<'a>>,
+    /// Where each of them is, by its id at the source.
+    places: HashMap<String, u64>,
+    /// How many there were.
+    met: u64,
+    /// Those of which something may wait to be stored.
+    touched: BTreeSet<u64>,
     /// Conversations that are not imported.
     passed_over: HashSet<String>,
     report: Imported,
+    verdict: Verdict,
 }
 
 impl<'a> Pass<'a> {
     fn new(
-        into: Into<'a>,
+        into: Destination<'a>,
         source: &'a Source,
         format: &'static Format,
         mode: ImportMode,
-        learnt: HashMap<String, SourceConversation>,
+        learnt: Learnt,
     ) -> Self {
-        let report = Imported::new(format.name, source.path().to_owned());
-        Self { into, source, format, mode, learnt, growing: Vec::new(), passed_over: HashSet::new(), report }
+        Self {
+            into,
+            source,
+            format,
+            mode,
+            learnt,
+            growing: BTreeMap::new(),
+            places: HashMap::new(),
+            met: 0,
+            touched: BTreeSet::new(),
+            passed_over: HashSet::new(),
+            report: Imported::new(format.name, source.path().to_owned()),
+            verdict: Verdict::Reliable,
+        }
     }
 
     fn run(&mut self, how: &mut Import<'_>) -> Result<()> {
@@ -119,9 +180,9 @@ impl<'a> Pass<'a> {
                 progress(bytes);
                 Ok(())
             }
-            piece => self.take(piece, project).or_else(|error| {
+            piece => self.take(piece, project).map_err(|error| {
                 refused = Some(error);
-                Err(Error::invalid("it is refused"))
+                Error::invalid("it is refused")
             }),
         };
         let outcome = format.read(source, &mut Reading::new(limits, &mut take));
@@ -143,30 +204,36 @@ impl<'a> Pass<'a> {
             Piece::Conversation(found) => self.meet(*found, project),
             Piece::Message(message) if self.is_passed_over(&message.conversation) => Ok(()),
             Piece::Message(message) => {
-                let place = self.place(&message.conversation)?;
-                if let Some(skipped) = self.growing[place].take(*message, self.source.path())? {
+                let path = self.source.path();
+                let Some(growing) = self.touch(&message.conversation) else {
+                    return Err(Error::new(
+                        ErrorKind::Unsupported,
+                        format!("the reader did not announce conversation `{}`", message.conversation),
+                    ));
+                };
+                if let Some(skipped) = growing.take(*message, path)? {
                     self.report.skip(skipped);
                 }
                 Ok(())
             }
             Piece::Branch(branch) => {
-                if let Ok(place) = self.place(&branch.conversation) {
-                    self.growing[place].name_branch(branch);
+                if let Some(growing) = self.touch(&branch.conversation) {
+                    growing.name_branch(branch);
                 }
                 Ok(())
             }
             Piece::Pin(pin) => {
-                if let Ok(place) = self.place(&pin.conversation) {
-                    self.growing[place].pin(&pin.message);
+                if let Some(growing) = self.touch(&pin.conversation) {
+                    growing.pin(&pin.message);
                 }
                 Ok(())
             }
             Piece::Aside(aside) => {
                 self.report.asides += 1;
-                match self.place(&aside.conversation) {
-                    Ok(place) => self.growing[place].put_aside(&aside),
+                match self.touch(&aside.conversation) {
+                    Some(growing) => growing.put_aside(&aside),
                     // Nothing was said in that conversation, so it is not kept.
-                    Err(_) => Ok(()),
+                    None => Ok(()),
                 }
             }
             Piece::Skipped(skipped) => {
@@ -180,65 +247,100 @@ impl<'a> Pass<'a> {
 
     /// Meets a conversation, or learns more about one.
     fn meet(&mut self, found: SourceConversation, project: &dyn Fn(&str) -> String) -> Result<()> {
-        let id = Names(self.format).conversation(&found.id, found.created_at);
-        if self.into.except.contains(&id) {
-            if self.passed_over.insert(found.id) {
-                self.report.deleted.push(id);
+        if self.is_passed_over(&found.id) {
+            return Ok(());
+        }
+        if let Some(growing) = self.touch(&found.id) {
+            growing.learn(found.clone());
+            if let Some(known) = self.learnt.get_mut(&found.id) {
+                known.found = found;
             }
             return Ok(());
         }
-        if let Ok(place) = self.place(&found.id) {
-            self.learnt.insert(found.id.clone(), found.clone());
-            self.growing[place].learn(found);
+        // Whatever waits to be stored waits in one conversation at a time, however many the source has.
+        for place in std::mem::take(&mut self.touched) {
+            self.growing.get_mut(&place).map_or(Ok(()), Growing::flush)?;
+        }
+        // When it was started may be known only at its end, and its id is made of that.
+        let source_id = found.id.clone();
+        let first = || Known { found, regrowth: Regrowth::default() };
+        let known = self.learnt.entry(source_id.clone()).or_insert_with(first);
+        let (mut known, regrowth) = (known.found.clone(), known.regrowth.clone());
+        let id = Names(self.format).conversation(&known.id, known.created_at);
+        if self.is_deleted(id)? {
+            self.passed_over.insert(source_id);
+            self.report.deleted.push(id);
             return Ok(());
         }
-        // Whatever waits to be stored waits in one conversation at a time, however many the source has.
-        self.growing.iter_mut().try_for_each(Growing::flush)?;
-        let mut known = self.learnt.entry(found.id.clone()).or_insert(found).clone();
         known.header.project = known.header.project.map(|directory| project(&directory));
         let parent = known.parent.as_ref().and_then(|parent| {
-            let above = self.growing.iter().find(|growing| growing.source_id() == parent.conversation)?;
-            Some(above.parent_of(parent))
+            let place = self.places.get(&parent.conversation)?;
+            Some(self.growing.get(place)?.parent_of(parent))
         });
-        let growing = Growing::begin(self.into, self.format, self.source, known, parent, self.mode)?;
-        self.growing.push(growing);
+        let growing =
+            Growing::begin(self.into, self.format, self.source, known, parent, regrowth, self.mode)?;
+        self.growing.insert(self.met, growing);
+        self.places.insert(source_id, self.met);
+        self.touched.insert(self.met);
+        self.met += 1;
         Ok(())
+    }
+
+    /// True when a conversation was imported before and is no longer there.
+    fn is_deleted(&self, id: ConversationId) -> Result<bool> {
+        Ok(self.into.except.contains(&id) && row_of(self.into.store, id)?.is_none())
     }
 
     fn is_passed_over(&self, conversation: &str) -> bool {
         !self.passed_over.is_empty() && self.passed_over.contains(conversation)
     }
 
+    /// A conversation that something comes of, if it was announced and is imported.
+    fn touch(&mut self, conversation: &str) -> Option<&mut Growing<'a>> {
+        let place = self.places.get(conversation)?;
+        self.touched.insert(*place);
+        self.growing.get_mut(place)
+    }
+
     /// Stores what is left of a conversation and lets go of what is known of it, so that a source may have any number.
     fn complete(&mut self, id: &str) -> Result<()> {
-        let Ok(place) = self.place(id) else { return Ok(()) };
-        if let Some(done) = self.growing.remove(place).finish()? {
+        let growing = self.places.remove(id).and_then(|place| {
+            self.touched.remove(&place);
+            self.growing.remove(&place)
+        });
+        growing.map_or(Ok(()), |growing| self.conclude(growing))
+    }
+
+    fn conclude(&mut self, growing: Growing<'a>) -> Result<()> {
+        if self.mode == ImportMode::Try {
+            self.learn_from(&growing)?;
+        }
+        if let Some(done) = growing.finish()? {
             self.report.conversations.push(done);
         }
         Ok(())
     }
 
-    /// The newest first, because messages of one conversation come together.
-    fn place(&self, conversation: &str) -> Result<usize> {
-        self.growing.iter().rposition(|growing| growing.source_id() == conversation).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Unsupported,
-                format!("the reader did not announce conversation `{conversation}`"),
-            )
-        })
+    /// Keeps for the next reading what is known at the end of a conversation.
+    fn learn_from(&mut self, growing: &Growing<'a>) -> Result<()> {
+        let Some(known) = self.learnt.get_mut(growing.source_id()) else { return Ok(()) };
+        let regrowth = growing.learnt_regrowth();
+        let is_stricter = regrowth.is_stricter_than(&known.regrowth);
+        (known.found.head, known.regrowth) = (growing.learnt_head(), regrowth);
+        let id = Names(self.format).conversation(&known.found.id, known.found.created_at);
+        // A new conversation is as new under any id.
+        let is_another =
+            id != growing.id && (self.into.except.contains(&id) || row_of(self.into.store, id)?.is_some());
+        if is_stricter || is_another {
+            self.verdict = Verdict::Misjudged;
+        }
+        Ok(())
     }
 
-    fn finish(mut self) -> Result<(Imported, HashMap<String, SourceConversation>)> {
-        for growing in self.growing {
-            if self.mode == ImportMode::Try
-                && let Some(known) = self.learnt.get_mut(growing.source_id())
-            {
-                known.head = growing.learnt_head();
-            }
-            if let Some(done) = growing.finish()? {
-                self.report.conversations.push(done);
-            }
+    fn finish(mut self) -> Result<Done> {
+        while let Some((_, growing)) = self.growing.pop_first() {
+            self.conclude(growing)?;
         }
-        Ok((self.report, self.learnt))
+        Ok(Done { report: self.report, learnt: self.learnt, verdict: self.verdict })
     }
 }

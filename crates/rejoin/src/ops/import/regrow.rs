@@ -1,45 +1,111 @@
 //! A reply that went on after it was imported.
 //!
 //! Programs write a reply piece by piece, so an import may meet half of it. What it says later begins with what it said
-//! then: the half is replaced, with whatever followed it at the source, and is not kept as a branch. A message that
-//! anyone went on from here, marked or pinned stays as it is; then the whole reply stands beside the half.
+//! then: the half is replaced, with whatever followed it at the source, and is not kept as a branch. It is only if the
+//! source gives all of that again, which the first reading finds out. A message that anyone went on from here, marked or
+//! pinned stays as it is; then the whole reply stands beside the half.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
 use crate::formats::SourceMessage;
 use crate::model::{Message, MessageId};
+use crate::ops::import::ImportMode;
 use crate::ops::import::growing::{Growing, SOURCE};
-use crate::store::{Children, Note, Order, Selection, Space, Target};
+use crate::ops::import::header::row_of;
+use crate::store::{Children, Note, Order, Outcome, Selection, Space, Target};
 
 const REASON: &str = "it went on at its source";
 
 /// The longest text of a message that is compared; a line has a limit, too.
 const SOURCE_BYTES: usize = 1 << 30;
 
+/// What one reading has found out for the next about messages that went on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Regrowth {
+    /// Messages that may be taken away, because the source gives them again.
+    given: HashSet<MessageId>,
+    /// Messages that went on and stay all the same, because not all that followed them comes again.
+    refused: HashSet<MessageId>,
+}
+
+/// A message that went on.
+pub(super) struct Half {
+    id: MessageId,
+    /// It, and whatever followed it at the source.
+    going: Vec<MessageId>,
+}
+
+/// A message that has to go so that one that went on can take its place.
+struct Going {
+    bytes: u64,
+    /// The hash of what it was read from.
+    hash: String,
+}
+
+impl Regrowth {
+    /// True when it refuses more than one before it.
+    pub(super) fn is_stricter_than(&self, before: &Self) -> bool {
+        self.refused.len() > before.refused.len()
+    }
+}
+
 impl Growing<'_> {
-    /// What has to go so that a message can take the place of the half that is here, with its bytes; none when it is
-    /// no such half.
-    pub(super) fn half_of(
-        &self,
+    /// Takes the half of a message away that went on, with whatever followed it. False when it has to stay.
+    pub(super) fn regrow(
+        &mut self,
         own: MessageId,
         parent: Option<MessageId>,
         found: &SourceMessage,
-    ) -> Result<Option<HashMap<MessageId, u64>>> {
-        let Some(row) = &self.stored else { return Ok(None) };
-        if !self.begins_with_what_is_here(own, &found.source)? {
-            return Ok(None);
+    ) -> Result<bool> {
+        if self.stored.is_none()
+            || self.regrowth.refused.contains(&own)
+            || !self.begins_with_what_is_here(own, &found.source)?
+        {
+            return Ok(false);
         }
-        let mut going: HashMap<MessageId, u64> = HashMap::new();
+        if self.mode == ImportMode::Store {
+            // It may wait, so it comes before the look at what is there.
+            self.flush()?;
+        }
+        let Some(going) = self.what_goes(own, parent)? else { return Ok(false) };
+        let ids: Vec<MessageId> = going.keys().copied().collect();
+        if self.mode == ImportMode::Store {
+            let is_given = ids.iter().all(|id| self.regrowth.given.contains(id));
+            if !is_given || !self.remove(&ids)? {
+                return Ok(false);
+            }
+        }
+        self.halves.push(Half { id: own, going: ids });
+        self.grown += 1;
+        for (id, Going { bytes, hash }) in going {
+            self.known.remove(&id);
+            // What came before its parent did not come again.
+            self.met.remove(&id);
+            self.bytes = self.bytes.saturating_sub(bytes);
+            self.regrown.insert(id, hash);
+        }
+        Ok(true)
+    }
+
+    /// What has to go so that a message can take the place of the half that is here; none when it has to stay.
+    fn what_goes(
+        &self,
+        own: MessageId,
+        parent: Option<MessageId>,
+    ) -> Result<Option<HashMap<MessageId, Going>>> {
+        let Some(row) = row_of(self.into.store, self.id)? else { return Ok(None) };
+        let mut going: HashMap<MessageId, Going> = HashMap::new();
         let mut is_of_source = true;
         let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
         self.into.store.read(self.id, all, &mut |seen| {
             let is_half = seen.id == own;
             if is_half || seen.parent.is_some_and(|above| going.contains_key(&above)) {
                 let is_in_place = !is_half || seen.parent == parent;
-                is_of_source &=
-                    is_in_place && seen.note == Note::default() && self.is_named(seen.id, seen.body)?;
-                going.insert(seen.id, seen.body.len() as u64);
+                let hash = self.hash_of_named(seen.id, seen.body)?;
+                is_of_source &= is_in_place && seen.note == Note::default() && hash.is_some();
+                let (bytes, hash) = (seen.body.len() as u64, hash.unwrap_or_default());
+                going.insert(seen.id, Going { bytes, hash });
             }
             Ok(())
         })?;
@@ -47,20 +113,35 @@ impl Growing<'_> {
         Ok((is_of_source && !is_marked && going.contains_key(&own)).then_some(going))
     }
 
-    /// Takes messages away that the source is about to give again.
-    pub(super) fn take_away(&mut self, half: MessageId, going: HashMap<MessageId, u64>) -> Result<()> {
-        if self.mode == super::ImportMode::Store {
-            self.flush()?;
-            let target = Target::Messages { conversation: self.id, ids: &[half], children: Children::Remove };
-            self.into.store.remove(&[target], REASON, self.into.now)?;
-        }
-        self.grown += 1;
-        for (id, bytes) in going {
-            self.known.remove(&id);
-            self.bytes = self.bytes.saturating_sub(bytes);
-            self.regrown.insert(id);
+    /// Removes messages. False when someone went on from one of them meanwhile; then all of them stay.
+    fn remove(&self, ids: &[MessageId]) -> Result<bool> {
+        let target = Target::Messages { conversation: self.id, ids, children: Children::Refuse };
+        let outcomes = self.into.store.remove(&[target], REASON, self.into.now)?;
+        Ok(matches!(outcomes[..], [Outcome::Removed { .. }]))
+    }
+
+    /// Notes that a message came again that would be taken away, and that it is still what it was.
+    pub(super) fn see_again(&mut self, id: MessageId, hash: &str, found: &SourceMessage) -> Result<()> {
+        let Some(before) = self.regrown.get(&id).filter(|_| self.mode == ImportMode::Try) else {
+            return Ok(());
+        };
+        if before == hash || self.begins_with_what_is_here(id, &found.source)? {
+            self.given.insert(id);
         }
         Ok(())
+    }
+
+    /// What this reading has found out for the next.
+    pub(super) fn learnt_regrowth(&self) -> Regrowth {
+        let mut learnt = Regrowth { given: HashSet::new(), refused: self.regrowth.refused.clone() };
+        for half in &self.halves {
+            if half.going.iter().all(|id| self.given.contains(id)) {
+                learnt.given.extend(&half.going);
+            } else {
+                learnt.refused.insert(half.id);
+            }
+        }
+        learnt
     }
 
     /// True when the text of a message begins with the text that it was read from before.
@@ -79,12 +160,14 @@ impl Growing<'_> {
         Ok(begins)
     }
 
-    /// True when a stored message was imported and goes by the name that the source gives it.
-    fn is_named(&self, id: MessageId, body: &str) -> Result<bool> {
+    /// The hash of what a stored message was read from; none when it was not imported, or goes by another name than the
+    /// source gives it.
+    fn hash_of_named(&self, id: MessageId, body: &str) -> Result<Option<String>> {
         let message = Message::from_body(body)?;
-        let Some(source) = message.extra.field(SOURCE) else { return Ok(false) };
+        let Some(source) = message.extra.field(SOURCE) else { return Ok(None) };
         let source: serde_json::Value = source.to()?;
         let name = source["id"].as_str().unwrap_or_default();
-        Ok(self.names.message(&self.found.id, name) == id)
+        let is_named = self.names.message(&self.found.id, name) == id;
+        Ok(source["text"].as_str().filter(|_| is_named).map(str::to_owned))
     }
 }

@@ -212,3 +212,88 @@ fn half_a_reply_that_someone_went_on_from_here_stays() {
     assert_eq!((one.added, one.grown, one.changed), (3, 0, 1));
     assert_eq!(desk.said(id), ["one", "first", "here"]);
 }
+
+/// What was stored, by how much is left of it, and what became of it.
+fn after(before: &[String], later: &[String]) -> (usize, (u64, u64, u64)) {
+    let mut desk = Desk::new();
+    let id = desk.import(&desk.write(before), DeletedHere::StayDeleted).conversations[0].id;
+    let path = desk.write(later);
+    let source = Source::open(&path).unwrap();
+    let mut how = Import {
+        limits: ReadLimits::default(),
+        mode: ImportMode::Try,
+        project: &str::to_owned,
+        progress: &mut |_| {},
+    };
+    let tried = desk.archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+    let imported = desk.import(&path, DeletedHere::StayDeleted);
+    assert_eq!(tried, imported);
+    let one = &imported.conversations[0];
+    (desk.messages(id), (one.added, one.grown, one.changed))
+}
+
+#[test]
+fn what_followed_half_a_reply_and_is_no_longer_given_stays() {
+    let mut before = talk();
+    before.extend([user("u2", Some("a1"), "two"), reply("a2", "u2", "m2", text("2"))]);
+    let mut later = talk();
+    later.push(reply("a1b", "a1", "m1", text("and more")));
+    let mut other = later.clone();
+    other.extend([user("u2", Some("a1b"), "two, but other"), reply("a2", "u2", "m2", text("2"))]);
+
+    let told = [after(&before, &later), after(&before, &other)];
+
+    assert_eq!(told, [(5, (1, 0, 1)), (7, (3, 0, 3))]);
+}
+
+#[test]
+fn a_conversation_that_was_deleted_here_stays_deleted_when_its_file_moves() {
+    let mut desk = Desk::new();
+    let path = desk.write(&talk());
+    let id = desk.import(&path, DeletedHere::StayDeleted).conversations[0].id;
+    desk.archive.save_imports(&mut desk.imports).unwrap();
+    desk.archive.delete_conversations(&[id], "test");
+    desk.imports = desk.archive.imports().unwrap();
+
+    let archived = desk.directory.path().join("archived");
+    fs::create_dir(&archived).unwrap();
+    fs::rename(&path, archived.join(NAME)).unwrap();
+    let moved = desk.import(&archived.join(NAME), DeletedHere::StayDeleted);
+
+    assert_eq!((moved.conversations, moved.deleted), (vec![], vec![id]));
+}
+
+#[test]
+fn a_conversation_whose_time_is_known_late_stays_deleted() {
+    let mut desk = Desk::new();
+    let mut lines = talk();
+    lines[0] = json!({"type": "user", "uuid": "u1", "parentUuid": null, "sessionId": "s",
+        "message": {"role": "user", "content": "one"}})
+    .to_string();
+    let path = desk.write(&lines);
+    let id = desk.import(&path, DeletedHere::StayDeleted).conversations[0].id;
+    let again = desk.import(&path, DeletedHere::StayDeleted);
+    desk.archive.delete_conversations(&[id], "test");
+
+    let passed = desk.import(&path, DeletedHere::StayDeleted);
+
+    assert_eq!((again.added(), again.conversations[0].id), (0, id));
+    assert_eq!((passed.conversations, passed.deleted), (vec![], vec![id]));
+}
+
+#[test]
+fn a_conversation_that_left_its_file_for_a_while_stays_deleted() {
+    let mut desk = Desk::new();
+    let path = desk.write(&talk());
+    let id = desk.import(&path, DeletedHere::StayDeleted).conversations[0].id;
+    desk.archive.delete_conversations(&[id], "test");
+    let other = json!({"type": "user", "uuid": "u9", "parentUuid": null, "sessionId": "s",
+        "timestamp": "2025-01-02T03:04:05.000Z", "message": {"role": "user", "content": "nine"}});
+    let meanwhile = desk.import(&desk.write(&[other.to_string()]), DeletedHere::StayDeleted);
+    desk.archive.save_imports(&mut desk.imports).unwrap();
+    desk.imports = desk.archive.imports().unwrap();
+
+    let passed = desk.import(&desk.write(&talk()), DeletedHere::StayDeleted);
+
+    assert_eq!((meanwhile.added(), passed.conversations, passed.deleted), (1, vec![], vec![id]));
+}

@@ -21,6 +21,7 @@ mod hostile;
 mod import;
 mod json;
 mod llm;
+mod meanwhile;
 mod opencode;
 mod round;
 
