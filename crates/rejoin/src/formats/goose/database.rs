@@ -84,7 +84,8 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
     }
     let source = session.to_json(&CHANGING).to_string();
     reading.give(Piece::Aside(Aside { conversation: strand.id().to_owned(), line: 0, source }))?;
-    strand.finish(reading)
+    strand.finish(reading)?;
+    reading.give(Piece::Complete(id.to_owned()))
 }
 
 fn conversation_of(session: &Row) -> SourceConversation {

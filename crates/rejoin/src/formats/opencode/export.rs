@@ -71,7 +71,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let source = Value::Object(info).to_string();
     reading.give(Piece::Aside(Aside { conversation: session.id, line: 0, source }))?;
     reading.give(Piece::Passed(bytes.len() as u64))?;
-    strand.finish(reading)
+    strand.finish(reading).map(drop)
 }
 
 /// The first field of an object, if it describes a session.
