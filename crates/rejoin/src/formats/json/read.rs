@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::family::Family;
 use crate::formats::json::VERSION;
 use crate::formats::json::row::{BranchRow, ConversationRow, MessageRow};
-use crate::formats::lines::deepest;
+use crate::formats::lines::{deepest, unreadable};
 use crate::formats::{
     Piece, Reading, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin,
 };
@@ -26,15 +26,7 @@ const AROUND: usize = 8;
 /// Reads a document.
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let failed = |cause: io::Error| {
-        let kind = if cause.kind() == io::ErrorKind::NotFound {
-            ErrorKind::NotFound
-        } else {
-            ErrorKind::Unavailable
-        };
-        Error::new(kind, format!("read `{}`", path.display())).because(cause)
-    };
-    let file = File::open(path).map_err(failed)?;
+    let file = File::open(path).map_err(|cause| unreadable(path, cause))?;
     let gauge = Rc::new(Gauge::default());
     let limits = reading.limits();
     let gauged = Gauged { file, gauge: Rc::clone(&gauge), item: limits.line_bytes, all: limits.file_bytes };
