@@ -127,6 +127,10 @@ impl Strand<'_> {
             }
             before.found.source.push('\n');
             before.found.source.push_str(&found.source);
+            let most = reading.limits().line_bytes;
+            if before.found.source.len() as u64 > most {
+                return Err(crate::Error::invalid(format!("a message has more than {most} bytes")));
+            }
             self.names.insert(place, before.found.id.clone());
             return Ok(());
         }

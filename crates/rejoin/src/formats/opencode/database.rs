@@ -58,7 +58,9 @@ fn order(database: &Database) -> Result<Vec<String>> {
     let mut below: HashMap<Option<String>, Vec<String>> = HashMap::new();
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     let sql = "SELECT id, parent_id FROM session ORDER BY time_created, id";
+    let mut held = database.held();
     database.each(sql, &[], &mut |row| {
+        ["id", "parent_id"].iter().filter_map(|name| row.text(name)).try_for_each(|id| held.add(id))?;
         if let Some(id) = row.word("id") {
             all.push((id, row.word("parent_id")));
         }
