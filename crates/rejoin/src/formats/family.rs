@@ -28,9 +28,9 @@ impl Family {
         Ok(())
     }
 
-    /// Tells that nothing more comes of them, the last first.
+    /// Tells that nothing more comes of them, in the order in which they were read.
     pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.ids.clear();
-        self.order.drain(..).rev().try_for_each(|id| reading.give(Piece::Complete(id)))
+        self.order.drain(..).try_for_each(|id| reading.give(Piece::Complete(id)))
     }
 }

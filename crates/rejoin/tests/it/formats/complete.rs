@@ -74,8 +74,8 @@ fn most_open(told: &[String], number: usize) -> usize {
 }
 
 #[test]
-fn a_conversation_is_complete_after_those_that_it_started() {
-    let expected = ["+one", "+run", "+two", "-run", "-one", "-two"];
+fn a_conversation_is_complete_once_those_that_it_started_are_read() {
+    let expected = ["+one", "+run", "+two", "-one", "-run", "-two"];
 
     for name in ["json", "cpe"] {
         let (_directory, path) = family(name);
