@@ -94,6 +94,16 @@ fn media(kind: &str, found: &mut Found<'_>) -> Option<Block> {
     Some(Block::Media(Media { kind, mime_type, data, uri, extra: found.rest() }))
 }
 
+/// What a file of this type is.
+pub(super) fn kind_of(mime_type: &str) -> MediaKind {
+    match mime_type.split('/').next() {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("video") => MediaKind::Video,
+        _ => MediaKind::File,
+    }
+}
+
 /// A message in words, for a program that knows nothing else: what was said, and what was done in brackets.
 pub(super) fn spoken(message: &Message) -> String {
     let mut text = String::new();

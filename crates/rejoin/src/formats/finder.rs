@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, Result};
 use crate::formats::fingerprint::Fingerprint;
 use crate::formats::source::{DEPTH, Source, Sources};
-use crate::formats::{Detection, FORMATS, Format};
+use crate::formats::{Detection, FORMATS, Format, database};
 
 /// A path, as short as any other and without its words.
 pub(crate) type PathKey = [u8; 16];
@@ -49,6 +49,9 @@ impl Finder {
         let mut sources = Sources::default();
         let source = Source::open(path)?;
         let is_directory = source.is_directory();
+        if let (None, Some(fault)) = (only, database::fault(&source)) {
+            return Err(Error::invalid(format!("`{}` cannot be read", path.display())).because(fault));
+        }
         match (claimed(&source, only), is_directory) {
             (Some((format, _)), _) => sources.found.push((source, format)),
             (None, true) => self.walk(path, only, 0, &mut sources),
@@ -112,6 +115,10 @@ impl Finder {
             Ok(source) => source,
             Err(error) => return sources.unreadable.push((path, error.to_string())),
         };
+        // It may be readable the next time, so that nothing is remembered.
+        if let Some(fault) = database::fault(&source) {
+            return sources.unreadable.push((path, fault.to_string()));
+        }
         let verdict = match claimed(&source, only) {
             Some((format, Detection::Yes)) => {
                 // What it begins with was needed to recognise it only, and thousands would fill the memory.

@@ -39,6 +39,7 @@ mod cortext;
 mod cpe;
 mod database;
 mod envoy;
+mod family;
 mod finder;
 mod fingerprint;
 mod found;

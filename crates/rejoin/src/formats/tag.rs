@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::{SourceConversation, SourceMessage, SourceParent};
+use crate::formats::{SourceConversation, SourceMessage, SourceParent, octets};
 use crate::model::{Conversation, Hold, Message, Time};
 
 /// The name of the field.
@@ -161,5 +161,5 @@ impl ConversationTag {
 
 /// Enough of a hash to notice a change by hand.
 fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes())[..8].iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    octets::hex(&Sha256::digest(text.as_bytes())[..8])
 }

@@ -4,26 +4,30 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::formats::Reading;
-use crate::formats::lines::{UTF8_MARK, deepest, is_utf16};
+use crate::formats::lines::{UTF8_MARK, deepest, is_utf16, unreadable};
 
 /// True for a file that is no link: what a directory holds may not lead elsewhere.
 pub(super) fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// The text of a file. One that is too large is an error, one that is no text is `None`.
-pub(super) fn text(path: &Path, reading: &Reading<'_>) -> Result<Option<String>> {
-    let failed = |cause: std::io::Error| {
-        Error::new(ErrorKind::Unavailable, format!("read `{}`", path.display())).because(cause)
-    };
+/// The bytes of a file. One that has too many is an error.
+pub(super) fn bytes(path: &Path, reading: &Reading<'_>) -> Result<Vec<u8>> {
+    let failed = |cause| unreadable(path, cause);
     let most = reading.limits().line_bytes;
     let mut bytes = Vec::new();
     File::open(path).map_err(failed)?.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > most {
         return Err(Error::invalid(format!("`{}` has more than {most} bytes", path.display())));
     }
+    Ok(bytes)
+}
+
+/// The text of a file. One that is too large is an error, one that is no text is `None`.
+pub(super) fn text(path: &Path, reading: &Reading<'_>) -> Result<Option<String>> {
+    let mut bytes = bytes(path, reading)?;
     if is_utf16(&bytes) {
         return Err(Error::invalid("the text is UTF-16; only UTF-8 can be read"));
     }

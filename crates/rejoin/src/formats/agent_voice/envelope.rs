@@ -7,9 +7,9 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
-use crate::formats::Key;
 use crate::formats::agent_voice::VERSION;
 use crate::formats::found::Found;
+use crate::formats::{Key, octets};
 use crate::model::Time;
 
 /// The length of what proves that nothing was changed.
@@ -95,5 +95,5 @@ fn cipher(key: &Key) -> LessSafeKey {
 
 /// The SHA-256 of bytes, in hexadecimal digits.
 pub(super) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    octets::hex(&Sha256::digest(bytes))
 }

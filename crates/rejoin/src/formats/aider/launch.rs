@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage, octets};
 use crate::model::{Block, Fields, Json, Message, Other, Role, Time};
 
 /// How the line of a launch begins; the time follows.
@@ -40,6 +40,8 @@ struct Open {
 pub(super) struct Launches {
     path: PathBuf,
     project: Option<String>,
+    /// Where the history is, as it stands in names.
+    directory: PathBuf,
     /// How often a conversation of this name came.
     names: HashMap<String, u64>,
     launch: Launch,
@@ -62,9 +64,11 @@ struct Launch {
 
 impl Launches {
     pub(super) fn new(history: &Path) -> Self {
-        let project = history.parent().and_then(|directory| directory.canonicalize().ok());
-        let project = project.and_then(|directory| directory.to_str().map(str::to_owned));
-        Self { path: history.to_owned(), project, names: HashMap::new(), launch: Launch::new("", 1) }
+        let directory = history.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
+        let project = directory.as_ref().and_then(|directory| directory.to_str().map(str::to_owned));
+        let directory = directory.unwrap_or_default();
+        let (path, names) = (history.to_owned(), HashMap::new());
+        Self { path, project, directory, names, launch: Launch::new("", 1) }
     }
 
     pub(super) fn line(&mut self, line: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
@@ -74,7 +78,10 @@ impl Launches {
             return Ok(());
         }
         let is_fenced = self.launch.open.as_ref().is_some_and(|open| open.is_fenced);
-        let (speaker, text) = if let Some(text) = marked(line, PROMPT) {
+        // The program ends every line of a prompt with a line break, and code hardly does: a reply that was cut off in its
+        // code does not swallow what was asked next.
+        let may_ask = !is_fenced || line.ends_with("  ");
+        let (speaker, text) = if let Some(text) = marked(line, PROMPT).filter(|_| may_ask) {
             (Speaker::Person, text)
         } else if let Some(text) = marked(line, CONSOLE).filter(|_| !is_fenced) {
             (Speaker::Program, text)
@@ -118,10 +125,13 @@ impl Launches {
         Ok(())
     }
 
-    /// The name of the launch, from its first prompt.
+    /// The name of the launch, from where it was and its first prompt.
     fn name(&mut self, prompt: &str) -> String {
-        let hash: [u8; 32] = Sha256::digest(prompt.as_bytes()).into();
-        let hash: String = hash[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut hasher = Sha256::new();
+        hasher.update(self.directory.as_os_str().as_encoded_bytes());
+        hasher.update([0]);
+        hasher.update(prompt.as_bytes());
+        let hash = octets::hex(&hasher.finalize()[..6]);
         let name = format!("{}/{hash}", self.launch.stamp.replace(' ', "T"));
         let count = self.names.entry(name.clone()).or_default();
         *count += 1;

@@ -8,9 +8,10 @@
 //!   > Applied edit to test.py                         console
 //! ```
 //!
-//! The file has no ids. A conversation is named after its start and its first prompt, and a message after its place in
-//! it: both stay when the file grows, when its beginning is cut off, and when the project is moved. A launch in which
-//! nothing was asked is no conversation.
+//! The file has no ids. A conversation is named after its directory, its start and its first prompt, and a message after
+//! its place in it: both stay when the file grows and when its beginning is cut off. Two projects in which the same was
+//! asked in the same second stay apart; a project that was moved is another one. A launch in which nothing was asked is
+//! no conversation.
 
 mod launch;
 

@@ -276,7 +276,8 @@ impl Telling {
             return Ok(());
         }
         let conversation = self.conversation.id.clone();
-        reading.give(Piece::Aside(Aside { conversation, line: self.number, source }))
+        // Its place among the conversations is another one in the next export.
+        reading.give(Piece::Aside(Aside { conversation, line: 0, source }))
     }
 
     /// Tells where the program would go on.

@@ -65,9 +65,9 @@ fn tell(
     reading: &mut Reading<'_>,
 ) -> Result<()> {
     let id = conversation.id.clone();
-    let aside = |source: &str| {
-        Piece::Aside(Aside { conversation: id.clone(), line: number, source: source.to_owned() })
-    };
+    // Its place among the conversations is another one in the next export.
+    let aside =
+        |source: &str| Piece::Aside(Aside { conversation: id.clone(), line: 0, source: source.to_owned() });
     reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
     reading.give(aside(about))?;
     let nodes: Vec<Node<'_>> = entries

@@ -33,8 +33,8 @@ pub(super) const FORMAT: Format = Format {
     places: &["conversations"],
     fidelity: "A session is a line of messages: every branch but the chosen one is written to a folder of its own, and \
                reading all of them gives the tree again. The project is not written: it is the directory that holds the \
-               folders. The markdown is made for readers and not read back; an older one is kept beside the messages \
-               when it is imported. Holds, origins and compactions that were undone stay in the store.",
+               folders. The markdown is made for readers and not read back; one that Cortext wrote is kept beside the \
+               messages, section by section. Holds, origins and compactions that were undone stay in the store.",
     detect,
     read: read::read,
     write: Some(write::write),

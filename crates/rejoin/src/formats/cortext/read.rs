@@ -84,9 +84,10 @@ impl Strand {
             return reading.skip(path, 0, "there is no state of the session");
         }
         let text = whole::json(path, reading)?;
-        let Some(Known { mut conversation, created, is_own }) = text.as_deref().and_then(session::read)
+        // What began when is said here. Guessed from a message, it would be another conversation once the file is whole.
+        let Some(Known { mut conversation, created, is_own, rest }) = text.as_deref().and_then(session::read)
         else {
-            return reading.skip(path, 0, "it is no state of a session");
+            return Err(Error::corrupt(format!("`{}` is no whole state of a session", path.display())));
         };
         conversation.header.project = self.conversation.header.project.take();
         if conversation.id.is_empty() {
@@ -95,12 +96,16 @@ impl Strand {
         self.conversation = conversation;
         self.created = created;
         self.is_own = is_own;
-        self.keep(text.unwrap_or_default());
+        self.keep(0, rest);
         Ok(())
     }
 
-    /// Keeps the text for readers, whose heading is a title where there is no other.
+    /// Keeps the text for readers, whose heading is a title where there is no other. Ours has nothing that is not said
+    /// in the messages.
     fn learn_markdown(&mut self, folder: &Path, reading: &Reading<'_>) -> Result<()> {
+        if self.is_own {
+            return Ok(());
+        }
         let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
         let is_markdown = |path: &PathBuf| {
             path.extension().is_some_and(|extension| extension == "md") && whole::is_file(path)
@@ -110,17 +115,17 @@ impl Strand {
         for path in paths {
             let Some(text) = whole::text(&path, reading)? else { continue };
             let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
-            if let (false, None, Some(heading)) = (self.is_own, &self.conversation.header.title, heading) {
+            if let (None, Some(heading)) = (&self.conversation.header.title, heading) {
                 self.conversation.header.title = (!heading.is_empty()).then(|| heading.to_owned());
             }
-            self.keep(text);
+            sections(&text).into_iter().for_each(|(line, section)| self.keep(line, section.to_owned()));
         }
         Ok(())
     }
 
-    /// Keeps a file that has no lines of its own.
-    fn keep(&mut self, source: String) {
-        self.asides.push(Aside { conversation: self.conversation.id.clone(), line: 0, source });
+    /// Keeps what is no line of the messages.
+    fn keep(&mut self, line: u64, source: String) {
+        self.asides.push(Aside { conversation: self.conversation.id.clone(), line, source });
     }
 
     fn line(&mut self, mut found: Found<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
@@ -170,6 +175,22 @@ impl Strand {
         }
         reading.give(Piece::Conversation(Box::new(self.conversation)))
     }
+}
+
+/// The sections of a text and the lines that they begin at. A text that grows keeps those it had, which are then not
+/// stored again.
+fn sections(text: &str) -> Vec<(u64, &str)> {
+    let (mut sections, mut begin, mut end, mut first) = (Vec::new(), 0, 0, 1);
+    for (line, number) in text.split_inclusive('\n').zip(1..) {
+        if line.starts_with("## ") && end > begin {
+            sections.push((first, text[begin..end].trim_end()));
+            (begin, first) = (end, number);
+        }
+        end += line.len();
+    }
+    sections.push((first, text[begin..].trim_end()));
+    sections.retain(|(_, section)| !section.is_empty());
+    sections
 }
 
 /// Fields of a line that are no part of the format.

@@ -74,6 +74,8 @@ pub(super) struct Known {
     pub(super) created: Option<Time>,
     /// True when Rejoin wrote it.
     pub(super) is_own: bool,
+    /// Its text without what every message changes, and without what Rejoin wrote.
+    pub(super) rest: String,
 }
 
 /// What the file says, as far as it can be read.
@@ -102,7 +104,10 @@ pub(super) fn read(text: &str) -> Option<Known> {
     }
     // The program goes on with the session and writes what is true then.
     take(&mut conversation.header, &mut found, last_active.or(created).unwrap_or_default());
-    Some(Known { conversation, created, is_own })
+    let mut rest = found.all();
+    [tag::FIELD, "last_active", "message_count"].iter().for_each(|name| drop(rest.remove(name)));
+    let rest = Json::of(&rest).expect("fields are JSON").as_str().to_owned();
+    Some(Known { conversation, created, is_own, rest })
 }
 
 fn take(header: &mut Conversation, found: &mut Found<'_>, now: Time) {

@@ -33,7 +33,12 @@ impl Forest {
         );
         let mut forest = Self { nodes: Vec::new(), places: HashMap::new() };
         let mut above: Vec<(Option<String>, Option<String>)> = Vec::new();
+        let mut held = database.held();
         database.each(&sql, &[], &mut |row| {
+            ["id", "parent_id", "stands_for"]
+                .iter()
+                .filter_map(|name| row.text(name))
+                .try_for_each(|id| held.add(id))?;
             let (Some(id), Some(number)) = (row.word("id"), row.integer("number")) else {
                 return reading.skip(database.path(), 0, "a message has no id");
             };

@@ -10,6 +10,7 @@ use crate::formats::cpe::parts::Part;
 use crate::formats::cpe::shape::Shape;
 use crate::formats::cpe::tag::{TAG, Tag};
 use crate::formats::database::{Database, Row};
+use crate::formats::family::Family;
 use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage, SourceParent};
 use crate::model::Json;
 
@@ -22,14 +23,15 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         database.need("blocks", &["message_id", "block_type", "content", "sequence_order"])?;
         let forest = Forest::of(database, reading)?;
         let mut sessions = sessions_of(database, &forest)?;
-        let (trees, mut names) = (forest.trees(), HashMap::new());
+        let (trees, mut names, mut family) = (forest.trees(), HashMap::new(), Family::default());
         for tree in trees {
             let own = sessions.remove(&tree[0]).unwrap_or_default();
             let mut strand =
                 Strand { database, forest: &forest, names: &mut names, waiting: None, newest: None };
-            strand.read(&tree, &own, reading)?;
+            let conversation = strand.read(&tree, &own, reading)?;
+            family.add(&conversation, reading)?;
         }
-        Ok(())
+        family.finish(reading)
     })
 }
 
@@ -77,7 +79,12 @@ struct Found {
 }
 
 impl Strand<'_> {
-    fn read(&mut self, tree: &[usize], sessions: &[Row], reading: &mut Reading<'_>) -> Result<()> {
+    fn read(
+        &mut self,
+        tree: &[usize],
+        sessions: &[Row],
+        reading: &mut Reading<'_>,
+    ) -> Result<SourceConversation> {
         let root = self.found(tree[0])?;
         let title = root.shape.title.clone();
         // Of several sessions in one tree, the program was last in the one that has the newest message.
@@ -96,9 +103,9 @@ impl Strand<'_> {
         let head = session.and_then(|session| place(&session)).map(|place| self.name(place));
         if let Some(head) = head {
             conversation.head = Some(head?);
-            reading.give(Piece::Conversation(Box::new(conversation)))?;
+            reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
         }
-        Ok(())
+        Ok(conversation)
     }
 
     fn take(
@@ -120,6 +127,10 @@ impl Strand<'_> {
             }
             before.found.source.push('\n');
             before.found.source.push_str(&found.source);
+            let most = reading.limits().line_bytes;
+            if before.found.source.len() as u64 > most {
+                return Err(crate::Error::invalid(format!("a message has more than {most} bytes")));
+            }
             self.names.insert(place, before.found.id.clone());
             return Ok(());
         }

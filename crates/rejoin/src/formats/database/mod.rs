@@ -12,6 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -41,11 +42,32 @@ pub(super) struct Database {
     told: Cell<u64>,
 }
 
+/// So long a database may be held that is only looked at: every format looks.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// True for a database of which this can be said; of one that cannot be read, nothing can.
+pub(super) fn holds(path: &Path, is_so: impl Fn(&Database) -> Result<bool>) -> bool {
+    let look = || {
+        let database = Database::open(path, ReadLimits::default())?;
+        database.connection.busy_timeout(LOOK).map_err(told)?;
+        is_so(&database)
+    };
+    look().unwrap_or(false)
+}
+
+/// Why a database cannot be looked at now, though it may be one of a known program: it is held, or a change was cut off.
+pub(super) fn fault(source: &Source) -> Option<Error> {
+    let look = || {
+        let database = Database::open(source.path(), ReadLimits::default())?;
+        database.one("SELECT count(*) AS number FROM main.sqlite_schema", &[])
+    };
+    let error = is_database(source).then(look)?.err()?;
+    matches!(error.kind(), ErrorKind::Locked | ErrorKind::Unavailable).then_some(error)
+}
+
 /// Whether a source is a database with these tables and columns.
 pub(super) fn detect(source: &Source, is_own: impl Fn(&Database) -> Result<bool>) -> Detection {
-    let is_own_at = |path: &Path| {
-        Database::open(path, ReadLimits::default()).and_then(|database| is_own(&database)).unwrap_or(false)
-    };
+    let is_own_at = |path: &Path| holds(path, &is_own);
     if source.head().starts_with(MAGIC) {
         return if is_own_at(source.path()) { Detection::Yes } else { Detection::No };
     }
@@ -185,9 +207,10 @@ impl Database {
 
     /// Names, one for each row: a few bytes for each, however many there are.
     pub(super) fn names(&self, sql: &str, parameters: &[Value]) -> Result<Vec<String>> {
-        let mut names = Vec::new();
+        let (mut names, mut held) = (Vec::new(), self.held());
         self.each(sql, parameters, &mut |row| {
             if let Some(Value::Text(name)) = row.values.into_iter().next() {
+                held.add(&name)?;
                 names.push(name);
             }
             Ok(())
@@ -195,9 +218,34 @@ impl Database {
         Ok(names)
     }
 
+    /// Counts names that are held at once.
+    pub(super) const fn held(&self) -> Held {
+        Held { bytes: 0, most: self.most }
+    }
+
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// How many bytes of names are held. A name is short, unless someone wants to fill the memory.
+pub(super) struct Held {
+    bytes: u64,
+    most: u64,
+}
+
+impl Held {
+    /// Counts one more.
+    pub(super) fn add(&mut self, name: &str) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(name.len() as u64);
+        if self.bytes > self.most {
+            return Err(Error::invalid(format!(
+                "the ids in the database have more than {} bytes",
+                self.most
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -22,9 +22,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::formats::ReadLimits;
 use crate::formats::database::fault::told;
+use crate::formats::lines::unreadable;
 
 /// What every database begins with.
 pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -71,17 +72,11 @@ impl Stamp {
 
 /// Opens a database to read it.
 pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<Opened> {
-    let unreadable = |cause: std::io::Error| {
-        let kind = match cause.kind() {
-            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-            _ => ErrorKind::Unavailable,
-        };
-        Error::new(kind, format!("read `{}`", path.display())).because(cause)
-    };
+    let failed = |cause| unreadable(path, cause);
     // The log stands beside the file itself, not beside a link to it.
-    let path = path.canonicalize().map_err(unreadable)?;
+    let path = path.canonicalize().map_err(failed)?;
     let mut start = Vec::new();
-    File::open(&path).and_then(|file| file.take(100).read_to_end(&mut start)).map_err(unreadable)?;
+    File::open(&path).and_then(|file| file.take(100).read_to_end(&mut start)).map_err(failed)?;
     if !start.starts_with(MAGIC) || start.len() < 100 {
         return Err(Error::corrupt("it is not a database"));
     }

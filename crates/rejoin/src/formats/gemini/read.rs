@@ -7,12 +7,12 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::gemini::place;
 use crate::formats::gemini::record::{Raw, Record};
 use crate::formats::gemini::replay::Replay;
 use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
-use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent};
+use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole};
 use crate::model::Time;
 
 /// A line that is not a record: what is known of the session, or an operation.
@@ -90,16 +90,7 @@ struct Session<'a> {
 impl Session<'_> {
     /// Reads a file that is one object.
     fn whole(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let (limits, failed) = (reading.limits(), |cause| unreadable(self.path, cause));
-        let mut bytes = Vec::new();
-        File::open(self.path)
-            .map_err(failed)?
-            .take(limits.line_bytes.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
-        if bytes.len() as u64 > limits.line_bytes {
-            return Err(Error::invalid(format!("the file has more than {} bytes", limits.line_bytes)));
-        }
+        let (limits, bytes) = (reading.limits(), whole::bytes(self.path, reading)?);
         reading.give(Piece::Passed(bytes.len() as u64))?;
         let text = str::from_utf8(bytes.strip_prefix(&UTF8_MARK[..]).unwrap_or(&bytes));
         match text {

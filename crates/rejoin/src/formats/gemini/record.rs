@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::formats::INJECTED;
+use crate::formats::content::kind_of;
 use crate::formats::found::{Found, is_text};
 use crate::model::{
-    Block, Fields, Json, Media, MediaKind, Message, Other, Role, Text, Thinking, Time, ToolCall, ToolResult,
-    Usage,
+    Block, Fields, Json, Media, Message, Other, Role, Text, Thinking, Time, ToolCall, ToolResult, Usage,
 };
 
 /// What the program says in the person's place.
@@ -249,12 +249,7 @@ fn answered(mut found: Found<'_>, own: &str) -> Option<Block> {
 
 fn media(mut found: Found<'_>, field: &str) -> Option<Block> {
     let mime_type = found.text("mimeType").unwrap_or_else(|| "application/octet-stream".to_owned());
-    let kind = match mime_type.split('/').next() {
-        Some("image") => MediaKind::Image,
-        Some("audio") => MediaKind::Audio,
-        Some("video") => MediaKind::Video,
-        _ => MediaKind::File,
-    };
+    let kind = kind_of(&mime_type);
     let value = Some(found.text(field)?);
     let (data, uri) = if field == "data" { (value, None) } else { (None, value) };
     Some(Block::Media(Media { kind, mime_type, data, uri, extra: found.rest() }))

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::gemini::record::Record;
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Message, Role, Time};
 
 /// So many of the newest records are held, because one before them may change.
 const HELD: usize = 32;
+
+/// So many of the newest versions of a record are looked at: the program goes back to a recent one, if at all.
+const LOOKED_AT: usize = 64;
 
 /// A record of the file: what it says, and its text.
 #[derive(Clone)]
@@ -38,10 +41,13 @@ struct Step {
 pub(super) struct Replay {
     conversation: SourceConversation,
     is_told: bool,
-    /// Lines that came before the first message.
+    /// Lines that came before the first message, and their bytes.
     early: Vec<Aside>,
+    early_bytes: u64,
     versions: HashMap<String, Vec<Version>>,
     list: Vec<Step>,
+    /// Where each record stands on the list first.
+    places: HashMap<String, usize>,
     /// The newest record, which may come again with more.
     open: Option<Line>,
     held: VecDeque<Line>,
@@ -55,8 +61,10 @@ impl Replay {
             conversation,
             is_told: false,
             early: Vec::new(),
+            early_bytes: 0,
             versions: HashMap::new(),
             list: Vec::new(),
+            places: HashMap::new(),
             open: None,
             held: VecDeque::new(),
             calls: Vec::new(),
@@ -89,7 +97,7 @@ impl Replay {
                 open.record = record;
                 open.source.push('\n');
                 open.source.push_str(source);
-                return Ok(());
+                return check(open.source.len() as u64, reading.limits().line_bytes);
             }
             if record.pieces.is_subset(&open.record.pieces) {
                 return self.aside(number, source, reading);
@@ -97,7 +105,7 @@ impl Replay {
         }
         self.close(reading)?;
         let line = Line { record, number, source: source.to_owned() };
-        if let Some(place) = self.list.iter().position(|step| step.id == line.record.id) {
+        if let Some(place) = self.places.get(&line.record.id).copied() {
             return self.replace(place, line, reading);
         }
         if self.is_told_above(&line.record) {
@@ -116,6 +124,7 @@ impl Replay {
     ) -> Result<()> {
         self.close(reading)?;
         self.list.clear();
+        self.places.clear();
         for (record, source) in records {
             if !self.is_told_above(&record) {
                 self.place(Line { record, number, source }, reading)?;
@@ -127,10 +136,21 @@ impl Replay {
     /// A message and everything after it is taken from the list.
     pub(super) fn rewind(&mut self, id: &str, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
-        if let Some(place) = self.list.iter().position(|step| step.id == id) {
-            self.list.truncate(place);
+        if let Some(place) = self.places.get(id).copied() {
+            self.cut(place);
         }
         Ok(())
+    }
+
+    /// Takes everything from a place on from the list.
+    fn cut(&mut self, place: usize) -> Vec<Step> {
+        let after = self.list.split_off(place);
+        for step in &after {
+            if self.places.get(&step.id).is_some_and(|first| *first >= place) {
+                self.places.remove(&step.id);
+            }
+        }
+        after
     }
 
     /// A record on the list changes. What came after it follows the changed one, as far as it is held.
@@ -139,7 +159,7 @@ impl Replay {
         if line.record.pieces.is_subset(&self.versions[&step.id][step.version].pieces) {
             return self.aside(line.number, &line.source, reading);
         }
-        let after = self.list.split_off(place);
+        let after = self.cut(place);
         self.place(line, reading)?;
         for step in after.into_iter().skip(1) {
             let Some(held) = self.held.iter().find(|held| held.record.id == step.id).cloned() else { break };
@@ -155,12 +175,14 @@ impl Replay {
         let known = self.versions.get(&id).and_then(|versions| {
             let is_it =
                 |version: &Version| version.parent == parent && line.record.pieces.is_subset(&version.pieces);
-            versions.iter().position(is_it)
+            let older = versions.len().saturating_sub(LOOKED_AT);
+            versions[older..].iter().position(is_it).map(|place| older + place)
         });
         let version = match known {
             Some(version) => version,
             None => self.tell(line, parent, reading)?,
         };
+        self.places.entry(id.clone()).or_insert(self.list.len());
         self.list.push(Step { id, version });
         Ok(())
     }
@@ -236,7 +258,8 @@ impl Replay {
             return reading.give(Piece::Aside(aside));
         }
         self.early.push(aside);
-        Ok(())
+        self.early_bytes += source.len() as u64;
+        check(self.early_bytes, reading.limits().line_bytes)
     }
 
     fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
@@ -257,4 +280,12 @@ impl Replay {
         self.conversation.head = self.tip().map(|tip| tip.last.clone());
         reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
     }
+}
+
+/// What one message is made of is held at once, so that it may not be larger than one line.
+fn check(bytes: u64, most: u64) -> Result<()> {
+    if bytes > most {
+        return Err(Error::invalid(format!("a message has more than {most} bytes")));
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
 use crate::formats::goose::strand::{Kept, Strand, word};
 use crate::formats::lines::deepest;
-use crate::formats::{Aside, Detection, Piece, Reading, Source, SourceConversation, SourceParent};
+use crate::formats::{Aside, Detection, Piece, Reading, Source, SourceConversation, SourceParent, whole};
 
 const TABLES: [(&str, &[&str]); 2] = [
     ("sessions", &["id", "working_dir", "created_at", "extension_data"]),
@@ -33,6 +33,17 @@ pub(super) fn detect(source: &Source) -> Detection {
     database::detect(source, |database| {
         TABLES.iter().try_fold(true, |all, (table, columns)| Ok(all && database.has(table, columns)?))
     })
+}
+
+/// True when the database beside an older file has its session.
+pub(super) fn has_taken_over(file: &Source) -> bool {
+    let beside = file.path().with_file_name("sessions.db");
+    whole::is_file(&beside)
+        && database::holds(&beside, |database| {
+            let (table, columns) = TABLES[0];
+            let sql = "SELECT id FROM sessions WHERE id = ?1";
+            Ok(database.has(table, columns)? && database.one(sql, &[file.stem().into()])?.is_some())
+        })
 }
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -84,7 +95,8 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
     }
     let source = session.to_json(&CHANGING).to_string();
     reading.give(Piece::Aside(Aside { conversation: strand.id().to_owned(), line: 0, source }))?;
-    strand.finish(reading)
+    strand.finish(reading)?;
+    reading.give(Piece::Complete(id.to_owned()))
 }
 
 fn conversation_of(session: &Row) -> SourceConversation {

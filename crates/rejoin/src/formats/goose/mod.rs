@@ -7,6 +7,9 @@
 //!
 //! A compaction hides what was said from the model and adds a summary that is hidden from the person. Which message is
 //! hidden from whom changes later, so that it is no part of a message here and is kept beside it.
+//!
+//! The program copies an older file into its database under the same id and leaves the file. Such a file is a part of the
+//! database, or everything in it would come twice.
 
 mod content;
 mod database;
@@ -34,7 +37,10 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn detect(source: &Source) -> Detection {
-    if legacy::is_session(source) { Detection::Yes } else { database::detect(source) }
+    if !legacy::is_session(source) {
+        return database::detect(source);
+    }
+    if database::has_taken_over(source) { Detection::Part } else { Detection::Yes }
 }
 
 fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {

@@ -11,9 +11,10 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::formats::family::Family;
 use crate::formats::json::VERSION;
 use crate::formats::json::row::{BranchRow, ConversationRow, MessageRow};
-use crate::formats::lines::deepest;
+use crate::formats::lines::{deepest, unreadable};
 use crate::formats::{
     Piece, Reading, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin,
 };
@@ -25,24 +26,18 @@ const AROUND: usize = 8;
 /// Reads a document.
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let failed = |cause: io::Error| {
-        let kind = if cause.kind() == io::ErrorKind::NotFound {
-            ErrorKind::NotFound
-        } else {
-            ErrorKind::Unavailable
-        };
-        Error::new(kind, format!("read `{}`", path.display())).because(cause)
-    };
-    let file = File::open(path).map_err(failed)?;
+    let file = File::open(path).map_err(|cause| unreadable(path, cause))?;
     let gauge = Rc::new(Gauge::default());
     let limits = reading.limits();
     let gauged = Gauged { file, gauge: Rc::clone(&gauge), item: limits.line_bytes, all: limits.file_bytes };
-    let mut desk = Desk { reading, path, gauge, outcome: Ok(()), number: 0 };
+    let family = Family::default();
+    let mut desk = Desk { reading, path, gauge, outcome: Ok(()), number: 0, family };
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, gauged));
     let read = Document(&mut desk).deserialize(&mut json).and_then(|()| json.end());
     // What stopped the reading says more than what the parser made of it.
     std::mem::replace(&mut desk.outcome, Ok(()))?;
     read.map_err(|cause| Error::invalid("read a document of Rejoin").because(cause))?;
+    desk.family.finish(desk.reading)?;
     desk.pass()
 }
 
@@ -88,6 +83,7 @@ struct Desk<'r, 'a> {
     outcome: Result<()>,
     /// How many messages there were.
     number: u64,
+    family: Family,
 }
 
 impl Desk<'_, '_> {
@@ -202,12 +198,14 @@ impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
         let (conversation, branches) = conversation_of(row);
         let id = conversation.id.clone();
         if is_new {
-            self.0.give(Piece::Conversation(Box::new(conversation)))?;
+            self.0.give(Piece::Conversation(Box::new(conversation.clone())))?;
         }
         for BranchRow { id: own, title, head } in branches {
             self.0.give(Piece::Branch(SourceBranch { conversation: id.clone(), id: own, title, head }))?;
         }
-        Ok(())
+        // Only at its end is it known what started it.
+        let added = self.0.family.add(&conversation, self.0.reading);
+        self.0.settle(added)
     }
 }
 

@@ -18,10 +18,9 @@ mod references;
 mod responses;
 mod threads;
 
-use std::collections::HashSet;
-
 use crate::error::Result;
 use crate::formats::database::{self, Database};
+use crate::formats::llm::responses::Earlier;
 use crate::formats::{Detection, Format, Reading, Source};
 
 /// Logs of llm.
@@ -63,14 +62,15 @@ fn detect(source: &Source) -> Detection {
 fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Database::read(source, reading, |database, reading| {
         let has_threads = has_all(database, &THREADS)?;
-        let mut threads = HashSet::new();
-        if has_threads {
-            threads = threads::read(database, reading)?;
-        }
-        if !has_threads || has_all(database, &RESPONSES)? {
+        let has_responses = !has_threads || has_all(database, &RESPONSES)?;
+        let mut earlier = Earlier::new();
+        if has_responses {
             RESPONSES.iter().try_for_each(|(table, columns)| database.need(table, columns))?;
-            responses::read(database, &threads, reading)?;
+            earlier = responses::list(database)?;
         }
-        Ok(())
+        if has_threads {
+            threads::read(database, &mut earlier, reading)?;
+        }
+        if has_responses { responses::read(database, &earlier, reading) } else { Ok(()) }
     })
 }

@@ -1,9 +1,10 @@
 //! What stands once in a database and is used in many places: files and pieces of text.
 
 use crate::error::Result;
+use crate::formats::content::kind_of;
 use crate::formats::database::{Database, Row, Value};
 use crate::formats::octets::base64;
-use crate::model::{Fields, Media, MediaKind};
+use crate::model::{Fields, Media};
 
 /// The file of this id. Its bytes are in the database, or somewhere else.
 pub(super) fn attachment(database: &Database, id: &str) -> Result<Option<Media>> {
@@ -16,12 +17,7 @@ pub(super) fn attachment(database: &Database, id: &str) -> Result<Option<Media>>
 
 fn media(row: &Row) -> Media {
     let mime = row.word("type").unwrap_or_else(|| "application/octet-stream".to_owned());
-    let kind = match mime.split('/').next() {
-        Some("image") => MediaKind::Image,
-        Some("audio") => MediaKind::Audio,
-        Some("video") => MediaKind::Video,
-        _ => MediaKind::File,
-    };
+    let kind = kind_of(&mime);
     let data = match row.value("content") {
         Value::Blob(bytes) if !bytes.is_empty() => Some(base64(bytes)),
         Value::Text(text) if !text.is_empty() => Some(base64(text.as_bytes())),

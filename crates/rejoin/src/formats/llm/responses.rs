@@ -1,6 +1,6 @@
 //! Conversations as llm kept them first: a prompt and its answer in one row.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
@@ -11,33 +11,45 @@ use crate::formats::llm::references;
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Thinking, Time, ToolCall, ToolResult};
 
-/// Reads every conversation that is no thread; the rows of those that are, are kept beside them.
-pub(super) fn read(database: &Database, threads: &HashSet<String>, reading: &mut Reading<'_>) -> Result<()> {
-    let mut all: Vec<(String, String)> = Vec::new();
-    // A row that belongs to no conversation is one by itself.
-    let sql =
-        "SELECT coalesce(conversation_id, id) AS conversation, id FROM responses ORDER BY conversation, id";
+/// The responses of each conversation, by their ids.
+pub(super) type Earlier = BTreeMap<String, Vec<String>>;
+
+/// Lists the responses. A row that belongs to no conversation is one by itself.
+pub(super) fn list(database: &Database) -> Result<Earlier> {
+    let mut all = Earlier::new();
+    let sql = "SELECT coalesce(conversation_id, id) AS conversation, id FROM responses ORDER BY id";
+    let mut held = database.held();
     database.each(sql, &[], &mut |row| {
         if let (Some(conversation), Some(id)) = (row.word("conversation"), row.word("id")) {
-            all.push((conversation, id));
+            held.add(&id)?;
+            held.add(&conversation)?;
+            all.entry(conversation).or_default().push(id);
         }
         Ok(())
     })?;
-    let tables = Tables::of(database)?;
-    for rows in all.chunk_by(|one, other| one.0 == other.0) {
-        let id = &rows[0].0;
-        if !threads.contains(id) {
-            Strand::read(database, &tables, id, rows, reading)?;
-            continue;
-        }
-        for (conversation, row) in rows {
-            if let Some(row) = response(database, row)? {
-                let source = row.to_json(&[]).to_string();
-                reading.give(Piece::Aside(Aside { conversation: conversation.clone(), line: 0, source }))?;
-            }
+    Ok(all)
+}
+
+/// Keeps the rows of a conversation beside the thread that it became.
+pub(super) fn keep(
+    database: &Database,
+    thread: &str,
+    rows: &[String],
+    reading: &mut Reading<'_>,
+) -> Result<()> {
+    for row in rows {
+        if let Some(row) = response(database, row)? {
+            let source = row.to_json(&[]).to_string();
+            reading.give(Piece::Aside(Aside { conversation: thread.to_owned(), line: 0, source }))?;
         }
     }
     Ok(())
+}
+
+/// Reads these conversations.
+pub(super) fn read(database: &Database, all: &Earlier, reading: &mut Reading<'_>) -> Result<()> {
+    let tables = Tables::of(database)?;
+    all.iter().try_for_each(|(id, rows)| Strand::read(database, &tables, id, rows, reading))
 }
 
 fn response(database: &Database, id: &str) -> Result<Option<Row>> {
@@ -97,12 +109,12 @@ impl<'a> Strand<'a> {
         database: &'a Database,
         tables: &'a Tables,
         id: &'a str,
-        rows: &[(String, String)],
+        rows: &[String],
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let mut strand = Strand { database, tables, id, last: None, system: String::new() };
         let described = database.one("SELECT * FROM conversations WHERE id = ?1", &[id.into()])?;
-        for (place, (_, row)) in rows.iter().enumerate() {
+        for (place, row) in rows.iter().enumerate() {
             let Some(row) = response(database, row)? else { continue };
             let time = row.time("datetime_utc").unwrap_or_default();
             if place == 0 {
@@ -117,7 +129,7 @@ impl<'a> Strand<'a> {
             }
             strand.take(&row, time, reading)?;
         }
-        Ok(())
+        reading.give(Piece::Complete(id.to_owned()))
     }
 
     fn take(&mut self, row: &Row, time: Time, reading: &mut Reading<'_>) -> Result<()> {

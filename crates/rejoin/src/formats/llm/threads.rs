@@ -5,22 +5,24 @@ use std::collections::{HashMap, HashSet};
 use crate::error::Result;
 use crate::formats::database::{Database, Row};
 use crate::formats::llm::message;
+use crate::formats::llm::responses::{self, Earlier};
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::Time;
 
-/// Reads every thread, and tells their ids.
-pub(super) fn read(database: &Database, reading: &mut Reading<'_>) -> Result<HashSet<String>> {
+/// Reads every thread, and takes what it was before from the earlier conversations.
+pub(super) fn read(database: &Database, earlier: &mut Earlier, reading: &mut Reading<'_>) -> Result<()> {
     let calls = Calls::of(database)?;
-    let threads = database.names("SELECT id FROM threads ORDER BY id", &[])?;
-    for id in &threads {
-        read_thread(database, &calls, id, reading)?;
+    for id in database.names("SELECT id FROM threads ORDER BY id", &[])? {
+        read_thread(database, &calls, &id, reading)?;
+        responses::keep(database, &id, &earlier.remove(&id).unwrap_or_default(), reading)?;
+        reading.give(Piece::Complete(id))?;
     }
     let sql = "SELECT count(*) AS number FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads)";
     let number = database.one(sql, &[])?.and_then(|row| row.count("number")).unwrap_or(0);
     if number > 0 {
         reading.skip(database.path(), 0, format!("{number} calls belong to no thread"))?;
     }
-    Ok(threads.into_iter().collect())
+    Ok(())
 }
 
 /// Which call a message was first part of. Messages are shared, so they cannot say it themselves.

@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
+use crate::formats::family::Family;
 use crate::formats::opencode::session::Session;
 use crate::formats::opencode::strand::{Runs, Strand};
-use crate::formats::{Aside, Detection, Piece, Reading, Source};
+use crate::formats::{Aside, Detection, Piece, Reading, Source, SourceConversation};
 
 /// Columns of a session that change with every message.
 const CHANGING: [&str; 11] = [
@@ -41,9 +42,13 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Database::read(source, reading, |database, reading| {
         TABLES.iter().try_for_each(|(table, columns)| database.need(table, columns))?;
         let mut runs = Runs::new();
+        let mut family = Family::default();
         for id in order(database)? {
-            read_session(database, &id, &mut runs, reading)?;
+            if let Some(conversation) = read_session(database, &id, &mut runs, reading)? {
+                family.add(&conversation, reading)?;
+            }
         }
+        family.finish(reading)?;
         tell_newer(database, reading)
     })
 }
@@ -53,7 +58,9 @@ fn order(database: &Database) -> Result<Vec<String>> {
     let mut below: HashMap<Option<String>, Vec<String>> = HashMap::new();
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     let sql = "SELECT id, parent_id FROM session ORDER BY time_created, id";
+    let mut held = database.held();
     database.each(sql, &[], &mut |row| {
+        ["id", "parent_id"].iter().filter_map(|name| row.text(name)).try_for_each(|id| held.add(id))?;
         if let Some(id) = row.word("id") {
             all.push((id, row.word("parent_id")));
         }
@@ -76,8 +83,15 @@ fn order(database: &Database) -> Result<Vec<String>> {
     Ok(order)
 }
 
-fn read_session(database: &Database, id: &str, runs: &mut Runs, reading: &mut Reading<'_>) -> Result<()> {
-    let Some(row) = database.one("SELECT * FROM session WHERE id = ?1", &[id.into()])? else { return Ok(()) };
+fn read_session(
+    database: &Database,
+    id: &str,
+    runs: &mut Runs,
+    reading: &mut Reading<'_>,
+) -> Result<Option<SourceConversation>> {
+    let Some(row) = database.one("SELECT * FROM session WHERE id = ?1", &[id.into()])? else {
+        return Ok(None);
+    };
     let mut strand = Strand::begin(&Session::of(&row), runs, reading)?;
     let sql = "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id";
     for message in database.names(sql, &[id.into()])? {
@@ -106,7 +120,7 @@ fn read_session(database: &Database, id: &str, runs: &mut Runs, reading: &mut Re
     }
     let source = row.to_json(&CHANGING).to_string();
     reading.give(Piece::Aside(Aside { conversation: id.to_owned(), line: 0, source }))?;
-    strand.finish(reading)
+    strand.finish(reading).map(Some)
 }
 
 /// What the column `data` says, with the names that stand in other columns, as an export has them.

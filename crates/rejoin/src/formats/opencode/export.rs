@@ -2,18 +2,16 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::fs::File;
-use std::io::Read as _;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::formats::opencode::session::Session;
 use crate::formats::opencode::strand::{Runs, Strand};
-use crate::formats::{Aside, Piece, Reading, Source};
+use crate::formats::{Aside, Piece, Reading, Source, whole};
 
 /// What of a session changes with every message.
 const CHANGING: [&str; 4] = ["summary", "cost", "tokens", "time"];
@@ -44,16 +42,7 @@ pub(super) fn is_export(source: &Source) -> bool {
 }
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let most = reading.limits().line_bytes;
-    let unreadable = |cause| {
-        Error::new(ErrorKind::Unavailable, format!("read `{}`", source.path().display())).because(cause)
-    };
-    let mut bytes = Vec::new();
-    let file = File::open(source.path()).map_err(unreadable)?;
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > most {
-        return Err(Error::invalid(format!("the file has more than {most} bytes")));
-    }
+    let bytes = whole::bytes(source.path(), reading)?;
     let export: Export<'_> = serde_json::from_slice(&bytes)
         .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
     let mut runs = Runs::new();
@@ -71,7 +60,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let source = Value::Object(info).to_string();
     reading.give(Piece::Aside(Aside { conversation: session.id, line: 0, source }))?;
     reading.give(Piece::Passed(bytes.len() as u64))?;
-    strand.finish(reading)
+    strand.finish(reading).map(drop)
 }
 
 /// The first field of an object, if it describes a session.

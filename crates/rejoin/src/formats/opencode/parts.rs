@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
+use crate::formats::content::kind_of;
+use crate::model::{Block, Fields, Json, Media, Other, Text, Thinking, ToolCall, ToolResult};
 
 /// Names that say where a part stands, and when; the text of the source has them.
 const STANDING: [&str; 5] = ["type", "id", "sessionID", "messageID", "time"];
@@ -63,12 +64,7 @@ fn thinking(fields: &Map<String, Value>, text: &str) -> Thinking {
 /// A file: its bytes in the address itself, or where they are.
 fn media(fields: &Map<String, Value>) -> Option<Media> {
     let (mime, url) = (fields.get("mime")?.as_str()?, fields.get("url")?.as_str()?);
-    let kind = match mime.split('/').next() {
-        Some("image") => MediaKind::Image,
-        Some("audio") => MediaKind::Audio,
-        Some("video") => MediaKind::Video,
-        _ => MediaKind::File,
-    };
+    let kind = kind_of(mime);
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).map(|(_, data)| data);
     let uri = inline.is_none().then(|| url.to_owned());
     let extra = rest(fields, &["mime", "url"]);

@@ -233,19 +233,23 @@ impl Strand {
         })))
     }
 
-    /// Tells where the program would go on, if something was taken back.
-    pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let Some(revert) = &self.revert else { return Ok(()) };
-        let Some(which) = self.places.iter().position(|(id, _)| *id == revert.message) else { return Ok(()) };
+    /// Tells where the program would go on, if something was taken back. The conversation is the answer.
+    pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<SourceConversation> {
+        if let Some(head) = self.reverted_to() {
+            self.conversation.head = Some(head);
+            reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
+        }
+        Ok(self.conversation)
+    }
+
+    /// The last message that was not taken back, if any was.
+    fn reverted_to(&self) -> Option<String> {
+        let revert = self.revert.as_ref()?;
+        let which = self.places.iter().position(|(id, _)| *id == revert.message)?;
         // Where only a part of a message was taken back, the rest of it still counts.
         let next = if revert.part.is_some() { which + 1 } else { which };
         let end = self.places.get(next).map_or(self.ids.len(), |(_, place)| *place);
-        let head = end.checked_sub(1).map(|last| self.ids[last].clone());
-        if head.is_some() {
-            self.conversation.head = head;
-            reading.give(Piece::Conversation(Box::new(self.conversation)))?;
-        }
-        Ok(())
+        end.checked_sub(1).map(|last| self.ids[last].clone())
     }
 }
 

@@ -58,7 +58,8 @@ fn names_stay_when_the_file_grows_and_when_its_beginning_is_cut_off() {
     let text = fs::read_to_string(fixture(HISTORY)).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(".aider.chat.history.md");
-    let whole = counts(&read(&fixture(HISTORY)));
+    fs::write(&path, &text).unwrap();
+    let whole = counts(&read(&path));
 
     fs::write(&path, format!("{text}\nDone.\n\n#### and now?\n")).unwrap();
     let grown = counts(&read(&path));
@@ -80,6 +81,33 @@ fn two_launches_in_one_second_stay_apart() {
     let names: std::collections::HashSet<&str> =
         tree.conversations.iter().map(|found| found.id.as_str()).collect();
     assert_eq!((names.len(), tree.messages.len()), (3, 3));
+}
+
+#[test]
+fn the_same_launch_of_two_projects_is_two_conversations() {
+    let lines = ["# aider chat started at 2026-05-02 09:00:00", "#### a"];
+    let (_one, one) = crate::formats::file_of(".aider.chat.history.md", &lines);
+    let (_other, other) = crate::formats::file_of(".aider.chat.history.md", &lines);
+
+    assert_ne!(read(&one).conversations[0].id, read(&other).conversations[0].id);
+}
+
+#[test]
+fn code_does_not_ask_and_a_reply_that_ends_in_its_code_is_answered() {
+    let start = "# aider chat started at 2026-05-02 09:00:00";
+    let lines =
+        [start, "", "#### go  ", "", "So:", "```", "#### a heading", "more", "", "#### next  ", "", "Done."];
+    let (_directory, path) = crate::formats::file_of("history.md", &lines);
+
+    let tree = read(&path);
+
+    let expected = [
+        "m1 < - user: go",
+        "m2 < m1 assistant: So:\n```\n#### a heading\nmore",
+        "m3 < m2 user: next",
+        "m4 < m3 assistant: Done.",
+    ];
+    assert_eq!(outline(&tree.messages), expected);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rejoin::formats::{Format, Source, Tree};
-use rejoin::{Block, Json, Message, Role, Status};
+use rejoin::formats::{Format, ReadLimits, Source, Tree};
+use rejoin::{Block, ErrorKind, Json, Message, Role, Status};
 
 use crate::formats::documents::{read_below, write_below};
 use crate::formats::{fixture, outline, read};
@@ -65,7 +65,7 @@ fn a_session_is_read_whole() {
         )
     );
     assert_eq!(header.project.as_deref(), fixture("cortext").canonicalize().unwrap().to_str());
-    assert_eq!((tree.asides.len(), tree.skipped.len()), (2, 0));
+    assert_eq!((tree.asides.len(), tree.skipped.len()), (3, 0));
 }
 
 #[test]
@@ -146,15 +146,44 @@ fn bad_lines_torn_tails_and_unknown_roles_are_told_and_the_rest_is_read() {
 }
 
 #[test]
-fn a_state_that_cannot_be_read_does_not_hide_the_messages() {
+fn a_torn_state_is_an_error_because_it_says_which_conversation_it_is() {
     let (_directory, own) = folder(Some("{\"version\":"), &line("user", "one", 1));
+    let source = Source::open(&own).unwrap();
 
-    let tree = read(&own);
+    let error = Tree::gather(ReadLimits::default(), |reading| {
+        Format::named("cortext").unwrap().read(&source, reading)
+    })
+    .unwrap_err();
 
-    assert_eq!(
-        (outline(&tree.messages), why(&tree)),
-        (vec!["l1 < - user: one".to_owned()], vec![(0, "it is no state of a session")])
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(format!("{error:?}").contains("session.json` is no whole state of a session"), "{error:?}");
+}
+
+#[test]
+fn a_session_that_goes_on_keeps_what_is_kept_beside_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("001-x");
+    fs::create_dir_all(own.join(".session")).unwrap();
+    for name in [".session/session.json", ".session/messages.jsonl", "brainstorm.md"] {
+        fs::copy(fixture(FOLDER).join(name), own.join(name)).unwrap();
+    }
+    let before = read(&own).asides;
+    let change = |name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(own.join(name)).unwrap();
+        fs::write(own.join(name), text.replacen(from, to, 1)).unwrap();
+    };
+    change(".session/session.json", "\"message_count\": 4", "\"message_count\": 5");
+    change(".session/session.json", "10:42:10Z", "11:42:10Z");
+    change(
+        "brainstorm.md",
+        "- GraphQL for flexible queries\n",
+        "- GraphQL for flexible queries\n\n## More\n\n- gRPC\n",
     );
+
+    let after = read(&own).asides;
+
+    let lines: Vec<u64> = after.iter().map(|aside| aside.line).collect();
+    assert_eq!((&after[..3], lines), (&before[..], vec![0, 1, 3, 8]));
 }
 
 #[test]

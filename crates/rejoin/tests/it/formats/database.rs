@@ -184,7 +184,41 @@ fn a_change_that_was_cut_off_is_an_error_and_left_to_the_program() {
     let error = try_read(&other.path().join("x.db")).unwrap_err();
 
     assert!(format!("{error:?}").contains("left in the middle of a change"), "{error:?}");
+    let found = Sources::find(other.path(), None).unwrap();
+    assert_eq!((found.found.len(), found.unreadable.len()), (0, 1), "{found:?}");
+    assert!(found.unreadable[0].1.contains("left in the middle of a change"), "{found:?}");
     assert_eq!(files(other.path()), before);
+}
+
+#[test]
+fn a_database_that_is_held_is_told_as_unreadable() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.db");
+    let running = program(&path, "DELETE");
+    running.execute_batch("BEGIN EXCLUSIVE").unwrap();
+
+    let found = Sources::find(directory.path(), None).unwrap();
+    let error = Sources::find(&path, None).unwrap_err();
+
+    assert_eq!((found.found.len(), found.others), (0, 0));
+    assert_eq!(found.unreadable, [(path, "its program holds the database".to_owned())]);
+    assert!(format!("{error:?}").contains("its program holds the database"), "{error:?}");
+}
+
+#[test]
+fn ids_that_fill_the_memory_are_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.db");
+    let running = program(&path, "DELETE");
+    for letter in ["c", "d", "e"] {
+        running.execute_batch(&said(&letter.repeat(1_000), None, "user", "hello")).unwrap();
+    }
+    let limits = ReadLimits { line_bytes: 2_500, ..ReadLimits::default() };
+
+    let (error, stored) = failed_import(&path, limits);
+
+    assert!(error.contains("the ids in the database have more than 2500 bytes"), "{error}");
+    assert_eq!(stored, 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rejoin::Block;
-use rejoin::formats::{Detection, Format, Source, Sources, Tree};
+use rejoin::formats::{Detection, Format, ReadLimits, Source, Sources, Tree};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -237,4 +237,19 @@ fn pictures_and_unknown_parts_are_kept() {
 
     let kinds: Vec<&str> = tree.messages[0].message.blocks.iter().map(Block::kind).collect();
     assert_eq!(kinds, ["text", "image", "file", "executableCode"]);
+}
+
+#[test]
+fn a_record_that_comes_again_without_end_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = chats(&directory).join("session-2026-05-01T10-00-aaaaaaaa.jsonl");
+    let again = vec![record("user", "u1", "the same"); 20];
+    write(&path, &[&[begin(SESSION)], &again[..]].concat());
+    let source = Source::open(&path).unwrap();
+    let limits = ReadLimits { line_bytes: 1_000, ..ReadLimits::default() };
+
+    let error = Tree::gather(limits, |reading| Format::named("gemini").unwrap().read(&source, reading));
+
+    let error = format!("{:?}", error.unwrap_err());
+    assert!(error.contains("a message has more than 1000 bytes"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rejoin::formats::SourceParent;
+use rejoin::formats::{SourceParent, Sources};
 use rejoin::{Block, Time};
 use rusqlite::Connection;
 
@@ -84,6 +84,20 @@ fn a_torn_older_file_is_read_as_far_as_it_is_whole() {
     assert_eq!(outline(&tree.messages).len(), 2);
     let why: Vec<_> = tree.skipped.iter().map(|skipped| (skipped.line, skipped.why.as_str())).collect();
     assert_eq!(why, [(3, "its contents are no list"), (5, "it is not JSON")]);
+}
+
+#[test]
+fn an_older_file_that_the_database_took_over_is_a_part_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("sessions.db");
+    fs::copy(fixture(DATABASE), &database).unwrap();
+    fs::copy(fixture(FILE), directory.path().join("20260403_1.jsonl")).unwrap();
+    fs::copy(fixture(FILE), directory.path().join("20250219_212000.jsonl")).unwrap();
+
+    let found = Sources::find(directory.path(), None).unwrap();
+
+    let names: Vec<_> = found.found.iter().map(|(source, _)| source.path().file_name().unwrap()).collect();
+    assert_eq!((names, found.others), (vec!["20250219_212000.jsonl".as_ref(), "sessions.db".as_ref()], 0));
 }
 
 #[test]

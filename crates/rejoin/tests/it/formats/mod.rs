@@ -9,6 +9,7 @@ mod claude;
 mod claude_ai;
 mod codex;
 mod cody;
+mod complete;
 mod cortext;
 mod cpe;
 mod database;
