@@ -136,8 +136,12 @@ const FEW: usize = 64;
 pub struct Fields {
     entries: Vec<(String, Json)>,
     /// Where each name stands, once there are many; whoever writes a file may write any number of them.
-    places: Option<Box<HashMap<String, usize>>>,
+    places: Option<Box<Places>>,
 }
+
+/// Apart from the fields, because almost none have one.
+#[derive(Clone, Debug)]
+struct Places(HashMap<String, usize>);
 
 impl PartialEq for Fields {
     fn eq(&self, other: &Self) -> bool {
@@ -174,12 +178,12 @@ impl Fields {
             return;
         }
         if let Some(places) = &mut self.places {
-            places.insert(name.clone(), self.entries.len());
+            places.0.insert(name.clone(), self.entries.len());
         }
         self.entries.push((name, value));
         if self.places.is_none() && self.entries.len() > FEW {
             let names = self.entries.iter().enumerate().map(|(place, (name, _))| (name.clone(), place));
-            self.places = Some(Box::new(names.collect()));
+            self.places = Some(Box::new(Places(names.collect())));
         }
     }
 
@@ -192,7 +196,7 @@ impl Fields {
 
     fn place(&self, name: &str) -> Option<usize> {
         match &self.places {
-            Some(places) => places.get(name).copied(),
+            Some(places) => places.0.get(name).copied(),
             None => self.entries.iter().position(|(own, _)| own == name),
         }
     }
