@@ -95,16 +95,23 @@ impl Finder {
         only: Option<&'static Format>,
         sources: &mut Sources,
     ) {
-        let look = Fingerprint::of(&path, metadata);
         let key = key_of(&path);
-        if let Some((seen, verdict)) = self.seen.get(&key)
-            && *seen == look.digest()
-        {
+        let of = |source: &Source, format: Option<&Format>| {
+            let companions = format.map(|format| format.beside(source)).unwrap_or_default();
+            Fingerprint::of(source.path(), metadata, &companions)
+        };
+        if let Some((seen, verdict)) = self.seen.get(&key) {
+            let source = Source::new(path.clone(), metadata);
             match verdict {
                 Verdict::Source(format) if only.is_none_or(|only| only.name == format.name) => {
-                    return sources.found.push((Source::seen(path, metadata, look), format));
+                    let look = of(&source, Some(format));
+                    if *seen == look.digest() {
+                        return sources.found.push((source.seen(look), format));
+                    }
                 }
-                Verdict::None { asked, is_part } if *asked == only.map(|only| only.name) => {
+                Verdict::None { asked, is_part }
+                    if *asked == only.map(|only| only.name) && *seen == of(&source, None).digest() =>
+                {
                     sources.others += u64::from(!is_part);
                     return;
                 }
@@ -119,16 +126,17 @@ impl Finder {
         if let Some(fault) = database::fault(&source) {
             return sources.unreadable.push((path, fault.to_string()));
         }
-        let verdict = match claimed(&source, only) {
+        let (look, verdict) = match claimed(&source, only) {
             Some((format, Detection::Yes)) => {
+                let look = of(&source, Some(format));
                 // What it begins with was needed to recognise it only, and thousands would fill the memory.
-                sources.found.push((Source::seen(path, metadata, look), format));
-                Verdict::Source(format)
+                sources.found.push((source.seen(look), format));
+                (look, Verdict::Source(format))
             }
             claim => {
                 let is_part = claim.is_some();
                 sources.others += u64::from(!is_part);
-                Verdict::None { asked: only.map(|only| only.name), is_part }
+                (of(&source, None), Verdict::None { asked: only.map(|only| only.name), is_part })
             }
         };
         self.seen.insert(key, (look.digest(), verdict));

@@ -5,6 +5,7 @@
 //!   session.jsonl-wal      what a database has not folded in yet
 //!   session/…              everything in the directory of the same name: runs of sub-agents, attachments
 //!   directory/…            of a directory: every file in it
+//!   whatever a format names that it reads with it, and that lies elsewhere
 //! ```
 //!
 //! Of each file count its device, number, size, and the times of its last change, also the one that no program can set.
@@ -29,6 +30,15 @@ const BESIDE: [&str; 2] = ["-wal", "-journal"];
 /// files has steps, the coarsest of two seconds.
 const STEP: i64 = 2_000_000;
 
+/// Something that is read with a source and does not belong to it by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Companion {
+    /// A file, or every file in a directory.
+    Path(PathBuf),
+    /// What a file that many sources share says about this one.
+    Words(String),
+}
+
 /// What a source looks like from outside. One that changed looks different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
@@ -40,7 +50,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// Looks at a file or a directory, and at what belongs to it.
-    pub(super) fn of(path: &Path, metadata: &Metadata) -> Self {
+    pub(super) fn of(path: &Path, metadata: &Metadata, companions: &[Companion]) -> Self {
         let mut look = Look { hash: Sha256::new_with_prefix(READER), bytes: 0, written: 0, touched: 0 };
         if metadata.is_dir() {
             look.below(path, 0);
@@ -57,6 +67,7 @@ impl Fingerprint {
             }
             look.below(&path.with_extension(""), 0);
         }
+        companions.iter().for_each(|companion| look.companion(companion));
         look.end()
     }
 
@@ -106,6 +117,24 @@ impl Look {
         self.touched = self.touched.max(touched);
     }
 
+    fn companion(&mut self, companion: &Companion) {
+        match companion {
+            Companion::Path(path) => {
+                let Ok(metadata) = fs::symlink_metadata(path) else { return };
+                if metadata.is_dir() {
+                    self.below(path, 0);
+                } else if metadata.is_file() {
+                    self.hash.update(path.as_os_str().as_encoded_bytes());
+                    self.file(&metadata);
+                }
+            }
+            Companion::Words(words) => {
+                self.hash.update((words.len() as u64).to_le_bytes());
+                self.hash.update(words);
+            }
+        }
+    }
+
     /// Every file below a directory, if it is one.
     fn below(&mut self, directory: &Path, depth: usize) {
         let Ok(entries) = fs::read_dir(directory) else { return };
@@ -144,7 +173,7 @@ mod tests {
     use super::*;
 
     fn look(path: &Path) -> Fingerprint {
-        Fingerprint::of(path, &fs::symlink_metadata(path).unwrap())
+        Fingerprint::of(path, &fs::symlink_metadata(path).unwrap(), &[])
     }
 
     #[test]

@@ -188,7 +188,7 @@ impl Lines {
         self.buffer.clear();
         self.number += 1;
         let read = (&mut self.input)
-            .take(most + 1)
+            .take(most.saturating_add(1))
             .read_until(b'\n', &mut self.buffer)
             .map_err(|cause| unreadable(&self.path, cause))? as u64;
         self.passed += read;
@@ -327,6 +327,14 @@ mod tests {
         let error = read(b"[1]\n[1,2,3,4,5,6]\n", limits).unwrap_err();
 
         assert_eq!(error.to_string(), "line 2 has more than 10 bytes");
+    }
+
+    #[test]
+    fn a_limit_may_be_as_high_as_it_can_be() {
+        let limits =
+            ReadLimits { line_bytes: u64::MAX, file_bytes: u64::MAX, ratio: u64::MAX, depth: usize::MAX };
+
+        assert_eq!(read(b"[1]\n", limits).unwrap().0, owned(&[(1, "[1]")]));
     }
 
     #[test]

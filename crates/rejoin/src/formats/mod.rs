@@ -6,9 +6,10 @@
 //! ```
 //!
 //! A [`Format`] is one row of [`FORMATS`] and one file or folder here: a name, the places where its files are,
-//! a fidelity note, and three functions.
+//! a fidelity note, and four functions.
 //!
 //! - `detect` looks at a path and the first bytes. It is quick, and it is sure: two formats never claim the same file.
+//! - `beside` names what else is read with a source, so that a change of it is seen.
 //! - `read` turns bytes into [`Piece`]s, in the order of the file: conversations, messages, lines that are kept without
 //!   being messages, and lines that were skipped, with the reason. It streams. It holds what one reply needs, and a few
 //!   dozen bytes for a message, never the file. It never panics, and it stays within [`ReadLimits`]: a line that cannot
@@ -29,6 +30,7 @@
 
 mod agent_voice;
 mod aider;
+mod begun;
 mod chatgpt;
 mod claude;
 mod claude_ai;
@@ -45,6 +47,7 @@ mod fingerprint;
 mod found;
 mod gemini;
 mod goose;
+mod held;
 mod items;
 mod json;
 mod key;
@@ -74,6 +77,7 @@ pub use source::{Source, Sources};
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::formats::fingerprint::Companion;
 
 /// Every format, in the order in which they are asked whether a file is theirs.
 pub const FORMATS: &[&Format] = &[
@@ -112,6 +116,7 @@ pub struct Format {
     /// What does not survive reading and writing it again.
     pub fidelity: &'static str,
     detect: fn(&Source) -> Detection,
+    beside: fn(&Source) -> Vec<Companion>,
     read: fn(&Source, &mut Reading<'_>) -> Result<()>,
     write: Option<Write>,
 }
@@ -157,6 +162,16 @@ impl Format {
     /// Whether a source is of this format.
     pub fn detect(&self, source: &Source) -> Detection {
         (self.detect)(source)
+    }
+
+    /// What is read with a source and stands where the names of files do not tell it.
+    fn beside(&self, source: &Source) -> Vec<Companion> {
+        (self.beside)(source)
+    }
+
+    /// What a source has beside it, of which the names of files tell everything.
+    const fn alone(_: &Source) -> Vec<Companion> {
+        Vec::new()
     }
 
     /// Reads a source and hands over what is in it, piece by piece, in the order in which it is found.

@@ -13,7 +13,7 @@ use crate::formats::{Finder, Fingerprint, Format, Key};
 /// How much of a file its format is recognised by.
 const HEAD: usize = 64 * 1024;
 
-/// A line that is longer than that is recognised by the names of the fields that it begins with.
+/// A first line that is longer than that is recognised by what it begins with.
 const LINE_START: usize = 512;
 
 /// Deeper directories are not looked into; no program nests its files so deep.
@@ -57,7 +57,8 @@ impl Source {
         Ok(source)
     }
 
-    fn new(path: PathBuf, metadata: &Metadata) -> Self {
+    /// A file that was not looked into.
+    pub(super) fn new(path: PathBuf, metadata: &Metadata) -> Self {
         let bytes = if metadata.is_file() { metadata.len() } else { 0 };
         Self {
             path,
@@ -69,9 +70,9 @@ impl Source {
         }
     }
 
-    /// A file that was looked at, without its first bytes.
-    pub(super) fn seen(path: PathBuf, metadata: &Metadata, look: Fingerprint) -> Self {
-        Self { look: OnceLock::from(look), ..Self::new(path, metadata) }
+    /// The same as what it looked like when it was found, without its first bytes.
+    pub(super) fn seen(self, look: Fingerprint) -> Self {
+        Self { look: OnceLock::from(look), head: OnceLock::new(), ..self }
     }
 
     /// The same with the key that opens it, where its program seals what it writes.
@@ -103,7 +104,10 @@ impl Source {
             return Ok(*look);
         }
         let metadata = fs::metadata(&self.path).map_err(|cause| unreadable(&self.path, cause))?;
-        Ok(*self.look.get_or_init(|| Fingerprint::of(&self.path, &metadata)))
+        Ok(*self.look.get_or_init(|| {
+            let companions = Format::of(self).map(|format| format.beside(self)).unwrap_or_default();
+            Fingerprint::of(&self.path, &metadata, &companions)
+        }))
     }
 
     /// Its first complete lines.
@@ -116,11 +120,17 @@ impl Source {
 
     /// The first characters of a first line that is longer than what is looked at.
     pub(super) fn long_line(&self) -> Option<&str> {
-        let head = self.head();
-        let is_long = head.len() >= HEAD && memchr::memchr(b'\n', head).is_none();
-        let start = head.get(..LINE_START).filter(|_| is_long)?;
-        let end = str::from_utf8(start).map_or_else(|error| error.valid_up_to(), str::len);
-        str::from_utf8(&start[..end]).ok()
+        let is_first = memchr::memchr(b'\n', self.head()).is_none();
+        let line = self.cut_line().filter(|_| is_first)?;
+        line.get(..line.floor_char_boundary(LINE_START))
+    }
+
+    /// The beginning of a line that goes on beyond what is looked at.
+    pub(super) fn cut_line(&self) -> Option<&str> {
+        let head = Some(self.head()).filter(|head| head.len() >= HEAD)?;
+        let line = &head[memchr::memrchr(b'\n', head).map_or(0, |end| end + 1)..];
+        let end = str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
+        str::from_utf8(&line[..end]).ok()
     }
 
     /// True for a directory.
@@ -165,11 +175,12 @@ fn head(path: &Path) -> Result<Vec<u8>> {
     if head.starts_with(&UTF8_MARK) {
         head.drain(..UTF8_MARK.len());
     }
+    head.truncate(HEAD);
     Ok(head)
 }
 
 fn first_bytes(file: impl Read) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    file.take(HEAD as u64).read_to_end(&mut head)?;
+    file.take((UTF8_MARK.len() + HEAD) as u64).read_to_end(&mut head)?;
     Ok(head)
 }

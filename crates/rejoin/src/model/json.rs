@@ -1,5 +1,6 @@
 //! JSON that is kept as it was written: key order, number spelling and unknown fields survive.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
@@ -127,54 +128,87 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
+/// So many fields are looked through one by one; more are found by an index.
+const FEW: usize = 64;
+
 /// Named JSON values in the order they were written; where unknown fields live.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Fields(Vec<(String, Json)>);
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    entries: Vec<(String, Json)>,
+    /// Where each name stands, once there are many; whoever writes a file may write any number of them.
+    places: Option<Box<Places>>,
+}
+
+/// Apart from the fields, because almost none have one.
+#[derive(Clone, Debug)]
+struct Places(HashMap<String, usize>);
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
+}
 
 impl Fields {
     /// No fields; allocates nothing.
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self { entries: Vec::new(), places: None }
     }
 
     /// True when there are no fields.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     /// The fields in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value))
+        self.entries.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// The value of a field.
     pub fn field(&self, name: &str) -> Option<&Json> {
-        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| value)
+        self.place(name).map(|place| &self.entries[place].1)
     }
 
     /// Sets a field, in place if it is there, else at the end.
     pub fn set(&mut self, name: impl Into<String>, value: Json) {
         let name = name.into();
-        match self.0.iter_mut().find(|(own, _)| *own == name) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((name, value)),
+        if let Some(place) = self.place(&name) {
+            self.entries[place].1 = value;
+            return;
+        }
+        if let Some(places) = &mut self.places {
+            places.0.insert(name.clone(), self.entries.len());
+        }
+        self.entries.push((name, value));
+        if self.places.is_none() && self.entries.len() > FEW {
+            let names = self.entries.iter().enumerate().map(|(place, (name, _))| (name.clone(), place));
+            self.places = Some(Box::new(Places(names.collect())));
         }
     }
 
     /// Takes a field away.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
-        let place = self.0.iter().position(|(own, _)| own == name)?;
-        Some(self.0.remove(place).1)
+        let place = self.place(name)?;
+        self.places = None;
+        Some(self.entries.remove(place).1)
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        match &self.places {
+            Some(places) => places.0.get(name).copied(),
+            None => self.entries.iter().position(|(own, _)| own == name),
+        }
     }
 
     pub(crate) fn write_into<M: SerializeMap>(&self, map: &mut M) -> std::result::Result<(), M::Error> {
-        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
+        self.entries.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
     }
 }
 
 impl Serialize for Fields {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        let mut map = serializer.serialize_map(Some(self.entries.len()))?;
         self.write_into(&mut map)?;
         map.end()
     }
@@ -233,6 +267,21 @@ mod tests {
   }
 }"#;
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn many_fields_are_set_in_place_like_few() {
+        let mut fields = Fields::new();
+        (0..1_000).for_each(|n| fields.set(format!("f{n}"), Json::default()));
+
+        fields.set("f7", Json::parse("7").unwrap());
+        let removed = fields.remove("f0").is_some();
+        fields.set("f999", Json::parse("9").unwrap());
+        fields.set("f0", Json::parse("0").unwrap());
+
+        let at = |name: &str| fields.iter().position(|(own, _)| own == name);
+        let told = ["f7", "f999", "f0"].map(|name| (at(name), fields.field(name).unwrap().as_str()));
+        assert_eq!((removed, told), (true, [(Some(6), "7"), (Some(998), "9"), (Some(999), "0")]));
     }
 
     #[test]

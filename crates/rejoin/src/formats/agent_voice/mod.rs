@@ -36,6 +36,7 @@ pub(super) const FORMAT: Format = Format {
                tools speak as the assistant there. The files of attachments and sounds are named and not copied. \
                Snapshots for recovery are not read. Holds, origins and compactions that were undone stay in the store.",
     detect,
+    beside: Format::alone,
     read: read::read,
     write: Some(write::write),
 };

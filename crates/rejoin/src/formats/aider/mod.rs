@@ -29,6 +29,7 @@ pub(super) const FORMAT: Format = Format {
                like a prompt or like output is divided there, unless it is code. Only launches have a time, without a \
                zone; it is read as UTC. What the program printed is kept as such, and not sent to a model.",
     detect,
+    beside: Format::alone,
     read,
     write: None,
 };

@@ -27,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
                bytes. Nodes that say nothing, and what an export says about a conversation besides its title, its time \
                and its model, are kept beside it.",
     detect,
+    beside: Format::alone,
     read,
     write: None,
 };

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::formats::begun::Begun;
 use crate::model::{Json, Time};
 
 /// A line. What is not here is kept with the text of the line.
@@ -74,6 +75,19 @@ pub(super) struct Segment {
 #[serde(default)]
 pub(super) struct Preserved {
     pub(super) uuids: Vec<String>,
+}
+
+/// True for the beginning of a line that only a session has. What is said may come before the line's own name.
+pub(super) fn begins(text: &str) -> bool {
+    let begun = Begun::of(text);
+    match begun.text("type") {
+        Some("queue-operation") => begun.has(&["operation", "sessionId"]),
+        Some("file-history-snapshot") => begun.has(&["messageId", "snapshot"]),
+        Some("user" | "assistant" | "system" | "attachment") | None => {
+            begun.has(&["parentUuid", "isSidechain"]) || begun.has(&["parentUuid", "uuid", "message"])
+        }
+        Some(_) => false,
+    }
 }
 
 pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {

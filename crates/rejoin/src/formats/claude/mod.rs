@@ -35,6 +35,7 @@ pub(super) const FORMAT: Format = Format {
                snapshots) and the envelope of a line (permissions, the structured form of a tool's result) are kept \
                beside a message when it is imported, and not written again.",
     detect,
+    beside: Format::alone,
     read: read::read,
     write: Some(write::write),
 };
@@ -45,8 +46,10 @@ fn detect(source: &Source) -> Detection {
         return Detection::No;
     }
     let is_read_with_another = read::session_of(source).is_some_and(|session| session.is_file());
-    let is_session =
-        || source.first_lines().any(|line| line::parse(line).is_ok_and(|line| line.is_of_a_session()));
+    let is_session = || {
+        source.first_lines().any(|line| line::parse(line).is_ok_and(|line| line.is_of_a_session()))
+            || source.cut_line().is_some_and(line::begins)
+    };
     // A run has a description beside it, which says nothing by itself.
     if is_read_with_another && (read::is_description(source) || is_session()) {
         return Detection::Part;

@@ -84,7 +84,8 @@ struct Meta {
 impl Session {
     /// Reads one file: a conversation, and those of sub-agents whose lines stand in the same file.
     fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
-        let mut file = InFile { stem, path, strands: Vec::new(), places: HashMap::new() };
+        let mut file =
+            InFile { stem, path, strands: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
         let mut lines = Lines::open(path, reading)?;
         while lines.advance(reading)? {
             match lines.parse() {
@@ -105,6 +106,8 @@ struct InFile<'a> {
     path: &'a Path,
     /// The file's own conversation first, then those whose lines stand in between.
     strands: Vec<Strand>,
+    /// Where each of the others is, by its id.
+    runs: HashMap<String, usize>,
     /// Which of those a line belongs to, when it is not the first.
     places: HashMap<String, usize>,
 }
@@ -133,7 +136,8 @@ impl InFile<'_> {
             } else {
                 Err(error)
             }
-        })
+        })?;
+        strand.check(&mut session.calls, reading)
     }
 
     /// The strand of a line. A line of a sub-agent within another file has one of its own.
@@ -141,7 +145,6 @@ impl InFile<'_> {
         if self.strands.is_empty() {
             let own = self.begin(session, line);
             self.strands.push(own);
-            return 0;
         }
         if line.is_sidechain != Some(true) || self.stem.starts_with(RUN) {
             return 0;
@@ -152,8 +155,8 @@ impl InFile<'_> {
         }
         let run = line.agent_id.clone().or_else(|| line.uuid.clone()).unwrap_or_default();
         let id = format!("{}/{RUN}{run}", self.strands[0].id());
-        if let Some(place) = self.strands.iter().position(|strand| strand.id() == id) {
-            return place;
+        if let Some(place) = self.runs.get(&id) {
+            return *place;
         }
         let parent = SourceParent {
             conversation: self.strands[0].id().to_owned(),
@@ -161,6 +164,7 @@ impl InFile<'_> {
             name: "sidechain".to_owned(),
             run,
         };
+        self.runs.insert(id.clone(), self.strands.len());
         self.strands.push(Strand::new(SourceConversation {
             parent: Some(parent),
             ..SourceConversation::new(id, Time::default())
@@ -168,16 +172,21 @@ impl InFile<'_> {
         self.strands.len() - 1
     }
 
-    /// The conversation that the file is, from its first line.
+    /// The conversation that the file is, from its name and its place, and the name in its first line.
     fn begin(&self, session: &mut Session, line: &Line<'_>) -> Strand {
-        let Some(run) = self.stem.strip_prefix(RUN).filter(|_| line.is_sidechain == Some(true)) else {
+        let directory = self.path.parent().filter(|above| above.file_name().is_some_and(|name| name == RUNS));
+        // Elsewhere a session may have been given any name, and says that it is none of a sub-agent.
+        let is_run = directory.is_some() || line.is_sidechain != Some(false);
+        let Some(run) = self.stem.strip_prefix(RUN).filter(|_| is_run) else {
             let is_uuid = uuid::Uuid::try_parse(self.stem).is_ok();
             let named = line.session_id.clone().filter(|_| !is_uuid);
             let id = named.unwrap_or_else(|| self.stem.to_owned());
             session.main = Some(id.clone());
             return Strand::new(SourceConversation::new(id, Time::default()));
         };
-        let main = session.main.clone().or_else(|| line.session_id.clone()).unwrap_or_default();
+        let place = || Some(directory?.parent()?.file_name()?.to_str()?.to_owned());
+        let main =
+            session.main.clone().or_else(|| line.session_id.clone()).or_else(place).unwrap_or_default();
         let meta = self.meta();
         let caller = meta.tool_use_id.and_then(|call| session.calls.caller(&call));
         let (conversation, message) =

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use crate::error::Result;
-use crate::formats::SourceMessage;
 use crate::formats::claude::blocks;
 use crate::formats::claude::line::{Line, Said};
+use crate::formats::held::Held;
+use crate::formats::{ReadLimits, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Usage};
 
 /// The API that Claude Code talks to, as replies name it.
@@ -22,6 +23,10 @@ pub(super) struct Reply {
     uuids: Vec<String>,
     /// Results of its tools, with the line that each follows in the file.
     results: Vec<SourceMessage>,
+    /// Its lines and those of its results, to know what follows it.
+    known: HashSet<String>,
+    held: Held,
+    held_results: Held,
 }
 
 /// A reply that is complete: messages in a row, and what its lines are called from now on.
@@ -44,8 +49,16 @@ impl Reply {
             message.message.extra.set("response_id", Json::of(id)?);
         }
         message.message.is_error = line.is_api_error_message == Some(true);
-        let mut reply =
-            Self { uuids: vec![message.id.clone()], message, response: said.id.clone(), results: Vec::new() };
+        let mut reply = Self {
+            uuids: vec![message.id.clone()],
+            known: HashSet::from([message.id.clone()]),
+            message,
+            response: said.id.clone(),
+            results: Vec::new(),
+            held: Held::of("a reply"),
+            held_results: Held::of("the results of a reply"),
+        };
+        reply.held.add(&reply.message.source);
         reply.take(said)?;
         Ok(reply)
     }
@@ -57,11 +70,13 @@ impl Reply {
 
     /// True when a line is one of its own, or a result of its tools.
     pub(super) fn has(&self, uuid: &str) -> bool {
-        self.uuids.iter().any(|own| own == uuid) || self.results.iter().any(|result| result.id == uuid)
+        self.known.contains(uuid)
     }
 
     /// Adds another line.
     pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &Said<'_>) -> Result<()> {
+        self.held.add(text);
+        self.known.insert(uuid.clone());
         self.uuids.push(uuid);
         self.message.source.push('\n');
         self.message.source.push_str(text);
@@ -70,7 +85,19 @@ impl Reply {
 
     /// Adds the result of one of its tools.
     pub(super) fn answer(&mut self, result: SourceMessage) {
+        self.held_results.add(&result.source);
+        self.known.insert(result.id.clone());
         self.results.push(result);
+    }
+
+    /// An error when it is larger than it may be.
+    pub(super) fn check(&self, limits: ReadLimits) -> Result<()> {
+        self.held.check(limits)
+    }
+
+    /// True when its results should not be held any longer.
+    pub(super) const fn is_full(&self, limits: ReadLimits) -> bool {
+        self.held_results.is_over(limits)
     }
 
     /// Every line repeats usage and finish; those of the last one are complete.

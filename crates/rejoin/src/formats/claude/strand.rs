@@ -1,12 +1,13 @@
 //! One conversation of a session while its lines are read.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::error::{Error, Result};
 use crate::formats::claude::blocks;
 use crate::formats::claude::calls::Calls;
 use crate::formats::claude::line::{CompactMetadata, Line, Segment};
 use crate::formats::claude::reply::{Complete, Reply, role_of};
+use crate::formats::held::Held;
 use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Other, Role, Summary};
 
@@ -34,6 +35,7 @@ pub(super) struct Strand {
     is_told: bool,
     /// Lines that came before the first message.
     early: Vec<Aside>,
+    held: Held,
     rank: Rank,
     /// A reply of which more lines may come.
     reply: Option<Reply>,
@@ -58,6 +60,7 @@ impl Strand {
             conversation,
             is_told: false,
             early: Vec::new(),
+            held: Held::of("what comes before the first message"),
             rank: Rank::None,
             reply: None,
             boundary: None,
@@ -90,8 +93,9 @@ impl Strand {
         if self.is_told {
             return reading.give(Piece::Aside(aside));
         }
+        self.held.add(text);
         self.early.push(aside);
-        Ok(())
+        self.held.check(reading.limits())
     }
 
     fn note(&mut self, line: &Line<'_>) {
@@ -219,14 +223,9 @@ impl Strand {
             (None, Some(segment)) => self.between(segment),
             (None, None) => Vec::new(),
         };
-        let mut kept: Vec<String> = Vec::new();
-        for uuid in uuids {
-            let id = self.names.get(&uuid).unwrap_or(&uuid);
-            if !kept.contains(id) {
-                kept.push(id.clone());
-            }
-        }
-        kept
+        let mut known = HashSet::new();
+        let named = uuids.iter().map(|uuid| self.names.get(uuid).unwrap_or(uuid));
+        named.filter(|id| known.insert(id.as_str())).cloned().collect()
     }
 
     /// The messages from one end to the other, along the parents.
@@ -246,6 +245,13 @@ impl Strand {
         }
         found.reverse();
         found
+    }
+
+    /// Looks whether what is held is not too large. Results that are go out with what is there of their reply.
+    pub(super) fn check(&mut self, calls: &mut Calls, reading: &mut Reading<'_>) -> Result<()> {
+        let Some(reply) = &self.reply else { return Ok(()) };
+        reply.check(reading.limits())?;
+        if reply.is_full(reading.limits()) { self.close(calls, reading) } else { Ok(()) }
     }
 
     /// Tells the reply that is open. No line goes on with it after this.

@@ -27,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
                text that was extracted is kept. What an export says about a conversation besides its name and its time \
                is kept beside it.",
     detect,
+    beside: Format::alone,
     read,
     write: None,
 };

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::codex::place;
 use crate::formats::codex::read::{conversation, first, read_thread};
 use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Role, Time};
+
+/// So many messages after a run began are looked at for its name; a tool answers soon.
+const SOON: usize = 16;
 
 /// Tells of the thread that started this one, without its messages, and finds the message that asked for it.
 ///
@@ -25,12 +28,14 @@ pub(super) fn tell_parent(
     if meta.id != parent.conversation {
         return Ok(());
     }
-    let mut asked = Asked { run: &run.id, started: run.created_at, newest: None, before: None, named: None };
+    let mut asked =
+        Asked { run: &run.id, started: run.created_at, newest: None, before: None, named: None, later: 0 };
     let mut look = |piece| {
         if let Piece::Message(found) = piece {
             asked.message(*found);
         }
-        Ok(())
+        // An error is how a reading ends before its end.
+        if asked.is_done() { Err(Error::invalid("it was found")) } else { Ok(()) }
     };
     // What can be read of it is enough.
     let _ = read_thread(&file, &meta, title.clone(), &mut Reading::new(reading.limits(), &mut look));
@@ -49,10 +54,13 @@ struct Asked<'a> {
     before: Option<String>,
     /// The reply before the first message that names the run: a tool answers with the name of what it has started.
     named: Option<String>,
+    /// How many messages came after the run had begun.
+    later: usize,
 }
 
 impl Asked<'_> {
     fn message(&mut self, found: SourceMessage) {
+        let is_later = found.message.created_at.is_some_and(|time| time > self.started);
         let is_reply = found.message.role == Role::Assistant;
         if is_reply {
             if found.message.created_at.is_some_and(|time| time <= self.started) {
@@ -63,5 +71,10 @@ impl Asked<'_> {
         if self.named.is_none() && found.source.contains(self.run) {
             self.named.clone_from(&self.newest);
         }
+        self.later += usize::from(is_later);
+    }
+
+    const fn is_done(&self) -> bool {
+        self.named.is_some() || self.later >= SOON
     }
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::formats::begun::Begun;
 use crate::model::{Json, Message, Time};
 
 /// A line. What is not here is kept with the text of the line.
@@ -95,6 +96,12 @@ pub(super) struct Event {
 #[serde(default)]
 pub(super) struct Info {
     pub(super) last_token_usage: Option<Json>,
+}
+
+/// True for the beginning of a line that says what is known of a thread.
+pub(super) fn begins(text: &str) -> bool {
+    let begun = Begun::of(text);
+    begun.text("type") == Some("session_meta") && begun.has(&["timestamp", "payload"])
 }
 
 pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {

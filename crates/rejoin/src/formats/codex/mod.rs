@@ -14,9 +14,9 @@
 //!   6  output 2
 //! ```
 //!
-//! A message is named after its first line: by the line's ordinal if it has one (`o5`), else by its number (`l5`). What
-//! Rejoin has written carries the name of each message, and what the format has no place for, in the field `rejoin` of a
-//! line, which the program passes over.
+//! A message is named after its first line: by the line's ordinal if it has one (`o5`), else by its number (`l5`), which
+//! in the file that a fork begins with has the file before it (`b1.l5`). What Rejoin has written carries the name of each
+//! message, and what the format has no place for, in the field `rejoin` of a line, which the program passes over.
 
 mod asked;
 pub(super) mod items;
@@ -47,6 +47,7 @@ pub(super) const FORMAT: Format = Format {
                text. What a compaction kept of a message in part is kept whole. Events and settings of the program are \
                kept beside the messages when they are imported, and not written again.",
     detect,
+    beside: place::beside,
     read: read::read,
     write: Some(write::write),
 };
@@ -54,9 +55,7 @@ pub(super) const FORMAT: Format = Format {
 /// Every rollout begins with what is known of its thread.
 fn detect(source: &Source) -> Detection {
     let begins = |text: &str| line::parse(text).is_ok_and(|line| line.meta().is_some());
-    if !source.is_directory() && source.first_lines().take(10).any(begins) {
-        Detection::Yes
-    } else {
-        Detection::No
-    }
+    let is_rollout =
+        || source.first_lines().take(10).any(begins) || source.cut_line().is_some_and(line::begins);
+    if !source.is_directory() && is_rollout() { Detection::Yes } else { Detection::No }
 }

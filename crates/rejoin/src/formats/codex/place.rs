@@ -5,11 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::formats::Source;
+use crate::formats::codex::read::bases;
+use crate::formats::fingerprint::Companion;
+
 /// Directories of years, months and days, and one more.
 const DEPTH: usize = 4;
 
 /// An index of names that is larger is not read.
 const INDEX_BYTES: u64 = 64 << 20;
+
+/// An index that is larger is looked at from outside only: it is read for every rollout.
+const SMALL_INDEX: u64 = 1 << 20;
 
 const SESSIONS: &str = "sessions";
 const ARCHIVED: &str = "archived_sessions";
@@ -56,6 +63,23 @@ fn find(directory: &Path, id: &str, depth: usize) -> Option<PathBuf> {
     below.into_iter().rev().find_map(|directory| find(&directory, id, depth - 1))
 }
 
+/// What is read with a rollout: the name of its thread, and the rollouts that it begins with.
+pub(super) fn beside(source: &Source) -> Vec<Companion> {
+    let path = source.path();
+    let Some((id, bases)) = bases(path) else { return Vec::new() };
+    let is_small =
+        |index: &PathBuf| fs::symlink_metadata(index).is_ok_and(|index| index.len() <= SMALL_INDEX);
+    let name = match index(path) {
+        Some(index) if !is_small(&index) => Some(Companion::Path(index)),
+        _ => title(path, &id).map(Companion::Words),
+    };
+    name.into_iter().chain(bases.into_iter().map(Companion::Path)).collect()
+}
+
+fn index(path: &Path) -> Option<PathBuf> {
+    Some(home(path)?.join("session_index.jsonl"))
+}
+
 /// The name that a thread was given last.
 pub(super) fn title(path: &Path, id: &str) -> Option<String> {
     #[derive(Deserialize)]
@@ -63,7 +87,7 @@ pub(super) fn title(path: &Path, id: &str) -> Option<String> {
         id: String,
         thread_name: String,
     }
-    let index = home(path)?.join("session_index.jsonl");
+    let index = index(path)?;
     let metadata = fs::symlink_metadata(&index).ok()?;
     if !metadata.is_file() || metadata.len() > INDEX_BYTES {
         return None;

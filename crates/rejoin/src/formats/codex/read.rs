@@ -8,7 +8,7 @@ use crate::formats::codex::line::{Line, Meta};
 use crate::formats::codex::place;
 use crate::formats::codex::strand::Strand;
 use crate::formats::lines::Lines;
-use crate::formats::{Reading, Source, SourceConversation, SourceParent};
+use crate::formats::{ReadLimits, Reading, Source, SourceConversation, SourceParent};
 use crate::model::{Status, Time};
 
 /// So many forks of forks are followed.
@@ -42,6 +42,7 @@ fn read_messages(
 ) -> Result<()> {
     let mut strand = Strand::new(found);
     read_base(path, meta, &mut strand, &mut vec![path.to_owned()], reading)?;
+    strand.enter(0);
     read_lines(path, u64::MAX, &mut strand, reading)?;
     strand.finish(reading)
 }
@@ -109,10 +110,30 @@ fn read_base(
         return reading.skip(path, 1, why);
     };
     above.push(found.clone());
+    let files = above.len() - 1;
     if let Some((its_meta, _)) = first(&found, reading)? {
         read_base(&found, &its_meta, strand, above, reading)?;
     }
+    strand.enter(files);
     read_lines(&found, base.end_ordinal_exclusive, strand, reading)
+}
+
+/// The id of the thread of a file, and the files that it begins with.
+pub(super) fn bases(path: &Path) -> Option<(String, Vec<PathBuf>)> {
+    let mut quiet = |_| Ok(());
+    let mut quietly = Reading::new(ReadLimits::default(), &mut quiet);
+    let (own, _) = first(path, &mut quietly).ok()??;
+    let mut files = vec![path.to_owned()];
+    let mut base = own.history_base;
+    while let Some(next) = base.take().filter(|_| files.len() < FORKS)
+        && let Some(found) = place::rollout(files.last()?, &next.thread_id)
+        && !files.contains(&found)
+    {
+        base = first(&found, &mut quietly).ok().flatten().and_then(|(meta, _)| meta.history_base);
+        files.push(found);
+    }
+    files.remove(0);
+    Some((own.id, files))
 }
 
 /// Reads the lines of a file up to an ordinal.

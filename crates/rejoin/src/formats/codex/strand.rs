@@ -1,11 +1,14 @@
 //! A thread while its lines are read.
 
+use std::collections::{HashMap, HashSet};
+
 use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::formats::codex::API;
 use crate::formats::codex::items::{self, Item};
 use crate::formats::codex::line::{Compacted, Event, Line};
+use crate::formats::held::Held;
 use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Json, Message, Other, Role, Summary, Usage};
 
@@ -20,27 +23,48 @@ const INJECTIONS: [&str; 7] = [
     "<skill",
 ];
 
+/// What is held while it is open.
+const MESSAGE: &str = "a message";
+
 /// A thread while its lines are read.
 pub(super) struct Strand {
     conversation: SourceConversation,
     is_told: bool,
     early: Vec<Aside>,
+    held_early: Held,
     /// A message of which more lines may come: a reply, or one that Rejoin has written on several lines.
     open: Option<SourceMessage>,
+    held: Held,
     /// The messages from the first to the newest, as the program sees them.
-    path: Vec<Step>,
-}
-
-/// A message on the path.
-struct Step {
-    id: String,
-    /// What a person said, as a hash; none for any other message.
-    prompt: Option<[u8; 32]>,
+    path: Vec<String>,
+    /// Where on the path a person said something, and the hash of what was said.
+    prompts: Vec<(usize, [u8; 32])>,
+    /// The same, by the hash.
+    said: HashMap<[u8; 32], Vec<usize>>,
+    /// What the name of a line that has only a number begins with.
+    numbered: String,
 }
 
 impl Strand {
     pub(super) fn new(conversation: SourceConversation) -> Self {
-        Self { conversation, is_told: false, early: Vec::new(), open: None, path: Vec::new() }
+        Self {
+            conversation,
+            is_told: false,
+            early: Vec::new(),
+            held_early: Held::of("what comes before the first message"),
+            open: None,
+            held: Held::of(MESSAGE),
+            path: Vec::new(),
+            prompts: Vec::new(),
+            said: HashMap::new(),
+            numbered: String::new(),
+        }
+    }
+
+    /// Says which file the lines are of that follow: so many files above the thread's own, which is 0.
+    pub(super) fn enter(&mut self, above: usize) {
+        // Files without ordinals count their lines alike, so those of another file have other names.
+        self.numbered = if above == 0 { "l".to_owned() } else { format!("b{above}.l") };
     }
 
     pub(super) fn line(
@@ -76,7 +100,7 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         if self.goes_on(line) {
-            return self.go_on(blocks, text);
+            return self.go_on(blocks, text, reading);
         }
         self.close(reading)?;
         let mut found = self.begin(role, line, number, text);
@@ -100,7 +124,7 @@ impl Strand {
     ) -> Result<()> {
         let is_open = self.open.as_ref().is_some_and(|open| open.message.role == Role::Assistant);
         if self.goes_on(line) || (is_open && line.rejoin.is_none()) {
-            return self.go_on(blocks, text);
+            return self.go_on(blocks, text, reading);
         }
         self.close(reading)?;
         let mut found = self.begin(Role::Assistant, line, number, text);
@@ -111,7 +135,7 @@ impl Strand {
                 found.message.extra.set("model", Json::of(model)?);
             }
         }
-        self.open = Some(found);
+        self.open(found);
         Ok(())
     }
 
@@ -129,7 +153,7 @@ impl Strand {
             items::read_failure(result);
         }
         if self.goes_on(line) {
-            return self.go_on(vec![block], text);
+            return self.go_on(vec![block], text, reading);
         }
         self.close(reading)?;
         let mut found = self.begin(Role::Tool, line, number, text);
@@ -165,16 +189,17 @@ impl Strand {
     /// The messages that a compaction keeps, found by what they say.
     fn kept(&self, compacted: &Compacted) -> Vec<String> {
         let Some(history) = &compacted.replacement_history else {
-            let prompts = self.path.iter().filter(|step| step.prompt.is_some());
-            return prompts.map(|step| step.id.clone()).collect();
+            return self.prompts.iter().map(|(place, _)| self.path[*place].clone()).collect();
         };
-        let mut kept: Vec<String> = Vec::new();
-        for said in history.iter().filter_map(items::user_text) {
+        let (mut times, mut known) = (HashMap::new(), HashSet::new());
+        let places = history.iter().filter_map(items::user_text).filter_map(|said| {
             let hash = hash(&said);
-            let found = self.path.iter().find(|step| step.prompt == Some(hash) && !kept.contains(&step.id));
-            kept.extend(found.map(|step| step.id.clone()));
-        }
-        kept
+            let time: &mut usize = times.entry(hash).or_default();
+            *time += 1;
+            self.said.get(&hash)?.get(*time - 1)
+        });
+        let ids = places.map(|place| &self.path[*place]);
+        ids.filter(|id| known.insert(id.as_str())).cloned().collect()
     }
 
     /// Acts on a mark: a rollback, a model, the tokens of a reply.
@@ -201,7 +226,8 @@ impl Strand {
     /// The newest turns are no longer on the path. They stay as a branch.
     fn roll_back(&mut self, turns: u64) {
         for _ in 0..turns {
-            let Some(place) = self.path.iter().rposition(|step| step.prompt.is_some()) else { return };
+            let Some((place, hash)) = self.prompts.pop() else { return };
+            self.said.get_mut(&hash).map(Vec::pop);
             self.path.truncate(place);
         }
     }
@@ -218,7 +244,9 @@ impl Strand {
     }
 
     fn begin(&self, role: Role, line: &Line<'_>, number: u64, text: &str) -> SourceMessage {
-        let own = line.ordinal.map_or_else(|| format!("l{number}"), |ordinal| format!("o{ordinal}"));
+        let own = line
+            .ordinal
+            .map_or_else(|| format!("{}{number}", self.numbered), |ordinal| format!("o{ordinal}"));
         let tag = line.rejoin.as_ref();
         let mut message =
             tag.and_then(|tag| tag.message.clone()).unwrap_or_else(|| Message::new(role, Vec::new()));
@@ -241,12 +269,13 @@ impl Strand {
         tagged.is_some() && tagged == self.open.as_ref().map(|open| &open.id)
     }
 
-    fn go_on(&mut self, blocks: Vec<Block>, text: &str) -> Result<()> {
+    fn go_on(&mut self, blocks: Vec<Block>, text: &str, reading: &Reading<'_>) -> Result<()> {
         let open = self.open.as_mut().expect("only an open message goes on");
         open.message.blocks.extend(blocks);
         open.source.push('\n');
         open.source.push_str(text);
-        Ok(())
+        self.held.add(text);
+        self.held.check(reading.limits())
     }
 
     /// Only what Rejoin has written may go on; anything else of this kind is complete with its line.
@@ -257,10 +286,16 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         if line.rejoin.is_some() {
-            self.open = Some(found);
+            self.open(found);
             return Ok(());
         }
         self.tell(found, reading)
+    }
+
+    fn open(&mut self, found: SourceMessage) {
+        self.held = Held::of(MESSAGE);
+        self.held.add(&found.source);
+        self.open = Some(found);
     }
 
     fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
@@ -272,7 +307,7 @@ impl Strand {
         if !self.is_told {
             return Ok(());
         }
-        self.conversation.head = self.path.last().map(|step| step.id.clone());
+        self.conversation.head = self.path.last().cloned();
         reading.give(Piece::Conversation(Box::new(self.conversation)))
     }
 
@@ -284,12 +319,16 @@ impl Strand {
                 reading.give(Piece::Aside(aside))?;
             }
         }
-        found.parent = self.path.last().map(|step| step.id.clone());
+        found.parent = self.path.last().cloned();
         let is_summary = found.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
         let is_prompt =
             found.message.role == Role::User && !is_summary && found.message.extra.field(INJECTED).is_none();
-        let prompt = is_prompt.then(|| hash(&found.message.text()));
-        self.path.push(Step { id: found.id.clone(), prompt });
+        if is_prompt {
+            let hash = hash(&found.message.text());
+            self.prompts.push((self.path.len(), hash));
+            self.said.entry(hash).or_default().push(self.path.len());
+        }
+        self.path.push(found.id.clone());
         reading.give(Piece::Message(Box::new(found)))
     }
 
@@ -299,8 +338,9 @@ impl Strand {
         if self.is_told {
             return reading.give(Piece::Aside(aside));
         }
+        self.held_early.add(text);
         self.early.push(aside);
-        Ok(())
+        self.held_early.check(reading.limits())
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) const FORMAT: Format = Format {
                which it could not send on; these stand beside the turn in its line, where it passes over them. Times \
                are told to it in milliseconds. Holds, origins and compactions that were undone stay in the store.",
     detect,
+    beside: Format::alone,
     read: read::read,
     write: Some(write::write),
 };

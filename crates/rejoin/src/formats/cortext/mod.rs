@@ -36,6 +36,7 @@ pub(super) const FORMAT: Format = Format {
                folders. The markdown is made for readers and not read back; one that Cortext wrote is kept beside the \
                messages, section by section. Holds, origins and compactions that were undone stay in the store.",
     detect,
+    beside: Format::alone,
     read: read::read,
     write: Some(write::write),
 };

@@ -33,6 +33,7 @@ pub(super) const FORMAT: Format = Format {
                that CPE keeps and does not send. Ids become six characters. Status, participants, pins and the other \
                fields of a conversation are not written, apart from title, directory and model.",
     detect,
+    beside: Format::alone,
     read: read::read,
     write: Some(write::write),
 };

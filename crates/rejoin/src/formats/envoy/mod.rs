@@ -31,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
                for stands beside it in the line, where it passes over it. Holds, origins and compactions that were \
                undone stay in the store.",
     detect,
+    beside: Format::alone,
     read: read::read,
     write: Some(write::write),
 };

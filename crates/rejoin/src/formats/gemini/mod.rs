@@ -21,6 +21,8 @@ mod read;
 mod record;
 mod replay;
 
+use crate::formats::begun::Begun;
+use crate::formats::fingerprint::Companion;
 use crate::formats::items::first_fields;
 use crate::formats::{Detection, Format, Source};
 
@@ -33,9 +35,20 @@ pub(super) const FORMAT: Format = Format {
                beside the message. A run of a sub-agent is linked to the newest message with a call before it, because \
                the file does not name one.",
     detect,
+    beside,
     read: read::read,
     write: None,
 };
+
+/// The runs of a session lie in a directory that is named after it.
+fn beside(source: &Source) -> Vec<Companion> {
+    let head = source.head();
+    let end = str::from_utf8(head).map_or_else(|error| error.valid_up_to(), str::len);
+    let head = str::from_utf8(&head[..end]).unwrap_or_default();
+    let session = Begun::of(head).text("sessionId");
+    let runs = session.map(|session| place::runs(source.path(), session)).unwrap_or_default();
+    runs.into_iter().map(Companion::Path).collect()
+}
 
 /// The fields that every session begins with. A run of a sub-agent is read with the session that started it.
 fn detect(source: &Source) -> Detection {

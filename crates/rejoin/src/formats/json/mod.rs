@@ -26,6 +26,7 @@ pub(super) const FORMAT: Format = Format {
     fidelity: "Nothing that was said is lost, nor what is known about it: ids, branches, labels, pins, unknown fields. The \
                files that a conversation was once imported from are not in it.",
     detect,
+    beside: Format::alone,
     read: read::read,
     write: Some(write::write),
 };

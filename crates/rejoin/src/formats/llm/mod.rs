@@ -35,6 +35,7 @@ pub(super) const FORMAT: Format = Format {
     fidelity: "It is only read. What a provider answered to the letter, options and timings are kept beside the messages. \
                A message has the time of the call that it was first part of.",
     detect,
+    beside: Format::alone,
     read,
     write: None,
 };

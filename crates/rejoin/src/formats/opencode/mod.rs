@@ -33,6 +33,7 @@ pub(super) const FORMAT: Format = Format {
                messages. Sessions of versions before 1.2, which are folders of small files, and the tables of the event \
                log are not read.",
     detect,
+    beside: Format::alone,
     read,
     write: None,
 };

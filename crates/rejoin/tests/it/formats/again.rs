@@ -297,3 +297,63 @@ fn a_conversation_that_left_its_file_for_a_while_stays_deleted() {
 
     assert_eq!((meanwhile.added(), passed.conversations, passed.deleted), (1, vec![], vec![id]));
 }
+
+const THREAD: &str = "01a1e059-7bf2-7302-8c1e-a7466ee2f7dc";
+const FORK: &str = "01a1e059-aaf0-7402-a1be-741b1091c000";
+
+#[test]
+fn a_run_of_gemini_that_was_added_is_something_new() {
+    let mut desk = Desk::new();
+    let chats = desk.directory.path().join("tmp/short/chats");
+    let path = chats.join("session-2026-05-01T10-00-aaaaaaaa.jsonl");
+    let session = "aaaaaaaa-1111-4222-8333-444444444444";
+    let begin = |id: &str| {
+        let meta = json!({"sessionId": id, "projectHash": "h", "startTime": "2026-05-01T10:00:00.000Z",
+            "lastUpdated": "2026-05-01T10:00:00.000Z"});
+        let said = json!({"id": format!("{id}-1"), "timestamp": "2026-05-01T10:00:01.000Z", "type": "user",
+            "content": [{"text": "go"}]});
+        format!("{meta}\n{said}\n")
+    };
+    fs::create_dir_all(chats.join(session)).unwrap();
+    fs::write(&path, begin(session)).unwrap();
+    desk.import(&path, DeletedHere::StayDeleted);
+    let before = desk.is_unchanged(&path);
+
+    fs::write(chats.join(session).join("run1.jsonl"), begin("run1")).unwrap();
+
+    assert_eq!([before, desk.is_unchanged(&path)], [true, false]);
+}
+
+#[test]
+fn a_name_or_a_beginning_that_changed_is_something_new() {
+    let mut desk = Desk::new();
+    let home = desk.directory.path().to_owned();
+    let sessions = home.join("sessions/2026/11/15");
+    fs::create_dir_all(&sessions).unwrap();
+    let write = |id: &str, more: &str| {
+        let path = sessions.join(format!("rollout-2026-11-15T12-00-00-{id}.jsonl"));
+        let time = "2026-11-15T12:00:00.000Z";
+        let meta = format!("{{\"id\":\"{id}\",\"timestamp\":\"{time}\",\"cwd\":\"/tmp\"{more}}}");
+        let said = json!({"timestamp": time, "type": "response_item", "payload": {"type": "message", "role": "user",
+            "content": [{"type": "input_text", "text": id}]}});
+        let lines = format!(
+            "{{\"timestamp\":\"{time}\",\"type\":\"session_meta\",\"payload\":{meta}}}\n{said}\n{said}\n"
+        );
+        fs::write(&path, lines).unwrap();
+        path
+    };
+    let base = write(THREAD, "");
+    let base_of = format!(",\"history_base\":{{\"thread_id\":\"{THREAD}\",\"end_ordinal_exclusive\":9}}");
+    let fork = write(FORK, &base_of);
+    desk.import(&base, DeletedHere::StayDeleted);
+    desk.import(&fork, DeletedHere::StayDeleted);
+    let at_first = [desk.is_unchanged(&base), desk.is_unchanged(&fork)];
+
+    let index = format!("{{\"id\":\"{THREAD}\",\"thread_name\":\"Lisbon\"}}\n");
+    fs::write(home.join("session_index.jsonl"), index).unwrap();
+    let named = [desk.is_unchanged(&base), desk.is_unchanged(&fork)];
+    write(THREAD, ",\"cli_version\":\"1\"");
+    let changed = desk.is_unchanged(&fork);
+
+    assert_eq!((at_first, named, changed), ([true; 2], [false, true], false));
+}

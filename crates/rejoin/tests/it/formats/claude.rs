@@ -1,5 +1,8 @@
 //! Sessions of Claude Code.
 
+use std::fs;
+
+use rejoin::formats::{Format, Source, Sources};
 use serde_json::{Value, json};
 
 use crate::formats::{file_of, fixture, outline, read};
@@ -290,4 +293,85 @@ fn unknown_lines_are_kept_and_broken_ones_told() {
     assert_eq!(skipped.len(), 3, "{skipped:?}");
     assert!(skipped[0].starts_with("3: a field is not what it should be"), "{skipped:?}");
     assert_eq!(skipped[1..], ["4: it has no content", "6: it is not JSON"]);
+}
+
+/// A prompt as the program writes it: what is said comes before the name of the line.
+fn pasted(text: &str) -> String {
+    let said = json!(text);
+    format!(
+        "{{\"parentUuid\":null,\"isSidechain\":false,\"promptId\":\"p\",\"type\":\"user\",\"message\":{{\"role\":\"user\",\
+         \"content\":{said}}},\"uuid\":\"u1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"sessionId\":\"{SESSION}\"}}"
+    )
+}
+
+fn queued(content: &str) -> String {
+    json!({"type": "queue-operation", "operation": "enqueue", "sessionId": SESSION, "content": content})
+        .to_string()
+}
+
+#[test]
+fn a_session_that_begins_with_a_long_prompt_is_found() {
+    let long = "x".repeat(200_000);
+    let marks = [queued("one"), queued("two")];
+    let prompt = pasted(&long);
+    let queue = format!(
+        "{{\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"sessionId\":\"{SESSION}\",\"content\":\"{long}\"}}"
+    );
+    let sessions = [vec![&*marks[0], &*marks[1], &*prompt], vec![&*prompt], vec![&*queue, &*prompt]];
+
+    let found: [Vec<(&str, usize)>; 3] = sessions.map(|lines| {
+        let (directory, _) = file_of(&format!("{SESSION}.jsonl"), &lines);
+        let found = Sources::find(directory.path(), None).unwrap().found;
+        found.iter().map(|(source, format)| (format.name, read(source.path()).messages.len())).collect()
+    });
+
+    assert_eq!(found, [vec![("claude", 1)], vec![("claude", 1)], vec![("claude", 1)]]);
+}
+
+#[test]
+fn what_a_long_line_quotes_says_nothing_about_its_file() {
+    let quoted = pasted("x").repeat(300);
+    let lines = [
+        json!({"note": quoted}).to_string(),
+        json!({"note": {"parentUuid": null, "isSidechain": false, "text": quoted}}).to_string(),
+        quoted.replace('"', "'"),
+    ];
+
+    let claimed = lines.map(|line| {
+        let (_directory, path) = file_of("notes.jsonl", &["{}", &line]);
+        Format::of(&Source::open(&path).unwrap()).map(|format| format.name)
+    });
+
+    assert_eq!(claimed, [None; 3]);
+}
+
+#[test]
+fn a_run_is_one_by_its_place_whatever_its_first_line_is() {
+    let (directory, path) = file_of(&format!("{SESSION}.jsonl"), &[&user("u1", None, "go")]);
+    let runs = directory.path().join(SESSION).join("subagents");
+    fs::create_dir_all(&runs).unwrap();
+    let said = json!({"message": {"role": "user", "content": "explore"}, "isSidechain": true});
+    let lines = [queued("explore"), line("user", "s1", None, said)];
+    fs::write(runs.join("agent-q.jsonl"), lines.join("\n") + "\n").unwrap();
+
+    let tree = read(&path);
+
+    let told: Vec<_> =
+        tree.messages.iter().map(|message| (message.conversation.clone(), message.id.as_str())).collect();
+    assert_eq!(told, [(SESSION.to_owned(), "u1"), (format!("{SESSION}/agent-q"), "s1")]);
+    let parent = tree.conversations[1].parent.as_ref().unwrap();
+    assert_eq!((parent.conversation.as_str(), parent.run.as_str()), (SESSION, "q"));
+}
+
+#[test]
+fn a_sub_agent_on_the_first_line_is_not_the_session() {
+    let said = json!({"message": {"role": "user", "content": "explore"}, "isSidechain": true});
+    let lines = [line("user", "s1", None, said), user("u1", None, "go")];
+    let (_directory, path) = file_of(&format!("{SESSION}.jsonl"), &[&lines[0], &lines[1]]);
+
+    let tree = read(&path);
+
+    let told: Vec<_> =
+        tree.messages.iter().map(|message| (message.conversation.clone(), message.id.as_str())).collect();
+    assert_eq!(told, [(format!("{SESSION}/agent-s1"), "s1"), (SESSION.to_owned(), "u1")]);
 }

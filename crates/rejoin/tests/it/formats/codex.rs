@@ -260,7 +260,7 @@ fn a_rollout_in_a_circle_ends() {
 
     let why: Vec<&str> = tree.skipped.iter().map(|skipped| skipped.why.as_str()).collect();
     assert_eq!(why, [format!("its beginning is missing: there is no rollout `{THREAD}`")]);
-    assert_eq!(outline(&tree.messages), ["l2 < - user: one", "l2 < l2 user: one"]);
+    assert_eq!(outline(&tree.messages), ["b1.l < - user: one", "l2 < b1.l user: one"]);
 }
 
 #[test]
@@ -288,4 +288,70 @@ fn last_said(path: &Path) -> String {
     let source = Source::open(path).unwrap();
     assert_eq!(Format::of(&source).unwrap().name, "codex");
     crate::formats::said(&read(path).messages.last().unwrap().message)
+}
+
+#[test]
+fn a_thread_whose_first_line_is_very_long_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(format!("rollout-{THREAD}.jsonl"));
+    let long = "x".repeat(100_000);
+    let meta = format!(
+        "{{\"timestamp\":\"2026-11-15T12:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{{\"id\":\"{THREAD}\",\
+         \"timestamp\":\"2026-11-15T12:00:00.000Z\",\"cwd\":\"/tmp\",\"base_instructions\":\"{long}\"}}}}"
+    );
+    fs::write(&path, format!("{meta}\n{}\n", user("one"))).unwrap();
+
+    let format = Format::of(&Source::open(&path).unwrap()).map(|format| format.name);
+
+    assert_eq!(
+        (format, outline(&read(&path).messages)),
+        (Some("codex"), vec!["l2 < - user: one".to_owned()])
+    );
+}
+
+/// A thread of these lines that begins with another one, or was started by it.
+fn thread(directory: &Path, id: &str, more: Value, lines: &[String]) -> std::path::PathBuf {
+    let mut payload = json!({"id": id, "timestamp": "2026-11-15T12:00:00.000Z", "cwd": "/tmp"});
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let path = directory.join(format!("rollout-{id}.jsonl"));
+    fs::write(&path, format!("{}\n{}\n", line("session_meta", payload), lines.join("\n"))).unwrap();
+    path
+}
+
+#[test]
+fn lines_of_two_files_without_ordinals_have_different_names() {
+    let directory = tempfile::tempdir().unwrap();
+    thread(directory.path(), THREAD, json!({}), &[user("one"), assistant("1")]);
+    let base = json!({"history_base": {"thread_id": THREAD, "end_ordinal_exclusive": 9}});
+    let path = thread(directory.path(), FORK, base, &[user("two"), assistant("2")]);
+
+    let messages = read(&path).messages;
+
+    let named: Vec<_> = messages
+        .iter()
+        .map(|found| (found.id.as_str(), found.parent.as_deref(), found.message.text()))
+        .collect();
+    let expected = [
+        ("b1.l2", None, "one".to_owned()),
+        ("b1.l3", Some("b1.l2"), "1".to_owned()),
+        ("l2", Some("b1.l3"), "two".to_owned()),
+        ("l3", Some("l2"), "2".to_owned()),
+    ];
+    assert_eq!(named, expected);
+}
+
+#[test]
+fn a_run_that_is_named_long_after_it_began_was_asked_for_before() {
+    let later = |text: String| text.replace("T12:00", "T12:30");
+    let directory = tempfile::tempdir().unwrap();
+    let mut lines = vec![user("one"), assistant("asking")];
+    lines.extend((0..50).map(|n| later(user(&format!("more {n}")))));
+    lines.extend([later(assistant("later")), later(user(&format!("what did {FORK} say?")))]);
+    thread(directory.path(), THREAD, json!({}), &lines);
+    let run = thread(directory.path(), FORK, json!({"parent_thread_id": THREAD}), &[user("go")]);
+
+    let tree = read(&run);
+
+    let own = tree.conversations.iter().find(|conversation| conversation.id == FORK).unwrap();
+    assert_eq!(own.parent.as_ref().unwrap().message.as_deref(), Some("l3"));
 }

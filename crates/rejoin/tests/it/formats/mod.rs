@@ -4,6 +4,7 @@ mod accept;
 mod again;
 mod agent_voice;
 mod aider;
+mod bounds;
 mod chatgpt;
 mod claude;
 mod claude_ai;
