@@ -27,8 +27,8 @@ fn promised(shown: &[Receipt]) -> usize {
 fn found(state: &State) -> Result<String, String> {
     // What is found is only looked at, so it need not wait for a disk where there is memory.
     let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-    for (path, content) in state {
-        fs::write(directory.path().join(path.file_name().unwrap()), content).unwrap();
+    for (path, file) in state {
+        fs::write(directory.path().join(path.file_name().unwrap()), &file.content).unwrap();
     }
     let open = || {
         let archive = Archive::open(&format!("sqlite:{}", directory.path().join("a.db").display()))?;
