@@ -31,7 +31,7 @@ use crate::ui::progress::Unit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin import --scan                      Find what other programs keep, then ask
+  rejoin import --scan                      Find what others keep, then ask
   rejoin import --scan --watch              Keep copying it, until interrupted
   rejoin import ~/.claude/projects
   rejoin import --dry-run session.jsonl     See what would be imported")]
