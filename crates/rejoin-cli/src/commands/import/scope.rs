@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_place_is_below_home_a_variable_or_each_project() {
         let here = Surroundings::imagined(&[("CODEX_HOME", "/data/codex"), ("XDG_DATA_HOME", "relative")]);
-        let projects = ["/work/a".into(), "/work/b".into()];
+        let projects = ["/home/ada/a".into(), "/home/ada/b".into()];
 
         let resolved = ["~/.codex", "$CODEX_HOME/sessions", "$CODEX_HOME", "$XDG_DATA_HOME/x", "$OTHER/x", ".s"]
             .map(|place| resolve(place, &here, &projects));
@@ -193,7 +193,7 @@ mod tests {
             &["/data/codex"],
             &[],
             &[],
-            &["/work/a/.s", "/work/b/.s"],
+            &["/home/ada/a/.s", "/home/ada/b/.s"],
         ];
         assert_eq!(resolved, expected.map(|paths| paths.iter().map(PathBuf::from).collect::<Vec<_>>()));
     }
