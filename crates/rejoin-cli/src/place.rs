@@ -125,6 +125,14 @@ impl Context {
         }
     }
 
+    /// The project's active conversation, where a command cannot do without one.
+    pub(crate) fn needed_conversation(&self, archive: &Archive) -> Result<ConversationId, Failure> {
+        self.active_conversation(archive)?.ok_or_else(|| {
+            Failure::not_found("there is no active conversation here")
+                .hint("run `rejoin list` to see the conversations")
+        })
+    }
+
     /// Makes a conversation the project's active one.
     pub(crate) fn set_active(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
         Ok(archive.remember(&self.active_name()?, Some(&id.to_string()))?)

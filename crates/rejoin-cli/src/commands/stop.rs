@@ -31,10 +31,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let id = match &args.id {
         Some(name) => choose::conversation(&archive, name)?,
-        None => context.active_conversation(&archive)?.ok_or_else(|| {
-            Failure::not_found("there is no active conversation here")
-                .hint("run `rejoin list` to see the conversations")
-        })?,
+        None => context.needed_conversation(&archive)?,
     };
     let stopped = stop(&archive, id, if args.complete { End::Complete } else { End::Pause })?;
     let short = id.short().to_string();

@@ -100,6 +100,9 @@ pub const FORMATS: &[&Format] = &[
     &json::FORMAT,
 ];
 
+/// The field of a message's `extra` that says what it was read from.
+pub(crate) const SOURCE: &str = "source";
+
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";
 

@@ -75,13 +75,7 @@ pub(super) fn which(
 ) -> Result<StoredConversation, Failure> {
     match name {
         Some(name) => named::conversation(archive, name),
-        None => {
-            let active = context.active_conversation(archive)?.ok_or_else(|| {
-                Failure::not_found("there is no active conversation here")
-                    .hint("run `rejoin list` to see the conversations")
-            })?;
-            Ok(archive.conversation(active)?)
-        }
+        None => Ok(archive.conversation(context.needed_conversation(archive)?)?),
     }
 }
 

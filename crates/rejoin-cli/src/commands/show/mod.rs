@@ -56,10 +56,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let named = match &args.id {
         Some(id) => named::resolve(&archive, id)?,
-        None => Named::Conversation(context.active_conversation(&archive)?.ok_or_else(|| {
-            Failure::not_found("there is no active conversation here")
-                .hint("run `rejoin list` to see the conversations")
-        })?),
+        None => Named::Conversation(context.needed_conversation(&archive)?),
     };
     let stored = context.as_of(archive.now(), archive.conversation(named.conversation())?);
     let target = target(&args, named, &stored)?;

@@ -2,14 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::formats::{SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin, Tree};
+use crate::formats::{
+    SOURCE, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin, Tree,
+};
 use crate::model::{
     Block, Conversation, ConversationId, Json, MessageId, StoredConversation, StoredMessage, Time,
 };
 use crate::ops::view::{Compaction, View};
-
-/// The field of a message's `extra` that says what it was read from.
-const SOURCE: &str = "source";
 
 /// Which messages of a conversation are exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

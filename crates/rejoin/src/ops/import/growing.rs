@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::error::{Error, Result};
 use crate::formats::{
-    Aside, Format, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
+    Aside, Format, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
 };
 use crate::model::{
     Block, Branch, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time,
@@ -20,9 +20,6 @@ use crate::ops::import::regrow::{Half, Regrowth};
 use crate::ops::import::{Destination, ImportMode, ImportedConversation};
 use crate::ops::view::{Compaction, Kept};
 use crate::store::{Anchor, Change, Facets, Order, Row, Selection, Space};
-
-/// The field of a message's `extra` that says what it was read from.
-pub(super) const SOURCE: &str = "source";
 
 /// The message that asked for a run of a sub-agent.
 pub(super) struct Above {

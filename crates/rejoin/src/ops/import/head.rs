@@ -1,9 +1,10 @@
 //! Where the head of an imported conversation belongs: where the program would go on, unless someone went on here.
 
 use crate::error::Result;
+use crate::formats::SOURCE;
 use crate::model::{Message, MessageId};
 use crate::ops::import::bookmark::Bookmark;
-use crate::ops::import::growing::{Growing, SOURCE};
+use crate::ops::import::growing::Growing;
 use crate::ops::import::header::row_of;
 use crate::store::{Change, Order, Selection};
 

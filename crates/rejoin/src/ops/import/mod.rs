@@ -2,7 +2,8 @@
 //!
 //! A source is read twice. The first time nothing is stored: whatever is wrong with the source ends it there, so that
 //! nothing is half imported, and what is known of a conversation only at its end is known before it is created. The
-//! second time its messages are appended in batches. An import that is cut off is finished by the next one.
+//! second time its messages are appended in batches. A first reading that turns out to have misjudged a beginning is
+//! repeated. An import that is cut off is finished by the next one.
 
 mod batch;
 mod bookmark;

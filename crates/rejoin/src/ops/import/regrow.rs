@@ -8,10 +8,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
-use crate::formats::SourceMessage;
+use crate::formats::{SOURCE, SourceMessage};
 use crate::model::{Message, MessageId};
 use crate::ops::import::ImportMode;
-use crate::ops::import::growing::{Growing, SOURCE};
+use crate::ops::import::growing::Growing;
 use crate::ops::import::header::row_of;
 use crate::store::{Children, Note, Order, Outcome, Selection, Space, Target};
 
