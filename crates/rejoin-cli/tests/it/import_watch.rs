@@ -19,6 +19,9 @@ use crate::world::World;
 /// How long a change may take to be told on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(40);
 
+/// Longer than it takes until the files are looked at again.
+const LOOK: Duration = Duration::from_millis(1_500);
+
 /// A watch of the directory `sessions`.
 struct Watching<'a> {
     world: &'a World,
@@ -143,6 +146,7 @@ fn a_file_that_is_cut_off_replaced_or_deleted_takes_nothing_away() {
     let whole = fs::read_to_string(file(&world)).unwrap();
 
     File::options().write(true).open(file(&world)).unwrap().set_len(10).unwrap();
+    thread::sleep(LOOK);
     fs::write(world.path("other"), whole + &said("u2", "a1")).unwrap();
     fs::rename(world.path("other"), file(&world)).unwrap();
     let replaced = watching.added();

@@ -60,10 +60,11 @@ impl Followed {
         self.files.insert(path.to_owned(), file);
     }
 
-    /// Forgets the files that are no longer there, and tells which.
+    /// Forgets the files that are no longer there, and tells which. One that no longer looks like a session, because
+    /// it was cut off or is being written anew, is there all the same.
     pub(super) fn forget_all_but(&mut self, present: &HashSet<PathBuf>) -> Vec<PathBuf> {
-        let mut gone: Vec<PathBuf> =
-            self.files.keys().filter(|path| !present.contains(*path)).cloned().collect();
+        let is_gone = |path: &&PathBuf| !present.contains(*path) && path.symlink_metadata().is_err();
+        let mut gone: Vec<PathBuf> = self.files.keys().filter(is_gone).cloned().collect();
         gone.sort();
         for path in &gone {
             self.files.remove(path);
@@ -156,8 +157,10 @@ mod tests {
         let look = scene.write("one");
         followed.imported(&scene.path(), look, scene.at(look, 0, 0));
 
+        let there = followed.forget_all_but(&HashSet::new());
+        fs::remove_file(scene.path()).unwrap();
         let gone = [followed.forget_all_but(&HashSet::new()), followed.forget_all_but(&HashSet::new())];
 
-        assert_eq!((gone, followed.len()), ([vec![scene.path()], vec![]], 0));
+        assert_eq!((there, gone, followed.len()), (vec![], [vec![scene.path()], vec![]], 0));
     }
 }
