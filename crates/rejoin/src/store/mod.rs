@@ -25,8 +25,8 @@ pub use query::{
 pub use sqlite::SqliteStore;
 pub(crate) use sqlite::{Examination, Opened, WAIT};
 pub use turn::{
-    Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Note, Opening, Outcome, Progress,
-    Put, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
+    Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
+    Progress, Put, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
 
 use crate::error::Result;
@@ -89,15 +89,16 @@ pub trait Read: Send + Sync {
     /// before the store was reopened stays good.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 
-    /// Visits the blobs of a space and owner whose names begin with `prefix`.
+    /// Visits blobs of a space and owner.
     ///
-    /// Blobs come in order of name. Only names that begin with the prefix are visited. Blobs of another space are not
+    /// Blobs come in order of name. Only names that begin with the prefix are visited. One that is asked for by its name
+    /// comes alone. Blobs of another space are not
     /// visited. Blobs of another owner are not visited.
     fn get(
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()>;
 }

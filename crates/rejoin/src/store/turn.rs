@@ -42,6 +42,8 @@ pub struct Seen<'a> {
     pub note: Note<'a>,
     /// Its bytes.
     pub body: &'a str,
+    /// How many bytes the store counts for it; more than it has where they are sealed.
+    pub size: u64,
 }
 
 /// What can change about a message.
@@ -245,11 +247,32 @@ pub enum Space {
     Source,
     /// How the sources of imports looked, by their paths.
     Import,
+    /// Sealed keys: who can open a vault, and what its conversations are sealed with.
+    Key,
+    /// Sealed parts of a vault's search index.
+    Shard,
+    /// What was deleted, purged, redacted, rotated and exported, without content.
+    Audit,
+    /// Attachments in pieces, by digest and number.
+    Attachment,
+    /// Records that could not be opened, with the reason.
+    Quarantine,
 }
 
 impl Space {
     /// Every space.
-    pub const ALL: [Self; 5] = [Self::State, Self::Project, Self::OpenTurn, Self::Source, Self::Import];
+    pub const ALL: [Self; 10] = [
+        Self::State,
+        Self::Project,
+        Self::OpenTurn,
+        Self::Source,
+        Self::Import,
+        Self::Key,
+        Self::Shard,
+        Self::Audit,
+        Self::Attachment,
+        Self::Quarantine,
+    ];
 
     /// The number a store writes for it; never reused.
     pub const fn number(self) -> i64 {
@@ -259,6 +282,40 @@ impl Space {
             Self::OpenTurn => 3,
             Self::Source => 4,
             Self::Import => 5,
+            Self::Key => 6,
+            Self::Shard => 7,
+            Self::Audit => 8,
+            Self::Attachment => 9,
+            Self::Quarantine => 10,
+        }
+    }
+}
+
+/// Which blobs of a space and owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named<'a> {
+    /// The one of this name.
+    One(&'a [u8]),
+    /// Those whose names begin like this.
+    Beginning(&'a [u8]),
+}
+
+impl<'a> Named<'a> {
+    /// All of them.
+    pub const ALL: Self = Self::Beginning(b"");
+
+    /// True for a name that is meant.
+    pub fn admit(&self, name: &[u8]) -> bool {
+        match self {
+            Self::One(own) => name == *own,
+            Self::Beginning(prefix) => name.starts_with(prefix),
+        }
+    }
+
+    /// Where those that are meant begin, in order of name.
+    pub const fn start(&self) -> &'a [u8] {
+        match self {
+            Self::One(start) | Self::Beginning(start) => start,
         }
     }
 }

@@ -171,6 +171,7 @@ rules! { $
     blobs {
         blobs_come_in_order_of_name,
         only_names_with_the_prefix_are_visited,
+        a_blob_asked_for_by_its_name_comes_alone,
         blobs_of_another_space_are_not_visited,
         blobs_of_another_owner_are_not_visited,
     }

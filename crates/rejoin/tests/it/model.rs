@@ -6,9 +6,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use rejoin::store::{
-    Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Note, Opening,
-    Order, Put, Read, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore, Stale, Store, Target,
-    Task, Tip, Turn,
+    Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note,
+    Opening, Order, Put, Read, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore, Stale, Store,
+    Target, Task, Tip, Turn,
 };
 use rejoin::testing::{Shown, visible};
 use rejoin::{
@@ -562,10 +562,15 @@ impl Pair {
             Operation::Put(blobs, safety) => self.both(|store| told(store.put(&put(blobs), *safety))),
             Operation::Get { space: own, owner, prefix } => self.both(|store| {
                 let mut found = Vec::new();
-                let got = store.get(space(*own), owner.map(conversation), prefix, &mut |name, bytes| {
-                    found.push((name.to_vec(), bytes.to_vec()));
-                    Ok(())
-                });
+                let got = store.get(
+                    space(*own),
+                    owner.map(conversation),
+                    Named::Beginning(prefix),
+                    &mut |name, bytes| {
+                        found.push((name.to_vec(), bytes.to_vec()));
+                        Ok(())
+                    },
+                );
                 format!("{} {found:?}", told(got))
             }),
             Operation::Read { conversation: number, selection } => {

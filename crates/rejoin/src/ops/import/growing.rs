@@ -19,7 +19,7 @@ use crate::ops::import::identity::{Names, source_hash};
 use crate::ops::import::regrow::{Half, Regrowth};
 use crate::ops::import::{Destination, ImportMode, ImportedConversation};
 use crate::ops::view::{Compaction, Kept};
-use crate::store::{Anchor, Change, Facets, Order, Row, Selection, Space};
+use crate::store::{Anchor, Change, Facets, Named, Order, Row, Selection, Space};
 
 /// The message that asked for a run of a sub-agent.
 pub(super) struct Above {
@@ -312,10 +312,15 @@ impl<'a> Growing<'a> {
     fn known_asides(&mut self) -> Result<&mut HashSet<Vec<u8>>> {
         let mut names = HashSet::new();
         if self.asides.is_none() && self.stored.is_some() {
-            self.into.store.get(Space::Source, Some(self.id), b"line:", &mut |name, _| {
-                names.insert(name.to_vec());
-                Ok(())
-            })?;
+            self.into.store.get(
+                Space::Source,
+                Some(self.id),
+                Named::Beginning(b"line:"),
+                &mut |name, _| {
+                    names.insert(name.to_vec());
+                    Ok(())
+                },
+            )?;
         }
         Ok(self.asides.get_or_insert(names))
     }

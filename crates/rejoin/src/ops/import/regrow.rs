@@ -13,7 +13,7 @@ use crate::model::{Message, MessageId};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
 use crate::ops::import::header::row_of;
-use crate::store::{Children, Note, Order, Outcome, Selection, Space, Target};
+use crate::store::{Children, Named, Note, Order, Outcome, Selection, Space, Target};
 
 const REASON: &str = "it went on at its source";
 
@@ -146,15 +146,13 @@ impl Growing<'_> {
 
     /// True when the text of a message begins with the text that it was read from before.
     fn begins_with_what_is_here(&self, own: MessageId, source: &str) -> Result<bool> {
-        let name = own.as_str().as_bytes();
+        let name = Named::One(own.as_str().as_bytes());
         let mut begins = false;
-        self.into.store.get(Space::Source, Some(self.id), name, &mut |found, packed| {
-            if found == name {
-                let before = zstd::bulk::decompress(packed, source.len().min(SOURCE_BYTES));
-                // One that is longer than what is there now does not fit.
-                let after = before.ok().and_then(|before| source.as_bytes().strip_prefix(before.as_slice()));
-                begins = after.is_some_and(|after| after.starts_with(b"\n"));
-            }
+        self.into.store.get(Space::Source, Some(self.id), name, &mut |_, packed| {
+            let before = zstd::bulk::decompress(packed, source.len().min(SOURCE_BYTES));
+            // One that is longer than what is there now does not fit.
+            let after = before.ok().and_then(|before| source.as_bytes().strip_prefix(before.as_slice()));
+            begins = after.is_some_and(|after| after.starts_with(b"\n"));
             Ok(())
         })?;
         Ok(begins)

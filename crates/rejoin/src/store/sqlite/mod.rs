@@ -37,8 +37,9 @@ use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::open::{Use, open, open_sealed};
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put, Read, Row,
-    Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit, VisitBlob,
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
+    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
+    VisitBlob,
 };
 
 /// How long a writer waits for another process by default.
@@ -287,10 +288,10 @@ impl Read for SqliteStore {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        self.snapshot("read blobs", |transaction| blob::get(transaction, space, owner, prefix, visit))
+        self.snapshot("read blobs", |transaction| blob::get(transaction, space, owner, named, visit))
     }
 }
 
