@@ -33,6 +33,7 @@ macro_rules! commands {
 
 commands! {
     append => Append,
+    audit => Audit,
     auth => Auth,
     backup => Backup,
     chat => Chat,

@@ -16,8 +16,10 @@ mod limits;
 mod marks;
 mod name;
 mod project;
+mod purge;
 mod query;
 mod record;
+mod retention;
 mod state;
 mod status;
 mod subagent;
@@ -36,8 +38,10 @@ pub use imports::{DeletedHere, Imports};
 pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
+pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved};
+pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
 pub use url::StoreUrl;
@@ -65,6 +69,14 @@ pub struct Archive {
     store: Arc<dyn Store>,
     nature: Arc<dyn Nature>,
     limits: Limits,
+    leaving: Leaving,
+}
+
+/// Which conversations may leave the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    Exportable,
+    All,
 }
 
 impl Archive {
@@ -77,7 +89,12 @@ impl Archive {
 
     /// An archive over a store that the caller made.
     pub fn with_store(store: Arc<dyn Store>) -> Self {
-        Self { store, nature: Arc::new(SystemNature), limits: Limits::default() }
+        Self {
+            store,
+            nature: Arc::new(SystemNature),
+            limits: Limits::default(),
+            leaving: Leaving::Exportable,
+        }
     }
 
     /// Sets how large things may become.
@@ -91,6 +108,14 @@ impl Archive {
     #[must_use]
     pub fn with_nature(mut self, nature: Arc<dyn Nature>) -> Self {
         self.nature = nature;
+        self
+    }
+
+    /// Lets conversations leave the store that are marked as not exportable. Whoever does that asks first, and notes it in
+    /// the audit log.
+    #[must_use]
+    pub fn exporting_all(mut self) -> Self {
+        self.leaving = Leaving::All;
         self
     }
 
