@@ -18,6 +18,7 @@ mod place;
 mod prompt;
 mod provider;
 mod removal;
+mod retention;
 mod shapes;
 mod suggest;
 mod surroundings;

@@ -177,6 +177,7 @@ fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Res
         project: Some(project.key),
         settings: settings(&partner, command.as_ref(), hash),
         git_commit: head_of(context.config.project()),
+        follows_retention: true,
         ..Conversation::default()
     };
     if let Some(command) = &command {

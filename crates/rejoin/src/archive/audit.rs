@@ -221,6 +221,8 @@ impl Archive {
             query.since.is_none_or(|since| entry.at >= since)
                 && query.conversation.is_none_or(|id| entry.conversation == Some(id))
         });
+        // A report is named when its purge begins, and comes after what the purge did.
+        entries.sort_by_key(|entry| (entry.at, entry.action == AuditAction::PurgeCompleted));
         entries.reverse();
         entries.truncate(query.limit.unwrap_or(usize::MAX));
         Ok(entries)

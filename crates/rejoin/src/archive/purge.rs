@@ -16,6 +16,9 @@ use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task};
 /// How long one attempt to erase what a store still holds may take.
 const ERASING: Duration = Duration::from_millis(200);
 
+/// Since when the store holds what it should not; remembered while it does.
+const UNERASED: &str = "purge.unerased";
+
 /// Stands between the code and the name of the report, in the reason that the store keeps.
 const MARK: &str = " purge=";
 
@@ -168,12 +171,21 @@ impl Archive {
         if erased.is_empty() { Ok(()) } else { self.store().put(&erased, Safety::Synced) }
     }
 
-    /// Erases what the store still holds of what was removed; true when nothing is left.
+    /// Erases what a purge had to leave because somebody was reading it; true when nothing is left.
+    pub fn finish_erasing(&self) -> Result<bool> {
+        Ok(self.recall(UNERASED)?.is_none() || self.erase_traces()?)
+    }
+
+    /// Erases what the store still holds of what was removed; true when nothing is left, else it is remembered.
     ///
     /// This is the one place that runs after every purge.
-    fn erase_traces(&self) -> bool {
-        let erased = self.store().maintain(Task::Checkpoint, ERASING);
-        erased.is_ok_and(|progress| progress.left == 0)
+    fn erase_traces(&self) -> Result<bool> {
+        let is_erased = self.store().maintain(Task::Checkpoint, ERASING)?.left == 0;
+        let rest = (!is_erased).then(|| self.now().to_string());
+        if is_erased || self.recall(UNERASED)?.is_none() {
+            self.remember(UNERASED, rest.as_deref())?;
+        }
+        Ok(is_erased)
     }
 }
 
@@ -237,7 +249,7 @@ impl<'a> Purging<'a> {
         if self.report.purged.is_empty() && self.report.failures.is_empty() {
             return self.report;
         }
-        self.report.is_erased = self.archive.erase_traces();
+        self.report.is_erased = self.archive.erase_traces().unwrap_or(false);
         self.report.completed_at = self.archive.now();
         let entry = entry_of(&self.report);
         if let Err(error) = self.archive.put_audit(&self.name, entry) {

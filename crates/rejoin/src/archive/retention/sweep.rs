@@ -43,6 +43,7 @@ impl Archive {
     ///
     /// Each conversation is looked at again right before it goes: what was used, held or deleted meanwhile is passed by.
     pub fn sweep(&self, sweep: &Sweep<'_>) -> Result<Swept> {
+        self.finish_erasing()?;
         if let Some(until) = self.doubts_clock_until()? {
             return Ok(Swept::Waiting(until));
         }

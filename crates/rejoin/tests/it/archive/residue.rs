@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use rejoin::store::{Children, Task};
+use rejoin::store::{Children, Order, Selection, Task};
 use rejoin::{
-    Archive, Conversation, ConversationId, Message, PurgeReason, Retention, Search, Sweep, Swept, Synopsis,
+    Archive, Conversation, ConversationId, Message, PurgeReason, Retention, Search, StoreUrl, Sweep, Swept,
+    Synopsis,
 };
 
 const SENTINEL: &str = "quetzalcoatlus";
@@ -137,4 +138,26 @@ fn purging_everything_leaves_nothing_in_any_file() {
     });
 
     assert_eq!(left, [Vec::<String>::new(), Vec::new()]);
+}
+
+#[test]
+fn what_a_reader_holds_is_erased_when_it_has_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = StoreUrl::parse(&format!("sqlite:{}", directory.path().join("store").display())).unwrap();
+    let archive = Archive::with_store(url.open_waiting(Duration::from_millis(50)).unwrap());
+    let id = talk(&archive);
+    let mut report = None;
+
+    let first = Selection::All { order: Order::OldestFirst, offset: 0, limit: 1 };
+    let reader = url.open().unwrap();
+    reader
+        .read(id, first, &mut |_| {
+            report = Some(archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ()));
+            Ok(())
+        })
+        .unwrap();
+
+    let is_erased = report.unwrap().is_erased;
+    let is_finished = archive.finish_erasing().unwrap();
+    assert_eq!((is_erased, is_finished, holding(directory.path(), SENTINEL)), (false, true, Vec::new()));
 }
