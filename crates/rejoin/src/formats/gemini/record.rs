@@ -220,7 +220,7 @@ fn part(raw: &RawValue, own: &str) -> Option<Block> {
     let known = known.or_else(|| inner(&mut found, "inlineData").map(|inner| media(inner, "data")));
     let known = known.or_else(|| inner(&mut found, "fileData").map(|inner| media(inner, "fileUri")));
     Some(known.flatten().unwrap_or_else(|| {
-        let kind = found.entries().next().map_or("part", |(name, _)| name).to_owned();
+        let kind = found.first().unwrap_or("part").to_owned();
         Block::Other(Other { kind, fields: found.all() })
     }))
 }
