@@ -61,6 +61,7 @@ mod order;
 mod piece;
 mod source;
 mod tag;
+pub(crate) mod unfinished;
 mod whole;
 mod zipped;
 

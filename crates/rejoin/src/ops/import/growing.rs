@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use serde_json::json;
-
 use crate::error::{Error, Result};
 use crate::formats::{
     Aside, Format, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
+    unfinished,
 };
 use crate::model::{
     Block, Branch, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time,
@@ -238,7 +237,7 @@ impl<'a> Growing<'a> {
         if self.format.is_own() && found.keeps.is_empty() {
             return Ok(message);
         }
-        message.extra.set(SOURCE, Json::of(&json!({ "id": found.id, "text": hash }))?);
+        message.extra.set(SOURCE, Json::of(&unfinished::noted(&message, &found.id, hash))?);
         for block in &mut message.blocks {
             if let Block::Summary(summary) = block {
                 self.keep(summary, &found.keeps)?;
@@ -276,16 +275,19 @@ impl<'a> Growing<'a> {
 
     /// The parent of a stored message and the hash of what it was read from; none when it was not imported.
     pub(super) fn source_of(&self, id: MessageId) -> Result<Option<(Option<MessageId>, String)>> {
+        let Some((parent, message)) = self.stored_message(id)? else { return Ok(None) };
+        let source = message.extra.field(SOURCE).and_then(|source| source.to::<serde_json::Value>().ok());
+        Ok(source.and_then(|source| source["text"].as_str().map(|hash| (parent, hash.to_owned()))))
+    }
+
+    /// A message as it is stored, and the one it follows; none when it is not there.
+    pub(super) fn stored_message(&self, id: MessageId) -> Result<Option<(Option<MessageId>, Message)>> {
         if !self.exists {
             return Ok(None);
         }
         let mut found = None;
         let looked = self.into.store.read(self.id, Selection::Ids(&[id]), &mut |seen| {
-            let source =
-                Message::from_body(seen.body)?.extra.field(SOURCE).map(Json::to::<serde_json::Value>);
-            if let Some(Ok(source)) = source {
-                found = source["text"].as_str().map(|hash| (seen.parent, hash.to_owned()));
-            }
+            found = Some((seen.parent, Message::from_body(seen.body)?));
             Ok(())
         });
         match looked {
