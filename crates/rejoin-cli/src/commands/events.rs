@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(60);
 const UNTIL_THERE: Duration = Duration::from_millis(200);
 
 /// Columns of the longest name, so that ids stand below each other.
-const NAME: usize = "conversationRewritten".len();
+const NAME: usize = "conversationChanged".len();
 
 /// Show what happened to conversations, from any process
 ///

@@ -31,8 +31,8 @@ pub enum EventKind {
     },
     /// `conversationChanged`: its header, head, branches or labels changed.
     Changed,
-    /// `conversationRewritten`: what its messages say was replaced.
-    Rewritten,
+    /// `messagesRewritten`: what some of its messages say was replaced.
+    MessagesRewritten,
     /// `messagesDeleted`: some of its messages were deleted.
     MessagesDeleted {
         /// Why.
@@ -51,7 +51,7 @@ impl EventKind {
         match self {
             Self::Stored { .. } => "conversationStored",
             Self::Changed => "conversationChanged",
-            Self::Rewritten => "conversationRewritten",
+            Self::MessagesRewritten => "messagesRewritten",
             Self::MessagesDeleted { .. } => "messagesDeleted",
             Self::Deleted { .. } => "conversationDeleted",
         }
@@ -61,7 +61,7 @@ impl EventKind {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::MessagesDeleted { reason } | Self::Deleted { reason } => Some(reason),
-            Self::Stored { .. } | Self::Changed | Self::Rewritten => None,
+            Self::Stored { .. } | Self::Changed | Self::MessagesRewritten => None,
         }
     }
 }
@@ -87,7 +87,7 @@ impl Events {
             kind: match change.what {
                 What::Stored { messages } => EventKind::Stored { messages },
                 What::Changed => EventKind::Changed,
-                What::Rewritten => EventKind::Rewritten,
+                What::Rewritten => EventKind::MessagesRewritten,
                 What::Trimmed { reason } => EventKind::MessagesDeleted { reason },
                 What::Deleted { reason } => EventKind::Deleted { reason },
             },
