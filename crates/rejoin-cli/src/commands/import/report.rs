@@ -1,7 +1,7 @@
 //! What was read, what was skipped and why, for people and for programs.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rejoin::formats::Source;
 use rejoin::{ImportMode, Imported, ImportedConversation};
@@ -11,7 +11,7 @@ use super::scope::Place;
 use super::survey::Survey;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::{clean, json, size};
+use crate::ui::{clean, json, quote, size};
 
 /// How many reasons a person is shown; `--json` has more.
 const SHOWN: usize = 10;
@@ -54,7 +54,10 @@ impl Report {
     pub(super) fn add(&mut self, source: &Source, outcome: rejoin::Result<Imported>) -> Result<(), Failure> {
         match outcome.map_err(Failure::from) {
             Ok(imported) => self.done.push(imported),
-            Err(failure) if failure.is_of_input() => self.failed.push((source.path().to_owned(), failure)),
+            Err(failure) if failure.is_of_input() => {
+                let failure = if source.is_locked() { unlocking(failure, source.path()) } else { failure };
+                self.failed.push((source.path().to_owned(), failure));
+            }
             Err(failure) => return Err(failure),
         }
         Ok(())
@@ -194,11 +197,21 @@ impl Report {
                 for (_, failure) in &self.failed {
                     told.push(failure.summary());
                 }
+                let next = self.failed.iter().find_map(|(_, failure)| failure.next_step());
+                let next = next.map_or_else(String::new, |next| format!("; {next}"));
                 Err(Failure::invalid(format!("{failed} of {all} files could not be imported"))
-                    .hint(format!("nothing of them was imported: {}", told.join("; "))))
+                    .hint(format!("nothing of them was imported: {}{next}", told.join("; "))))
             }
         }
     }
+}
+
+/// How to import a record that is sealed.
+fn unlocking(failure: Failure, path: &Path) -> Failure {
+    let path = quote::path(path);
+    failure.hint(format!(
+        "write the key to a file that only you can read, and run `rejoin import --key-file FILE {path}`"
+    ))
 }
 
 fn file(imported: &Imported) -> Json {
