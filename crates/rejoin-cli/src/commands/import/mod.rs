@@ -98,6 +98,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if args.watch {
         return watch::run(&scope, context);
     }
+    if !scope.is_scan() && places.iter().all(|place| place.items().next().is_none()) {
+        return Err(nothing_in(&places, context));
+    }
     once(&args, places, imports, context)
 }
 
@@ -108,7 +111,8 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
     let is_done = args.dry_run || (!is_fresh && !args.watch);
     let asks = !args.yes && !is_done && is_fresh;
     if !context.is_json() {
-        survey.show(context)?;
+        let only = args.from.as_deref().map(Format::named).transpose()?;
+        survey.show(only, context)?;
     } else if is_done || asks && !context.surroundings.terminal.stdin {
         context.answer_json(&json!({"dry_run": args.dry_run, "places": survey.to_json()}))?;
     }
@@ -132,6 +136,16 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
         })?;
     }
     Ok(true)
+}
+
+/// Tells that there is nothing to import where someone said to look.
+fn nothing_in(places: &[Place], context: &Context) -> Failure {
+    let mut report = Report::new(ImportMode::Try);
+    places.iter().for_each(|place| report.pass_over(place));
+    report.note_passed_over(context);
+    let paths: Vec<String> = places.iter().map(|place| format!("`{}`", place.path.display())).collect();
+    Failure::not_found(format!("nothing that can be imported is in {}", paths.join(" or ")))
+        .hint("run `rejoin import --scan` to look where other programs keep their files")
 }
 
 /// Imports what was found, once.

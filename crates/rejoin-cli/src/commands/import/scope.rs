@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use rejoin::formats::{FORMATS, Finder, Format, Key, Source, Sources};
-use rejoin::{Archive, DeletedHere, Imports};
+use rejoin::{Archive, DeletedHere, ErrorKind, Imports};
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
+use crate::ui::quote;
 
 /// Where to look.
 #[derive(Clone, Debug)]
@@ -112,7 +113,7 @@ impl Scope {
                     unreadable: vec![(root.path.clone(), error.to_string())],
                     ..Sources::default()
                 },
-                Err(error) => return Err(told(error)),
+                Err(error) => return Err(told(error, &root.path)),
                 Ok(found) => found,
             };
             places.push(self.sorted(root, found, imports, &mut seen));
@@ -172,12 +173,18 @@ impl Place {
     }
 }
 
-fn told(error: rejoin::Error) -> Failure {
-    let failure = Failure::from(error);
-    if failure.is_not_found() {
-        return failure;
-    }
-    failure.or_hint("name a file that one of these programs wrote, or say which with `--from`")
+/// What is wrong with a path that was named, and what to do next.
+fn told(error: rejoin::Error, path: &Path) -> Failure {
+    let (kind, shown) = (error.kind(), quote::path(path));
+    Failure::from(error).hint(match kind {
+        ErrorKind::NotFound => {
+            "check the path, or run `rejoin import --scan` to look where other programs keep their files".to_owned()
+        }
+        ErrorKind::Unavailable => format!("run `ls -ld {shown}` to see who may read it"),
+        _ => format!(
+            "name what one of these programs wrote, or say which it was: `rejoin import --from FORMAT {shown}`"
+        ),
+    })
 }
 
 /// The paths that a place of a format stands for on this machine.
