@@ -189,6 +189,11 @@ impl Format {
         self.name == json::FORMAT.name
     }
 
+    /// True when its program seals what it writes, so that a key opens and seals it here.
+    pub fn can_seal(&self) -> bool {
+        self.name == agent_voice::FORMAT.name
+    }
+
     /// True when [`Format::write`] works.
     pub const fn can_write(&self) -> bool {
         self.write.is_some()
