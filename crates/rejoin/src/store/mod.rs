@@ -13,6 +13,7 @@ mod query;
 mod sqlite;
 mod tip;
 mod turn;
+mod vault;
 
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
     Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
+pub use vault::{Key, KeyId, Unlock, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
