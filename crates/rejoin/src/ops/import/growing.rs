@@ -309,15 +309,13 @@ impl<'a> Growing<'a> {
 
     /// What a stored message was read from, if that can have been this text; none when it is not kept.
     pub(super) fn stored_source(&self, id: MessageId, source: &str) -> Result<Option<String>> {
-        let name = id.as_str().as_bytes();
+        let name = Named::One(id.as_str().as_bytes());
         let mut stored = None;
         // A marker is longer than what it stands for, but never by so much.
         let most = source.len().saturating_mul(16).saturating_add(1 << 10).min(SOURCE_BYTES);
-        self.into.store.get(Space::Source, Some(self.id), name, &mut |found, packed| {
-            if found == name {
-                let text = zstd::bulk::decompress(packed, most).ok();
-                stored = text.and_then(|text| String::from_utf8(text).ok());
-            }
+        self.into.store.get(Space::Source, Some(self.id), name, &mut |_, packed| {
+            let text = zstd::bulk::decompress(packed, most).ok();
+            stored = text.and_then(|text| String::from_utf8(text).ok());
             Ok(())
         })?;
         Ok(stored)
