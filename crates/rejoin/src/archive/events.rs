@@ -39,6 +39,8 @@ pub enum EventKind {
     },
     /// `conversationChanged`: its header, head, branches or labels changed.
     Changed,
+    /// `messagesRewritten`: what some of its messages say was replaced.
+    MessagesRewritten,
     /// `messagesDeleted`: some of its messages were deleted.
     MessagesDeleted {
         /// Why.
@@ -70,6 +72,7 @@ impl EventKind {
         match self {
             Self::Stored { .. } => "conversationStored",
             Self::Changed => "conversationChanged",
+            Self::MessagesRewritten => "messagesRewritten",
             Self::MessagesDeleted { .. } => "messagesDeleted",
             Self::Deleted { .. } => "conversationDeleted",
             Self::PurgeCompleted { .. } => "privacy.purge.completed",
@@ -82,7 +85,7 @@ impl EventKind {
             Self::MessagesDeleted { reason }
             | Self::Deleted { reason }
             | Self::PurgeCompleted { reason, .. } => Some(reason),
-            Self::Stored { .. } | Self::Changed => None,
+            Self::Stored { .. } | Self::Changed | Self::MessagesRewritten => None,
         }
     }
 }
@@ -135,6 +138,7 @@ impl Events {
             let kind = match change.what {
                 What::Stored { messages } => EventKind::Stored { messages },
                 What::Changed => EventKind::Changed,
+                What::Rewritten => EventKind::MessagesRewritten,
                 What::Trimmed { reason } => EventKind::MessagesDeleted { reason: code(reason) },
                 What::Deleted { reason } => EventKind::Deleted { reason: code(reason) },
             };

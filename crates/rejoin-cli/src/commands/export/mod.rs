@@ -4,8 +4,9 @@ mod kind;
 mod place;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rejoin::formats::Key;
 use rejoin::{Archive, AuditAction, AuditEntry, Extent, Json, List, Named, StoredConversation};
 
 use self::kind::Kind;
@@ -13,7 +14,7 @@ use self::place::{Destination, Replacing};
 use self::report::Report;
 use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::named;
+use crate::{key_file, named};
 use crate::ui::progress::Unit;
 use crate::ui::size;
 
@@ -52,6 +53,12 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FORMAT", default_value = "markdown", value_parser = kind::names())]
     format: String,
 
+    /// Seal what is written for Agent Voice, with the key in a file that only you can read
+    ///
+    /// The file holds the 32 bytes of the key as they are, as 64 hexadecimal digits, or in base64.
+    #[arg(long, value_name = "PATH")]
+    key_file: Option<PathBuf>,
+
     /// Where to: a file, a directory, or `-` for the standard output
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -84,6 +91,7 @@ struct Wanted {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut archive = context.archive_to_read()?;
     let kind = Kind::named(&args.format)?;
+    let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
     let reason = if args.force { forced(&wanted, Consent::from(args.yes), context)? } else { Reason::Asked };
     if reason == Reason::Forced {
@@ -91,7 +99,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     let destination = Destination::of(args.output.as_deref(), wanted.len(), context)?;
     if destination == Destination::Output {
-        print(&archive, kind, &wanted, context)?;
+        print(&archive, kind, key.as_ref(), &wanted, context)?;
         note(&archive, kind, reason, &wanted.iter().map(|one| &one.stored).collect::<Vec<_>>(), context);
         return Ok(());
     }
@@ -100,7 +108,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut report = Report::new(kind);
     for one in wanted {
         let outcome = kind
-            .write(&archive, &one)
+            .write(&archive, &one, key.as_ref())
             .and_then(|files| place::write(&destination, kind, &one, files, &mut replacing, context));
         report.add(one.stored, outcome);
         progress.advance(1);
@@ -153,6 +161,15 @@ fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConvers
     }
 }
 
+/// The key to seal with, where a format can.
+fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
+    if !kind.can_seal() {
+        return Err(Failure::usage(format!("`{}` is not sealed, and takes no key", kind.name()))
+            .hint("leave `--key-file` away, or write `--format agent-voice`"));
+    }
+    key_file::read(path, context)
+}
+
 /// What was asked for, in the order in which it was.
 fn wanted(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>, Failure> {
     if args.all || args.all_projects {
@@ -192,7 +209,13 @@ fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>,
 }
 
 /// Writes one conversation to the standard output.
-fn print(archive: &Archive, kind: Kind, wanted: &[Wanted], context: &Context) -> Result<(), Failure> {
+fn print(
+    archive: &Archive,
+    kind: Kind,
+    key: Option<&Key>,
+    wanted: &[Wanted],
+    context: &Context,
+) -> Result<(), Failure> {
     let [one] = wanted else {
         return Err(Failure::usage("write several conversations to the standard output")
             .hint("name a directory with `--output`"));
@@ -201,7 +224,7 @@ fn print(archive: &Archive, kind: Kind, wanted: &[Wanted], context: &Context) ->
         return Err(Failure::usage("write an export and a report to the same place")
             .hint("leave `--json` away, or name a file with `--output`"));
     }
-    let mut files = kind.write(archive, one)?;
+    let mut files = kind.write(archive, one, key)?;
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => place::print(&file.bytes, context),
         _ => Err(Failure::usage(format!("write the several files of `{}` to the standard output", kind.name()))
