@@ -11,6 +11,7 @@ mod durable;
 mod error;
 mod gauge;
 mod git;
+mod key_file;
 mod logging;
 mod named;
 mod picker;

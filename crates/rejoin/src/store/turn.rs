@@ -1,5 +1,7 @@
 //! What goes into a store: turns, changes, targets and blobs.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
 
@@ -189,6 +191,24 @@ pub enum Change<'a> {
     Branch(&'a Branch),
     /// Takes a branch's name away; its messages stay.
     Unbranch(MessageId),
+    /// Replaces what messages say.
+    Rewrite {
+        /// The messages, with what they say from now on.
+        messages: &'a [Rewritten<'a>],
+        /// What a list shows; both take the place of what was there.
+        tip: Tip<'a>,
+    },
+}
+
+/// What takes the place of a stored message.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewritten<'a> {
+    /// Which message.
+    pub id: MessageId,
+    /// What it vouches for.
+    pub link: Digest,
+    /// Its bytes.
+    pub body: &'a str,
 }
 
 /// What becomes of a removed message's children.
@@ -374,6 +394,20 @@ pub struct Fault {
     pub conversation: Option<ConversationId>,
     /// What is wrong.
     pub what: String,
+}
+
+impl Change<'_> {
+    /// Checks what needs no look at the store.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Self::Rewrite { messages, .. } = self else { return Ok(()) };
+        let mut named = HashSet::new();
+        match messages.iter().find(|message| !named.insert(message.id)) {
+            Some(twice) => {
+                Err(Error::conflict(format!("message id `{}` stands twice in one rewrite", twice.id)))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 impl Turn<'_> {

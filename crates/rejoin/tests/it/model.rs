@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use rejoin::store::{
     Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note,
-    Opening, Order, Put, Read, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore, Stale, Store,
-    Target, Task, Tip, Turn,
+    Opening, Order, Put, Read, Rewritten, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore,
+    Stale, Store, Target, Task, Tip, Turn,
 };
 use rejoin::testing::{Shown, Visible, visible};
 use rejoin::{
@@ -110,6 +110,12 @@ enum Amendment {
     Note(u8, Option<String>, bool),
     Branch(u8, String, u8),
     Unbranch(u8),
+    Rewrite {
+        lines: Vec<Line>,
+        tip: (String, String),
+        /// True when it names only messages that are there.
+        is_apt: bool,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -227,6 +233,8 @@ fn amendment() -> impl Strategy<Value = Amendment> {
             .prop_map(|(id, label, is_pinned)| Amendment::Note(id, label, is_pinned)),
         (0..4u8, "[a-c]{1,2}", 0..IDS).prop_map(|(id, title, head)| Amendment::Branch(id, title, head)),
         (0..4u8).prop_map(Amendment::Unbranch),
+        (prop::collection::vec(line(), 0..4), ("[a-c]{0,2}", "[a-c]{0,2}"), prop::bool::weighted(0.8))
+            .prop_map(|(lines, tip, is_apt)| Amendment::Rewrite { lines, tip, is_apt }),
     ]
 }
 
@@ -397,6 +405,22 @@ impl Amendment {
                 amend(&Change::Branch(&branch))
             }
             Self::Unbranch(own) => amend(&Change::Unbranch(message(*own))),
+            Self::Rewrite { lines, tip: (first, last), is_apt } => {
+                let known = messages(store, id);
+                let is_known = |line: &&Line| known.iter().any(|shown| shown.id == message(line.id));
+                let lines: Vec<&Line> = lines.iter().filter(|line| !is_apt || is_known(line)).collect();
+                let bodies: Vec<String> = lines.iter().map(|line| line.body()).collect();
+                let rewritten = |(line, body): (&&Line, _)| {
+                    let own = message(line.id);
+                    let body: &str = body;
+                    let link =
+                        if line.is_twin { twin() } else { Digest::chain(Some(link(own)), body.as_bytes()) };
+                    Rewritten { id: own, link, body }
+                };
+                let messages: Vec<Rewritten<'_>> =
+                    lines.iter().zip(bodies.iter().map(String::as_str)).map(rewritten).collect();
+                amend(&Change::Rewrite { messages: &messages, tip: Tip { first, last } })
+            }
         }
     }
 }

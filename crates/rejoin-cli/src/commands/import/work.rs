@@ -48,7 +48,7 @@ impl<'a> Work<'a> {
         let meter = Meter::start(context, doing, Unit::Bytes, bytes * passes, bytes);
         let outcome = items.iter().try_for_each(|item| {
             let imported = self.import(item, &mut |bytes| meter.advance(bytes));
-            report.add(&item.source, imported)?;
+            report.add(item, imported)?;
             self.note_now_and_then()
         });
         let noted = self.note();

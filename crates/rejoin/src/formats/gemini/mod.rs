@@ -12,9 +12,10 @@
 //!   {"$set":{"messages":[…]}}                       the list is this from now on
 //! ```
 //!
-//! A record that comes again takes the place of the one before. While it is the newest and says all that was said, it is
-//! the same message that grew. Otherwise it is another message, `g1#2`, and the one before stays as a branch, like
-//! everything that a rewind or a new list leaves out. Older files are one JSON object with a list.
+//! A record that comes again takes the place of the one before. While it is the newest, except for what the program
+//! printed, and says all that was said, it is the same message that grew. Otherwise it is another message, `g1#2`, and
+//! the one before stays as a branch, like everything that a rewind or a new list leaves out. Older files are one JSON
+//! object with a list.
 
 mod place;
 mod read;

@@ -17,6 +17,7 @@ mod message;
 mod names;
 mod quarantine;
 mod read;
+mod rewrite;
 mod row;
 mod rows;
 mod search;
