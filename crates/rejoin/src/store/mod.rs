@@ -13,6 +13,7 @@ mod query;
 mod sqlite;
 mod tip;
 mod turn;
+mod vault;
 
 use std::time::Duration;
 
