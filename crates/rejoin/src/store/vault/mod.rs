@@ -1,4 +1,19 @@
-//! A vault wraps another store and seals what it is given.
+//! The vault: a store around another, which sees hashed names, sealed bytes, sizes and order, and nothing else.
+//!
+//! docs/vault-format.md has every byte. Everything is sealed with a key of its conversation, and bound to its place, so that
+//! a record that was changed, moved or swapped does not open.
 
-#[expect(dead_code, reason = "the wrapper that uses it is being built")]
+mod data_key;
+mod envelope;
+mod key;
+mod names;
+#[expect(dead_code, unused_imports, reason = "the wrapper that uses it is being built")]
 mod shard;
+mod unlock;
+#[cfg(test)]
+mod vectors;
+mod workspace;
+
+pub use key::{Key, KeyId};
+pub use unlock::Unlock;
+pub use workspace::Workspace;
