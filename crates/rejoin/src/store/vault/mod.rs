@@ -11,7 +11,9 @@ mod changes;
 mod check;
 mod data_key;
 mod envelope;
+mod find;
 mod held;
+mod index;
 mod key;
 mod message;
 mod names;
@@ -20,7 +22,10 @@ mod read;
 mod rewrite;
 mod row;
 mod rows;
+mod scan;
 mod search;
+mod segments;
+mod shard;
 mod unlock;
 #[cfg(test)]
 mod vectors;
@@ -39,6 +44,7 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, Held, blob};
+use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
@@ -57,6 +63,8 @@ pub struct VaultStore {
     newest: Mutex<HashMap<ConversationId, u32>>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
+    /// What the search index has still to take in.
+    backlog: Mutex<Backlog>,
 }
 
 impl VaultStore {
@@ -73,6 +81,7 @@ impl VaultStore {
             refreshing: Mutex::default(),
             newest: Mutex::default(),
             checking: Mutex::default(),
+            backlog: Mutex::default(),
         })
     }
 
