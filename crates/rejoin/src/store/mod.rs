@@ -13,6 +13,7 @@ mod query;
 mod sqlite;
 mod tip;
 mod turn;
+pub(crate) mod vault;
 
 use std::time::Duration;
 
