@@ -58,6 +58,15 @@ pub mod export {
     pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 }
 
+pub mod vault {
+    //! The keys of a vault: who can open it, where their secrets are kept, and how keys are replaced.
+
+    pub use crate::store::vault::slots::{
+        Added, AnchorPlace, Anchored, Answer, Ask, Cost, Keyholder, Keys, NewSlot, Places, Rotated, Secret,
+        SecretFiles, SecretPlace, SlotId, SlotKind, SlotStatus, VaultId, VaultStatus, Wanted, status,
+    };
+}
+
 pub mod view {
     //! The view: what a model is sent.
 

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 pub(super) const LENGTH: usize = 32;
 
 /// A private key and its public half.
+#[derive(Clone)]
 pub(super) struct Pair {
     private: Zeroizing<[u8; LENGTH]>,
     pub(super) public: [u8; LENGTH],
@@ -44,12 +45,6 @@ impl Pair {
             shared.copy_from_slice(secret);
             Ok(shared)
         })
-    }
-}
-
-impl Clone for Pair {
-    fn clone(&self) -> Self {
-        Self { private: self.private.clone(), public: self.public }
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::store::vault::key::KeyId;
 use crate::store::vault::slots::text::Hex;
 
 /// What opens a slot.
@@ -63,15 +64,21 @@ impl fmt::Display for SlotKind {
 
 /// Names a vault, wherever its store is moved to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct VaultId(pub(super) Hex<16>);
+pub struct VaultId(Hex<16>);
 
 /// Names a slot of a vault. One that is rotated gets another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SlotId(pub(super) Hex<8>);
 
 impl VaultId {
-    pub(super) fn random() -> Self {
-        Self(Hex::random())
+    /// The id that a workspace knows its vault by.
+    pub(super) const fn of(id: KeyId) -> Self {
+        Self(Hex(*id.as_bytes()))
+    }
+
+    /// The same, as the workspace has it.
+    pub(super) const fn to_key_id(self) -> KeyId {
+        KeyId::from_bytes(self.0.0)
     }
 
     /// The bytes.

@@ -2,14 +2,27 @@
 //! asking anybody.
 
 mod agreement;
+mod anchor;
+mod holder;
+mod keys;
 mod kind;
 mod passphrase;
 mod place;
+mod record;
 mod recovery;
+mod rotate;
 mod secret;
+mod slot;
+#[cfg(test)]
+mod tests;
 mod text;
+mod wraps;
 
+pub use anchor::{AnchorPlace, Anchored};
+pub use holder::{Answer, Ask, Keyholder, Wanted};
+pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus, status};
 pub use kind::{SlotId, SlotKind, VaultId};
 pub use passphrase::Cost;
 pub use place::{Places, SecretFiles, SecretPlace};
+pub use rotate::Rotated;
 pub use secret::Secret;

@@ -6,6 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::vault::key::Key;
 use crate::store::vault::slots::Secret;
 use crate::store::vault::slots::text::Base64;
 
@@ -73,7 +74,7 @@ impl Figures {
     }
 
     /// The slot key of a passphrase.
-    pub(super) fn key(&self, passphrase: &Secret) -> Result<Zeroizing<[u8; 32]>> {
+    pub(super) fn key(&self, passphrase: &Secret) -> Result<Key> {
         let text = passphrase.as_text().ok_or_else(|| denied("the passphrase is not text"))?;
         let text: Zeroizing<String> = Zeroizing::new(text.nfkc().collect());
         let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.params()?);
@@ -81,7 +82,7 @@ impl Figures {
         argon.hash_password_into(text.as_bytes(), &self.salt.0, key.as_mut()).map_err(|cause| {
             Error::new(ErrorKind::Unavailable, "make a key of the passphrase").because(cause.to_string())
         })?;
-        Ok(key)
+        Ok(Key::from_slice(key.as_slice()).expect("it has the length of a key"))
     }
 
     fn params(&self) -> Result<Params> {
@@ -115,7 +116,7 @@ mod tests {
     }
 
     fn key(figures: &Figures, passphrase: &str) -> Vec<u8> {
-        figures.key(&Secret::from(passphrase.to_owned())).unwrap().to_vec()
+        figures.key(&Secret::from(passphrase.to_owned())).unwrap().expose().to_vec()
     }
 
     #[test]

@@ -140,11 +140,12 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::store::vault::key::KeyId;
 
     fn place() -> (tempfile::TempDir, SecretFiles, VaultId, SlotId) {
         let directory = tempfile::tempdir().unwrap();
         let files = SecretFiles::new(directory.path().join("keys"));
-        (directory, files, VaultId::random(), SlotId::random())
+        (directory, files, VaultId::of(KeyId::random()), SlotId::random())
     }
 
     fn held(files: &SecretFiles, vault: VaultId, slot: SlotId) -> Option<Vec<u8>> {
@@ -170,7 +171,7 @@ mod tests {
         let (_directory, files, vault, slot) = place();
         files.set(vault, slot, &Secret::random()).unwrap();
 
-        let others = [held(&files, VaultId::random(), slot), held(&files, vault, SlotId::random())];
+        let others = [held(&files, VaultId::of(KeyId::random()), slot), held(&files, vault, SlotId::random())];
 
         assert_eq!(others, [None, None]);
     }
