@@ -3,6 +3,7 @@
 //! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
 //! keeps the bytes.
 
+mod convert;
 mod copies;
 mod delete;
 mod describe;
@@ -26,6 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use convert::Converted;
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
@@ -38,7 +40,7 @@ pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally
 pub use record::{OpenTurn, Recorder, Saved};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
-pub use url::StoreUrl;
+pub use url::{Access, Existing, StoreUrl};
 
 use crate::clock::{Nature, SystemNature};
 use crate::error::{Error, ErrorKind, Result};
@@ -71,6 +73,11 @@ impl Archive {
     /// Relative paths are relative to the working directory.
     pub fn open(url: &str) -> Result<Self> {
         Ok(Self::with_store(StoreUrl::parse(url)?.open()?))
+    }
+
+    /// Opens the store that a URL names, with what it takes: keys for a vault such as `vault+sqlite:history.db`.
+    pub fn open_with(url: &str, access: &Access) -> Result<Self> {
+        Ok(Self::with_store(StoreUrl::parse(url)?.open_with(access)?))
     }
 
     /// An archive over a store that the caller made.

@@ -17,6 +17,7 @@ pub(crate) mod vault;
 
 use std::time::Duration;
 
+pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub use query::{

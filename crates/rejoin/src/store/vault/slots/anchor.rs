@@ -117,11 +117,10 @@ impl AnchorPlace {
     /// Forgets what was known: the store is taken as it is from now on.
     pub fn forget(&self) -> Result<()> {
         match durable::remove(&self.path).and_then(|()| durable::sync_parent(&self.path)) {
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(Error::new(
-                ErrorKind::Unavailable,
-                format!("remove `{}`", self.path.display()),
-            )
-            .because(cause)),
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                Err(Error::new(ErrorKind::Unavailable, format!("remove `{}`", self.path.display()))
+                    .because(cause))
+            }
             _ => Ok(()),
         }
     }

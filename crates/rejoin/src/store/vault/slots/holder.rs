@@ -56,10 +56,7 @@ impl Keyholder {
 
     /// The same, which asks when no place helps.
     #[must_use]
-    pub fn asking(
-        mut self,
-        ask: impl Fn(&Wanted) -> Result<Option<Answer>> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn asking(mut self, ask: impl Fn(&Wanted) -> Result<Option<Answer>> + Send + Sync + 'static) -> Self {
         self.ask = Some(Arc::new(ask));
         self
     }
@@ -194,13 +191,15 @@ fn locked(wanted: &Wanted) -> Error {
 }
 
 /// What is wrong with a store without a record: it is empty, plain, or has lost its keys.
-pub(super) fn no_record(inner: &dyn Read) -> Error {
+pub(crate) fn no_record(inner: &dyn Read) -> Error {
     match is_sealed(inner) {
         Ok(None) => Error::not_found("there is no vault here yet"),
         Ok(Some(true)) => Error::corrupt(
             "the store is sealed, but the record of its keys is gone; put a copy of the store back that has it",
         ),
-        Ok(Some(false)) => Error::invalid("the store holds conversations that are not sealed; it is no vault"),
+        Ok(Some(false)) => {
+            Error::invalid("the store holds conversations that are not sealed; it is no vault")
+        }
         Err(error) => error,
     }
 }

@@ -11,10 +11,12 @@ use rustix::fs::{FlockOperation, flock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
 use crate::store::vault::Workspace;
+use crate::store::vault::data_key::DataKey;
 use crate::store::vault::slots::holder::{self, Keyholder};
 use crate::store::vault::slots::passphrase::Cost;
 use crate::store::vault::slots::record::{self, MOST_SLOTS, Record};
 use crate::store::vault::slots::slot::Slot;
+use crate::store::vault::slots::wraps::Wrap;
 use crate::store::vault::slots::{Secret, SlotId, SlotKind, VaultId, recovery};
 use crate::store::{Read, Safety, Store, durable};
 
@@ -146,7 +148,9 @@ impl Keys {
         }
         let (slots, added): (Vec<Slot>, Vec<Added>) = made.into_iter().unzip();
         let bytes = Record::new(&workspace, slots.clone()).to_bytes(&workspace);
-        if let Err(error) = inner.put(&[record::put(&bytes)], Safety::Synced) {
+        // What belongs to no conversation is sealed too, from the beginning.
+        let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None) };
+        if let Err(error) = inner.put(&[record::put(&bytes), data.put()], Safety::Synced) {
             // What failed may be there all the same, and then it needs its secrets.
             if matches!(Record::read(inner), Ok(None)) {
                 self.forget(&workspace, slots.iter());
@@ -167,7 +171,8 @@ impl Keys {
         record.slots.push(slot.clone());
         if let Err(error) = self.write(&record, &workspace) {
             let is_there = Record::read(self.inner.as_ref());
-            if matches!(is_there, Ok(Some((record, _))) if record.slots.iter().all(|other| other.id != slot.id)) {
+            if matches!(is_there, Ok(Some((record, _))) if record.slots.iter().all(|other| other.id != slot.id))
+            {
                 self.forget(&workspace, [&slot]);
             }
             return Err(error.during("add a slot"));

@@ -19,6 +19,7 @@ mod text;
 mod wraps;
 
 pub use anchor::{AnchorPlace, Anchored};
+pub(crate) use holder::no_record as missing_record;
 pub use holder::{Answer, Ask, Keyholder, Wanted};
 pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus, status};
 pub use kind::{SlotId, SlotKind, VaultId};

@@ -50,8 +50,7 @@ impl Figures {
     pub(super) fn new(cost: Cost) -> Result<Self> {
         let mut salt = vec![0; *SALT.start()];
         getrandom::fill(&mut salt).expect("the operating system gives random bytes");
-        let figures =
-            Self { memory_kib: cost.memory_kib, passes: cost.passes, lanes: 1, salt: Base64(salt) };
+        let figures = Self { memory_kib: cost.memory_kib, passes: cost.passes, lanes: 1, salt: Base64(salt) };
         figures.check()?;
         Ok(figures)
     }

@@ -71,7 +71,8 @@ impl SecretFiles {
 impl SecretPlace for SecretFiles {
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>> {
         let path = self.path(vault, slot);
-        let attempt = || Error::new(ErrorKind::Unavailable, format!("read the key file `{}`", path.display()));
+        let attempt =
+            || Error::new(ErrorKind::Unavailable, format!("read the key file `{}`", path.display()));
         let file = match durable::open_to_read(&path) {
             Ok(file) => file,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -93,7 +94,8 @@ impl SecretPlace for SecretFiles {
             .and_then(|draft| durable::write_at(draft.as_file(), 0, secret.as_bytes()).map(|()| draft))
             .and_then(|draft| durable::publish(draft, &path, Existing::Replace));
         written.map_err(|cause| {
-            Error::new(ErrorKind::Unavailable, format!("write the key file `{}`", path.display())).because(cause)
+            Error::new(ErrorKind::Unavailable, format!("write the key file `{}`", path.display()))
+                .because(cause)
         })
     }
 
@@ -114,11 +116,11 @@ impl SecretPlace for SecretFiles {
 /// Refuses a file that somebody else could have read or put there.
 fn check(file: &File, path: &Path) -> Result<()> {
     let metadata = file.metadata().map_err(|cause| {
-        Error::new(ErrorKind::Unavailable, format!("look at the key file `{}`", path.display())).because(cause)
+        Error::new(ErrorKind::Unavailable, format!("look at the key file `{}`", path.display()))
+            .because(cause)
     })?;
-    let refuse = |why: String| {
-        Err(Error::new(ErrorKind::Denied, format!("the key file `{}` {why}", path.display())))
-    };
+    let refuse =
+        |why: String| Err(Error::new(ErrorKind::Denied, format!("the key file `{}` {why}", path.display())));
     if !metadata.is_file() {
         return refuse("is not a regular file".to_owned());
     }
@@ -171,7 +173,8 @@ mod tests {
         let (_directory, files, vault, slot) = place();
         files.set(vault, slot, &Secret::random()).unwrap();
 
-        let others = [held(&files, VaultId::of(KeyId::random()), slot), held(&files, vault, SlotId::random())];
+        let others =
+            [held(&files, VaultId::of(KeyId::random()), slot), held(&files, vault, SlotId::random())];
 
         assert_eq!(others, [None, None]);
     }

@@ -78,8 +78,7 @@ impl Record {
 
     /// The same, which also tells the workspace key before, to whoever has the one of this record.
     pub(super) fn retire(mut self, workspace: &Workspace, before: &Workspace) -> Self {
-        let envelope =
-            workspace.wrapping().seal(RETIRED, &[self.vault.as_bytes()], &[before.key().expose()]);
+        let envelope = workspace.wrapping().seal(RETIRED, &[self.vault.as_bytes()], &[before.key().expose()]);
         self.retired.push(Base64([before.id().as_bytes().as_slice(), &envelope].concat()));
         self
     }
@@ -116,12 +115,15 @@ impl Record {
         if versioned.version != VERSION {
             return Err(Error::new(
                 ErrorKind::Unsupported,
-                format!("the vault has version `{}`, and this program knows version `{VERSION}`", versioned.version),
+                format!(
+                    "the vault has version `{}`, and this program knows version `{VERSION}`",
+                    versioned.version
+                ),
             ));
         }
         let written = Written::of(bytes).ok_or_else(|| broken("nothing vouches for it"))?;
-        let record: Self =
-            serde_json::from_slice(&written.body).map_err(|cause| broken("it does not read").because(cause))?;
+        let record: Self = serde_json::from_slice(&written.body)
+            .map_err(|cause| broken("it does not read").because(cause))?;
         if record.slots.is_empty() || record.slots.len() > MOST_SLOTS {
             return Err(broken(&format!("it has {} slots", record.slots.len())));
         }

@@ -190,7 +190,9 @@ fn refuse_last(record: &Record, id: SlotId) -> Result<()> {
         return Err(Error::not_found(format!("the vault has no slot `{id}`")));
     }
     if record.slots.len() == 1 {
-        return Err(Error::invalid("it is the last slot, and nothing else would open the vault; add another first"));
+        return Err(Error::invalid(
+            "it is the last slot, and nothing else would open the vault; add another first",
+        ));
     }
     Ok(())
 }

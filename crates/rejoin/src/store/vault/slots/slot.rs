@@ -93,8 +93,7 @@ impl Slot {
     /// Opens the slot with its secret. A secret that does not fit is denied.
     pub(super) fn open(&self, vault: VaultId, secret: &Secret) -> Result<Pair> {
         let sealer = Sealer::new(NO_ID, &self.key(secret)?);
-        let place: &[&[u8]] =
-            &[vault.as_bytes(), self.id.as_bytes(), &[self.kind.number()], &self.public.0];
+        let place: &[&[u8]] = &[vault.as_bytes(), self.id.as_bytes(), &[self.kind.number()], &self.public.0];
         let private = sealer.open(PRIVATE, place, &self.private.0).map(Zeroizing::new).map_err(|_| {
             Error::new(ErrorKind::Denied, format!("it does not fit the {} slot `{}`", self.kind, self.id))
         })?;

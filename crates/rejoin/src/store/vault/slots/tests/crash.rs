@@ -191,7 +191,13 @@ fn die_at_every_write(work: impl Fn(&Keys, &[Added]) -> Result<()>, ways_out: us
             machine.keys().finish_rotation().unwrap();
             let status = machine.keys().check().unwrap();
             assert!(!status.is_rotating);
-            assert_eq!(data_keys(machine.store().as_ref(), &machine.keys().holder.unlock(machine.store().as_ref()).unwrap()), known);
+            assert_eq!(
+                data_keys(
+                    machine.store().as_ref(),
+                    &machine.keys().holder.unlock(machine.store().as_ref()).unwrap()
+                ),
+                known
+            );
             if !life.is_over() {
                 outcome.unwrap();
                 if last == Last::Done {

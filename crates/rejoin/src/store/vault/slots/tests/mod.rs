@@ -7,8 +7,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::slots::{
-    Added, AnchorPlace, Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotKind,
-    record, status, wraps,
+    Added, AnchorPlace, Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SecretPlace,
+    SlotKind, record, status, wraps,
 };
 use crate::store::vault::{Unlock, Workspace};
 use crate::store::{
@@ -173,7 +173,8 @@ fn what_does_not_open_the_vault_is_told_apart() {
     assert_eq!(
         [told(&wrong), told(&nobody), told(&none)],
         [
-            "[denied] this passphrase opens no slot of the vault: it is wrong, or its slot was removed".to_owned(),
+            "[denied] this passphrase opens no slot of the vault: it is wrong, or its slot was removed"
+                .to_owned(),
             format!(
                 "[denied] nothing here opens vault `{id}`: the secret of the keyring slot `{slot}` of vault `{id}` \
                  is not here; nobody gave what its passphrase slot asks for"
@@ -230,8 +231,8 @@ fn a_vault_is_never_made_over_anything() {
     begin(sealed.store().as_ref(), &Workspace::random(), 1).unwrap();
     vault.keys().create(&[NewSlot::File], NOW).unwrap();
 
-    let kinds =
-        [&plain, &noted, &sealed, &vault].map(|machine| kind_of(machine.keys().create(&[NewSlot::File], NOW)));
+    let kinds = [&plain, &noted, &sealed, &vault]
+        .map(|machine| kind_of(machine.keys().create(&[NewSlot::File], NOW)));
     let opened = [&plain, &sealed, &Machine::new()].map(|machine| kind_of(machine.keys().check()));
 
     use ErrorKind::{Conflict, Corrupt, Invalid, NotFound};
@@ -270,7 +271,8 @@ fn a_removed_slot_opens_nothing_and_the_last_one_stays() {
     assert_eq!(kind_of(machine.keys().remove_slot(left, NOW)), ErrorKind::Invalid);
     assert_eq!(kind_of(machine.keys().remove_slot(added[1].id, NOW)), ErrorKind::NotFound);
     // Nor does the workspace key that the slot gave away before.
-    begin(machine.store().as_ref(), &machine.keys().holder.unlock(machine.store().as_ref()).unwrap(), 1).unwrap();
+    begin(machine.store().as_ref(), &machine.keys().holder.unlock(machine.store().as_ref()).unwrap(), 1)
+        .unwrap();
     assert_eq!(data_keys(machine.store().as_ref(), &before), []);
 }
 
