@@ -90,6 +90,16 @@ impl Error {
         Self { kind: self.kind, message: attempt.into(), source: Some(Box::new(self)) }
     }
 
+    /// The same error, with other names in all that it says: what a store calls a thing need not be what others do.
+    pub(crate) fn renamed(self, names: &[(String, String)]) -> Self {
+        let message = names.iter().fold(self.message, |message, (own, other)| message.replace(own, other));
+        let source = self.source.map(|source| match source.downcast::<Self>() {
+            Ok(error) => Box::new(error.renamed(names)),
+            Err(source) => source,
+        });
+        Self { kind: self.kind, message, source }
+    }
+
     /// The kind to act on.
     pub const fn kind(&self) -> ErrorKind {
         self.kind
@@ -140,6 +150,15 @@ impl StdError for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_replaced_in_the_whole_chain() {
+        let error = Error::not_found("there is no `x1`").during("read `x1`");
+
+        let renamed = error.renamed(&[("x1".to_owned(), "lisbon".to_owned())]);
+
+        assert_eq!(format!("{renamed:?}"), "[not found] read `lisbon`: there is no `lisbon`");
+    }
 
     #[test]
     fn wrapping_keeps_the_kind_and_the_cause() {

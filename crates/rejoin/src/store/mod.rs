@@ -30,7 +30,7 @@ pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
     Progress, Put, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
-pub use vault::{Key, KeyId, Unlock, Workspace};
+pub use vault::{Key, KeyId, Unlock, VaultStore, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};

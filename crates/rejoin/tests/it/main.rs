@@ -13,4 +13,5 @@ mod real_agent;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;
+mod vault;
 mod view;

@@ -12,7 +12,10 @@ pub(crate) const BLOB_NAME: usize = 32;
 /// How many bytes of an attachment's name its pieces have in common.
 const STEM: usize = 32;
 
-const HALF: u32 = (1 << 29) - 1;
+/// Half of the bits that a time needs, counted from the first there is.
+const HALF_BITS: u32 = 30;
+
+const HALF: u32 = (1 << HALF_BITS) - 1;
 
 /// Makes inner names of outer ones.
 pub(crate) struct Names {
@@ -78,28 +81,28 @@ impl Names {
 
     /// What the inner store keeps of a time: another time, which is the same only for the same.
     pub(crate) fn time(&self, time: Time) -> Time {
-        let mut micros = time.as_micros().max(0).unsigned_abs();
+        let mut micros = since_first(time);
         loop {
             micros = (0..4).fold(micros, |value, round| {
                 let (left, right) = halves(value);
                 join(right, left ^ self.round(round, right))
             });
             if micros <= LATEST {
-                return Time::from_micros(micros.cast_signed());
+                return Time::from_micros(FIRST + micros.cast_signed());
             }
         }
     }
 
     /// The time that [`Names::time`] was given.
     pub(crate) fn time_of(&self, inner: Time) -> Time {
-        let mut micros = inner.as_micros().max(0).unsigned_abs();
+        let mut micros = since_first(inner);
         loop {
             micros = (0..4).rev().fold(micros, |value, round| {
                 let (left, right) = halves(value);
                 join(right ^ self.round(round, left), left)
             });
             if micros <= LATEST {
-                return Time::from_micros(micros.cast_signed());
+                return Time::from_micros(FIRST + micros.cast_signed());
             }
         }
     }
@@ -130,8 +133,15 @@ impl fmt::Debug for Names {
     }
 }
 
-/// The last time there is. A greater number goes through the network again.
-const LATEST: u64 = Time::from_micros(i64::MAX).as_micros().unsigned_abs();
+/// The first time there is.
+const FIRST: i64 = Time::from_micros(i64::MIN).as_micros();
+
+/// The last time there is, counted from the first. A greater number goes through the network again.
+const LATEST: u64 = since_first(Time::from_micros(i64::MAX));
+
+const fn since_first(time: Time) -> u64 {
+    time.as_micros().abs_diff(FIRST)
+}
 
 /// What stands for an owner in places: zeros for none.
 pub(crate) fn owner_bytes(inner: Option<ConversationId>) -> [u8; 16] {
@@ -160,11 +170,11 @@ fn stem(space: Space, name: &[u8]) -> &[u8] {
 }
 
 const fn halves(value: u64) -> (u32, u32) {
-    ((value >> 29) as u32 & HALF, value as u32 & HALF)
+    ((value >> HALF_BITS) as u32 & HALF, value as u32 & HALF)
 }
 
 const fn join(left: u32, right: u32) -> u64 {
-    (left as u64) << 29 | right as u64
+    (left as u64) << HALF_BITS | right as u64
 }
 
 #[cfg(test)]
@@ -179,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_time_comes_back(micros in 0i64..=253_402_207_200_000_000) {
+        fn a_time_comes_back(micros in -377_705_023_201_000_000i64..=253_402_207_200_000_000) {
             let time = Time::from_micros(micros);
 
             prop_assert_eq!(names().time_of(names().time(time)), time);
@@ -188,12 +198,10 @@ mod tests {
     }
 
     #[test]
-    fn times_before_1970_are_kept_as_1970() {
-        let ends = [i64::MIN, -1, 0, i64::MAX].map(Time::from_micros);
+    fn the_first_and_the_last_time_come_back() {
+        let ends = [i64::MIN, i64::MAX].map(Time::from_micros);
 
-        let back = ends.map(|time| names().time_of(names().time(time)));
-
-        assert_eq!(back, [ends[2], ends[2], ends[2], ends[3]]);
+        assert_eq!(ends.map(|time| names().time_of(names().time(time))), ends);
     }
 
     #[test]

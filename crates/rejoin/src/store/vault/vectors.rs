@@ -46,7 +46,7 @@ fn made() -> Value {
     let [message, parent] = ids.map(|id| names.message(inner, id));
     let (own, parents) = (message_bytes(Some(message)), message_bytes(Some(parent)));
     let source = names.blob(Space::Source, Some(inner), b"line 7");
-    let times = [0, 1, 1_794_770_847_123_456, 253_402_207_200_000_000];
+    let times = [i64::MIN, 0, 1, 1_794_770_847_123_456, i64::MAX];
 
     json!({
         "wrapping": hex(workspace.key().derive("rejoin/vault/wrap/1\n").expose()),
