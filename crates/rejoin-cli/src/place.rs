@@ -8,6 +8,7 @@ use rejoin::{Archive, ConversationId, Limits, Project, StoreUrl, StoredConversat
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::vault;
 
 /// Where a project may keep an id of its own, so that it can move.
 pub(crate) const IDENTITY: &str = ".rejoin/project";
@@ -44,8 +45,11 @@ impl Context {
     /// The archive to read from. A store that does not exist yet reads as an empty one, and is not created.
     pub(crate) fn archive_to_read(&self) -> Result<Archive, Failure> {
         let url = self.store_url()?;
-        match url.path() {
-            Some(path) if !path.exists() => self.open(&StoreUrl::Memory),
+        match (&url, url.path()) {
+            // A vault that is not there may be lost, which must not look like an empty one.
+            (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), Some(path)) if !path.exists() => {
+                self.open(&StoreUrl::Memory)
+            }
             _ => self.open(&url),
         }
     }
@@ -54,8 +58,8 @@ impl Context {
     pub(crate) fn reopener(
         &self,
     ) -> Result<impl FnMut() -> rejoin::Result<Archive> + Send + 'static + use<>, Failure> {
-        let (url, limits, wait) = (self.store_url()?, self.limits(), self.config.wait());
-        Ok(move || Ok(Archive::with_store(url.open_waiting(wait)?).with_limits(limits)))
+        let (url, limits, access) = (self.store_url()?, self.limits(), self.access()?);
+        Ok(move || Ok(Archive::with_store(url.open_with(&access)?).with_limits(limits)))
     }
 
     fn limits(&self) -> Limits {
@@ -63,8 +67,8 @@ impl Context {
     }
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
-        let store = url.open_waiting(self.config.wait()).map_err(|error| {
-            Failure::from(error)
+        let store = url.open_with(&self.access()?).map_err(|error| {
+            vault::explain(url, error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
         })?;
         Ok(Archive::with_store(store).with_limits(self.limits()))

@@ -13,10 +13,11 @@ mod query;
 mod sqlite;
 mod tip;
 mod turn;
-mod vault;
+pub(crate) mod vault;
 
 use std::time::Duration;
 
+pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub use query::{

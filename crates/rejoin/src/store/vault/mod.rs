@@ -26,6 +26,7 @@ mod scan;
 mod search;
 mod segments;
 mod shard;
+pub mod slots;
 mod unlock;
 #[cfg(test)]
 mod vectors;
