@@ -364,6 +364,8 @@ impl<'a> Growing<'a> {
             title: self.found.header.title.clone(),
             is_new: self.stored.is_none(),
             parent: self.above.as_ref().map(|above| above.conversation),
+            is_waiting: self.found.parent.as_ref().is_some_and(|parent| parent.message.is_some())
+                && self.above.as_ref().is_some_and(|above| above.message.is_none()),
             messages: self.read,
             added: self.added,
             grown: self.grown,
