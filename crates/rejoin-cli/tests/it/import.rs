@@ -254,6 +254,37 @@ fn a_real_session_and_its_sub_agent_are_imported() {
 }
 
 #[test]
+fn a_run_that_is_found_before_what_started_it_is_linked_all_the_same() {
+    const ABOVE: &str = "01a1e059-7bf2-7302-8c1e-a7466ee2f7dc";
+    const RUN: &str = "01a1e059-aaf0-7402-a1be-741b1091c000";
+    let world = World::new();
+    world.started("other");
+    let thread = |name: &str, mut meta: Value, role: &str, kind: &str| {
+        let time = "2026-11-15T12:00:00.000Z";
+        (meta["timestamp"], meta["cwd"]) = (json!(time), json!("/tmp"));
+        let first = json!({"timestamp": time, "type": "session_meta", "payload": meta});
+        let said = json!({"timestamp": time, "type": "response_item",
+            "payload": {"type": "message", "role": role, "content": [{"type": kind, "text": "go"}]}});
+        world.write(&format!("sessions/{name}"), &format!("{first}\n{said}\n"));
+    };
+    thread(&format!("a-{RUN}.jsonl"), json!({"id": RUN, "parent_thread_id": ABOVE}), "user", "input_text");
+    thread(&format!("b-{ABOVE}.jsonl"), json!({"id": ABOVE}), "assistant", "output_text");
+
+    world.rejoin(["import", "../sessions"]).run();
+
+    let linked: Vec<bool> = world
+        .archive()
+        .list(&Default::default())
+        .unwrap()
+        .items
+        .iter()
+        .filter(|one| one.conversation.kind == "subagent")
+        .map(|one| one.conversation.extra.field("parent").is_some())
+        .collect();
+    assert_eq!(linked, [true]);
+}
+
+#[test]
 fn a_name_that_is_not_text_is_told_all_the_same() {
     use std::os::unix::ffi::OsStrExt;
     let world = World::new();
