@@ -17,6 +17,7 @@ mod name;
 mod project;
 mod query;
 mod record;
+mod redact;
 mod state;
 mod status;
 mod subagent;
@@ -40,6 +41,7 @@ pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
 pub use url::StoreUrl;
 
+use crate::archive::redact::Redacting;
 use crate::clock::{Nature, SystemNature};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
@@ -63,6 +65,7 @@ pub struct Archive {
     store: Arc<dyn Store>,
     nature: Arc<dyn Nature>,
     limits: Limits,
+    redacting: Option<Arc<Redacting>>,
 }
 
 impl Archive {
@@ -75,7 +78,7 @@ impl Archive {
 
     /// An archive over a store that the caller made.
     pub fn with_store(store: Arc<dyn Store>) -> Self {
-        Self { store, nature: Arc::new(SystemNature), limits: Limits::default() }
+        Self { store, nature: Arc::new(SystemNature), limits: Limits::default(), redacting: None }
     }
 
     /// Sets how large things may become.
@@ -118,7 +121,7 @@ impl Archive {
     }
 
     fn create(&self, id: ConversationId, conversation: &Conversation, now: Time) -> Result<()> {
-        let (facets, header) = encode(conversation);
+        let (facets, header) = self.encode(conversation);
         let turn = Turn {
             conversation: id,
             opening: Some(Opening { facets: &facets, header: &header, created: now }),
@@ -204,7 +207,7 @@ impl Archive {
             let mut header = stored.conversation.clone();
             change(&mut header);
             status::check_change(id, stored.conversation.status, header.status)?;
-            let (facets, bytes) = encode(&header);
+            let (facets, bytes) = self.encode(&header);
             store
                 .amend(
                     id,
@@ -231,7 +234,8 @@ impl Archive {
     /// Starts a named branch at a message. Nothing is copied.
     pub fn fork(&self, id: ConversationId, at: MessageId, title: &str) -> Result<Branch> {
         limits::check_title(title)?;
-        let branch = Branch { id: self.fresh_id_of(BRANCH_LENGTH), title: title.to_owned(), head: at };
+        let title = self.redacted_text(title).into_owned();
+        let branch = Branch { id: self.fresh_id_of(BRANCH_LENGTH), title, head: at };
         self.store.amend(id, None, &Change::Branch(&branch), self.now())?;
         Ok(branch)
     }
@@ -249,6 +253,12 @@ impl Archive {
             }
         }
         Err(Error::conflict(format!("conversation `{id}` keeps changing; try again")))
+    }
+
+    /// A header as it is stored.
+    fn encode(&self, conversation: &Conversation) -> (Facets, String) {
+        let stored = self.redacted_header(conversation);
+        (Facets::of(&stored), stored.to_header())
     }
 
     fn fresh_id(&self) -> MessageId {
@@ -288,10 +298,6 @@ impl fmt::Debug for Archive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Archive").field("capabilities", &self.store.capabilities()).finish_non_exhaustive()
     }
-}
-
-fn encode(conversation: &Conversation) -> (Facets, String) {
-    (Facets::of(conversation), conversation.to_header())
 }
 
 fn decode(row: Row) -> Result<StoredConversation> {

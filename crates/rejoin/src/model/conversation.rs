@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, Digest, Fields, MessageId, Time, quick};
+use crate::model::{ConversationId, Digest, Fields, MessageId, Redacted, Time, quick};
 
 /// How many characters of a message a list shows.
 pub const PREVIEW_LENGTH: usize = 100;
@@ -360,6 +360,9 @@ pub struct Receipt {
     pub forked: bool,
     /// True when these messages were already there and nothing was written.
     pub replayed: bool,
+    /// What was taken out of them before they were stored, by rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redacted>,
 }
 
 /// The first characters of a text on one line, with `...` when there is more.

@@ -26,6 +26,7 @@ pub use report::{Imported, ImportedConversation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, Piece, ReadLimits, Reading, Source, SourceConversation};
 use crate::model::{ConversationId, Time};
+use crate::ops::redact::{Redactor, Tally};
 use crate::store::Store;
 
 /// How an import is done.
@@ -67,6 +68,8 @@ pub(crate) struct Destination<'a> {
     pub(crate) conversation_bytes: u64,
     /// Conversations that are passed over unless they are there: someone has deleted them.
     pub(crate) except: &'a HashSet<ConversationId>,
+    /// What is taken out before anything is stored.
+    pub(crate) redactor: Option<Redactor<'a>>,
 }
 
 /// Imports one source.
@@ -144,6 +147,7 @@ struct Pass<'a> {
     /// Conversations that are not imported.
     passed_over: HashSet<String>,
     report: Imported,
+    tally: Tally,
     verdict: Verdict,
 }
 
@@ -167,6 +171,7 @@ impl<'a> Pass<'a> {
             touched: BTreeSet::new(),
             passed_over: HashSet::new(),
             report: Imported::new(format.name, source.path().to_owned()),
+            tally: Tally::default(),
             verdict: Verdict::Reliable,
         }
     }
@@ -316,6 +321,7 @@ impl<'a> Pass<'a> {
         if self.mode == ImportMode::Try {
             self.learn_from(&growing)?;
         }
+        self.tally.extend(&growing.tally);
         if let Some(done) = growing.finish()? {
             self.report.conversations.push(done);
         }
@@ -342,6 +348,7 @@ impl<'a> Pass<'a> {
         while let Some((_, growing)) = self.growing.pop_first() {
             self.conclude(growing)?;
         }
+        self.report.redacted = self.tally.to_redacted();
         Ok(Done { report: self.report, learnt: self.learnt, verdict: self.verdict })
     }
 }

@@ -13,12 +13,10 @@ use crate::model::{Message, MessageId};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
 use crate::ops::import::header::row_of;
-use crate::store::{Children, Named, Note, Order, Outcome, Selection, Space, Target};
+use crate::ops::redact::continues;
+use crate::store::{Children, Note, Order, Outcome, Selection, Target};
 
 const REASON: &str = "it went on at its source";
-
-/// The longest text of a message that is compared; a line has a limit, too.
-const SOURCE_BYTES: usize = 1 << 30;
 
 /// What one reading has found out for the next about messages that went on.
 #[derive(Clone, Debug, Default)]
@@ -146,16 +144,7 @@ impl Growing<'_> {
 
     /// True when the text of a message begins with the text that it was read from before.
     fn begins_with_what_is_here(&self, own: MessageId, source: &str) -> Result<bool> {
-        let name = Named::One(own.as_str().as_bytes());
-        let mut begins = false;
-        self.into.store.get(Space::Source, Some(self.id), name, &mut |_, packed| {
-            let before = zstd::bulk::decompress(packed, source.len().min(SOURCE_BYTES));
-            // One that is longer than what is there now does not fit.
-            let after = before.ok().and_then(|before| source.as_bytes().strip_prefix(before.as_slice()));
-            begins = after.is_some_and(|after| after.starts_with(b"\n"));
-            Ok(())
-        })?;
-        Ok(begins)
+        Ok(self.stored_source(own, source)?.is_some_and(|before| continues(&before, source)))
     }
 
     /// The hash of what a stored message was read from; none when it was not imported, or goes by another name than the

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::formats::Skipped;
-use crate::model::ConversationId;
+use crate::model::{ConversationId, Redacted};
 
 /// Of how many skipped lines the reasons are kept; the others are counted.
 const REASONS: usize = 1_000;
@@ -22,6 +22,8 @@ pub struct Imported {
     pub deleted: Vec<ConversationId>,
     /// Lines that are kept without being messages.
     pub asides: u64,
+    /// What was taken out of what was added, by rule.
+    pub redacted: Vec<Redacted>,
     /// How much was skipped.
     pub skipped: u64,
     /// What was skipped and why: the first thousand.
@@ -60,6 +62,7 @@ impl Imported {
             conversations: Vec::new(),
             deleted: Vec::new(),
             asides: 0,
+            redacted: Vec::new(),
             skipped: 0,
             reasons: Vec::new(),
         }
