@@ -28,9 +28,10 @@ pub mod testing;
 
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
-    Archive, Deleted, DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Handle,
-    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, Recorder, Report, Restored, Saved,
-    Search, SearchHit, Searched, Stage, Stats, StoreUrl, Subagent, Subagents, Tally,
+    Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Deleted, DeletedHere, DeletedMessages,
+    EndReason, Ending, Event, EventKind, Events, Handle, Imports, Limits, List, Listed, Named, OpenTurn,
+    Parent, Project, Recorder, Report, Restored, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl,
+    Subagent, Subagents, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};

@@ -3,6 +3,7 @@
 //! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
 //! keeps the bytes.
 
+mod audit;
 mod copies;
 mod delete;
 mod describe;
@@ -27,6 +28,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
