@@ -19,6 +19,7 @@ mod place;
 mod prompt;
 mod provider;
 mod removal;
+mod retention;
 mod shapes;
 mod suggest;
 mod surroundings;
