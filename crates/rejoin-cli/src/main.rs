@@ -17,6 +17,7 @@ mod picker;
 mod place;
 mod prompt;
 mod provider;
+mod redaction;
 mod removal;
 mod shapes;
 mod suggest;
