@@ -3,3 +3,4 @@
 mod corpus;
 mod dice;
 mod recall;
+mod residue;
