@@ -18,6 +18,7 @@ mod picker;
 mod place;
 mod prompt;
 mod provider;
+mod redaction;
 mod removal;
 mod retention;
 mod shapes;

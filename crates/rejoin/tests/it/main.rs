@@ -10,6 +10,7 @@ mod jsonl;
 mod layers;
 mod model;
 mod real_agent;
+mod redact;
 mod residue;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
