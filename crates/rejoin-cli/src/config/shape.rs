@@ -119,7 +119,8 @@ impl Shape {
             Shape::Patterns => {
                 let list = literal().filter(toml_edit::Value::is_array);
                 let alone = || {
-                    toml_edit::Array::from_iter([text.trim()].iter().filter(|text| !text.is_empty())).into()
+                    toml_edit::Array::from_iter([text.trim()].into_iter().filter(|text| !text.is_empty()))
+                        .into()
                 };
                 self.read(&list.unwrap_or_else(alone))
             }
