@@ -14,4 +14,5 @@ mod real_agent;
 mod skip;
 mod stores;
 mod vault;
+mod vault_keys;
 mod view;

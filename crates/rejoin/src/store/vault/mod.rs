@@ -20,7 +20,7 @@ mod read;
 mod row;
 mod rows;
 mod search;
-pub mod slots;
+pub(crate) mod slots;
 mod unlock;
 #[cfg(test)]
 mod vectors;
