@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rejoin::{Archive, ConversationId, Limits, Project, StoreUrl, StoredConversation};
+use rejoin::{Archive, ConversationId, Limits, Project, Redaction, StoreUrl, StoredConversation};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::redaction;
 use crate::vault;
 
 /// Where a project may keep an id of its own, so that it can move.
@@ -59,7 +60,11 @@ impl Context {
         &self,
     ) -> Result<impl FnMut() -> rejoin::Result<Archive> + Send + 'static + use<>, Failure> {
         let (url, limits, access) = (self.store_url()?, self.limits(), self.access()?);
-        Ok(move || Ok(Archive::with_store(url.open_with(&access)?).with_limits(limits)))
+        let redaction = redaction::wanted(self)?;
+        Ok(move || {
+            let archive = Archive::with_store(url.open_with(&access)?).with_limits(limits);
+            Ok(with_redaction(archive, redaction.clone()))
+        })
     }
 
     fn limits(&self) -> Limits {
@@ -71,7 +76,8 @@ impl Context {
             vault::explain(url, error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
         })?;
-        Ok(Archive::with_store(store).with_limits(self.limits()))
+        let archive = Archive::with_store(store).with_limits(self.limits());
+        Ok(with_redaction(archive, redaction::wanted(self)?))
     }
 
     /// What identifies the project: the id it carries, or its path.
@@ -144,6 +150,13 @@ impl Context {
 
     fn active_name(&self) -> Result<String, Failure> {
         Ok(active_name(&self.project_key()?))
+    }
+}
+
+fn with_redaction(archive: Archive, redaction: Option<Redaction>) -> Archive {
+    match redaction {
+        Some(redaction) => archive.with_redaction(redaction),
+        None => archive,
     }
 }
 

@@ -100,6 +100,11 @@ impl Error {
         Self { kind: self.kind, message, source }
     }
 
+    /// The same error, to be acted on as one of another kind.
+    pub(crate) fn of_kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
+    }
+
     /// The kind to act on.
     pub const fn kind(&self) -> ErrorKind {
         self.kind

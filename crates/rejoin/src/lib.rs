@@ -28,19 +28,21 @@ pub mod testing;
 
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
-    Access, Archive, Converted, Deleted, DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind,
-    Events, Existing, Handle, Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, Recorder,
-    Report, Restored, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Subagent, Subagents, Tally,
+    Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Cause, Converted, Deleted,
+    DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
+    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
+    Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats,
+    StoreUrl, Subagent, Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
     Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold, Incomplete, Json, Media,
     MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy,
-    PrivacyNotes, Receipt, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status, StoredConversation,
-    StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION,
-    WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word, is_invisible, preview,
-    slug, word_root, words,
+    PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status,
+    StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
+    WORDS_VERSION, WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word,
+    is_invisible, preview, slug, word_root, words,
 };
 pub mod compact {
     //! Compaction: what is kept of a conversation that grew too long.
@@ -77,6 +79,6 @@ pub mod view {
 }
 
 pub use ops::{
-    Ailment, Contents, Diagnosis, Extent, Import, ImportMode, Imported, ImportedConversation, Severity,
-    Survey, Verdict, Viewpoint, synopsis_of, title_of,
+    Ailment, Contents, Diagnosis, Extent, Import, ImportMode, Imported, ImportedConversation, Personal,
+    Redaction, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of,
 };

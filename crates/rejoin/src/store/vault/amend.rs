@@ -25,7 +25,11 @@ impl VaultStore {
             let amended = self.inner.amend(inner, expected, change, at);
             amended.map_err(|error| self.renamed(error, id, named))
         };
+        change.check()?;
         let keys = match change {
+            Change::Rewrite { messages, tip } => {
+                return self.rewrite_sealed(id, expected, messages, *tip, at);
+            }
             Change::Head(head) => {
                 return amend(&Change::Head(head.map(message)), &head.iter().copied().collect::<Vec<_>>());
             }
@@ -54,7 +58,9 @@ impl VaultStore {
                 let sealed = Branch { id: name, title, head: message(branch.head) };
                 amend(&Change::Branch(&sealed), &[branch.head])
             }
-            Change::Head(_) | Change::Unbranch(_) => unreachable!("they were answered above"),
+            Change::Head(_) | Change::Unbranch(_) | Change::Rewrite { .. } => {
+                unreachable!("they were answered above")
+            }
         }?;
         self.held.confirm(inner, &keys)?;
         Ok(version)
@@ -104,9 +110,17 @@ impl VaultStore {
             .map_err(|error| conversations.iter().fold(error, |error, id| self.renamed(error, *id, &[])))?;
         let mut answers = Vec::with_capacity(outcomes.len());
         for ((target, inner), outcome) in targets.iter().zip(&inner).zip(outcomes) {
-            if let Target::Conversation(inner) = inner {
-                self.held.forget(*inner);
-                self.newest().remove(inner);
+            match (inner, &outcome) {
+                (Target::Conversation(inner), _) => {
+                    self.held.forget(*inner);
+                    self.newest().remove(inner);
+                }
+                // The words of what was removed must not stay. Should they, because of a crash here, the log of changes
+                // shows whoever fills the index that the conversation has to be looked at.
+                (Target::Messages { conversation, .. }, Outcome::Removed { messages: 1.., .. }) => {
+                    self.forget_segments(*conversation)?;
+                }
+                (Target::Messages { .. }, _) => {}
             }
             answers.push(match outcome {
                 Outcome::HasChildren(inner) => {

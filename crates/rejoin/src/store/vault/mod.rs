@@ -11,15 +11,21 @@ mod changes;
 mod check;
 mod data_key;
 mod envelope;
+mod find;
 mod held;
+mod index;
 mod key;
 mod message;
 mod names;
 mod quarantine;
 mod read;
+mod rewrite;
 mod row;
 mod rows;
+mod scan;
 mod search;
+mod segments;
+mod shard;
 pub(crate) mod slots;
 mod unlock;
 #[cfg(test)]
@@ -39,6 +45,7 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, Held, blob};
+use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
@@ -57,6 +64,8 @@ pub struct VaultStore {
     newest: Mutex<HashMap<ConversationId, u32>>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
+    /// What the search index has still to take in.
+    backlog: Mutex<Backlog>,
 }
 
 impl VaultStore {
@@ -73,6 +82,7 @@ impl VaultStore {
             refreshing: Mutex::default(),
             newest: Mutex::default(),
             checking: Mutex::default(),
+            backlog: Mutex::default(),
         })
     }
 
