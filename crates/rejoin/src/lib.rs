@@ -28,19 +28,21 @@ pub mod testing;
 
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
-    Archive, Deleted, DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Handle,
-    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, Recorder, Report, Restored, Saved,
-    Search, SearchHit, Searched, Stage, Stats, StoreUrl, Subagent, Subagents, Tally,
+    Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Cause, Converted, Deleted,
+    DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
+    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
+    Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats,
+    StoreUrl, Subagent, Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
     Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold, Incomplete, Json, Media,
     MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy,
-    PrivacyNotes, Receipt, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status, StoredConversation,
-    StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage, WORDS_VERSION,
-    WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word, is_invisible, preview,
-    slug, word_root, words,
+    PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status,
+    StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
+    WORDS_VERSION, WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word,
+    is_invisible, preview, slug, word_root, words,
 };
 pub mod compact {
     //! Compaction: what is kept of a conversation that grew too long.
@@ -58,6 +60,15 @@ pub mod export {
     pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 }
 
+pub mod vault {
+    //! The keys of a vault: who can open it, where their secrets are kept, and how keys are replaced.
+
+    pub use crate::store::vault::slots::{
+        Added, AnchorPlace, Anchored, Answer, Ask, Cost, Keyholder, Keys, NewSlot, Places, Rotated, Secret,
+        SecretFiles, SecretPlace, SlotId, SlotKind, SlotStatus, VaultId, VaultStatus, Wanted, status,
+    };
+}
+
 pub mod view {
     //! The view: what a model is sent.
 
@@ -68,6 +79,6 @@ pub mod view {
 }
 
 pub use ops::{
-    Ailment, Contents, Diagnosis, Extent, Import, ImportMode, Imported, ImportedConversation, Severity,
-    Survey, Verdict, Viewpoint, synopsis_of, title_of,
+    Ailment, Contents, Diagnosis, Extent, Import, ImportMode, Imported, ImportedConversation, Personal,
+    Redaction, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of,
 };

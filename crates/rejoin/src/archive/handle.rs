@@ -8,6 +8,7 @@ use crate::model::{
     ConversationId, Digest, Head, Message, MessageId, Receipt, Role, StoredConversation, StoredMessage,
     preview,
 };
+use crate::ops::Tally;
 use crate::store::{Anchor, Entry, Note, Put, Stale, Tip, Turn};
 
 /// A conversation held open.
@@ -127,9 +128,9 @@ impl Handle {
         if messages.is_empty() {
             return Err(Error::invalid("append a turn without messages"));
         }
-        let drafts = self.draft(messages, ahead)?;
+        let (drafts, tally) = self.draft(messages, ahead)?;
         let ids = self.fresh_ids(&drafts);
-        Ok(Prepared { base: self.head, drafts, ids })
+        Ok(Prepared { base: self.head, drafts, ids, tally })
     }
 
     /// Stores a prepared turn after the head it was prepared for, with blobs that land in the same sync.
@@ -185,11 +186,14 @@ impl Handle {
     /// Until it can be opened, the handle has an empty store.
     pub(super) fn reopen(&mut self, open: &mut dyn FnMut() -> Result<Archive>) -> Result<()> {
         self.archive.store = StoreUrl::Memory.open()?;
-        self.archive = open()?;
+        let opened = open()?;
+        let redacting = opened.redacting.clone().or_else(|| self.archive.redacting.clone());
+        self.archive = Archive { redacting, ..opened };
         Ok(())
     }
 
-    fn draft(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<Vec<Draft>> {
+    fn draft(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<(Vec<Draft>, Tally)> {
+        let (redactor, mut tally) = (self.archive.redactor(), Tally::default());
         let now = self.archive.now();
         let mut drafts: Vec<Draft> = Vec::with_capacity(messages.len());
         for (place, (parent, mut message)) in messages.into_iter().enumerate() {
@@ -201,7 +205,11 @@ impl Handle {
             // Messages of one turn are told apart by a microsecond each, so that time order is their order.
             let place = i64::try_from(place).unwrap_or(i64::MAX);
             message.created_at.get_or_insert(now.plus_micros(place));
-            let body = message.to_body();
+            let mut body = message.to_body();
+            if let Some(clean) = redactor.and_then(|redactor| redactor.message(&message, &body)) {
+                tally.extend(&clean.tally);
+                (message, body) = (clean.message, clean.body);
+            }
             let before = match parent {
                 Some(parent) => Some(drafts[parent].digest),
                 None => self.head.map(|head| head.digest),
@@ -219,11 +227,11 @@ impl Handle {
         let bytes: u64 = drafts.iter().map(|draft| draft.body.len() as u64).sum();
         self.archive.limits.check_turn(bytes)?;
         self.archive.limits.check_conversation(self.bytes + ahead + bytes)?;
-        Ok(drafts)
+        Ok((drafts, tally))
     }
 
     fn write_once(&self, prepared: &Prepared, stale: Stale, blobs: &[Put<'_>]) -> Result<Receipt> {
-        let Prepared { base, drafts, ids } = prepared;
+        let Prepared { base, drafts, ids, tally } = prepared;
         let entries: Vec<Entry<'_>> = drafts
             .iter()
             .zip(ids)
@@ -262,6 +270,7 @@ impl Handle {
             digest: last.link,
             forked: appended.forked,
             replayed: appended.replayed,
+            redacted: tally.to_redacted(),
         })
     }
 
@@ -283,6 +292,8 @@ pub(super) struct Prepared {
     base: Option<Head>,
     drafts: Vec<Draft>,
     ids: Vec<MessageId>,
+    /// What was taken out of it.
+    tally: Tally,
 }
 
 impl Prepared {

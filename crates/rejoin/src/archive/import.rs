@@ -40,6 +40,7 @@ impl Archive {
             now: self.now(),
             conversation_bytes: self.limits.conversation_bytes,
             except,
+            redactor: self.redactor(),
         };
         import(into, source, format, how)
             .map_err(|error| error.during(format!("import `{}`", source.path().display())))

@@ -10,7 +10,8 @@ impl Archive {
     /// Labels a message, or takes its label away.
     pub fn label(&self, id: ConversationId, message: MessageId, label: Option<&str>) -> Result<()> {
         label.map_or(Ok(()), limits::check_title)?;
-        self.noting(id, message, |marks| marks.label = label.map(str::to_owned))
+        let label = label.map(|label| self.redacted_text(label));
+        self.noting(id, message, |marks| marks.label = label.as_deref().map(str::to_owned))
     }
 
     /// Pins a message: every view shows it, however often the conversation is compacted.

@@ -3,6 +3,8 @@
 //! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
 //! keeps the bytes.
 
+mod audit;
+mod convert;
 mod copies;
 mod delete;
 mod describe;
@@ -15,8 +17,11 @@ mod limits;
 mod marks;
 mod name;
 mod project;
+mod purge;
 mod query;
 mod record;
+mod redact;
+mod retention;
 mod state;
 mod status;
 mod subagent;
@@ -26,6 +31,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
+pub use convert::Converted;
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
@@ -34,12 +41,15 @@ pub use imports::{DeletedHere, Imports};
 pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
+pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved};
+pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
-pub use url::StoreUrl;
+pub use url::{Access, Existing, StoreUrl};
 
+use crate::archive::redact::Redacting;
 use crate::clock::{Nature, SystemNature};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
@@ -63,6 +73,15 @@ pub struct Archive {
     store: Arc<dyn Store>,
     nature: Arc<dyn Nature>,
     limits: Limits,
+    redacting: Option<Arc<Redacting>>,
+    leaving: Leaving,
+}
+
+/// Which conversations may leave the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    Exportable,
+    All,
 }
 
 impl Archive {
@@ -73,9 +92,20 @@ impl Archive {
         Ok(Self::with_store(StoreUrl::parse(url)?.open()?))
     }
 
+    /// Opens the store that a URL names, with what it takes: keys for a vault such as `vault+sqlite:history.db`.
+    pub fn open_with(url: &str, access: &Access) -> Result<Self> {
+        Ok(Self::with_store(StoreUrl::parse(url)?.open_with(access)?))
+    }
+
     /// An archive over a store that the caller made.
     pub fn with_store(store: Arc<dyn Store>) -> Self {
-        Self { store, nature: Arc::new(SystemNature), limits: Limits::default() }
+        Self {
+            store,
+            nature: Arc::new(SystemNature),
+            limits: Limits::default(),
+            redacting: None,
+            leaving: Leaving::Exportable,
+        }
     }
 
     /// Sets how large things may become.
@@ -89,6 +119,14 @@ impl Archive {
     #[must_use]
     pub fn with_nature(mut self, nature: Arc<dyn Nature>) -> Self {
         self.nature = nature;
+        self
+    }
+
+    /// Lets conversations leave the store that are marked as not exportable. Whoever does that asks first, and notes it in
+    /// the audit log.
+    #[must_use]
+    pub fn exporting_all(mut self) -> Self {
+        self.leaving = Leaving::All;
         self
     }
 
@@ -118,7 +156,7 @@ impl Archive {
     }
 
     fn create(&self, id: ConversationId, conversation: &Conversation, now: Time) -> Result<()> {
-        let (facets, header) = encode(conversation);
+        let (facets, header) = self.encode(conversation);
         let turn = Turn {
             conversation: id,
             opening: Some(Opening { facets: &facets, header: &header, created: now }),
@@ -204,7 +242,7 @@ impl Archive {
             let mut header = stored.conversation.clone();
             change(&mut header);
             status::check_change(id, stored.conversation.status, header.status)?;
-            let (facets, bytes) = encode(&header);
+            let (facets, bytes) = self.encode(&header);
             store
                 .amend(
                     id,
@@ -231,7 +269,8 @@ impl Archive {
     /// Starts a named branch at a message. Nothing is copied.
     pub fn fork(&self, id: ConversationId, at: MessageId, title: &str) -> Result<Branch> {
         limits::check_title(title)?;
-        let branch = Branch { id: self.fresh_id_of(BRANCH_LENGTH), title: title.to_owned(), head: at };
+        let title = self.redacted_text(title).into_owned();
+        let branch = Branch { id: self.fresh_id_of(BRANCH_LENGTH), title, head: at };
         self.store.amend(id, None, &Change::Branch(&branch), self.now())?;
         Ok(branch)
     }
@@ -249,6 +288,12 @@ impl Archive {
             }
         }
         Err(Error::conflict(format!("conversation `{id}` keeps changing; try again")))
+    }
+
+    /// A header as it is stored.
+    fn encode(&self, conversation: &Conversation) -> (Facets, String) {
+        let stored = self.redacted_header(conversation);
+        (Facets::of(&stored), stored.to_header())
     }
 
     fn fresh_id(&self) -> MessageId {
@@ -288,10 +333,6 @@ impl fmt::Debug for Archive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Archive").field("capabilities", &self.store.capabilities()).finish_non_exhaustive()
     }
-}
-
-fn encode(conversation: &Conversation) -> (Facets, String) {
-    (Facets::of(conversation), conversation.to_header())
 }
 
 fn decode(row: Row) -> Result<StoredConversation> {

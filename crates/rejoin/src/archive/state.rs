@@ -39,6 +39,8 @@ impl Archive {
     }
 
     fn put_state(&self, owner: Option<ConversationId>, name: &str, text: Option<&str>) -> Result<()> {
+        let text = text.map(|text| self.redacted_state(text));
+        let text = text.as_deref();
         if self.recalled(owner, name)?.as_deref() == text {
             return Ok(());
         }

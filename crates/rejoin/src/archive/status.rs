@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::archive::{Archive, encode};
+use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::model::{Conversation, ConversationId, Json, Metrics, Status, StoredConversation, Time};
 use crate::store::Change;
@@ -179,7 +179,7 @@ impl Archive {
             check(id, header.status, next, way)?;
             header.status = next;
             change(&mut header);
-            let (facets, header) = encode(&header);
+            let (facets, header) = self.encode(&header);
             let change = Change::Header { facets: &facets, header: &header };
             store.amend(id, Some(stored.version), &change, self.now()).map(drop)
         })?;

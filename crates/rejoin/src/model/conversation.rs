@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, Digest, Fields, MessageId, Time, quick};
+use crate::model::{ConversationId, Digest, Fields, MessageId, Redacted, Time, quick};
 
 /// How many characters of a message a list shows.
 pub const PREVIEW_LENGTH: usize = 100;
@@ -187,6 +187,9 @@ pub struct Conversation {
     /// What holds it.
     #[serde(skip_serializing_if = "is_default")]
     pub hold: Hold,
+    /// True when it goes by the retention of its project; else it stays until it is deleted or its own expiry comes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub follows_retention: bool,
     /// When it expires, if not by the general policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
@@ -239,6 +242,7 @@ impl Default for Conversation {
             title: None,
             status: Status::default(),
             hold: Hold::default(),
+            follows_retention: false,
             expires_at: None,
             settings: Settings::default(),
             synopsis: None,
@@ -360,6 +364,9 @@ pub struct Receipt {
     pub forked: bool,
     /// True when these messages were already there and nothing was written.
     pub replayed: bool,
+    /// What was taken out of them before they were stored, by rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redacted>,
 }
 
 /// The first characters of a text on one line, with `...` when there is more.

@@ -77,6 +77,15 @@ pub struct PrivacyNotes {
     pub tokens: Vec<String>,
 }
 
+/// What one rule took out before something was stored: never what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redacted {
+    /// The rule's name.
+    pub rule: String,
+    /// How often.
+    pub count: u64,
+}
+
 /// One finished thing said by one role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
@@ -127,6 +136,11 @@ impl Message {
     /// What a model said.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(Role::Assistant, vec![Block::text(text)])
+    }
+
+    /// The fields of a newer version.
+    pub(crate) const fn unknown_mut(&mut self) -> &mut Fields {
+        &mut self.unknown
     }
 
     /// Sets the label.

@@ -23,7 +23,7 @@ pub use digest::Digest;
 pub use id::{ConversationId, MessageId, SHORT_LENGTH, ShortId, slug};
 pub use json::{Fields, Json};
 pub use language::{each_sentence, is_common_word, word_root};
-pub use message::{Message, PrivacyNotes, Role, StoredMessage, Usage};
+pub use message::{Message, PrivacyNotes, Redacted, Role, StoredMessage, Usage};
 pub use time::Time;
 pub use visible::is_invisible;
 pub(crate) use visible::visible;

@@ -2,9 +2,11 @@
 
 mod compact;
 mod contents;
+mod convert;
 mod diagnose;
 mod export;
 mod import;
+mod redact;
 mod synopsis;
 mod verify;
 mod view;
@@ -16,12 +18,15 @@ pub use compact::{
 };
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
+pub(crate) use convert::{compare, convert};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 pub(crate) use export::{Naming, add_to_tree, view_tree};
 pub(crate) use import::{Destination, import};
 pub use import::{Import, ImportMode, Imported, ImportedConversation};
+pub(crate) use redact::{HashKey, Redactor, Tally};
+pub use redact::{Personal, Redaction};
 pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{survey, verify_conversation};

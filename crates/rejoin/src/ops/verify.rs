@@ -75,7 +75,7 @@ fn changed(store: &dyn Read) -> Result<BTreeSet<ConversationId>> {
         stamp = last.stamp;
         for change in &changes {
             match change.what {
-                What::Stored { .. } | What::Changed | What::Trimmed { .. } => {
+                What::Stored { .. } | What::Changed | What::Rewritten | What::Trimmed { .. } => {
                     found.insert(change.conversation)
                 }
                 What::Deleted { .. } => found.remove(&change.conversation),

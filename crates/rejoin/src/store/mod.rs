@@ -13,10 +13,11 @@ mod query;
 mod sqlite;
 mod tip;
 mod turn;
-mod vault;
+pub(crate) mod vault;
 
 use std::time::Duration;
 
+pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub use query::{
@@ -27,7 +28,7 @@ pub use sqlite::SqliteStore;
 pub(crate) use sqlite::{Examination, Opened, WAIT};
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
-    Progress, Put, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
+    Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
 pub use vault::{Key, KeyId, Unlock, VaultStore, Workspace};
 
@@ -87,7 +88,7 @@ pub trait Read: Send + Sync {
     /// Tells what changed after a stamp, waiting up to `wait` for a first change.
     ///
     /// Changes are told oldest first. Every change is told, possibly more than once, never skipped. A removal is told
-    /// with its reason. A change is told with the time it was made at. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
+    /// with its reason. A rewrite is told as one. A change is told with the time it was made at. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
     /// before the store was reopened stays good.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 
@@ -131,7 +132,12 @@ pub trait Store: Read {
     /// conversation is not found. A branch is added, or replaced where it stands. A branch whose head is no message of
     /// the conversation is not found. A branch that is taken away leaves its messages, and may be gone already. A note
     /// replaces the label and pin of a message, and leaves its body and link alone. A note on an unknown message is
-    /// not found. Changing an unknown conversation is not found.
+    /// not found. A rewrite replaces the bodies and links of messages, and leaves everything else about them alone.
+    /// All of them are replaced or none. Rewriting an unknown message is not found. A message that stands twice in one
+    /// rewrite is a conflict. So is one that gets another link while a child of it does not get one. Both previews are replaced by those of the rewrite. The link of the head follows a
+    /// rewrite. So do the bytes. What was written against a link that is gone is a conflict. A search finds what
+    /// messages say since they were rewritten, and nothing of what they said. Changing an unknown conversation is not
+    /// found.
     fn amend(
         &self,
         id: ConversationId,

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Head, MessageId, Status, Time, WordQuery};
-use crate::store::{Facets, Version};
+use crate::store::{Change, Facets, Version};
 
 /// Which messages of a conversation to read.
 #[derive(Clone, Copy, Debug)]
@@ -272,6 +272,8 @@ pub enum What {
     },
     /// Its header, head, branches or notes changed.
     Changed,
+    /// What messages say was replaced.
+    Rewritten,
     /// Messages were removed.
     Trimmed {
         /// Why.
@@ -282,4 +284,18 @@ pub enum What {
         /// Why.
         reason: String,
     },
+}
+
+impl What {
+    /// What a change is told as.
+    pub(crate) const fn of(change: &Change<'_>) -> Self {
+        match change {
+            Change::Rewrite { .. } => Self::Rewritten,
+            Change::Header { .. }
+            | Change::Head(_)
+            | Change::Note(..)
+            | Change::Branch(_)
+            | Change::Unbranch(_) => Self::Changed,
+        }
+    }
 }

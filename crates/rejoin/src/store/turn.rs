@@ -1,5 +1,8 @@
 //! What goes into a store: turns, changes, targets and blobs.
 
+use std::collections::HashSet;
+use std::fmt;
+
 use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
 
@@ -114,7 +117,8 @@ impl Facets {
             slug: conversation.title.as_deref().map(slug).unwrap_or_default(),
             status: conversation.status,
             hold: conversation.hold,
-            expires: conversation.expires_at,
+            // What is held does not expire, so no list may leave it out.
+            expires: conversation.expires_at.filter(|_| conversation.hold == Hold::None),
         }
     }
 }
@@ -189,6 +193,24 @@ pub enum Change<'a> {
     Branch(&'a Branch),
     /// Takes a branch's name away; its messages stay.
     Unbranch(MessageId),
+    /// Replaces what messages say.
+    Rewrite {
+        /// The messages, with what they say from now on.
+        messages: &'a [Rewritten<'a>],
+        /// What a list shows; both take the place of what was there.
+        tip: Tip<'a>,
+    },
+}
+
+/// What takes the place of a stored message.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewritten<'a> {
+    /// Which message.
+    pub id: MessageId,
+    /// What it vouches for.
+    pub link: Digest,
+    /// Its bytes.
+    pub body: &'a str,
 }
 
 /// What becomes of a removed message's children.
@@ -374,6 +396,25 @@ pub struct Fault {
     pub conversation: Option<ConversationId>,
     /// What is wrong.
     pub what: String,
+}
+
+impl Change<'_> {
+    /// Checks what needs no look at the store.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Self::Rewrite { messages, .. } = self else { return Ok(()) };
+        let mut named = HashSet::new();
+        match messages.iter().find(|message| !named.insert(message.id)) {
+            Some(twice) => {
+                Err(Error::conflict(format!("message id `{}` stands twice in one rewrite", twice.id)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Says that a message would vouch for something that its parent no longer says.
+pub(crate) fn left_behind(child: impl fmt::Display) -> Error {
+    Error::conflict(format!("message `{child}` is not rewritten with the one that it follows"))
 }
 
 impl Turn<'_> {

@@ -10,6 +10,8 @@ mod jsonl;
 mod layers;
 mod model;
 mod real_agent;
+mod redact;
+mod residue;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;

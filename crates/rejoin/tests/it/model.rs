@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use rejoin::store::{
     Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note,
-    Opening, Order, Put, Read, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore, Stale, Store,
-    Target, Task, Tip, Turn,
+    Opening, Order, Put, Read, Rewritten, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore,
+    Stale, Store, Target, Task, Tip, Turn,
 };
 use rejoin::testing::{Shown, Visible, visible};
 use rejoin::{
@@ -110,6 +110,12 @@ enum Amendment {
     Note(u8, Option<String>, bool),
     Branch(u8, String, u8),
     Unbranch(u8),
+    Rewrite {
+        lines: Vec<Line>,
+        tip: (String, String),
+        /// True when it names only messages that are there, and all that follow them.
+        is_apt: bool,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -227,6 +233,8 @@ fn amendment() -> impl Strategy<Value = Amendment> {
             .prop_map(|(id, label, is_pinned)| Amendment::Note(id, label, is_pinned)),
         (0..4u8, "[a-c]{1,2}", 0..IDS).prop_map(|(id, title, head)| Amendment::Branch(id, title, head)),
         (0..4u8).prop_map(Amendment::Unbranch),
+        (prop::collection::vec(line(), 0..4), ("[a-c]{0,2}", "[a-c]{0,2}"), prop::bool::weighted(0.8))
+            .prop_map(|(lines, tip, is_apt)| Amendment::Rewrite { lines, tip, is_apt }),
     ]
 }
 
@@ -379,6 +387,33 @@ impl Line {
     }
 }
 
+/// What lines make of messages; with all that follow those, when it is apt.
+fn rewritten(known: &[Shown], lines: &[Line], is_apt: bool) -> Vec<(MessageId, Digest, String)> {
+    let named: Vec<(MessageId, Digest, String)> = lines
+        .iter()
+        .map(|line| {
+            let (id, body) = (message(line.id), line.body());
+            let own = Digest::chain(Some(link(id)), body.as_bytes());
+            (id, if line.is_twin { twin() } else { own }, body)
+        })
+        .collect();
+    if !is_apt {
+        return named;
+    }
+    let mut all: Vec<(MessageId, Digest, String)> = Vec::new();
+    for shown in known {
+        let follows = all.iter().any(|(id, _, _)| Some(*id) == shown.parent);
+        match named.iter().find(|(id, _, _)| *id == shown.id) {
+            Some(own) => all.push(own.clone()),
+            None if follows => {
+                all.push((shown.id, Digest::chain(Some(shown.link), b"anew"), shown.body.clone()));
+            }
+            None => {}
+        }
+    }
+    all
+}
+
 impl Amendment {
     fn run(&self, store: &dyn Store, id: ConversationId, is_stale: bool) -> Answer {
         let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
@@ -397,6 +432,12 @@ impl Amendment {
                 amend(&Change::Branch(&branch))
             }
             Self::Unbranch(own) => amend(&Change::Unbranch(message(*own))),
+            Self::Rewrite { lines, tip: (first, last), is_apt } => {
+                let all = rewritten(&messages(store, id), lines, *is_apt);
+                let messages: Vec<Rewritten<'_>> =
+                    all.iter().map(|(id, link, body)| Rewritten { id: *id, link: *link, body }).collect();
+                amend(&Change::Rewrite { messages: &messages, tip: Tip { first, last } })
+            }
         }
     }
 }

@@ -94,6 +94,7 @@ fn rules() -> Vec<String> {
         include_str!("../../src/testing/append.rs"),
         include_str!("../../src/testing/append_tree.rs"),
         include_str!("../../src/testing/amend.rs"),
+        include_str!("../../src/testing/rewrite.rs"),
         include_str!("../../src/testing/remove.rs"),
         include_str!("../../src/testing/maintain.rs"),
     ];

@@ -239,7 +239,9 @@ impl Recorder {
             return true;
         }
         let now = self.handle.archive().now();
-        let bytes = open_turn::encode(self.handle.head(), &self.writer, now, partial, results);
+        let archive = self.handle.archive();
+        let (partial, results) = (archive.redacted_partial(partial), archive.redacted_results(results));
+        let bytes = open_turn::encode(self.handle.head(), &self.writer, now, &partial, &results);
         // It may be stored in spite of an error, and has to go away all the same.
         self.has_open_turn = true;
         match self.put_open(&bytes) {

@@ -1,13 +1,13 @@
 //! One conversation while it is imported: what it has, and what it is given.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-
-use serde_json::json;
 
 use crate::error::{Error, Result};
 use crate::formats::{
     Aside, Format, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
+    unfinished,
 };
 use crate::model::{
     Block, Branch, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time,
@@ -18,8 +18,12 @@ use crate::ops::import::header::{self, header_of, row_of};
 use crate::ops::import::identity::{Names, source_hash};
 use crate::ops::import::regrow::{Half, Regrowth};
 use crate::ops::import::{Destination, ImportMode, ImportedConversation};
+use crate::ops::redact::{Tally, is_same};
 use crate::ops::view::{Compaction, Kept};
 use crate::store::{Anchor, Change, Facets, Named, Order, Row, Selection, Space};
+
+/// The longest text of a message that is compared; a line has a limit, too.
+const SOURCE_BYTES: usize = 1 << 30;
 
 /// The message that asked for a run of a sub-agent.
 pub(super) struct Above {
@@ -70,6 +74,8 @@ pub(super) struct Growing<'a> {
     pub(super) added: u64,
     pub(super) grown: u64,
     branched: u64,
+    /// What was taken out of what is added.
+    pub(super) tally: Tally,
 }
 
 impl<'a> Growing<'a> {
@@ -85,6 +91,8 @@ impl<'a> Growing<'a> {
         let names = Names(format);
         let id = names.conversation(&found.id, found.created_at);
         let header = header_of(&found, format, source, above.as_ref(), into.now)?;
+        let clean = into.redactor.and_then(|redactor| redactor.header(&header));
+        let header = clean.unwrap_or(header);
         let stored = row_of(into.store, id)?;
         let mut known = HashMap::new();
         if stored.is_some() {
@@ -124,6 +132,7 @@ impl<'a> Growing<'a> {
             added: 0,
             grown: 0,
             branched: 0,
+            tally: Tally::default(),
         };
         if mode == ImportMode::Store {
             growing.bookmark = growing.needed_bookmark()?;
@@ -178,15 +187,28 @@ impl<'a> Growing<'a> {
             None => None,
         };
         let anchor = parent.map(|id| Anchor { id, link: self.known[&id] });
-        let hash = source_hash(&found.source);
-        let message = self.finished(&found, &hash)?;
-        let body = message.to_body();
-        let digest = Digest::chain(anchor.map(|anchor| anchor.link), body.as_bytes());
+        let source = self.redacted_line(&found.source);
+        let hash = source_hash(&source);
+        let mut message = self.finished(&found, &hash)?;
+        let mut body = message.to_body();
+        let link = anchor.map(|anchor| anchor.link);
+        let mut digest = Digest::chain(link, body.as_bytes());
+        // What is here from before there was redaction is the same message.
+        let as_said = digest;
+        let mut taken = None;
+        if let Some(clean) = self.into.redactor.and_then(|redactor| redactor.message(&message, &body)) {
+            digest = Digest::chain(link, clean.body.as_bytes());
+            (message, body, taken) = (clean.message, clean.body, Some(clean.tally));
+        }
         let own = self.names.message(&self.found.id, &found.id);
         let mut is_half = false;
         let id = match self.known.get(&own) {
             // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
-            Some(known) if *known != digest && !self.is_same(own, is_above.then_some(parent), &hash)? => {
+            Some(known)
+                if *known != digest
+                    && *known != as_said
+                    && !self.is_same(own, is_above.then_some(parent), &hash, &found.source)? =>
+            {
                 // What stands twice in one source did not grow since.
                 is_half = !self.met.contains(&own) && self.regrow(own, parent, &found)?;
                 if is_half {
@@ -205,6 +227,9 @@ impl<'a> Growing<'a> {
         if self.known.contains_key(&id) {
             return Ok(skipped);
         }
+        if let Some(taken) = &taken {
+            self.tally.extend(taken);
+        }
         self.known.insert(id, digest);
         self.bytes += body.len() as u64;
         if self.bytes > self.into.conversation_bytes {
@@ -219,7 +244,7 @@ impl<'a> Growing<'a> {
             let pin = if self.pinned.contains(&found.id) { Pin::Set } else { Pin::Unset };
             self.batch.add(id, anchor, digest, body, &message, pin);
             if !self.format.is_own() {
-                self.batch.add_source(id.as_str().as_bytes(), &found.source)?;
+                self.batch.add_source(id.as_str().as_bytes(), &source)?;
             }
             if is_half {
                 // Its half is gone already.
@@ -238,7 +263,7 @@ impl<'a> Growing<'a> {
         if self.format.is_own() && found.keeps.is_empty() {
             return Ok(message);
         }
-        message.extra.set(SOURCE, Json::of(&json!({ "id": found.id, "text": hash }))?);
+        message.extra.set(SOURCE, Json::of(&unfinished::noted(&message, &found.id, hash))?);
         for block in &mut message.blocks {
             if let Block::Summary(summary) = block {
                 self.keep(summary, &found.keeps)?;
@@ -267,25 +292,56 @@ impl<'a> Growing<'a> {
 
     /// True when a stored message was read from the same text, and follows the same one where that is known.
     ///
-    /// Then only its reader has changed since.
-    fn is_same(&self, id: MessageId, parent: Option<Option<MessageId>>, hash: &str) -> Result<bool> {
-        let stored = self.source_of(id)?;
-        Ok(stored
-            .is_some_and(|(above, source)| parent.is_none_or(|parent| above == parent) && source == hash))
+    /// Then only its reader has changed since, or what is redacted.
+    fn is_same(
+        &self,
+        id: MessageId,
+        parent: Option<Option<MessageId>>,
+        hash: &str,
+        source: &str,
+    ) -> Result<bool> {
+        let Some((above, before)) = self.source_of(id)? else { return Ok(false) };
+        let is_in_place = parent.is_none_or(|parent| above == parent);
+        Ok(is_in_place
+            && (before == hash
+                || self.stored_source(id, source)?.is_some_and(|before| is_same(&before, source))))
+    }
+
+    /// What a stored message was read from, if that can have been this text; none when it is not kept.
+    pub(super) fn stored_source(&self, id: MessageId, source: &str) -> Result<Option<String>> {
+        let name = Named::One(id.as_str().as_bytes());
+        let mut stored = None;
+        // A marker is longer than what it stands for, but never by so much.
+        let most = source.len().saturating_mul(16).saturating_add(1 << 10).min(SOURCE_BYTES);
+        self.into.store.get(Space::Source, Some(self.id), name, &mut |_, packed| {
+            let text = zstd::bulk::decompress(packed, most).ok();
+            stored = text.and_then(|text| String::from_utf8(text).ok());
+            Ok(())
+        })?;
+        Ok(stored)
+    }
+
+    /// A line of the source as it is stored.
+    fn redacted_line<'s>(&self, line: &'s str) -> Cow<'s, str> {
+        let clean = self.into.redactor.and_then(|redactor| redactor.line(line, &mut Tally::default()));
+        clean.map_or(Cow::Borrowed(line), Cow::Owned)
     }
 
     /// The parent of a stored message and the hash of what it was read from; none when it was not imported.
     pub(super) fn source_of(&self, id: MessageId) -> Result<Option<(Option<MessageId>, String)>> {
+        let Some((parent, message)) = self.stored_message(id)? else { return Ok(None) };
+        let source = message.extra.field(SOURCE).and_then(|source| source.to::<serde_json::Value>().ok());
+        Ok(source.and_then(|source| source["text"].as_str().map(|hash| (parent, hash.to_owned()))))
+    }
+
+    /// A message as it is stored, and the one it follows; none when it is not there.
+    pub(super) fn stored_message(&self, id: MessageId) -> Result<Option<(Option<MessageId>, Message)>> {
         if !self.exists {
             return Ok(None);
         }
         let mut found = None;
         let looked = self.into.store.read(self.id, Selection::Ids(&[id]), &mut |seen| {
-            let source =
-                Message::from_body(seen.body)?.extra.field(SOURCE).map(Json::to::<serde_json::Value>);
-            if let Some(Ok(source)) = source {
-                found = source["text"].as_str().map(|hash| (seen.parent, hash.to_owned()));
-            }
+            found = Some((seen.parent, Message::from_body(seen.body)?));
             Ok(())
         });
         match looked {
@@ -301,9 +357,12 @@ impl<'a> Growing<'a> {
         if self.mode == ImportMode::Try {
             return Ok(());
         }
-        let name = format!("line:{:012}:{}", aside.line, source_hash(&aside.source));
-        if self.known_asides()?.insert(name.clone().into_bytes()) {
-            self.batch.add_source(name.as_bytes(), &aside.source)?;
+        let source = self.redacted_line(&aside.source).into_owned();
+        let name = |source: &str| format!("line:{:012}:{}", aside.line, source_hash(source));
+        let is_as_said =
+            source != aside.source && self.known_asides()?.contains(name(&aside.source).as_bytes());
+        if !is_as_said && self.known_asides()?.insert(name(&source).into_bytes()) {
+            self.batch.add_source(name(&source).as_bytes(), &source)?;
         }
         self.flush_when_full()
     }
@@ -364,14 +423,21 @@ impl<'a> Growing<'a> {
         Ok(Some(ImportedConversation {
             id: self.id,
             source_id: self.found.id.clone(),
-            title: self.found.header.title.clone(),
+            title: self.redacted_title(),
             is_new: self.stored.is_none(),
             parent: self.above.as_ref().map(|above| above.conversation),
+            is_waiting: self.found.parent.as_ref().is_some_and(|parent| parent.message.is_some())
+                && self.above.as_ref().is_some_and(|above| above.message.is_none()),
             messages: self.read,
             added: self.added,
             grown: self.grown,
             changed: self.branched,
         }))
+    }
+
+    /// The title at the source, without what is not stored.
+    fn redacted_title(&self) -> Option<String> {
+        self.found.header.title.as_deref().map(|title| self.redacted_line(title).into_owned())
     }
 
     /// Gives branches their names, where none has the same.
@@ -382,7 +448,8 @@ impl<'a> Growing<'a> {
             if there.iter().any(|own| own.id == id) || !self.known.contains_key(&head) {
                 continue;
             }
-            let branch = Branch { id, title: branch.title.clone(), head };
+            let title = self.redacted_line(&branch.title).into_owned();
+            let branch = Branch { id, title, head };
             self.into.store.amend(self.id, None, &Change::Branch(&branch), self.into.now)?;
         }
         Ok(())

@@ -26,6 +26,7 @@ pub use report::{Imported, ImportedConversation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, Piece, ReadLimits, Reading, Source, SourceConversation};
 use crate::model::{ConversationId, Time};
+use crate::ops::redact::{Redactor, Tally};
 use crate::store::Store;
 
 /// How an import is done.
@@ -67,6 +68,8 @@ pub(crate) struct Destination<'a> {
     pub(crate) conversation_bytes: u64,
     /// Conversations that are passed over unless they are there: someone has deleted them.
     pub(crate) except: &'a HashSet<ConversationId>,
+    /// What is taken out before anything is stored.
+    pub(crate) redactor: Option<Redactor<'a>>,
 }
 
 /// Imports one source.
@@ -144,6 +147,7 @@ struct Pass<'a> {
     /// Conversations that are not imported.
     passed_over: HashSet<String>,
     report: Imported,
+    tally: Tally,
     verdict: Verdict,
 }
 
@@ -167,6 +171,7 @@ impl<'a> Pass<'a> {
             touched: BTreeSet::new(),
             passed_over: HashSet::new(),
             report: Imported::new(format.name, source.path().to_owned()),
+            tally: Tally::default(),
             verdict: Verdict::Reliable,
         }
     }
@@ -192,11 +197,10 @@ impl<'a> Pass<'a> {
             return Err(refused);
         }
         outcome.map_err(|error| match error.kind() {
-            // A file that cannot be read is at fault itself; the store is not, and may take the next one.
-            ErrorKind::Unavailable => {
-                Error::invalid(format!("`{}` cannot be read", source.path().display())).because(error)
-            }
-            _ => error,
+            ErrorKind::NotFound => error,
+            // A source that is damaged, held by its program or cannot be read is at fault itself; the store is not, and
+            // may take the next one.
+            _ => error.of_kind(ErrorKind::Invalid),
         })
     }
 
@@ -316,6 +320,7 @@ impl<'a> Pass<'a> {
         if self.mode == ImportMode::Try {
             self.learn_from(&growing)?;
         }
+        self.tally.extend(&growing.tally);
         if let Some(done) = growing.finish()? {
             self.report.conversations.push(done);
         }
@@ -342,6 +347,7 @@ impl<'a> Pass<'a> {
         while let Some((_, growing)) = self.growing.pop_first() {
             self.conclude(growing)?;
         }
+        self.report.redacted = self.tally.to_redacted();
         Ok(Done { report: self.report, learnt: self.learnt, verdict: self.verdict })
     }
 }

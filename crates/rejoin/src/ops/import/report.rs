@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::formats::Skipped;
-use crate::model::ConversationId;
+use crate::model::{ConversationId, Redacted};
 
 /// Of how many skipped lines the reasons are kept; the others are counted.
 const REASONS: usize = 1_000;
@@ -22,6 +22,8 @@ pub struct Imported {
     pub deleted: Vec<ConversationId>,
     /// Lines that are kept without being messages.
     pub asides: u64,
+    /// What was taken out of what was added, by rule.
+    pub redacted: Vec<Redacted>,
     /// How much was skipped.
     pub skipped: u64,
     /// What was skipped and why: the first thousand.
@@ -42,6 +44,8 @@ pub struct ImportedConversation {
     pub is_new: bool,
     /// The conversation that started it, if it is a run of a sub-agent.
     pub parent: Option<ConversationId>,
+    /// True when it is such a run, and the message that asked for it is at its source but not here yet.
+    pub is_waiting: bool,
     /// How many messages the source has.
     pub messages: u64,
     /// How many of them were added.
@@ -60,6 +64,7 @@ impl Imported {
             conversations: Vec::new(),
             deleted: Vec::new(),
             asides: 0,
+            redacted: Vec::new(),
             skipped: 0,
             reasons: Vec::new(),
         }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use crate::model::{Block, Fields, Json, MessageId, Other, Role, Snapshot, Text, Thinking};
+use crate::ops::redact::CHANGED;
 use crate::ops::view::edit::{Edit, all_blocks, edit_blocks};
 use crate::ops::view::media::{self, Place};
 use crate::ops::view::{
@@ -194,7 +195,12 @@ fn fit_thinking(
         ThinkingRule::Signed => Some(thinking.signature.as_ref().is_some_and(|it| !it.is_empty())),
         ThinkingRule::Item => Some(thinking.extra.field(ITEM).is_some_and(is_readable)),
     };
+    // What was signed are not these words.
+    let is_changed = thinking.extra.field(CHANGED).is_some();
     match is_proven {
+        Some(true) if is_changed && recipient.thinking != ThinkingRule::Own => {
+            repairs.push(Repair::RedactedThinking { message: id });
+        }
         Some(true) => return Edit::Keep,
         Some(false) => repairs.push(Repair::UnsignedThinking { message: id }),
         None => repairs.push(Repair::ForeignThinking { message: id }),

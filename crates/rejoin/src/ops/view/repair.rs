@@ -93,6 +93,11 @@ pub enum Repair {
         /// The message that thinks.
         message: Option<MessageId>,
     },
+    /// Thinking that a secret was taken out of is left out: its signature is of other words.
+    RedactedThinking {
+        /// The message that thinks.
+        message: Option<MessageId>,
+    },
     /// Thinking that led to nothing is left out.
     LastThinking {
         /// The message that thinks.
@@ -157,6 +162,7 @@ impl Repair {
             | Self::RepeatedReply { message }
             | Self::ForeignThinking { message }
             | Self::UnsignedThinking { message }
+            | Self::RedactedThinking { message }
             | Self::LastThinking { message }
             | Self::ForeignItem { message, .. }
             | Self::DescribedMedia { message, .. }
@@ -187,6 +193,7 @@ impl Repair {
             | Self::AloneAsText { .. }
             | Self::ForeignThinking { .. }
             | Self::UnsignedThinking { .. }
+            | Self::RedactedThinking { .. }
             | Self::LastThinking { .. }
             | Self::ForeignItem { .. }
             | Self::DescribedMedia { .. }
@@ -236,6 +243,11 @@ impl fmt::Display for Repair {
             }
             Self::ForeignThinking { .. } => f.write_str("Thinking of another provider is left out.")?,
             Self::UnsignedThinking { .. } => f.write_str("Thinking without a signature is left out.")?,
+            Self::RedactedThinking { .. } => {
+                f.write_str(
+                    "Thinking that a secret was taken out of no longer fits its signature; it is left out.",
+                )?;
+            }
             Self::LastThinking { .. } => f.write_str("Thinking that nothing follows is left out.")?,
             Self::ForeignItem { kind, .. } => {
                 write!(f, "An item of the kind `{kind}`, which this provider does not take, is left out.")?;

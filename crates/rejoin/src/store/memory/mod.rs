@@ -230,6 +230,7 @@ impl Store for MemoryStore {
         change: &Change<'_>,
         at: Time,
     ) -> Result<Version> {
+        change.check()?;
         let mut state = self.state();
         let mut kept = state.kept(id)?.clone();
         if expected.is_some_and(|expected| kept.version != expected) {
@@ -256,11 +257,12 @@ impl Store for MemoryStore {
                 }
             }
             Change::Unbranch(branch) => kept.branches.retain(|old| old.id != *branch),
+            Change::Rewrite { messages, tip } => kept.rewrite(messages, tip)?,
         }
         kept.version += 1;
         let version = kept.version;
         state.conversations.insert(id, kept);
-        self.tell(state, at, id, What::Changed);
+        self.tell(state, at, id, What::of(change));
         Ok(version)
     }
 

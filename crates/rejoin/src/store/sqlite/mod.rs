@@ -10,6 +10,7 @@ mod blob;
 mod change;
 mod check;
 mod checkpoint;
+mod erase;
 mod examine;
 mod fault;
 mod find;
@@ -319,9 +320,15 @@ impl Store for SqliteStore {
         change: &Change<'_>,
         at: Time,
     ) -> Result<Version> {
-        self.writing("change a conversation", Use::Synced, |transaction| {
+        change.check()?;
+        let version = self.writing("change a conversation", Use::Synced, |transaction| {
             amend::amend(transaction, id, expected, change, at)
-        })
+        })?;
+        if matches!(change, Change::Rewrite { .. }) {
+            // What was replaced still stands in the log until it is folded and cut.
+            self.cut_log()?;
+        }
+        Ok(version)
     }
 
     fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {

@@ -25,7 +25,11 @@ impl VaultStore {
             let amended = self.inner.amend(inner, expected, change, at);
             amended.map_err(|error| self.renamed(error, id, named))
         };
+        change.check()?;
         let keys = match change {
+            Change::Rewrite { messages, tip } => {
+                return self.rewrite_sealed(id, expected, messages, *tip, at);
+            }
             Change::Head(head) => {
                 return amend(&Change::Head(head.map(message)), &head.iter().copied().collect::<Vec<_>>());
             }
@@ -54,7 +58,9 @@ impl VaultStore {
                 let sealed = Branch { id: name, title, head: message(branch.head) };
                 amend(&Change::Branch(&sealed), &[branch.head])
             }
-            Change::Head(_) | Change::Unbranch(_) => unreachable!("they were answered above"),
+            Change::Head(_) | Change::Unbranch(_) | Change::Rewrite { .. } => {
+                unreachable!("they were answered above")
+            }
         }?;
         self.held.confirm(inner, &keys)?;
         Ok(version)

@@ -45,6 +45,7 @@ impl VaultStore {
                 let what = match change.what {
                     What::Stored { messages } => What::Stored { messages },
                     What::Changed => What::Changed,
+                    What::Rewritten => What::Rewritten,
                     What::Trimmed { reason } => What::Trimmed { reason: self.reason(&reason)?.reason },
                     What::Deleted { reason } => What::Deleted { reason: self.reason(&reason)?.reason },
                 };

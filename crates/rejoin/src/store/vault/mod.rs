@@ -19,12 +19,14 @@ mod message;
 mod names;
 mod quarantine;
 mod read;
+mod rewrite;
 mod row;
 mod rows;
 mod scan;
 mod search;
 mod segments;
 mod shard;
+pub mod slots;
 mod unlock;
 #[cfg(test)]
 mod vectors;

@@ -1,12 +1,16 @@
 //! What programs see of the archive.
 
+mod audit;
 mod delete;
 mod describe;
 mod moody;
 mod name;
+mod purge;
 mod query;
 mod read;
 mod record;
+mod residue;
+mod retention;
 mod save;
 mod share;
 mod status;

@@ -5,6 +5,7 @@ mod change;
 mod list;
 mod lookup;
 mod read;
+mod rewrite;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -151,7 +152,7 @@ impl Place for Workshop {
 }
 
 fn faults() -> Vec<Fault> {
-    [read::FAULTS, list::FAULTS, lookup::FAULTS, append::FAULTS, change::FAULTS].concat()
+    [read::FAULTS, list::FAULTS, lookup::FAULTS, append::FAULTS, change::FAULTS, rewrite::FAULTS].concat()
 }
 
 /// True when a rule is content with a store that has this hook.

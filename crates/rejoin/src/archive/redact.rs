@@ -1,0 +1,90 @@
+//! What the archive takes out of everything before it is stored.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use crate::archive::Archive;
+use crate::model::{Block, Conversation, Json, Message};
+use crate::ops::{HashKey, Redaction, Redactor, Tally};
+
+/// The field that marks thinking which is still arriving.
+const THINKING_COMPLETE: &str = "isThinkingComplete";
+
+/// How an archive redacts.
+#[derive(Debug)]
+pub(super) struct Redacting {
+    redaction: Redaction,
+    /// The store's key, once it was needed.
+    key: OnceLock<HashKey>,
+}
+
+impl Archive {
+    /// Sets what is taken out of everything before it is stored: messages, replies that are arriving, titles, labels,
+    /// what is remembered, and imports with what they were read from. Without this nothing is.
+    ///
+    /// Who hands a message over keeps it as it was; only what is stored is changed. The receipt tells which rules found
+    /// something.
+    #[must_use]
+    pub fn with_redaction(mut self, redaction: Redaction) -> Self {
+        self.redacting = Some(Arc::new(Redacting { redaction, key: OnceLock::new() }));
+        self
+    }
+
+    /// A message as it would be stored; none when that is what it is.
+    pub fn redacted(&self, message: &Message) -> Option<Message> {
+        Some(self.redactor()?.message(message, &message.to_body())?.message)
+    }
+
+    pub(crate) fn redactor(&self) -> Option<Redactor<'_>> {
+        let redacting = self.redacting.as_ref()?;
+        Some(Redactor::new(&redacting.redaction, &redacting.key, self.store.as_ref(), self.nature.as_ref()))
+    }
+
+    /// A short text, such as a title, as it is stored.
+    pub(super) fn redacted_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let clean = self.redactor().and_then(|redactor| redactor.text(text, &mut Tally::default()));
+        clean.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// What a program wants to be remembered, as it is stored.
+    pub(super) fn redacted_state<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let clean = self.redactor().and_then(|redactor| redactor.line(text, &mut Tally::default()));
+        clean.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// A header as it is stored.
+    pub(super) fn redacted_header<'c>(&self, header: &'c Conversation) -> Cow<'c, Conversation> {
+        let clean = self.redactor().and_then(|redactor| redactor.header(header));
+        clean.map_or(Cow::Borrowed(header), Cow::Owned)
+    }
+
+    /// What has arrived of a reply, as it is stored: without its end, where half a secret may stand.
+    pub(super) fn redacted_partial<'m>(&self, partial: &'m Message) -> Cow<'m, Message> {
+        let Some(redactor) = self.redactor() else { return Cow::Borrowed(partial) };
+        let mut settled = partial.clone();
+        let last = settled.blocks.len().saturating_sub(1);
+        for (place, block) in settled.blocks.iter_mut().enumerate() {
+            match block {
+                Block::Text(block) if place == last => block.text.truncate(redactor.settled(&block.text)),
+                Block::Thinking(block) if place == last || is_arriving(&block.extra) => {
+                    block.text.truncate(redactor.settled(&block.text));
+                }
+                _ => {}
+            }
+        }
+        let clean = redactor.message(&settled, &settled.to_body());
+        Cow::Owned(clean.map_or(settled, |clean| clean.message))
+    }
+
+    /// Results of tools, as they are stored.
+    pub(super) fn redacted_results<'m>(&self, results: &'m [Message]) -> Cow<'m, [Message]> {
+        if self.redacting.is_none() {
+            return Cow::Borrowed(results);
+        }
+        results.iter().map(|result| self.redacted(result).unwrap_or_else(|| result.clone())).collect()
+    }
+}
+
+fn is_arriving(extra: &crate::model::Fields) -> bool {
+    extra.field(THINKING_COMPLETE).map(Json::as_str) == Some("false")
+}

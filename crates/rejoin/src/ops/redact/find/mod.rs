@@ -1,0 +1,301 @@
+//! Where the secrets of a text are.
+//!
+//! A few letters that a secret cannot do without are looked for in one pass; only where they stand is looked closer. So
+//! a text without them costs that pass and no more.
+
+mod assignment;
+mod personal;
+mod shapes;
+mod value;
+mod vendors;
+
+use std::fmt;
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind};
+
+pub use personal::Personal;
+
+use crate::ops::redact::find::assignment::Assignment;
+use crate::ops::redact::find::vendors::VENDORS;
+
+/// What every marker begins with; nothing in a marker is a secret.
+pub(super) const MARKER: &str = "[redacted:";
+
+/// Which rule found something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Rule {
+    Named(&'static str),
+    /// One of the caller's own, counted from one.
+    Own(usize),
+}
+
+impl Rule {
+    /// True for what tells who somebody is and opens nothing.
+    pub(super) fn is_personal(self) -> bool {
+        matches!(self, Self::Named(name) if Personal::ALL.iter().any(|kind| kind.as_str() == name))
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::Own(number) => write!(f, "pattern-{number}"),
+        }
+    }
+}
+
+/// Which of two rules for the same letters gives the name: the greater one knows more about them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Weight {
+    Personal,
+    Own,
+    Assignment,
+    Header,
+    Shape,
+    /// By how many letters it was recognised.
+    Vendor(usize),
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) range: Range<usize>,
+    pub(super) rule: Rule,
+    pub(super) weight: Weight,
+}
+
+/// What to look at where an anchor stands.
+#[derive(Clone, Copy, Debug)]
+enum Anchor {
+    /// A vendor's first letters, by place in the table.
+    Vendor(usize),
+    /// A word in the name of something secret.
+    Word,
+    PrivateKey,
+    PuttyKey,
+    Jwt,
+    Address,
+    Bearer,
+    Authorization,
+    UserFlag,
+    Signature,
+    /// A letter that is written by its number.
+    Escape,
+}
+
+/// Words in names of what is secret. Case does not matter.
+const WORDS: [&str; 6] = ["key", "token", "secret", "pass", "pwd", "auth"];
+
+const OTHERS: [(&str, Anchor); 11] = [
+    ("-----begin ", Anchor::PrivateKey),
+    ("private-lines:", Anchor::PuttyKey),
+    ("eyj", Anchor::Jwt),
+    ("://", Anchor::Address),
+    ("bearer", Anchor::Bearer),
+    ("authorization", Anchor::Authorization),
+    (" -u ", Anchor::UserFlag),
+    (" --user ", Anchor::UserFlag),
+    ("sig=", Anchor::Signature),
+    ("\\u00", Anchor::Escape),
+    ("\\x", Anchor::Escape),
+];
+
+/// So many letters of a token that was cut off are worth hiding.
+const CUT_LETTERS: usize = 4;
+
+/// Finds the secrets of texts.
+#[derive(Debug)]
+pub(super) struct Finder {
+    anchors: AhoCorasick,
+    kinds: Vec<Anchor>,
+}
+
+impl Finder {
+    pub(super) fn new() -> Self {
+        let vendors = VENDORS.iter().enumerate().map(|(place, vendor)| (vendor.first, Anchor::Vendor(place)));
+        let words = WORDS.iter().map(|word| (*word, Anchor::Word));
+        let all: Vec<(&str, Anchor)> = vendors.chain(words).chain(OTHERS).collect();
+        let anchors = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(all.iter().map(|(letters, _)| letters))
+            .expect("a few hundred short patterns fit");
+        Self { anchors, kinds: all.into_iter().map(|(_, kind)| kind).collect() }
+    }
+
+    /// The places in written JSON that have to be looked at more closely, in order.
+    ///
+    /// None is left out that holds a secret in any reading of its escapes.
+    pub(super) fn suspicions(&self, json: &str) -> Vec<usize> {
+        let mut places = Vec::new();
+        self.each_anchor(json, |kind, at, end| {
+            if is_suspicious(kind, json.as_bytes(), at, end) {
+                places.push(at);
+            }
+        });
+        places
+    }
+
+    /// The secrets of a text, in no order; they may overlap.
+    pub(super) fn secrets(&self, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        let mut assignment = Assignment::default();
+        self.each_anchor(text, |kind, at, end| {
+            let one = match kind {
+                Anchor::Vendor(place) => VENDORS[place].at(text, at),
+                Anchor::Word => assignment.at(text, at),
+                Anchor::PrivateKey => shapes::private_key(text, at),
+                Anchor::PuttyKey => shapes::putty_key(text, at),
+                Anchor::Jwt => shapes::jwt(text, at),
+                Anchor::Address => shapes::address(text, at),
+                Anchor::Bearer => shapes::bearer(text, end),
+                Anchor::Authorization => shapes::authorization(text, end),
+                Anchor::UserFlag => shapes::user_flag(text, at, end),
+                Anchor::Signature => shapes::signature(text, at, end),
+                Anchor::Escape => None,
+            };
+            if let Some(one) = one {
+                found.extend(shapes::partner(text, &one));
+                found.push(one);
+            }
+        });
+        found.retain(|one| !text[one.range.clone()].contains(MARKER));
+        found
+    }
+
+    /// True when a name says that its value is secret, and the value can be that.
+    pub(super) fn named(name: &str, value: &str) -> Option<Rule> {
+        assignment::named(name, value)
+    }
+
+    /// Where at the end of a text a secret may have begun that is not complete.
+    pub(super) fn unfinished(&self, text: &str) -> Option<usize> {
+        let mut first: Option<usize> = None;
+        self.each_anchor(text, |kind, at, end| {
+            let begin = match kind {
+                Anchor::Vendor(place) => {
+                    let vendor = &VENDORS[place];
+                    let is_open = begins_word(text.as_bytes(), at) && vendor.reaches_end(text, at);
+                    is_open.then_some(at)
+                }
+                Anchor::Word => assignment::unfinished(text, at),
+                Anchor::PrivateKey => shapes::is_open_key(text, at).then_some(at),
+                Anchor::PuttyKey | Anchor::Jwt | Anchor::Address | Anchor::Signature => {
+                    (!text[at..].contains(char::is_whitespace)).then(|| word_start(text, at))
+                }
+                Anchor::Authorization => (!text[end..].contains('\n')).then_some(at),
+                Anchor::Bearer | Anchor::UserFlag => {
+                    let rest = text[end..].trim_start_matches([' ', ':', '"', '\'', '=']);
+                    (!rest.contains(char::is_whitespace)).then_some(at)
+                }
+                Anchor::Escape => None,
+            };
+            first = [first, begin].into_iter().flatten().min();
+        });
+        first
+    }
+
+    /// The beginning of a secret whose rest was cut off at the end of a text, before an ellipsis or nothing.
+    pub(super) fn cut_off(&self, text: &str) -> Option<Range<usize>> {
+        let whole = text.trim_end_matches(['\u{2026}', '.', ' ']);
+        let mut first: Option<usize> = None;
+        self.each_anchor(whole, |kind, at, end| {
+            let is_cut = match kind {
+                Anchor::Vendor(place) => {
+                    let vendor = &VENDORS[place];
+                    let rest = &whole[end..];
+                    vendor.first.len() >= 3
+                        && begins_word(whole.as_bytes(), at)
+                        && vendor.reaches_end(whole, at)
+                        && rest.len() >= CUT_LETTERS
+                        && rest.bytes().any(|byte| byte.is_ascii_digit())
+                        && !value::is_placeholder(rest)
+                }
+                Anchor::PrivateKey => shapes::is_open_key(whole, at) && whole.len() - at >= 40,
+                _ => false,
+            };
+            if is_cut {
+                first = Some(first.map_or(at, |first| first.min(at)));
+            }
+        });
+        first.map(|first| first..whole.len())
+    }
+
+    fn each_anchor(&self, text: &str, mut visit: impl FnMut(Anchor, usize, usize)) {
+        let input = Input::new(text).anchored(Anchored::No);
+        let mut state = aho_corasick::automaton::OverlappingState::start();
+        loop {
+            self.anchors.find_overlapping(input.clone(), &mut state);
+            let Some(hit) = state.get_match() else { return };
+            visit(self.kinds[hit.pattern().as_usize()], hit.start(), hit.end());
+        }
+    }
+}
+
+/// A cheap look at the letters around an anchor.
+fn is_suspicious(kind: Anchor, bytes: &[u8], at: usize, end: usize) -> bool {
+    match kind {
+        Anchor::Vendor(place) => {
+            let vendor = &VENDORS[place];
+            let is_start = vendor.first.starts_with([':', '8', '.', '-'])
+                || vendor.is_unmistakable()
+                || begins_word(bytes, at);
+            is_start && bytes[at..].starts_with(vendor.first.as_bytes()) || near_escape(bytes, at, end)
+        }
+        Anchor::Word => assignment::is_suspicious(bytes, at, end),
+        Anchor::Jwt => begins_word(bytes, at),
+        Anchor::Address => {
+            let authority = &bytes[end..bytes.len().min(end + 300)];
+            let end = authority.iter().position(|byte| matches!(byte, b'/' | b' ' | b'"' | b'<' | b'>'));
+            authority[..end.unwrap_or(authority.len())].contains(&b'@')
+        }
+        Anchor::Escape => {
+            let value = bytes
+                .get(end..end + 2)
+                .and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+            value.is_some_and(|value| {
+                value.is_ascii_alphanumeric() || matches!(value, b'_' | b'-' | b':' | b'=' | b'.')
+            })
+        }
+        Anchor::PrivateKey
+        | Anchor::PuttyKey
+        | Anchor::Bearer
+        | Anchor::Authorization
+        | Anchor::UserFlag
+        | Anchor::Signature => true,
+    }
+}
+
+fn near_escape(bytes: &[u8], at: usize, end: usize) -> bool {
+    bytes[at.saturating_sub(8)..bytes.len().min(end + 8)].windows(2).any(|pair| pair == b"\\u")
+}
+
+/// True when a token may begin here. A letter that ends an escape, as in `\n`, belongs to what is before.
+pub(super) fn begins_word(bytes: &[u8], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).map(|place| bytes[place]) else { return true };
+    if !before.is_ascii_alphanumeric() && before != b'_' {
+        return true;
+    }
+    let is_short = at >= 2 && bytes[at - 2] == b'\\' && matches!(before, b'n' | b'r' | b't' | b'b' | b'f');
+    let is_long = at >= 6
+        && bytes[at - 6] == b'\\'
+        && matches!(bytes[at - 5], b'u' | b'U')
+        && bytes[at - 4..at].iter().all(u8::is_ascii_hexdigit);
+    let is_coloured = at >= 3 && before == b'm' && ends_colour(&bytes[..at - 1]);
+    is_short || is_long || is_coloured
+}
+
+/// True after `ESC [ 3 1`: what colours a terminal ends in a letter, too.
+fn ends_colour(bytes: &[u8]) -> bool {
+    let digits = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    let rest = &bytes[..bytes.len() - digits];
+    digits <= 8 && (rest.ends_with(b"\x1b[") || rest.ends_with(b"1b[") || rest.ends_with(b"033["))
+}
+
+/// Where the word begins that `at` is in.
+fn word_start(text: &str, at: usize) -> usize {
+    text[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1)
+}

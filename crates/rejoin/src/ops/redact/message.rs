@@ -1,0 +1,184 @@
+//! Messages and headers without their secrets.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::model::{Block, Conversation, Fields, Json, Media, Message};
+use crate::ops::redact::{Redactor, Tally, json, text};
+
+/// The field of a block of thinking whose words are no longer those that were signed.
+pub(crate) const CHANGED: &str = "redacted";
+
+/// What a reply that was cut off says about how it ended.
+const INTERRUPTED: &str = "interrupted";
+
+/// A message without its secrets.
+#[derive(Debug)]
+pub(crate) struct Cleaned {
+    /// What is stored, with notes about what was taken out.
+    pub(crate) message: Message,
+    /// How it is stored.
+    pub(crate) body: String,
+    /// What was taken out.
+    pub(crate) tally: Tally,
+}
+
+impl Redactor<'_> {
+    /// A message without its secrets, of which `body` is the written form; none when it has none.
+    pub(crate) fn message(&self, message: &Message, body: &str) -> Option<Cleaned> {
+        let is_clean = !self.rules.are_thorough()
+            && message.label.is_none()
+            && message.finish.as_deref() != Some(INTERRUPTED)
+            && !message.blocks.iter().any(is_attached_text)
+            && self.rules.finder().suspicions(body).is_empty();
+        if is_clean {
+            return None;
+        }
+        let mut sweep = Sweep { redactor: self, tally: Tally::default() };
+        let mut clean = message.clone();
+        sweep.message(&mut clean);
+        if sweep.tally.is_empty() {
+            return None;
+        }
+        for (block, before) in clean.blocks.iter_mut().zip(&message.blocks) {
+            if let (Block::Thinking(thinking), Block::Thinking(before)) = (block, before)
+                && thinking.text != before.text
+            {
+                thinking.extra.set(CHANGED, Json::of(&true).expect("a truth value is JSON"));
+            }
+        }
+        clean.privacy = Some(sweep.tally.to_notes(clean.privacy.as_ref()));
+        let body = clean.to_body();
+        Some(Cleaned { message: clean, body, tally: sweep.tally })
+    }
+
+    /// A header without secrets in what people and models wrote; none when it has none.
+    ///
+    /// What identifies it stays: its project, and where it came from.
+    pub(crate) fn header(&self, header: &Conversation) -> Option<Conversation> {
+        let mut sweep = Sweep { redactor: self, tally: Tally::default() };
+        let mut clean = header.clone();
+        clean.title.iter_mut().for_each(|title| sweep.short(title));
+        if let Some(synopsis) = &mut clean.synopsis {
+            sweep.short(&mut synopsis.text);
+            synopsis.keywords.iter_mut().chain(&mut synopsis.action_items).for_each(|text| sweep.short(text));
+        }
+        clean.participants.iter_mut().filter_map(|one| one.name.as_mut()).for_each(|name| sweep.short(name));
+        clean.privacy.consent.iter_mut().for_each(|consent| sweep.short(consent));
+        sweep.fields(&mut clean.extra);
+        (!sweep.tally.is_empty()).then_some(clean)
+    }
+}
+
+/// A block of a file that is text, whatever it is packed in.
+fn is_attached_text(block: &Block) -> bool {
+    matches!(block, Block::Media(media) if is_text(media) && media.data.is_some())
+}
+
+fn is_text(media: &Media) -> bool {
+    let kind = media.mime_type.as_str();
+    kind.starts_with("text/")
+        || ["json", "xml", "yaml", "toml", "javascript", "x-sh"].iter().any(|word| kind.contains(word))
+}
+
+/// Takes secrets out of one thing after the other.
+struct Sweep<'a> {
+    redactor: &'a Redactor<'a>,
+    tally: Tally,
+}
+
+impl Sweep<'_> {
+    fn message(&mut self, message: &mut Message) {
+        let is_cut_off = message.finish.as_deref() == Some(INTERRUPTED);
+        message.blocks.iter_mut().for_each(|block| self.block(block));
+        if let Some(Block::Text(last)) = message.blocks.last_mut().filter(|_| is_cut_off) {
+            self.short(&mut last.text);
+        }
+        message.label.iter_mut().for_each(|label| self.short(label));
+        message.finish.iter_mut().for_each(|finish| self.text(finish));
+        message
+            .usage
+            .iter_mut()
+            .filter_map(|usage| usage.detail.as_mut())
+            .for_each(|detail| self.json(detail));
+        self.fields(&mut message.extra);
+        self.fields(message.unknown_mut());
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        let extra = match block {
+            Block::Text(block) => {
+                self.text(&mut block.text);
+                &mut block.extra
+            }
+            Block::Summary(block) => {
+                self.text(&mut block.text);
+                &mut block.extra
+            }
+            Block::Thinking(block) => {
+                self.text(&mut block.text);
+                &mut block.extra
+            }
+            Block::ToolCall(block) => {
+                self.text(&mut block.id);
+                self.text(&mut block.name);
+                self.json(&mut block.input);
+                &mut block.extra
+            }
+            Block::ToolResult(block) => {
+                self.text(&mut block.call_id);
+                self.json(&mut block.output);
+                &mut block.extra
+            }
+            Block::Media(block) => {
+                block.uri.iter_mut().for_each(|uri| self.text(uri));
+                self.attached(block);
+                &mut block.extra
+            }
+            Block::Snapshot(block) => {
+                self.json(&mut block.data);
+                &mut block.extra
+            }
+            Block::Other(block) => &mut block.fields,
+        };
+        self.fields(extra);
+    }
+
+    /// A file that is text is looked at as text; one that is packed in another way stays as it is.
+    fn attached(&mut self, media: &mut Media) {
+        let Some(data) = media.data.as_ref().filter(|_| is_text(media)) else { return };
+        let unpacked = STANDARD.decode(data).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(clean) = unpacked.and_then(|text| self.redactor.line(&text, &mut self.tally)) {
+            media.data = Some(STANDARD.encode(clean));
+        }
+    }
+
+    fn text(&mut self, text: &mut String) {
+        if let Some(clean) = text::redact(self.redactor, text, &mut self.tally) {
+            *text = clean;
+        }
+    }
+
+    /// A text that may have been cut off at its end.
+    fn short(&mut self, text: &mut String) {
+        if let Some(clean) = self.redactor.text(text, &mut self.tally) {
+            *text = clean;
+        }
+    }
+
+    fn json(&mut self, value: &mut Json) {
+        if let Some(clean) = json::redact(self.redactor, value.as_str(), &mut self.tally) {
+            *value = Json::parse(clean).expect("only whole strings and numbers were replaced");
+        }
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        if fields.is_empty() {
+            return;
+        }
+        let written = serde_json::to_string(fields).expect("fields are plain data");
+        if let Some(clean) = json::redact(self.redactor, &written, &mut self.tally) {
+            *fields = serde_json::from_str(&clean).expect("only whole strings and numbers were replaced");
+        }
+    }
+}

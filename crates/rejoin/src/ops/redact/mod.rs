@@ -1,0 +1,179 @@
+//! Redaction: secrets are taken out of everything before it is stored, and a marker stands where one was.
+//!
+//! A marker is `[redacted:github-token:3f9a2c71]`: the rule, and the beginning of a keyed hash, so that equal secrets are
+//! seen to be equal and a guess cannot be checked without the key. The key is random and kept in the store. What has a
+//! marker already is not changed again, so redacting twice is redacting once.
+
+mod find;
+mod fits;
+mod json;
+mod key;
+mod message;
+mod own;
+mod tail;
+mod tally;
+mod text;
+mod unescape;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+pub use find::Personal;
+pub(crate) use fits::{continues, is_same};
+pub(crate) use key::HashKey;
+pub(crate) use message::CHANGED;
+pub(crate) use tally::Tally;
+
+use crate::clock::Nature;
+use crate::error::Result;
+use crate::ops::redact::find::{Finder, Found};
+use crate::ops::redact::own::Pattern;
+use crate::store::Store;
+
+/// What is taken out of everything before it is stored.
+///
+/// Keys and tokens of known vendors, private keys, signed tokens, passwords in addresses and values whose names say that
+/// they are secret always are; personal data and patterns of one's own when they are asked for.
+#[derive(Clone)]
+pub struct Redaction {
+    rules: Arc<Rules>,
+}
+
+/// The rules, made ready when they are first needed.
+#[derive(Clone, Default)]
+struct Rules {
+    finder: Arc<OnceLock<Finder>>,
+    personal: Vec<Personal>,
+    own: Vec<Pattern>,
+}
+
+impl Redaction {
+    /// Takes out secrets of every kind that is known.
+    pub fn new() -> Self {
+        Self { rules: Arc::default() }
+    }
+
+    /// Takes out personal data of these kinds, too.
+    #[must_use]
+    pub fn with_personal(mut self, kinds: impl IntoIterator<Item = Personal>) -> Self {
+        Arc::make_mut(&mut self.rules).personal.extend(kinds);
+        self
+    }
+
+    /// Takes out what a regular expression finds, too: its first group, or all of it when it has none.
+    ///
+    /// One that is not well formed, too large, or fits the empty text is an error.
+    pub fn with_pattern(mut self, pattern: &str) -> Result<Self> {
+        let rules = Arc::make_mut(&mut self.rules);
+        rules.own.push(Pattern::new(pattern, rules.own.len() + 1)?);
+        Ok(self)
+    }
+}
+
+impl Default for Redaction {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redaction")
+            .field("personal", &self.rules.personal)
+            .field("patterns", &self.rules.own.len())
+            .finish()
+    }
+}
+
+impl Rules {
+    fn finder(&self) -> &Finder {
+        self.finder.get_or_init(Finder::new)
+    }
+
+    /// True when texts without any anchor have to be looked at, too.
+    fn are_thorough(&self) -> bool {
+        !self.personal.is_empty() || !self.own.is_empty()
+    }
+
+    /// Everything to take out of a text, in no order.
+    fn find(&self, text: &str) -> Vec<Found> {
+        let mut found = self.finder().secrets(text);
+        found.extend(self.personal.iter().flat_map(|kind| kind.find(text)));
+        found.extend(self.own.iter().flat_map(|pattern| pattern.find(text)));
+        found
+    }
+}
+
+/// The rules, with the key of the store that things go to.
+#[derive(Clone, Copy)]
+pub(crate) struct Redactor<'a> {
+    rules: &'a Rules,
+    key: &'a OnceLock<HashKey>,
+    store: &'a dyn Store,
+    nature: &'a dyn Nature,
+}
+
+impl<'a> Redactor<'a> {
+    /// Redacts what goes to a store. `key` remembers the store's key once it was needed.
+    pub(crate) fn new(
+        redaction: &'a Redaction,
+        key: &'a OnceLock<HashKey>,
+        store: &'a dyn Store,
+        nature: &'a dyn Nature,
+    ) -> Self {
+        Self { rules: &redaction.rules, key, store, nature }
+    }
+
+    /// A text without its secrets; none when it has none.
+    pub(crate) fn text(&self, text: &str, tally: &mut Tally) -> Option<String> {
+        let now = text::redact(self, text, tally);
+        match self.rules.finder().cut_off(now.as_deref().unwrap_or(text)) {
+            Some(range) => {
+                let whole = now.as_deref().unwrap_or(text);
+                let marker = self.mark(find::Rule::Named("cut-secret"), &whole[range.clone()], tally);
+                Some([&whole[..range.start], &marker, &whole[range.end..]].concat())
+            }
+            None => now,
+        }
+    }
+
+    /// A line of a file without its secrets, whether it is JSON or not; none when it has none.
+    pub(crate) fn line(&self, line: &str, tally: &mut Tally) -> Option<String> {
+        let is_json =
+            line.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
+        if is_json { json::redact(self, line, tally) } else { text::redact(self, line, tally) }
+    }
+
+    /// The marker that stands for a secret.
+    fn mark(&self, rule: find::Rule, secret: &str, tally: &mut Tally) -> String {
+        let token = match self.key.get() {
+            Some(key) => key.hash(rule, secret),
+            None => self.load_key().hash(rule, secret),
+        };
+        tally.add(rule, &token);
+        format!("{}{rule}:{token}]", find::MARKER)
+    }
+
+    /// The store's key. While the store fails, one that nobody keeps: then a secret cannot be told from its equals, but
+    /// it is not stored either.
+    fn load_key(&self) -> HashKey {
+        let mut random = [0; 32];
+        self.nature.fill(&mut random);
+        match HashKey::of(self.store, random) {
+            Ok(key) => self.key.get_or_init(|| key).clone(),
+            Err(error) => {
+                tracing::warn!(kind = ?error.kind(), "the key of redaction cannot be had");
+                HashKey::new(random)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Redactor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! How much of a text that is still arriving can be stored: not the end, where half a secret may stand.
+
+use crate::ops::redact::find::Personal;
+use crate::ops::redact::{Redactor, Rules};
+
+/// No secret without a space is longer.
+const LONGEST: usize = 8 << 10;
+
+impl Redactor<'_> {
+    /// How many bytes of a text cannot be the beginning of a secret that has not arrived.
+    ///
+    /// The last word never can be told, nor a line whose name says that a secret follows, nor a private key without its
+    /// last line.
+    pub(crate) fn settled(&self, text: &str) -> usize {
+        settled(self.rules, text)
+    }
+}
+
+fn settled(rules: &Rules, text: &str) -> usize {
+    let word = text
+        .rfind(char::is_whitespace)
+        .map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8));
+    let mut end = word;
+    end = end.min(rules.finder().unfinished(text).unwrap_or(end));
+    if rules.personal.iter().any(|kind| matches!(kind, Personal::Phone | Personal::Card)) {
+        let number =
+            text.trim_end_matches(|letter: char| letter.is_ascii_digit() || " -.()+/".contains(letter));
+        end = end.min(number.len());
+    }
+    if !rules.own.is_empty() {
+        end = end.min(text.trim_end_matches('\n').rfind('\n').map_or(0, |line| line + 1));
+    }
+    let least = text.len().saturating_sub(LONGEST);
+    if end == word && word < least {
+        // A word this long is data.
+        return (0..=least).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    }
+    end
+}

@@ -1,0 +1,83 @@
+//! A text without its secrets.
+
+use std::ops::Range;
+
+use crate::ops::redact::find::{Rule, Weight};
+use crate::ops::redact::unescape::Reading;
+use crate::ops::redact::{Redactor, Rules, Tally};
+
+/// A text in a text in a text in a text: deeper nothing is looked for.
+const DEPTH: usize = 4;
+
+/// What stands beside a secret may become one when that is gone; so often it is looked again.
+const PASSES: usize = 8;
+
+/// A secret and where it stands.
+struct Span {
+    range: Range<usize>,
+    rule: Rule,
+    weight: Weight,
+    /// As it was read.
+    secret: String,
+}
+
+/// A text without its secrets; none when it has none.
+pub(super) fn redact(redactor: &Redactor<'_>, text: &str, tally: &mut Tally) -> Option<String> {
+    let mut current: Option<String> = None;
+    for _ in 0..PASSES {
+        let now = current.as_deref().unwrap_or(text);
+        let spans = spans(redactor.rules, now);
+        if spans.is_empty() {
+            break;
+        }
+        let mut next = String::with_capacity(now.len());
+        let mut copied = 0;
+        for span in &spans {
+            next.push_str(&now[copied..span.range.start]);
+            next.push_str(&redactor.mark(span.rule, &span.secret, tally));
+            copied = span.range.end;
+        }
+        next.push_str(&now[copied..]);
+        current = Some(next);
+    }
+    current
+}
+
+/// The secrets of a text in every reading, in order, none over another.
+fn spans(rules: &Rules, text: &str) -> Vec<Span> {
+    let mut all = Vec::new();
+    let mut reading = Reading::of(text);
+    for _ in 0..DEPTH {
+        for found in rules.find(&reading.text) {
+            let range = reading.original(&found.range);
+            let secret = reading.text[found.range].to_owned();
+            all.push(Span { range, rule: found.rule, weight: found.weight, secret });
+        }
+        match reading.unescaped() {
+            Some(next) => reading = next,
+            None => break,
+        }
+    }
+    all.retain(|span| !span.range.is_empty());
+    all.sort_by_key(|span| (span.range.start, span.range.end));
+    let mut apart: Vec<Span> = Vec::with_capacity(all.len());
+    for span in all {
+        match apart.last_mut() {
+            Some(last) if span.range.start < last.range.end => last.join(span),
+            _ => apart.push(span),
+        }
+    }
+    apart
+}
+
+impl Span {
+    /// Becomes both; the rule that knows more gives the name.
+    fn join(&mut self, other: Self) {
+        let end = self.range.end.max(other.range.end);
+        if other.weight > self.weight || other.weight == self.weight && other.secret.len() > self.secret.len()
+        {
+            (self.rule, self.weight, self.secret) = (other.rule, other.weight, other.secret);
+        }
+        self.range.end = end;
+    }
+}
