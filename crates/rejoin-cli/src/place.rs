@@ -9,6 +9,7 @@ use rejoin::{Archive, ConversationId, Limits, Project, Redaction, StoreUrl, Stor
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::redaction;
+use crate::vault;
 
 /// Where a project may keep an id of its own, so that it can move.
 pub(crate) const IDENTITY: &str = ".rejoin/project";
@@ -45,8 +46,11 @@ impl Context {
     /// The archive to read from. A store that does not exist yet reads as an empty one, and is not created.
     pub(crate) fn archive_to_read(&self) -> Result<Archive, Failure> {
         let url = self.store_url()?;
-        match url.path() {
-            Some(path) if !path.exists() => self.open(&StoreUrl::Memory),
+        match (&url, url.path()) {
+            // A vault that is not there may be lost, which must not look like an empty one.
+            (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), Some(path)) if !path.exists() => {
+                self.open(&StoreUrl::Memory)
+            }
             _ => self.open(&url),
         }
     }
@@ -55,10 +59,10 @@ impl Context {
     pub(crate) fn reopener(
         &self,
     ) -> Result<impl FnMut() -> rejoin::Result<Archive> + Send + 'static + use<>, Failure> {
-        let (url, limits, wait) = (self.store_url()?, self.limits(), self.config.wait());
+        let (url, limits, access) = (self.store_url()?, self.limits(), self.access()?);
         let redaction = redaction::wanted(self)?;
         Ok(move || {
-            let archive = Archive::with_store(url.open_waiting(wait)?).with_limits(limits);
+            let archive = Archive::with_store(url.open_with(&access)?).with_limits(limits);
             Ok(with_redaction(archive, redaction.clone()))
         })
     }
@@ -68,8 +72,8 @@ impl Context {
     }
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
-        let store = url.open_waiting(self.config.wait()).map_err(|error| {
-            Failure::from(error)
+        let store = url.open_with(&self.access()?).map_err(|error| {
+            vault::explain(url, error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
         })?;
         let archive = Archive::with_store(store).with_limits(self.limits());

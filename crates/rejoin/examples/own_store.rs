@@ -47,10 +47,10 @@ impl<S: Read> Read for Counted<S> {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        self.inner.get(space, owner, prefix, visit)
+        self.inner.get(space, owner, named, visit)
     }
 }
 

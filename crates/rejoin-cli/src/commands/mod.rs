@@ -67,6 +67,7 @@ commands! {
     tree => Tree,
     trust => Trust,
     uncompact => Uncompact,
+    vault => Vault,
     verify => Verify,
 }
 

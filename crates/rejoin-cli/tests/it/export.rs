@@ -117,6 +117,19 @@ fn what_is_not_a_file_is_not_replaced() {
 }
 
 #[test]
+fn a_place_below_a_file_is_told() {
+    let world = World::new();
+    let id = lisbon(&world).to_string();
+    world.write("project/notes.txt", "mine");
+
+    let outcome = world.rejoin(["export", &id, "--output", "notes.txt/lisbon.md"]).run();
+
+    let expected =
+        "error: `[world]/project/notes.txt` is not a directory\nhint: name another place with `--output`\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
+}
+
+#[test]
 fn the_standard_output_takes_one_conversation() {
     let world = World::new();
     let (short, other) =

@@ -1,6 +1,6 @@
 //! Deleting: messages together or not at all, conversations one by one with an outcome each.
 
-use crate::archive::Archive;
+use crate::archive::{Archive, AuditAction, AuditEntry};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::{Children, Outcome, Target};
@@ -45,6 +45,13 @@ impl Archive {
         match self.store().remove(&[target], reason, self.now())?.pop() {
             Some(Outcome::Removed { messages, bytes }) => {
                 self.forget_sources(id)?;
+                if messages > 0 {
+                    let entry = AuditEntry::new(AuditAction::Deleted, reason);
+                    let mut entry = entry.to(id).counting(messages, bytes);
+                    // The conversation is still there.
+                    entry.conversations = 0;
+                    self.note_done(entry);
+                }
                 Ok(DeletedMessages { messages, bytes })
             }
             Some(Outcome::HasChildren(message)) => {
@@ -62,7 +69,11 @@ impl Archive {
         for id in ids {
             let outcome = self.store().remove(&[Target::Conversation(*id)], reason, self.now());
             match outcome.map(|mut outcomes| outcomes.pop()) {
-                Ok(Some(Outcome::Removed { bytes, .. })) => deleted.gone.push((*id, bytes)),
+                Ok(Some(Outcome::Removed { messages, bytes })) => {
+                    let entry = AuditEntry::new(AuditAction::Deleted, reason);
+                    self.note_done(entry.to(*id).counting(messages, bytes));
+                    deleted.gone.push((*id, bytes));
+                }
                 Ok(_) => deleted.failed.push((*id, format!("there is no conversation `{id}`"))),
                 Err(error) => deleted.failed.push((*id, format!("{error:?}"))),
             }

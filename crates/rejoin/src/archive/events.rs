@@ -31,6 +31,8 @@ pub enum EventKind {
     },
     /// `conversationChanged`: its header, head, branches or labels changed.
     Changed,
+    /// `messagesRewritten`: what some of its messages say was replaced.
+    MessagesRewritten,
     /// `messagesDeleted`: some of its messages were deleted.
     MessagesDeleted {
         /// Why.
@@ -49,6 +51,7 @@ impl EventKind {
         match self {
             Self::Stored { .. } => "conversationStored",
             Self::Changed => "conversationChanged",
+            Self::MessagesRewritten => "messagesRewritten",
             Self::MessagesDeleted { .. } => "messagesDeleted",
             Self::Deleted { .. } => "conversationDeleted",
         }
@@ -58,7 +61,7 @@ impl EventKind {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::MessagesDeleted { reason } | Self::Deleted { reason } => Some(reason),
-            Self::Stored { .. } | Self::Changed => None,
+            Self::Stored { .. } | Self::Changed | Self::MessagesRewritten => None,
         }
     }
 }
@@ -84,6 +87,7 @@ impl Events {
             kind: match change.what {
                 What::Stored { messages } => EventKind::Stored { messages },
                 What::Changed => EventKind::Changed,
+                What::Rewritten => EventKind::MessagesRewritten,
                 What::Trimmed { reason } => EventKind::MessagesDeleted { reason },
                 What::Deleted { reason } => EventKind::Deleted { reason },
             },

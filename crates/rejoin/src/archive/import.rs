@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Format, Source};
 use crate::model::{ConversationId, MessageId};
 use crate::ops::{Destination, Import, Imported, import};
-use crate::store::{Order, Put, Safety, Selection, Space};
+use crate::store::{Named, Order, Put, Safety, Selection, Space};
 
 /// A line of a source has at most so many bytes, or it would not have been read.
 const SOURCE_BYTES: u64 = 1 << 30;
@@ -48,12 +48,10 @@ impl Archive {
 
     /// The text that an imported message was read from; none when it was not imported.
     pub fn source_of(&self, id: ConversationId, message: MessageId) -> Result<Option<String>> {
-        let name = message.as_str().as_bytes();
+        let name = Named::One(message.as_str().as_bytes());
         let mut text = None;
-        self.store().get(Space::Source, Some(id), name, &mut |own, packed| {
-            if own == name {
-                text = Some(unpack(packed)?);
-            }
+        self.store().get(Space::Source, Some(id), name, &mut |_, packed| {
+            text = Some(unpack(packed)?);
             Ok(())
         })?;
         Ok(text)
@@ -63,7 +61,7 @@ impl Archive {
     /// they go too.
     pub(super) fn forget_sources(&self, id: ConversationId) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
-        self.store().get(Space::Source, Some(id), b"", &mut |name, _| {
+        self.store().get(Space::Source, Some(id), Named::ALL, &mut |name, _| {
             names.push(name.to_vec());
             Ok(())
         })?;

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Finder, Fingerprint, Format, PathKey, Source, key_of};
 use crate::model::ConversationId;
 use crate::ops::{Import, ImportMode, Imported};
-use crate::store::{Put, Safety, Space};
+use crate::store::{Named, Put, Safety, Space};
 
 /// What was imported before.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +76,8 @@ impl Imports {
         for id in &conversations {
             self.is_any_new |= self.given.insert(*id);
         }
+        // A run is read again until what asked for it is here, too.
+        let look = look.filter(|_| !imported.conversations.iter().any(|one| one.is_waiting));
         let note = Note {
             format: imported.format.to_owned(),
             look: look.map(|look| hex(look.digest())),
@@ -99,7 +101,7 @@ impl Archive {
     /// What was imported before.
     pub fn imports(&self) -> Result<Imports> {
         let mut imports = Imports::default();
-        self.store().get(Space::Import, None, b"", &mut |name, bytes| {
+        self.store().get(Space::Import, None, Named::ALL, &mut |name, bytes| {
             // A note that cannot be read is written again when its source is.
             if let (Ok(path), Ok(note)) = (PathKey::try_from(name), serde_json::from_slice::<Note>(bytes)) {
                 imports.given.extend(&note.conversations);

@@ -3,6 +3,8 @@
 //! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
 //! keeps the bytes.
 
+mod audit;
+mod convert;
 mod copies;
 mod delete;
 mod describe;
@@ -27,6 +29,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
+pub use convert::Converted;
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
@@ -39,7 +43,7 @@ pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally
 pub use record::{OpenTurn, Recorder, Saved};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
-pub use url::StoreUrl;
+pub use url::{Access, Existing, StoreUrl};
 
 use crate::archive::redact::Redacting;
 use crate::clock::{Nature, SystemNature};
@@ -74,6 +78,11 @@ impl Archive {
     /// Relative paths are relative to the working directory.
     pub fn open(url: &str) -> Result<Self> {
         Ok(Self::with_store(StoreUrl::parse(url)?.open()?))
+    }
+
+    /// Opens the store that a URL names, with what it takes: keys for a vault such as `vault+sqlite:history.db`.
+    pub fn open_with(url: &str, access: &Access) -> Result<Self> {
+        Ok(Self::with_store(StoreUrl::parse(url)?.open_with(access)?))
     }
 
     /// An archive over a store that the caller made.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, List};
 use crate::error::{Error, Result};
-use crate::store::{Put, Safety, Space};
+use crate::store::{Named, Put, Safety, Space};
 
 /// A directory that conversations belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ impl Archive {
     /// Every project that was remembered, in order of key.
     pub fn known_projects(&self) -> Result<Vec<Project>> {
         let mut projects = Vec::new();
-        self.store().get(Space::Project, None, b"", &mut |_, bytes| {
+        self.store().get(Space::Project, None, Named::ALL, &mut |_, bytes| {
             let project = serde_json::from_slice(bytes);
             projects.push(project.map_err(|cause| Error::corrupt("read a known project").because(cause))?);
             Ok(())

@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::{Put, Safety, Space};
+use crate::store::{Named, Put, Safety, Space};
 
 impl Archive {
     /// What was remembered under a name.
@@ -28,14 +28,11 @@ impl Archive {
 
     fn recalled(&self, owner: Option<ConversationId>, name: &str) -> Result<Option<String>> {
         let mut found = None;
-        self.store().get(Space::State, owner, name.as_bytes(), &mut |own, bytes| {
-            if own == name.as_bytes() {
-                let text = str::from_utf8(bytes);
-                found = Some(
-                    text.map_err(|cause| Error::corrupt("read what was remembered").because(cause))?
-                        .to_owned(),
-                );
-            }
+        self.store().get(Space::State, owner, Named::One(name.as_bytes()), &mut |_, bytes| {
+            let text = str::from_utf8(bytes);
+            found = Some(
+                text.map_err(|cause| Error::corrupt("read what was remembered").because(cause))?.to_owned(),
+            );
             Ok(())
         })?;
         Ok(found)

@@ -75,7 +75,7 @@ fn changed(store: &dyn Read) -> Result<BTreeSet<ConversationId>> {
         stamp = last.stamp;
         for change in &changes {
             match change.what {
-                What::Stored { .. } | What::Changed | What::Trimmed { .. } => {
+                What::Stored { .. } | What::Changed | What::Rewritten | What::Trimmed { .. } => {
                     found.insert(change.conversation)
                 }
                 What::Deleted { .. } => found.remove(&change.conversation),
@@ -116,7 +116,7 @@ fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     let read = store.read(row.id, everything, &mut |seen| {
         verdict.messages += 1;
-        verdict.bytes += seen.body.len() as u64;
+        verdict.bytes += seen.size;
         let parent = seen.parent.map(|parent| links.get(&parent).copied());
         match parent {
             Some(None) => verdict.faults.push(format!("message {} comes before its parent", seen.id)),

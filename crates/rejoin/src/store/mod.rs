@@ -13,9 +13,11 @@ mod query;
 mod sqlite;
 mod tip;
 mod turn;
+pub(crate) mod vault;
 
 use std::time::Duration;
 
+pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub use query::{
@@ -25,9 +27,10 @@ pub use query::{
 pub use sqlite::SqliteStore;
 pub(crate) use sqlite::{Examination, Opened, WAIT};
 pub use turn::{
-    Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Note, Opening, Outcome, Progress,
-    Put, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
+    Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
+    Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
+pub use vault::{Key, KeyId, Unlock, VaultStore, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
@@ -85,19 +88,20 @@ pub trait Read: Send + Sync {
     /// Tells what changed after a stamp, waiting up to `wait` for a first change.
     ///
     /// Changes are told oldest first. Every change is told, possibly more than once, never skipped. A removal is told
-    /// with its reason. A change is told with the time it was made at. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
+    /// with its reason. A rewrite is told as one. A change is told with the time it was made at. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
     /// before the store was reopened stays good.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 
-    /// Visits the blobs of a space and owner whose names begin with `prefix`.
+    /// Visits blobs of a space and owner.
     ///
-    /// Blobs come in order of name. Only names that begin with the prefix are visited. Blobs of another space are not
+    /// Blobs come in order of name. Only names that begin with the prefix are visited. One that is asked for by its name
+    /// comes alone. Blobs of another space are not
     /// visited. Blobs of another owner are not visited.
     fn get(
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()>;
 }
@@ -128,7 +132,12 @@ pub trait Store: Read {
     /// conversation is not found. A branch is added, or replaced where it stands. A branch whose head is no message of
     /// the conversation is not found. A branch that is taken away leaves its messages, and may be gone already. A note
     /// replaces the label and pin of a message, and leaves its body and link alone. A note on an unknown message is
-    /// not found. Changing an unknown conversation is not found.
+    /// not found. A rewrite replaces the bodies and links of messages, and leaves everything else about them alone.
+    /// All of them are replaced or none. Rewriting an unknown message is not found. A message that stands twice in one
+    /// rewrite is a conflict. Both previews are replaced by those of the rewrite. The link of the head follows a
+    /// rewrite. So do the bytes. What was written against a link that is gone is a conflict. A search finds what
+    /// messages say since they were rewritten, and nothing of what they said. Changing an unknown conversation is not
+    /// found.
     fn amend(
         &self,
         id: ConversationId,

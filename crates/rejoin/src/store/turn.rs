@@ -1,5 +1,7 @@
 //! What goes into a store: turns, changes, targets and blobs.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
 
@@ -42,6 +44,8 @@ pub struct Seen<'a> {
     pub note: Note<'a>,
     /// Its bytes.
     pub body: &'a str,
+    /// How many bytes the store counts for it; more than it has where they are sealed.
+    pub size: u64,
 }
 
 /// What can change about a message.
@@ -187,6 +191,24 @@ pub enum Change<'a> {
     Branch(&'a Branch),
     /// Takes a branch's name away; its messages stay.
     Unbranch(MessageId),
+    /// Replaces what messages say.
+    Rewrite {
+        /// The messages, with what they say from now on.
+        messages: &'a [Rewritten<'a>],
+        /// What a list shows; both take the place of what was there.
+        tip: Tip<'a>,
+    },
+}
+
+/// What takes the place of a stored message.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewritten<'a> {
+    /// Which message.
+    pub id: MessageId,
+    /// What it vouches for.
+    pub link: Digest,
+    /// Its bytes.
+    pub body: &'a str,
 }
 
 /// What becomes of a removed message's children.
@@ -245,11 +267,32 @@ pub enum Space {
     Source,
     /// How the sources of imports looked, by their paths.
     Import,
+    /// Sealed keys: who can open a vault, and what its conversations are sealed with.
+    Key,
+    /// Sealed parts of a vault's search index.
+    Shard,
+    /// What was deleted, purged, redacted, rotated and exported, without content.
+    Audit,
+    /// Attachments in pieces, by digest and number.
+    Attachment,
+    /// Records that could not be opened, with the reason.
+    Quarantine,
 }
 
 impl Space {
     /// Every space.
-    pub const ALL: [Self; 5] = [Self::State, Self::Project, Self::OpenTurn, Self::Source, Self::Import];
+    pub const ALL: [Self; 10] = [
+        Self::State,
+        Self::Project,
+        Self::OpenTurn,
+        Self::Source,
+        Self::Import,
+        Self::Key,
+        Self::Shard,
+        Self::Audit,
+        Self::Attachment,
+        Self::Quarantine,
+    ];
 
     /// The number a store writes for it; never reused.
     pub const fn number(self) -> i64 {
@@ -259,6 +302,40 @@ impl Space {
             Self::OpenTurn => 3,
             Self::Source => 4,
             Self::Import => 5,
+            Self::Key => 6,
+            Self::Shard => 7,
+            Self::Audit => 8,
+            Self::Attachment => 9,
+            Self::Quarantine => 10,
+        }
+    }
+}
+
+/// Which blobs of a space and owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named<'a> {
+    /// The one of this name.
+    One(&'a [u8]),
+    /// Those whose names begin like this.
+    Beginning(&'a [u8]),
+}
+
+impl<'a> Named<'a> {
+    /// All of them.
+    pub const ALL: Self = Self::Beginning(b"");
+
+    /// True for a name that is meant.
+    pub fn admit(&self, name: &[u8]) -> bool {
+        match self {
+            Self::One(own) => name == *own,
+            Self::Beginning(prefix) => name.starts_with(prefix),
+        }
+    }
+
+    /// Where those that are meant begin, in order of name.
+    pub const fn start(&self) -> &'a [u8] {
+        match self {
+            Self::One(start) | Self::Beginning(start) => start,
         }
     }
 }
@@ -317,6 +394,20 @@ pub struct Fault {
     pub conversation: Option<ConversationId>,
     /// What is wrong.
     pub what: String,
+}
+
+impl Change<'_> {
+    /// Checks what needs no look at the store.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Self::Rewrite { messages, .. } = self else { return Ok(()) };
+        let mut named = HashSet::new();
+        match messages.iter().find(|message| !named.insert(message.id)) {
+            Some(twice) => {
+                Err(Error::conflict(format!("message id `{}` stands twice in one rewrite", twice.id)))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 impl Turn<'_> {

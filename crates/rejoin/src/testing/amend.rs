@@ -2,11 +2,14 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, Head, Hold, MessageId, Status};
-use crate::store::{Change, Facets, Note, Row, Selection, Version};
+use crate::store::{Change, Facets, Note, Row, Selection, Tip, Version};
 use crate::testing::append::{stored, two};
 use crate::testing::draft::{Draft, at, conversation, link, message};
 use crate::testing::look::{messages, names, row, told, visible};
 use crate::testing::trial::Trial;
+
+/// A rewrite of no message.
+const NOTHING: Change<'static> = Change::Rewrite { messages: &[], tip: Tip { first: "none", last: "none" } };
 
 const NOTE: Note<'static> = Note { label: Some("later"), is_pinned: true };
 
@@ -39,6 +42,7 @@ pub(super) fn a_change_answers_the_next_version(trial: &mut Trial<'_>) -> Result
         Change::Head(Some(message("a"))),
         Change::Header { facets: &facets, header: "{}" },
         Change::Unbranch(message("q")),
+        NOTHING,
     ];
 
     let mut answers = vec![1];
@@ -63,6 +67,7 @@ pub(super) fn another_version_is_a_conflict_and_nothing_changes(trial: &mut Tria
         Change::Head(Some(message("a"))),
         Change::Header { facets: &facets, header: r#"{"a":1}"# },
         Change::Unbranch(message("q")),
+        NOTHING,
     ];
 
     refuses(trial, 2, &changes, ErrorKind::Conflict)?;
@@ -235,9 +240,10 @@ pub(super) fn changing_an_unknown_conversation_is_not_found(trial: &mut Trial<'_
             of(Change::Note(a, NOTE)),
             of(Change::Branch(&branch)),
             of(Change::Unbranch(a)),
+            of(NOTHING),
         ])
     })?;
 
-    assert_eq!(answers, [Err(ErrorKind::NotFound); 5]);
+    assert_eq!(answers, [Err(ErrorKind::NotFound); 6]);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Rules of named blobs.
 
 use crate::error::{ErrorKind, Result};
-use crate::store::{Put, Read, Safety, Space, Store};
+use crate::store::{Named, Put, Read, Safety, Space, Store};
 use crate::testing::draft::{Draft, conversation, state};
 use crate::testing::look::{blobs, told, visible};
 use crate::testing::trial::Trial;
@@ -9,6 +9,16 @@ use crate::testing::trial::Trial;
 fn put(store: &dyn Store, names: &[(&[u8], &[u8])]) -> Result<()> {
     let blobs: Vec<Put<'_>> = names.iter().map(|(name, bytes)| state(name, Some(bytes))).collect();
     store.put(&blobs, Safety::Synced)
+}
+
+/// The bytes of blobs that belong to nothing.
+fn blobs_named(store: &dyn Read, named: Named<'_>) -> Result<Vec<Vec<u8>>> {
+    let mut found = Vec::new();
+    store.get(Space::State, None, named, &mut |_, bytes| {
+        found.push(bytes.to_vec());
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The names of the blobs that belong to nothing.
@@ -44,6 +54,20 @@ pub(super) fn only_names_with_the_prefix_are_visited(trial: &mut Trial<'_>) -> R
     })?;
 
     let expected: [&[&[u8]]; 4] = [&[b"ab", b"abc"], &[b"\xff", b"\xff\xff"], &[b"\xff\xff"], &[]];
+    assert_eq!(found, expected);
+    Ok(())
+}
+
+/// One that is asked for by its name comes alone.
+pub(super) fn a_blob_asked_for_by_its_name_comes_alone(trial: &mut Trial<'_>) -> Result<()> {
+    put(trial.store(), &[(b"", b"1"), (b"a", b"2"), (b"ab", b"3")])?;
+
+    let found = trial.observe(|store| {
+        let asked: [&[u8]; 4] = [b"", b"a", b"ab", b"abc"];
+        asked.iter().map(|name| blobs_named(store, Named::One(name))).collect::<Result<Vec<_>>>()
+    })?;
+
+    let expected: [&[&[u8]]; 4] = [&[b"1"], &[b"2"], &[b"3"], &[]];
     assert_eq!(found, expected);
     Ok(())
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Change, Children, Note, Read, Stamp, Target, What};
-use crate::testing::draft::{Draft, at, conversation, message};
+use crate::store::{Change, Children, Note, Read, Rewritten, Stamp, Target, Tip, What};
+use crate::testing::draft::{Draft, at, conversation, link, message};
 use crate::testing::trial::Trial;
 
 /// Longer than any machine takes to tell a change that has happened.
@@ -86,6 +86,22 @@ pub(super) fn a_removal_is_told_with_its_reason(trial: &mut Trial<'_>) -> Result
     let trimmed = What::Trimmed { reason: "by request".to_owned() };
     let deleted = What::Deleted { reason: "too old".to_owned() };
     assert_eq!(changes, [(id, trimmed), (id, deleted)]);
+    Ok(())
+}
+
+/// A rewrite is told as one.
+pub(super) fn a_rewrite_is_told_as_one(trial: &mut Trial<'_>) -> Result<()> {
+    let id = conversation(1);
+    Draft::opening(id).say("a", "", "hi").append(trial.store())?;
+    let (_, before) = told(trial.store(), 0)?;
+    let messages = [Rewritten { id: message("a"), link: link("b"), body: "{}" }];
+    let rewrite = Change::Rewrite { messages: &messages, tip: Tip::default() };
+    trial.store().amend(id, None, &rewrite, at(900))?;
+    trial.store().amend(id, None, &Change::Head(None), at(900))?;
+
+    let (changes, _) = trial.observe(|store| told(store, before))?;
+
+    assert_eq!(changes, [(id, What::Rewritten), (id, What::Changed)]);
     Ok(())
 }
 

@@ -33,6 +33,7 @@ mod look;
 mod maintain;
 mod read;
 mod remove;
+mod rewrite;
 mod search;
 mod trial;
 
@@ -163,6 +164,7 @@ rules! { $
         changes_are_told_oldest_first,
         every_change_is_told,
         a_removal_is_told_with_its_reason,
+        a_rewrite_is_told_as_one,
         a_change_is_told_with_its_time,
         without_a_change_the_answer_is_empty_after_the_wait,
         a_change_ends_the_wait,
@@ -171,6 +173,7 @@ rules! { $
     blobs {
         blobs_come_in_order_of_name,
         only_names_with_the_prefix_are_visited,
+        a_blob_asked_for_by_its_name_comes_alone,
         blobs_of_another_space_are_not_visited,
         blobs_of_another_owner_are_not_visited,
     }
@@ -225,6 +228,19 @@ rules! { $
         a_branch_can_be_taken_away,
         a_note_replaces_label_and_pin_only,
         a_note_on_an_unknown_message_is_not_found,
+    }
+    rewrite {
+        a_rewrite_replaces_bodies_and_links_only,
+        messages_are_rewritten_all_or_none,
+        rewriting_an_unknown_message_is_not_found,
+        a_message_twice_in_one_rewrite_is_a_conflict,
+        both_previews_are_replaced_by_those_of_a_rewrite,
+        the_link_of_the_head_follows_a_rewrite,
+        the_bytes_follow_a_rewrite,
+        what_was_written_against_a_link_that_is_gone_is_a_conflict,
+        a_search_finds_what_messages_say_since_they_were_rewritten,
+    }
+    amend {
         changing_an_unknown_conversation_is_not_found,
     }
     remove {

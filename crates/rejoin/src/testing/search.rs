@@ -32,7 +32,7 @@ fn hits_of(store: &dyn Read, text: &str) -> Result<String> {
 
 /// Asserts what each text finds, before the store has prepared anything for searching and after.
 #[track_caller]
-fn finds<const N: usize>(trial: &mut Trial<'_>, cases: [(&str, &str); N]) -> Result<()> {
+pub(super) fn finds<const N: usize>(trial: &mut Trial<'_>, cases: [(&str, &str); N]) -> Result<()> {
     let look =
         |store: &dyn Store| cases.iter().map(|(text, _)| hits_of(store, text)).collect::<Result<Vec<_>>>();
     let before = look(trial.store())?;

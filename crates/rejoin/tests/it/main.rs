@@ -11,7 +11,9 @@ mod layers;
 mod model;
 mod real_agent;
 mod redact;
+mod residue;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;
+mod vault;
 mod view;

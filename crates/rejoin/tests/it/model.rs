@@ -1,20 +1,23 @@
 //! Random operations on a durable store and on the memory store: every answer and all that can be seen must be equal.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use rejoin::store::{
-    Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Note, Opening,
-    Order, Put, Read, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore, Stale, Store, Target,
-    Task, Tip, Turn,
+    Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note,
+    Opening, Order, Put, Read, Rewritten, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore,
+    Stale, Store, Target, Task, Tip, Turn,
 };
-use rejoin::testing::{Shown, visible};
+use rejoin::testing::{Shown, Visible, visible};
 use rejoin::{
     Block, Branch, ConversationId, Digest, ErrorKind, Message, MessageId, Result, Role, Status, Time,
     WordQuery,
 };
+
+use crate::vault::sealed;
 
 /// Few conversations and few ids, so that operations meet.
 const CONVERSATIONS: u8 = 3;
@@ -107,6 +110,12 @@ enum Amendment {
     Note(u8, Option<String>, bool),
     Branch(u8, String, u8),
     Unbranch(u8),
+    Rewrite {
+        lines: Vec<Line>,
+        tip: (String, String),
+        /// True when it names only messages that are there.
+        is_apt: bool,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -224,6 +233,8 @@ fn amendment() -> impl Strategy<Value = Amendment> {
             .prop_map(|(id, label, is_pinned)| Amendment::Note(id, label, is_pinned)),
         (0..4u8, "[a-c]{1,2}", 0..IDS).prop_map(|(id, title, head)| Amendment::Branch(id, title, head)),
         (0..4u8).prop_map(Amendment::Unbranch),
+        (prop::collection::vec(line(), 0..4), ("[a-c]{0,2}", "[a-c]{0,2}"), prop::bool::weighted(0.8))
+            .prop_map(|(lines, tip, is_apt)| Amendment::Rewrite { lines, tip, is_apt }),
     ]
 }
 
@@ -394,6 +405,22 @@ impl Amendment {
                 amend(&Change::Branch(&branch))
             }
             Self::Unbranch(own) => amend(&Change::Unbranch(message(*own))),
+            Self::Rewrite { lines, tip: (first, last), is_apt } => {
+                let known = messages(store, id);
+                let is_known = |line: &&Line| known.iter().any(|shown| shown.id == message(line.id));
+                let lines: Vec<&Line> = lines.iter().filter(|line| !is_apt || is_known(line)).collect();
+                let bodies: Vec<String> = lines.iter().map(|line| line.body()).collect();
+                let rewritten = |(line, body): (&&Line, _)| {
+                    let own = message(line.id);
+                    let body: &str = body;
+                    let link =
+                        if line.is_twin { twin() } else { Digest::chain(Some(link(own)), body.as_bytes()) };
+                    Rewritten { id: own, link, body }
+                };
+                let messages: Vec<Rewritten<'_>> =
+                    lines.iter().zip(bodies.iter().map(String::as_str)).map(rewritten).collect();
+                amend(&Change::Rewrite { messages: &messages, tip: Tip { first, last } })
+            }
         }
     }
 }
@@ -512,8 +539,43 @@ fn find(store: &dyn Read, text: &str) -> Answer {
     format!("{} {}", told(found), told(few))
 }
 
+/// What a store counts for a message.
+#[derive(Clone, Copy, PartialEq)]
+enum Counts {
+    /// Its bytes.
+    Bytes,
+    /// Its bytes and what sealing adds.
+    Sealed,
+}
+
+impl Counts {
+    /// An answer that can be compared.
+    fn comparable(self, answer: &Answer) -> Answer {
+        let mut parts = answer.split("bytes: ");
+        let mut same = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let rest = match self {
+                Self::Bytes => part,
+                Self::Sealed => part.trim_start_matches(|letter: char| letter.is_ascii_digit()),
+            };
+            same.push_str("bytes: ");
+            same.push_str(rest);
+        }
+        same
+    }
+
+    fn visible(self, store: &dyn Read) -> Result<Visible> {
+        let mut visible = visible(store)?;
+        if self == Self::Sealed {
+            visible.conversations.iter_mut().for_each(|(row, _)| row.bytes = 0);
+        }
+        Ok(visible)
+    }
+}
+
 /// Both stores, and the turns they were given.
 struct Pair {
+    counts: Counts,
     directory: tempfile::TempDir,
     open: fn(&Path) -> Box<dyn Store>,
     /// Empty only while it is closed and opened again.
@@ -523,10 +585,10 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(open: fn(&Path) -> Box<dyn Store>) -> Self {
+    fn new(counts: Counts, open: fn(&Path) -> Box<dyn Store>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let memory = MemoryStore::new();
-        let mut pair = Self { directory, open, durable: None, memory, appended: Vec::new() };
+        let mut pair = Self { counts, directory, open, durable: None, memory, appended: Vec::new() };
         pair.reopen();
         pair
     }
@@ -541,7 +603,9 @@ impl Pair {
     }
 
     fn both(&self, run: impl Fn(&dyn Store) -> Answer) -> TestCaseResult {
-        prop_assert_eq!(run(self.durable()), run(&self.memory));
+        let [durable, memory] =
+            [self.durable(), &self.memory].map(|store| self.counts.comparable(&run(store)));
+        prop_assert_eq!(durable, memory);
         Ok(())
     }
 
@@ -562,10 +626,15 @@ impl Pair {
             Operation::Put(blobs, safety) => self.both(|store| told(store.put(&put(blobs), *safety))),
             Operation::Get { space: own, owner, prefix } => self.both(|store| {
                 let mut found = Vec::new();
-                let got = store.get(space(*own), owner.map(conversation), prefix, &mut |name, bytes| {
-                    found.push((name.to_vec(), bytes.to_vec()));
-                    Ok(())
-                });
+                let got = store.get(
+                    space(*own),
+                    owner.map(conversation),
+                    Named::Beginning(prefix),
+                    &mut |name, bytes| {
+                        found.push((name.to_vec(), bytes.to_vec()));
+                        Ok(())
+                    },
+                );
                 format!("{} {found:?}", told(got))
             }),
             Operation::Read { conversation: number, selection } => {
@@ -590,7 +659,8 @@ impl Pair {
 
     fn compare(&self) -> TestCaseResult {
         let fail = |error: rejoin::Error| TestCaseError::fail(format!("{error:?}"));
-        prop_assert_eq!(visible(self.durable()).map_err(fail)?, visible(&self.memory).map_err(fail)?);
+        let [durable, memory] = [self.durable(), &self.memory].map(|store| self.counts.visible(store));
+        prop_assert_eq!(durable.map_err(fail)?, memory.map_err(fail)?);
         let changes = |store: &dyn Store| store.changes(0, Duration::ZERO).unwrap();
         prop_assert_eq!(changes(self.durable()), changes(&self.memory));
         Ok(())
@@ -598,8 +668,8 @@ impl Pair {
 }
 
 /// Does everything to the store and to the memory store, and compares them all along.
-fn agree(open: fn(&Path) -> Box<dyn Store>, operations: &[Operation]) -> TestCaseResult {
-    let mut pair = Pair::new(open);
+fn agree(counts: Counts, open: fn(&Path) -> Box<dyn Store>, operations: &[Operation]) -> TestCaseResult {
+    let mut pair = Pair::new(counts, open);
     for operation in operations {
         pair.run(operation)?;
         pair.compare()?;
@@ -616,11 +686,23 @@ proptest! {
 
     #[test]
     fn the_sqlite_store_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
-        agree(|path| Box::new(SqliteStore::open(path).unwrap()), &operations)?;
+        agree(Counts::Bytes, |path| Box::new(SqliteStore::open(path).unwrap()), &operations)?;
     }
 
     #[test]
     fn the_jsonl_store_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
-        agree(|path| Box::new(JsonlStore::open(path).unwrap()), &operations)?;
+        agree(Counts::Bytes, |path| Box::new(JsonlStore::open(path).unwrap()), &operations)?;
+    }
+
+    #[test]
+    fn a_vault_in_sqlite_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
+        let open = |path: &Path| -> Box<dyn Store> { Box::new(sealed(Arc::new(SqliteStore::open(path).unwrap()))) };
+        agree(Counts::Sealed, open, &operations)?;
+    }
+
+    #[test]
+    fn a_vault_in_jsonl_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
+        let open = |path: &Path| -> Box<dyn Store> { Box::new(sealed(Arc::new(JsonlStore::open(path).unwrap()))) };
+        agree(Counts::Sealed, open, &operations)?;
     }
 }

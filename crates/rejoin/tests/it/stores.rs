@@ -5,6 +5,8 @@ use std::sync::Arc;
 use rejoin::store::{JsonlStore, MemoryStore, SqliteStore, Store};
 use rejoin::testing::Place;
 
+use crate::vault::Vault;
+
 /// Memory that several handles share.
 struct Memory(MemoryStore);
 
@@ -47,6 +49,9 @@ impl Place for Directory {
 rejoin::conformance!(jsonl, Directory::new());
 rejoin::conformance!(memory, Memory(MemoryStore::new()));
 rejoin::conformance!(sqlite, File::new());
+rejoin::conformance!(vault_jsonl, Vault(Directory::new()));
+rejoin::conformance!(vault_memory, Vault(Memory(MemoryStore::new())));
+rejoin::conformance!(vault_sqlite, Vault(File::new()));
 
 /// The lines of a documentation comment, joined.
 fn joined(lines: &[&str]) -> String {
@@ -89,6 +94,7 @@ fn rules() -> Vec<String> {
         include_str!("../../src/testing/append.rs"),
         include_str!("../../src/testing/append_tree.rs"),
         include_str!("../../src/testing/amend.rs"),
+        include_str!("../../src/testing/rewrite.rs"),
         include_str!("../../src/testing/remove.rs"),
         include_str!("../../src/testing/maintain.rs"),
     ];

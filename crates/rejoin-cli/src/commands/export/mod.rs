@@ -4,8 +4,9 @@ mod kind;
 mod place;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rejoin::formats::Key;
 use rejoin::{Archive, Extent, List, Named, StoredConversation};
 
 use self::kind::Kind;
@@ -13,7 +14,7 @@ use self::place::{Destination, Replacing};
 use self::report::Report;
 use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::named;
+use crate::{key_file, named};
 use crate::ui::progress::Unit;
 
 /// The kind of a run of a sub-agent, which goes along with the conversation that started it.
@@ -51,6 +52,12 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FORMAT", default_value = "markdown", value_parser = kind::names())]
     format: String,
 
+    /// Seal what is written for Agent Voice, with the key in a file that only you can read
+    ///
+    /// The file holds the 32 bytes of the key as they are, as 64 hexadecimal digits, or in base64.
+    #[arg(long, value_name = "PATH")]
+    key_file: Option<PathBuf>,
+
     /// Where to: a file, a directory, or `-` for the standard output
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -79,17 +86,18 @@ struct Wanted {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let kind = Kind::named(&args.format)?;
+    let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
     let destination = Destination::of(args.output.as_deref(), wanted.len(), context)?;
     if destination == Destination::Output {
-        return print(&archive, kind, &wanted, context);
+        return print(&archive, kind, key.as_ref(), &wanted, context);
     }
     let progress = context.progress("Exporting", Unit::Items, Some(wanted.len() as u64));
     let mut replacing = Replacing::new(Consent::from(args.yes), wanted.len());
     let mut report = Report::new(kind);
     for one in wanted {
         let outcome = kind
-            .write(&archive, &one)
+            .write(&archive, &one, key.as_ref())
             .and_then(|files| place::write(&destination, kind, &one, files, &mut replacing, context));
         report.add(one.stored, outcome);
         progress.advance(1);
@@ -97,6 +105,15 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     drop(progress);
     report.show(context)?;
     report.judge()
+}
+
+/// The key to seal with, where a format can.
+fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
+    if !kind.can_seal() {
+        return Err(Failure::usage(format!("`{}` is not sealed, and takes no key", kind.name()))
+            .hint("leave `--key-file` away, or write `--format agent-voice`"));
+    }
+    key_file::read(path, context)
 }
 
 /// What was asked for, in the order in which it was.
@@ -138,7 +155,13 @@ fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>,
 }
 
 /// Writes one conversation to the standard output.
-fn print(archive: &Archive, kind: Kind, wanted: &[Wanted], context: &Context) -> Result<(), Failure> {
+fn print(
+    archive: &Archive,
+    kind: Kind,
+    key: Option<&Key>,
+    wanted: &[Wanted],
+    context: &Context,
+) -> Result<(), Failure> {
     let [one] = wanted else {
         return Err(Failure::usage("write several conversations to the standard output")
             .hint("name a directory with `--output`"));
@@ -147,7 +170,7 @@ fn print(archive: &Archive, kind: Kind, wanted: &[Wanted], context: &Context) ->
         return Err(Failure::usage("write an export and a report to the same place")
             .hint("leave `--json` away, or name a file with `--output`"));
     }
-    let mut files = kind.write(archive, one)?;
+    let mut files = kind.write(archive, one, key)?;
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => place::print(&file.bytes, context),
         _ => Err(Failure::usage(format!("write the several files of `{}` to the standard output", kind.name()))

@@ -90,6 +90,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         None => Named::Conversation(context.needed_conversation(&archive)?),
     };
     let stored = archive.conversation(named.conversation())?;
+    if stored.messages == 0 {
+        let short = stored.id.short();
+        return Err(Failure::invalid(format!("conversation `{short}` has nothing to hand over"))
+            .hint(format!("say something in it first: `rejoin append {short} \"your message\"`")));
+    }
     let target = match &args.branch {
         None => named.message(),
         Some(name) => Some(named::branch(&stored, name)?.head),

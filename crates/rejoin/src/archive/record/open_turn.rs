@@ -6,7 +6,7 @@ use crate::archive::Archive;
 use crate::archive::record::{follow, stamp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Message, MessageId, Receipt, Time, interrupted};
-use crate::store::{Put, Safety, Space, Stale};
+use crate::store::{Named, Put, Safety, Space, Stale};
 
 /// The version of what is written; a greater one is left alone.
 const VERSION: u32 = 1;
@@ -101,7 +101,7 @@ impl Archive {
     /// passed over and stays where it is, so that it never stands in the way.
     pub fn open_turns(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
         let mut found = Vec::new();
-        self.store().get(Space::OpenTurn, Some(conversation), b"", &mut |name, bytes| {
+        self.store().get(Space::OpenTurn, Some(conversation), Named::ALL, &mut |name, bytes| {
             match decode(name, bytes) {
                 Ok(turn) => found.push(turn),
                 Err(error) => tracing::warn!(%conversation, ?error, "an open turn cannot be read"),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::store::{Put, Safety, Space, Store};
+use crate::store::{Named, Put, Safety, Space, Store};
 
 const NAME: &[u8] = b"import.head";
 
@@ -22,10 +22,8 @@ impl Bookmark {
     /// The one that an import has left.
     pub(super) fn left(store: &dyn Store, id: ConversationId) -> Result<Option<Self>> {
         let mut left = None;
-        store.get(Space::State, Some(id), NAME, &mut |name, bytes| {
-            if name == NAME {
-                left = serde_json::from_slice(bytes).ok();
-            }
+        store.get(Space::State, Some(id), Named::One(NAME), &mut |_, bytes| {
+            left = serde_json::from_slice(bytes).ok();
             Ok(())
         })?;
         Ok(left)

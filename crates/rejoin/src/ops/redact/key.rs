@@ -6,7 +6,7 @@ use aws_lc_rs::hmac;
 
 use crate::error::Result;
 use crate::ops::redact::find::Rule;
-use crate::store::{Put, Safety, Space, Store};
+use crate::store::{Named, Put, Safety, Space, Store};
 
 /// What the key is stored under.
 const NAME: &[u8] = b"redact.key";
@@ -37,10 +37,8 @@ impl HashKey {
 
     fn stored(store: &dyn Store) -> Result<Option<Self>> {
         let mut key = None;
-        store.get(Space::State, None, NAME, &mut |name, bytes| {
-            if name == NAME {
-                key = bytes.try_into().ok().map(Self);
-            }
+        store.get(Space::State, None, Named::One(NAME), &mut |_, bytes| {
+            key = bytes.try_into().ok().map(Self);
             Ok(())
         })?;
         Ok(key)

@@ -1,4 +1,4 @@
-//! Changing what is known about a conversation: a line that says so.
+//! Changing what is known about a conversation: a line that says so, or a new file where messages are rewritten.
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
@@ -10,6 +10,7 @@ use crate::store::jsonl::files::{Opened, Purpose};
 use crate::store::jsonl::kept::{Kept, no_message};
 use crate::store::jsonl::line::Line;
 use crate::store::jsonl::meta::Meta;
+use crate::store::jsonl::rewrite::{Loss, Remains};
 use crate::store::jsonl::writing::{Onto, noted};
 use crate::store::{Change, Version};
 
@@ -21,6 +22,7 @@ impl JsonlStore {
         change: &Change<'_>,
         at: Time,
     ) -> Result<Version> {
+        change.check()?;
         let mut turnstile = self.begin_writing()?;
         let (opened, known) = self.must_open(Purpose::Write, id)?;
         if expected.is_some_and(|expected| known.kept.version != expected) {
@@ -29,6 +31,13 @@ impl JsonlStore {
         check(change, &known.kept)?;
         let version = known.kept.version + 1;
         let stamp = turnstile.next_stamp(known.kept.stamp);
+        if let Change::Rewrite { messages, tip } = change {
+            let messages = messages.iter().map(|message| (message.id, message)).collect();
+            let loss = Loss::Rewritten { messages: &messages, tip };
+            let remains = Remains { known: &known, loss, version, stamp, at };
+            let rewritten = noted(stamp, at, id, Happened::Rewritten);
+            return self.write_anew(&mut turnstile, opened, &remains, &rewritten).map(|()| version);
+        }
         let mut bytes = Vec::new();
         let line = Line { change: Some(stamp), ..Line::meta(id, at) };
         line.write(&Meta::of(change, version).to_json(), &mut bytes);
@@ -63,5 +72,6 @@ fn check(change: &Change<'_>, kept: &Kept) -> Result<()> {
         Change::Header { .. } | Change::Head(None) | Change::Unbranch(_) => Ok(()),
         Change::Head(Some(id)) | Change::Note(id, _) => must_exist(*id),
         Change::Branch(branch) => must_exist(branch.head),
+        Change::Rewrite { messages, .. } => messages.iter().try_for_each(|message| must_exist(message.id)),
     }
 }

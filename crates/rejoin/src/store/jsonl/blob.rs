@@ -18,7 +18,7 @@ use crate::store::jsonl::kept::{BlobKey, Kept};
 use crate::store::jsonl::line::Blob;
 use crate::store::jsonl::octets::Octets;
 use crate::store::jsonl::{JsonlStore, unknown};
-use crate::store::{Put, Safety, Space, Stamp, VisitBlob};
+use crate::store::{Named, Put, Safety, Space, Stamp, VisitBlob};
 
 /// The blobs of a space and an owner.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -49,11 +49,11 @@ impl JsonlStore {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let shelf = self.shelf(space, owner)?;
-        let found = shelf.blobs.range(prefix.to_vec()..).take_while(|(name, _)| name.starts_with(prefix));
+        let found = shelf.blobs.range(named.start().to_vec()..).take_while(|(name, _)| named.admit(name));
         for (name, bytes) in found {
             visit(name, bytes)?;
         }

@@ -58,6 +58,7 @@ pub(super) struct Noted {
 pub(super) enum Happened {
     Stored { messages: u64 },
     Changed,
+    Rewritten,
     Trimmed { reason: String },
     Deleted { reason: String },
 }
@@ -212,13 +213,14 @@ fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>
 impl Noted {
     /// True when blobs of others have to be changed, or bytes to be overwritten, after the change itself.
     fn has_more_to_do(&self) -> bool {
-        self.blobs || self.is_removal()
+        self.blobs || self.leaves_old_bytes()
     }
 
-    pub(super) const fn is_removal(&self) -> bool {
+    /// True when something took away what a file said, so that the old bytes have to be overwritten.
+    pub(super) const fn leaves_old_bytes(&self) -> bool {
         match self.what {
             Happened::Stored { .. } | Happened::Changed => false,
-            Happened::Trimmed { .. } | Happened::Deleted { .. } => true,
+            Happened::Rewritten | Happened::Trimmed { .. } | Happened::Deleted { .. } => true,
         }
     }
 
@@ -226,6 +228,7 @@ impl Noted {
         let what = match self.what {
             Happened::Stored { messages } => What::Stored { messages },
             Happened::Changed => What::Changed,
+            Happened::Rewritten => What::Rewritten,
             Happened::Trimmed { reason } => What::Trimmed { reason },
             Happened::Deleted { reason } => What::Deleted { reason },
         };

@@ -126,6 +126,7 @@ impl Kept {
                 self.version = version;
                 self.branches.retain(|old| old.id != id);
             }
+            Meta::Rewritten { version } => self.version = version,
             Meta::Repaired { .. } | Meta::Trimmed { .. } | Meta::Unknown => {}
         }
         self.take_ends(line);

@@ -47,13 +47,17 @@ pub(super) enum Meta {
     Trimmed {
         reason: String,
     },
+    /// What messages say was replaced, which wrote the file anew.
+    Rewritten {
+        version: Version,
+    },
     /// A newer Rejoin knows what this is.
     Unknown,
 }
 
 /// The types that are understood.
-const KNOWN: [&str; 8] =
-    ["session-start", "header", "head", "note", "branch", "unbranch", "repaired", "trimmed"];
+const KNOWN: [&str; 9] =
+    ["session-start", "header", "head", "note", "branch", "unbranch", "repaired", "trimmed", "rewritten"];
 
 /// Which of them it is.
 #[derive(Deserialize)]
@@ -189,6 +193,7 @@ impl Meta {
             }
             Change::Branch(branch) => Self::Branch { version, branch: (*branch).clone() },
             Change::Unbranch(id) => Self::Unbranch { version, id: *id },
+            Change::Rewrite { .. } => Self::Rewritten { version },
         }
     }
 
@@ -214,6 +219,7 @@ impl Meta {
             "unbranch" => Self::Unbranch { version, id: said.id? },
             "repaired" => Self::Repaired { bytes: said.bytes },
             "trimmed" => Self::Trimmed { reason: said.reason },
+            "rewritten" => Self::Rewritten { version },
             _ => Self::Unknown,
         })
     }

@@ -10,6 +10,7 @@ mod blob;
 mod change;
 mod changes;
 mod check;
+mod erase;
 mod examine;
 mod fault;
 mod files;
@@ -43,9 +44,9 @@ use crate::store::jsonl::files::Files;
 use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::writing::Writer;
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put, Read, Row,
-    Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit, VisitBlob, WAIT,
-    durable, place,
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
+    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
+    VisitBlob, WAIT, durable, place,
 };
 
 /// Keeps conversations in files of JSON lines.
@@ -170,10 +171,10 @@ impl Read for JsonlStore {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        self.visit_blobs(space, owner, prefix, visit)
+        self.visit_blobs(space, owner, named, visit)
     }
 }
 

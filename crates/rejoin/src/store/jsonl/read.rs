@@ -40,25 +40,16 @@ impl JsonlStore {
         for held in all {
             let bytes = window.bytes(held.offset, held.length as usize);
             let bytes = bytes.during(|| format!("read `{}`", opened.path.display()))?;
-            let seen = |body| Seen {
-                id: held.id,
-                parent: held.named,
-                seq: held.seq,
-                turn: held.turn,
-                link: held.link,
-                note: Note { label: held.label.as_deref(), is_pinned: held.is_pinned },
-                body,
-            };
             // Most bodies are sound, and whoever visits one reads all of it: looking first would read it twice.
             if let Some(body) = self.presumed(held, bytes) {
-                match visit(seen(body)) {
+                match visit(seen(held, body)) {
                     Ok(()) => continue,
                     Err(error) if is_json(body) => return Err(error),
                     Err(_) => {}
                 }
             }
             match (body(bytes), self.options.bad_lines) {
-                (Some(body), _) => visit(seen(&body))?,
+                (Some(body), _) => visit(seen(held, &body))?,
                 (None, BadLines::PassOver) => {}
                 (None, BadLines::Refuse) => return Err(self.damaged(held, opened)?),
             }
@@ -130,5 +121,19 @@ impl<'f> Window<'f> {
         }
         let start = inside(self).ok_or(io::ErrorKind::UnexpectedEof)?;
         Ok(&self.buffer[start..start + length])
+    }
+}
+
+/// A message as whoever visits it gets it.
+fn seen<'a>(held: &'a Held, body: &'a str) -> Seen<'a> {
+    Seen {
+        id: held.id,
+        parent: held.named,
+        seq: held.seq,
+        turn: held.turn,
+        link: held.link,
+        note: Note { label: held.label.as_deref(), is_pinned: held.is_pinned },
+        body,
+        size: body.len() as u64,
     }
 }

@@ -11,14 +11,14 @@ use crate::model::{ConversationId, MessageId, Time};
 use crate::store::jsonl::changes::{Happened, lock};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::Kept;
-use crate::store::jsonl::rewrite::Remains;
+use crate::store::jsonl::rewrite::{Loss, Remains};
 use crate::store::jsonl::writing::{Certainty, noted};
 use crate::store::jsonl::{JsonlStore, index};
 use crate::store::{Children, Outcome, Progress, Target, durable};
 
 /// How long readers of a file that is to be overwritten are waited for. It has no name any more; who still reads it
 /// began before, and whoever tidies next finds it.
-const READERS: Duration = Duration::from_millis(200);
+pub(super) const READERS: Duration = Duration::from_millis(200);
 
 impl JsonlStore {
     pub(super) fn remove_one(&self, target: &Target<'_>, reason: &str, at: Time) -> Result<Outcome> {
@@ -92,27 +92,13 @@ impl JsonlStore {
         let stamp = turnstile.next_stamp(known.kept.stamp);
         let named = going.iter().filter_map(|seq| known.kept.held(*seq)).map(|held| held.id);
         let named = named.chain(ids.iter().copied()).collect();
-        let remains = Remains { known: &known, going: &going, named: &named, stamp, at, reason };
+        let loss = Loss::Trimmed { going: &going, named: &named, reason };
+        let remains = Remains { known: &known, loss, version: known.kept.version, stamp, at };
         if going.is_empty() && !self.has_lines_of(&opened, &remains)? {
             return Ok(removed);
         }
-        self.unload_blobs(&known.kept, stamp)?;
-        let fresh = self.write_remains(&opened, &remains)?;
-        let trimmed = Happened::Trimmed { reason: reason.to_owned() };
-        // Order: the new file is whole and synced; the note and its sync, because the lines of earlier changes go;
-        // then the new file takes the name, and the old one is overwritten.
-        let mark = turnstile.log().note(&noted(stamp, at, id, trimmed))?;
-        let exchanged = turnstile.log().sync().and_then(|()| {
-            durable::exchange(&fresh, &opened.path).during(|| format!("replace `{}`", opened.path.display()))
-        });
-        if let Err(error) = exchanged {
-            turnstile.log().take_back(mark);
-            turnstile.fail(Certainty::Unknown);
-            return Err(error);
-        }
-        drop(opened);
-        self.finish_removal(id, READERS)?;
-        turnstile.log().finish();
+        let trimmed = noted(stamp, at, id, Happened::Trimmed { reason: reason.to_owned() });
+        self.write_anew(&mut turnstile, opened, &remains, &trimmed)?;
         Ok(removed)
     }
 

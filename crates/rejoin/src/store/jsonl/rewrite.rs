@@ -1,6 +1,6 @@
-//! Writing a file anew without the messages that are removed.
+//! Writing a file anew: without messages that are removed, or with other bodies where they are rewritten.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::path::PathBuf;
 
@@ -9,35 +9,73 @@ use memchr::memmem;
 use crate::error::Result;
 use crate::model::{Branch, MessageId, Time};
 use crate::store::jsonl::JsonlStore;
+use crate::store::jsonl::changes::Noted;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Opened;
-use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::kept::{Held, Kept};
 use crate::store::jsonl::line::{Kind, Line};
 use crate::store::jsonl::lines::{Content, Lines};
 use crate::store::jsonl::meta::{Meta, Standing, Start};
 use crate::store::jsonl::read::Window;
+use crate::store::jsonl::remove::READERS;
 use crate::store::jsonl::scan::{Known, Meaning, meaning};
+use crate::store::jsonl::writing::{Certainty, Turnstile};
 use crate::store::tip::previews;
-use crate::store::{Stamp, durable};
+use crate::store::{Rewritten, Stamp, Tip, Version, durable};
 
 /// How much is gathered before it is written.
 const PIECE: usize = 1 << 20;
 
-/// What is left of a conversation.
+/// What the new file of a conversation holds.
 pub(super) struct Remains<'a> {
     pub(super) known: &'a Known,
-    pub(super) going: &'a BTreeSet<u32>,
-    /// All that go, and what was asked for. A line of one of these goes even if it cannot be read or repeats another.
-    pub(super) named: &'a BTreeSet<MessageId>,
+    pub(super) loss: Loss<'a>,
+    pub(super) version: Version,
     pub(super) stamp: Stamp,
     pub(super) at: Time,
-    pub(super) reason: &'a str,
+}
+
+/// What the new file does not say any more.
+pub(super) enum Loss<'a> {
+    /// Messages are removed.
+    Trimmed {
+        going: &'a BTreeSet<u32>,
+        /// All that go, and what was asked for. A line of one of these goes even if it cannot be read or repeats
+        /// another.
+        named: &'a BTreeSet<MessageId>,
+        reason: &'a str,
+    },
+    /// Messages say something else. Copies of their lines, and lines of theirs that cannot be read, go.
+    Rewritten { messages: &'a HashMap<MessageId, &'a Rewritten<'a>>, tip: &'a Tip<'a> },
+}
+
+impl Loss<'_> {
+    fn takes(&self, seq: u32) -> bool {
+        match self {
+            Self::Trimmed { going, .. } => going.contains(&seq),
+            Self::Rewritten { .. } => false,
+        }
+    }
+
+    fn names(&self, id: MessageId) -> bool {
+        match self {
+            Self::Trimmed { named, .. } => named.contains(&id),
+            Self::Rewritten { messages, .. } => messages.contains_key(&id),
+        }
+    }
+
+    fn replacement(&self, id: MessageId) -> Option<&Rewritten<'_>> {
+        match self {
+            Self::Trimmed { .. } => None,
+            Self::Rewritten { messages, .. } => messages.get(&id).copied(),
+        }
+    }
 }
 
 impl JsonlStore {
     /// Writes what is left to a new file, and syncs it. It lies among what is to be erased: until it takes the old
     /// one's place, that is what it is.
-    pub(super) fn write_remains(&self, opened: &Opened, remains: &Remains<'_>) -> Result<PathBuf> {
+    fn write_remains(&self, opened: &Opened, remains: &Remains<'_>) -> Result<PathBuf> {
         let path = self.layout.gone_name(remains.known.kept.id);
         let written = durable::create_to_write(&path)
             .during(|| format!("create `{}`", path.display()))
@@ -46,6 +84,34 @@ impl JsonlStore {
             let _ = durable::remove(&path);
         }
         written.map(|()| path)
+    }
+
+    /// Puts a new file in the place of a conversation's, and overwrites the old one.
+    pub(super) fn write_anew(
+        &self,
+        turnstile: &mut Turnstile<'_>,
+        opened: Opened,
+        remains: &Remains<'_>,
+        noted: &Noted,
+    ) -> Result<()> {
+        self.unload_blobs(&remains.known.kept, remains.stamp)?;
+        let fresh = self.write_remains(&opened, remains)?;
+        // Order: the new file is whole and synced; the note and its sync, because the lines of earlier changes go;
+        // then the new file takes the name, and the old one is overwritten.
+        let mark = turnstile.log().note(noted)?;
+        let exchanged = turnstile.log().sync().and_then(|()| {
+            durable::exchange(&fresh, &opened.path).during(|| format!("replace `{}`", opened.path.display()))
+        });
+        if let Err(error) = exchanged {
+            turnstile.log().take_back(mark);
+            turnstile.fail(Certainty::Unknown);
+            return Err(error);
+        }
+        // Its own lock would keep it from being overwritten.
+        drop(opened);
+        self.finish_removal(noted.conversation, READERS)?;
+        turnstile.log().finish();
+        Ok(())
     }
 
     fn fill(
@@ -57,17 +123,14 @@ impl JsonlStore {
     ) -> Result<()> {
         let kept = &remains.known.kept;
         let attempt = || format!("write `{}`", path.display());
-        let staying = || kept.messages.iter().filter(|held| !remains.going.contains(&held.seq));
-        let (mut first, mut last) = (None, String::new());
-        self.visit_held(opened, staying(), &mut |seen| {
-            let (shown, answered) = previews(seen.body);
-            first.get_or_insert(shown);
-            last = answered.unwrap_or_else(|| std::mem::take(&mut last));
-            Ok(())
-        })?;
+        let staying = || kept.messages.iter().filter(|held| !remains.loss.takes(held.seq));
+        let (first, last) = match &remains.loss {
+            Loss::Rewritten { tip, .. } => (tip.first.to_owned(), tip.last.to_owned()),
+            Loss::Trimmed { .. } => self.previews_of(opened, staying())?,
+        };
         let mut bytes = Vec::new();
         let mut written = 0;
-        self.begin(remains, first.unwrap_or_default(), last, &mut bytes);
+        begin(remains, first, last, &mut bytes);
         let mut flush = |bytes: &mut Vec<u8>, least: usize| {
             if bytes.len() >= least {
                 durable::write_at(file, written, bytes).during(attempt)?;
@@ -78,24 +141,30 @@ impl JsonlStore {
         };
         let mut window = Window::new(&opened.file);
         for held in staying() {
-            let message = window.bytes(held.offset, held.length as usize).during(attempt)?;
+            let replacement = remains.loss.replacement(held.id);
             let line = Line {
                 message_type: Kind::Conversation,
                 message_index: held.seq,
                 id: Some(held.id),
                 parent: held.named,
                 turn: Some(held.turn),
-                digest: Some(held.link),
+                digest: Some(replacement.map_or(held.link, |rewritten| rewritten.link)),
                 forked: held.forked,
                 label: held.label.as_deref().map(str::to_owned),
                 pinned: held.is_pinned,
                 ..Line::meta(kept.id, held.timestamp)
             };
-            line.write_around(message, &mut bytes);
+            match replacement {
+                Some(rewritten) => line.write(rewritten.body, &mut bytes),
+                None => {
+                    let message = window.bytes(held.offset, held.length as usize).during(attempt)?;
+                    line.write_around(message, &mut bytes);
+                }
+            }
             flush(&mut bytes, PIECE)?;
         }
         self.each_riddle(opened, remains, &mut |line| {
-            if !is_of(line, remains.named) {
+            if !is_of(line, &remains.loss) {
                 bytes.extend_from_slice(line);
                 bytes.push(b'\n');
             }
@@ -111,7 +180,7 @@ impl JsonlStore {
         let mut has = false;
         if !remains.known.faults.is_empty() {
             self.each_riddle(opened, remains, &mut |line| {
-                has |= is_of(line, remains.named);
+                has |= is_of(line, &remains.loss);
                 Ok(())
             })?;
         }
@@ -145,50 +214,69 @@ impl JsonlStore {
         Ok(())
     }
 
-    /// The first line, which says where everything stands.
-    fn begin(&self, remains: &Remains<'_>, first: String, last: String, bytes: &mut Vec<u8>) {
-        let kept = &remains.known.kept;
-        let branches = kept.branches.iter().filter_map(|branch| {
-            let head = remaining(kept, kept.seq_of(branch.head), remains.going)?;
-            Some(Branch { head: kept.held(head)?.id, ..branch.clone() })
-        });
-        let mut start = Start::new(&kept.facets, &kept.header, kept.created);
-        start.standing = Some(Standing {
-            version: kept.version,
-            active: kept.active,
-            next: kept.next,
-            branches: branches.collect(),
-            first,
-            last,
-        });
-        Line::meta(kept.id, kept.created).write(&Meta::SessionStart(Box::new(start)).to_json(), bytes);
+    /// The previews of what stays.
+    fn previews_of<'k>(
+        &self,
+        opened: &Opened,
+        staying: impl Iterator<Item = &'k Held>,
+    ) -> Result<(String, String)> {
+        let (mut first, mut last) = (None, String::new());
+        self.visit_held(opened, staying, &mut |seen| {
+            let (shown, answered) = previews(seen.body);
+            first.get_or_insert(shown);
+            last = answered.unwrap_or_else(|| std::mem::take(&mut last));
+            Ok(())
+        })?;
+        Ok((first.unwrap_or_default(), last))
     }
 }
 
+/// The first line, which says where everything stands.
+fn begin(remains: &Remains<'_>, first: String, last: String, bytes: &mut Vec<u8>) {
+    let kept = &remains.known.kept;
+    let branches = kept.branches.iter().filter_map(|branch| {
+        let head = remaining(kept, kept.seq_of(branch.head), &remains.loss)?;
+        Some(Branch { head: kept.held(head)?.id, ..branch.clone() })
+    });
+    let mut start = Start::new(&kept.facets, &kept.header, kept.created);
+    start.standing = Some(Standing {
+        version: remains.version,
+        active: kept.active,
+        next: kept.next,
+        branches: branches.collect(),
+        first,
+        last,
+    });
+    Line::meta(kept.id, kept.created).write(&Meta::SessionStart(Box::new(start)).to_json(), bytes);
+}
+
 /// True when a line says that it is one of these messages.
-fn is_of(line: &[u8], ids: &BTreeSet<MessageId>) -> bool {
+fn is_of(line: &[u8], loss: &Loss<'_>) -> bool {
     ["\"id\":\"", "\"id\": \""].iter().any(|name| {
         memmem::find_iter(line, name).any(|at| {
             let said = line[at + name.len()..].split(|byte| *byte == b'"').next();
             let said = said.and_then(|said| std::str::from_utf8(said).ok()?.parse().ok());
-            said.is_some_and(|id| ids.contains(&id))
+            said.is_some_and(|id| loss.names(id))
         })
     })
 }
 
 /// The last lines: what happened, and the head.
 fn end(remains: &Remains<'_>, bytes: &mut Vec<u8>) {
-    let kept = &remains.known.kept;
-    let head = remaining(kept, kept.head, remains.going).and_then(|seq| kept.held(seq)).map(|held| held.id);
+    let (kept, version) = (&remains.known.kept, remains.version);
+    let head = remaining(kept, kept.head, &remains.loss).and_then(|seq| kept.held(seq)).map(|held| held.id);
     let meta = Line::meta(kept.id, remains.at);
-    let trimmed = Line { change: Some(remains.stamp), ..meta.clone() };
-    trimmed.write(&Meta::Trimmed { reason: remains.reason.to_owned() }.to_json(), bytes);
-    meta.write(&Meta::Head { version: kept.version, head }.to_json(), bytes);
+    let happened = match &remains.loss {
+        Loss::Trimmed { reason, .. } => Meta::Trimmed { reason: (*reason).to_owned() },
+        Loss::Rewritten { .. } => Meta::Rewritten { version },
+    };
+    Line { change: Some(remains.stamp), ..meta.clone() }.write(&happened.to_json(), bytes);
+    meta.write(&Meta::Head { version, head }.to_json(), bytes);
 }
 
 /// The nearest ancestor that stays.
-fn remaining(kept: &Kept, mut seq: Option<u32>, going: &BTreeSet<u32>) -> Option<u32> {
-    while let Some(now) = seq.filter(|now| going.contains(now)) {
+fn remaining(kept: &Kept, mut seq: Option<u32>, loss: &Loss<'_>) -> Option<u32> {
+    while let Some(now) = seq.filter(|now| loss.takes(*now)) {
         seq = kept.held(now).and_then(|held| held.parent);
     }
     seq

@@ -92,7 +92,7 @@ impl Turnstile<'_> {
         if noted.blobs {
             self.store.finish_blobs(&[noted.conversation], noted.stamp - 1)?;
         }
-        if noted.is_removal() {
+        if noted.leaves_old_bytes() {
             self.store.finish_removal(noted.conversation, Duration::ZERO)?;
         }
         self.log().finish();

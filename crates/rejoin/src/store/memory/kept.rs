@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::tip::previews;
-use crate::store::{Anchor, Appended, Children, Entry, Facets, Outcome, Row, Stale, Turn, Version};
+use crate::store::{
+    Anchor, Appended, Children, Entry, Facets, Outcome, Rewritten, Row, Stale, Tip, Turn, Version,
+};
 
 #[derive(Clone)]
 pub(super) struct Kept {
@@ -147,6 +149,19 @@ impl Kept {
             return Err(Error::conflict(format!("message `{}` was rewritten meanwhile", anchor.id)));
         }
         Ok(seq)
+    }
+
+    /// Replaces what messages of this copy say.
+    pub(super) fn rewrite(&mut self, messages: &[Rewritten<'_>], tip: &Tip<'_>) -> Result<()> {
+        for rewritten in messages {
+            let seq = self.seq_of(rewritten.id).ok_or_else(|| no_message(rewritten.id))?;
+            let held = self.messages.get_mut(&seq).expect("the sequence was just found");
+            held.link = rewritten.link;
+            held.body = rewritten.body.into();
+        }
+        self.first = tip.first.to_owned();
+        self.last = tip.last.to_owned();
+        Ok(())
     }
 
     /// Removes messages from this copy.

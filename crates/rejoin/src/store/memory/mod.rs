@@ -12,9 +12,9 @@ use crate::model::{ConversationId, MessageId, Time};
 use crate::store::memory::kept::{Kept, no_message};
 use crate::store::tip::searchable;
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Note, Order, Outcome, Page, Progress,
-    Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stamp, Store, Target, Task, Turn, Version,
-    Visit, VisitBlob, What,
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Note, Order, Outcome, Page,
+    Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stamp, Store, Target, Task, Turn,
+    Version, Visit, VisitBlob, What,
 };
 
 /// Keeps conversations in memory. A clone is another handle on the same memory.
@@ -106,6 +106,7 @@ impl Read for MemoryStore {
                 link: held.link,
                 note: Note { label: held.label.as_deref(), is_pinned: held.is_pinned },
                 body: &held.body,
+                size: held.body.len() as u64,
             })?;
         }
         Ok(())
@@ -172,14 +173,14 @@ impl Read for MemoryStore {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let found: Vec<(Vec<u8>, Vec<u8>)> = self
             .state()
             .blobs
-            .range((space, owner, prefix.to_vec())..)
-            .take_while(|((s, o, name), _)| *s == space && *o == owner && name.starts_with(prefix))
+            .range((space, owner, named.start().to_vec())..)
+            .take_while(|((s, o, name), _)| *s == space && *o == owner && named.admit(name))
             .map(|((_, _, name), bytes)| (name.clone(), bytes.clone()))
             .collect();
         found.iter().try_for_each(|(name, bytes)| visit(name, bytes))
@@ -229,6 +230,7 @@ impl Store for MemoryStore {
         change: &Change<'_>,
         at: Time,
     ) -> Result<Version> {
+        change.check()?;
         let mut state = self.state();
         let mut kept = state.kept(id)?.clone();
         if expected.is_some_and(|expected| kept.version != expected) {
@@ -255,11 +257,12 @@ impl Store for MemoryStore {
                 }
             }
             Change::Unbranch(branch) => kept.branches.retain(|old| old.id != *branch),
+            Change::Rewrite { messages, tip } => kept.rewrite(messages, tip)?,
         }
         kept.version += 1;
         let version = kept.version;
         state.conversations.insert(id, kept);
-        self.tell(state, at, id, What::Changed);
+        self.tell(state, at, id, What::of(change));
         Ok(version)
     }
 

@@ -7,8 +7,8 @@ use crate::model::{Branch, ConversationId, Time};
 use crate::store::sqlite::append::{PINNED, key};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::read::seq_of;
-use crate::store::sqlite::{change, unknown};
-use crate::store::{Change, Facets, Note, Version};
+use crate::store::sqlite::{change, index, unknown};
+use crate::store::{Change, Facets, Note, Rewritten, Tip, Version};
 
 const ATTEMPT: &str = "change a conversation";
 
@@ -49,9 +49,10 @@ pub(super) fn amend(
                 params![n, gone as i64],
             )?;
         }
+        Change::Rewrite { messages, tip } => rewrite(transaction, n, messages, tip)?,
     }
     run(transaction, "UPDATE conversation SET version = version + 1 WHERE n = ?1", params![n])?;
-    change::changed(transaction, at, id)?;
+    change::changed(transaction, at, id, change)?;
     Ok(version + 1)
 }
 
@@ -102,5 +103,33 @@ fn set_branch(transaction: &Transaction<'_>, n: i64, version: Version, branch: &
         params![n, branch.id.as_str(), version.cast_signed(), branch.title, head],
     )?;
     run(transaction, "UPDATE conversation SET branches = branches + 1 WHERE n = ?1", params![n])?;
+    Ok(())
+}
+
+fn rewrite(transaction: &Transaction<'_>, n: i64, messages: &[Rewritten<'_>], tip: &Tip<'_>) -> Result<()> {
+    for message in messages {
+        let key = key(n, seq_of(transaction, n, message.id)?);
+        // The index is told what to forget in the words of the old body, so that one has to be there still.
+        let was_indexed = index::forget(transaction, key)?;
+        run(
+            transaction,
+            "UPDATE conversation SET bytes = bytes + ?3 - (SELECT octet_length(body) FROM message WHERE key = ?2)
+             WHERE n = ?1",
+            params![n, key, message.body.len() as i64],
+        )?;
+        run(
+            transaction,
+            "UPDATE message SET digest = ?2, body = ?3 WHERE key = ?1",
+            params![key, message.link.as_bytes(), message.body],
+        )?;
+        if was_indexed {
+            index::add(transaction, key, message.id.as_str(), message.body, &mut String::new())?;
+        }
+    }
+    run(
+        transaction,
+        "UPDATE conversation SET first = ?2, last = ?3 WHERE n = ?1",
+        params![n, tip.first, tip.last],
+    )?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::unknown;
-use crate::store::{Put, Space, VisitBlob};
+use crate::store::{Named, Put, Space, VisitBlob};
 
 fn owner_bytes(owner: &Option<ConversationId>) -> &[u8] {
     owner.as_ref().map_or(&[], |owner| owner.as_bytes())
@@ -16,7 +16,7 @@ pub(super) fn get(
     connection: &Connection,
     space: Space,
     owner: Option<ConversationId>,
-    prefix: &[u8],
+    named: Named<'_>,
     visit: &mut VisitBlob<'_>,
 ) -> Result<()> {
     let attempt = "read blobs";
@@ -25,10 +25,11 @@ pub(super) fn get(
             "SELECT name, bytes FROM blob WHERE space = ?1 AND owner = ?2 AND name >= ?3 ORDER BY name",
         )
         .during(attempt)?;
-    let mut rows = statement.query(params![space.number(), owner_bytes(&owner), prefix]).during(attempt)?;
+    let mut rows =
+        statement.query(params![space.number(), owner_bytes(&owner), named.start()]).during(attempt)?;
     while let Some(row) = rows.next().during(attempt)? {
         let name = row.get_ref(0).during(attempt)?.as_bytes().unwrap_or_default();
-        if !name.starts_with(prefix) {
+        if !named.admit(name) {
             break;
         }
         visit(name, row.get_ref(1).during(attempt)?.as_bytes().unwrap_or_default())?;

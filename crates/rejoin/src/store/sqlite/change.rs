@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::{SqliteStore, lock};
-use crate::store::{Changed, Stamp, What};
+use crate::store::{Change, Changed, Stamp, What};
 
 /// How often another process's changes are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -21,13 +21,20 @@ const STORED: i64 = 1;
 const CHANGED: i64 = 2;
 const TRIMMED: i64 = 3;
 const DELETED: i64 = 4;
+const REWRITTEN: i64 = 5;
 
 pub(super) fn stored(connection: &Connection, at: Time, id: ConversationId, messages: i64) -> Result<()> {
     tell(connection, at, id, STORED, Value::Integer(messages))
 }
 
-pub(super) fn changed(connection: &Connection, at: Time, id: ConversationId) -> Result<()> {
-    tell(connection, at, id, CHANGED, Value::Null)
+pub(super) fn changed(
+    connection: &Connection,
+    at: Time,
+    id: ConversationId,
+    change: &Change<'_>,
+) -> Result<()> {
+    let what = if matches!(change, Change::Rewrite { .. }) { REWRITTEN } else { CHANGED };
+    tell(connection, at, id, what, Value::Null)
 }
 
 pub(super) fn trimmed(connection: &Connection, at: Time, id: ConversationId, reason: &str) -> Result<()> {
@@ -80,6 +87,7 @@ fn since(connection: &Connection, after: Stamp) -> Result<Vec<Changed>> {
         let what = match (what, detail) {
             (STORED, Value::Integer(messages)) => What::Stored { messages: messages.unsigned_abs() },
             (CHANGED, _) => What::Changed,
+            (REWRITTEN, _) => What::Rewritten,
             (TRIMMED, Value::Text(reason)) => What::Trimmed { reason },
             (DELETED, Value::Text(reason)) => What::Deleted { reason },
             (other, _) => return Err(Error::corrupt(format!("change {stamp} has the unknown kind {other}"))),

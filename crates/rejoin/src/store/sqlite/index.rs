@@ -83,19 +83,7 @@ fn index_tail(
     while let Some(row) = rows.next().during(ATTEMPT)? {
         let (key, id): (i64, String) = (|| Ok((row.get(0)?, row.get(1)?)))().during(ATTEMPT)?;
         let body = row.get_ref(2).during(ATTEMPT)?.as_str().unwrap_or_default();
-        let (text, time) = searchable(body).unwrap_or_default();
-        fold(&text, words);
-        let number = number(transaction, time)?;
-        transaction
-            .prepare_cached("INSERT INTO document (number, key, id) VALUES (?1, ?2, ?3)")
-            .during(ATTEMPT)?
-            .execute(params![number, key, id])
-            .during(ATTEMPT)?;
-        transaction
-            .prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")
-            .during(ATTEMPT)?
-            .execute(params![number, words.as_str()])
-            .during(ATTEMPT)?;
+        add(transaction, key, &id, body, words)?;
         *size += body.len();
         *done += 1;
         if *size >= SLICE {
@@ -103,6 +91,30 @@ fn index_tail(
         }
     }
     Ok(tail.last)
+}
+
+/// Puts a message into the index; `words` is room to work in.
+pub(super) fn add(
+    transaction: &Transaction<'_>,
+    key: i64,
+    id: &str,
+    body: &str,
+    words: &mut String,
+) -> Result<()> {
+    let (text, time) = searchable(body).unwrap_or_default();
+    fold(&text, words);
+    let number = number(transaction, time)?;
+    transaction
+        .prepare_cached("INSERT INTO document (number, key, id) VALUES (?1, ?2, ?3)")
+        .during(ATTEMPT)?
+        .execute(params![number, key, id])
+        .during(ATTEMPT)?;
+    transaction
+        .prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")
+        .during(ATTEMPT)?
+        .execute(params![number, words.as_str()])
+        .during(ATTEMPT)?;
+    Ok(())
 }
 
 /// The words of a text with a space after each.
@@ -130,8 +142,8 @@ fn number(transaction: &Transaction<'_>, time: Time) -> Result<i64> {
     }
 }
 
-/// Takes a message out of the index, token by token, so that none stays in the file.
-pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<()> {
+/// Takes a message out of the index, token by token, so that none stays in the file. True when it was there.
+pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<bool> {
     let attempt = "take a message out of the search index";
     let number: Option<i64> = transaction
         .prepare_cached("SELECT number FROM document WHERE key = ?1")
@@ -139,7 +151,7 @@ pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<()> {
         .query_row([key], |row| row.get(0))
         .optional()
         .during(attempt)?;
-    let Some(number) = number else { return Ok(()) };
+    let Some(number) = number else { return Ok(false) };
     let body: String = transaction
         .prepare_cached("SELECT body FROM message WHERE key = ?1")
         .during(attempt)?
@@ -157,7 +169,7 @@ pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<()> {
         .during(attempt)?
         .execute([number])
         .during(attempt)?;
-    Ok(())
+    Ok(true)
 }
 
 /// An index that an older tokenizer filled would miss words, so it starts again.

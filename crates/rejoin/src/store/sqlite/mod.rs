@@ -10,6 +10,7 @@ mod blob;
 mod change;
 mod check;
 mod checkpoint;
+mod erase;
 mod examine;
 mod fault;
 mod find;
@@ -37,8 +38,9 @@ use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::open::{Use, open, open_sealed};
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put, Read, Row,
-    Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit, VisitBlob,
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
+    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
+    VisitBlob,
 };
 
 /// How long a writer waits for another process by default.
@@ -287,10 +289,10 @@ impl Read for SqliteStore {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        self.snapshot("read blobs", |transaction| blob::get(transaction, space, owner, prefix, visit))
+        self.snapshot("read blobs", |transaction| blob::get(transaction, space, owner, named, visit))
     }
 }
 
@@ -318,9 +320,15 @@ impl Store for SqliteStore {
         change: &Change<'_>,
         at: Time,
     ) -> Result<Version> {
-        self.writing("change a conversation", Use::Synced, |transaction| {
+        change.check()?;
+        let version = self.writing("change a conversation", Use::Synced, |transaction| {
             amend::amend(transaction, id, expected, change, at)
-        })
+        })?;
+        if matches!(change, Change::Rewrite { .. }) {
+            // What was replaced still stands in the log until it is folded and cut.
+            self.cut_log()?;
+        }
+        Ok(version)
     }
 
     fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {

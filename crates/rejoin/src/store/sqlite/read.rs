@@ -172,6 +172,7 @@ fn show(row: &Row<'_>, parent: Option<MessageId>, visit: &mut Visit<'_>) -> Resu
     let id: MessageId = column(1)?.as_str().map_err(|cause| shape(row, cause))?.parse()?;
     let digest = column(5)?.as_blob().ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
     let digest = digest.ok_or_else(|| Error::corrupt(format!("message `{id}` has no digest")))?;
+    let body = column(7)?.as_str().map_err(|cause| shape(row, cause))?;
     visit(Seen {
         id,
         parent,
@@ -182,7 +183,8 @@ fn show(row: &Row<'_>, parent: Option<MessageId>, visit: &mut Visit<'_>) -> Resu
             label: column(6)?.as_str_or_null().map_err(|cause| shape(row, cause))?,
             is_pinned: number(4)? & PINNED != 0,
         },
-        body: column(7)?.as_str().map_err(|cause| shape(row, cause))?,
+        body,
+        size: body.len() as u64,
     })?;
     Ok(id)
 }

@@ -78,7 +78,7 @@ fn remove_conversation(
         .during(ATTEMPT)?
         .collect::<rusqlite::Result<_>>()
         .during(ATTEMPT)?;
-    indexed.into_iter().try_for_each(|key| index::forget(transaction, key))?;
+    indexed.into_iter().try_for_each(|key| index::forget(transaction, key).map(drop))?;
     run(transaction, "DELETE FROM message WHERE key BETWEEN ?1 AND ?2", [first, last])?;
     run(transaction, "DELETE FROM conversation WHERE n = ?1", [n])?;
     blob::disown(transaction, id)

@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Outcome, Page, Progress,
-    Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob,
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Named, Outcome, Page,
+    Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
+    Version, Visit, VisitBlob,
 };
 use rejoin::{ConversationId, Error, ErrorKind, Result, Time};
 
@@ -86,10 +86,10 @@ impl Read for Moody {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        self.inner.get(space, owner, prefix, visit)
+        self.inner.get(space, owner, named, visit)
     }
 }
 

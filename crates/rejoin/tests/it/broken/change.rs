@@ -1,8 +1,8 @@
 //! Stores that amend, remove, put or maintain wrongly.
 
 use rejoin::store::{
-    Change, Children, Facets, Fault as Damage, ListQuery, Note, Outcome, Progress, Put, Read, Row, Safety,
-    Selection, Space, Store, Target, Version,
+    Change, Children, Facets, Fault as Damage, ListQuery, Named, Note, Outcome, Progress, Put, Read, Row,
+    Safety, Selection, Space, Store, Target, Version,
 };
 use rejoin::{ConversationId, Error, ErrorKind, MessageId, Result, Time};
 
@@ -54,7 +54,7 @@ fn parents(store: &Broken, id: ConversationId) -> Vec<MessageId> {
 
 fn names(store: &Broken, space: Space, owner: Option<ConversationId>) -> Vec<Vec<u8>> {
     let mut names = Vec::new();
-    let got = store.inner.get(space, owner, b"", &mut |name, _| {
+    let got = store.inner.get(space, owner, Named::ALL, &mut |name, _| {
         names.push(name.to_vec());
         Ok(())
     });
@@ -180,9 +180,9 @@ pub(super) const FAULTS: &[Fault] = &[
     (
         "a_removed_conversation_takes_everything_along",
         // What it owned stays behind, and waits for the next of its id.
-        Hook::Get(|store, space, owner, prefix, visit| match owner {
+        Hook::Get(|store, space, owner, named, visit| match owner {
             Some(_) => visit(b"n", b"goes"),
-            None => store.inner.get(space, owner, prefix, visit),
+            None => store.inner.get(space, owner, named, visit),
         }),
     ),
     (

@@ -5,6 +5,7 @@ mod change;
 mod list;
 mod lookup;
 mod read;
+mod rewrite;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,9 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Outcome, Page, Progress,
-    Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob,
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Named, Outcome, Page,
+    Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
+    Version, Visit, VisitBlob,
 };
 use rejoin::testing::{Place, RULES};
 use rejoin::{ConversationId, Result, Time};
@@ -26,7 +27,7 @@ type Removal = fn(&Broken, &[Target<'_>], &str, Time) -> Result<Vec<Outcome>>;
 /// A rule, and a way to break it.
 type Fault = (&'static str, Hook);
 
-type Get = fn(&Broken, Space, Option<ConversationId>, &[u8], &mut VisitBlob<'_>) -> Result<()>;
+type Get = fn(&Broken, Space, Option<ConversationId>, Named<'_>, &mut VisitBlob<'_>) -> Result<()>;
 
 /// What a broken store does in the place of one method.
 #[derive(Clone, Copy)]
@@ -89,11 +90,11 @@ impl Read for Broken {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        let Hook::Get(hook) = self.hook else { return self.inner.get(space, owner, prefix, visit) };
-        hook(self, space, owner, prefix, visit)
+        let Hook::Get(hook) = self.hook else { return self.inner.get(space, owner, named, visit) };
+        hook(self, space, owner, named, visit)
     }
 }
 
@@ -151,7 +152,7 @@ impl Place for Workshop {
 }
 
 fn faults() -> Vec<Fault> {
-    [read::FAULTS, list::FAULTS, lookup::FAULTS, append::FAULTS, change::FAULTS].concat()
+    [read::FAULTS, list::FAULTS, lookup::FAULTS, append::FAULTS, change::FAULTS, rewrite::FAULTS].concat()
 }
 
 /// True when a rule is content with a store that has this hook.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rejoin::store::{
-    Capabilities, ListQuery, Note, Order, Read, Seen, Selection, Space, Visit, VisitBlob, What,
+    Capabilities, ListQuery, Named, Note, Order, Read, Seen, Selection, Space, Visit, VisitBlob, What,
 };
 use rejoin::testing::Shown;
 use rejoin::{ConversationId, Error, ErrorKind, Result};
@@ -29,6 +29,7 @@ fn show(messages: &[Shown], visit: &mut Visit<'_>) -> Result<()> {
             link: shown.link,
             note: Note { label: shown.label.as_deref(), is_pinned: shown.is_pinned },
             body: &shown.body,
+            size: shown.body.len() as u64,
         })
     })
 }
@@ -50,10 +51,10 @@ fn gather(
     store: &Broken,
     space: Space,
     owner: Option<ConversationId>,
-    prefix: &[u8],
+    named: Named<'_>,
 ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut found = Vec::new();
-    store.inner.get(space, owner, prefix, &mut |name, bytes| {
+    store.inner.get(space, owner, named, &mut |name, bytes| {
         found.push((name.to_vec(), bytes.to_vec()));
         Ok(())
     })?;
@@ -265,34 +266,41 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     (
         "blobs_come_in_order_of_name",
-        Hook::Get(|store, space, owner, prefix, visit| {
-            let mut found = gather(store, space, owner, prefix)?;
+        Hook::Get(|store, space, owner, named, visit| {
+            let mut found = gather(store, space, owner, named)?;
             found.sort_by_key(|(name, _)| name.to_ascii_lowercase());
             hand_over(&found, visit)
         }),
     ),
     (
         "only_names_with_the_prefix_are_visited",
-        Hook::Get(|store, space, owner, prefix, visit| {
-            let mut found = gather(store, space, owner, b"")?;
-            found.retain(|(name, _)| name.as_slice() >= prefix);
+        Hook::Get(|store, space, owner, named, visit| {
+            let mut found = gather(store, space, owner, Named::ALL)?;
+            found.retain(|(name, _)| name.as_slice() >= named.start());
             hand_over(&found, visit)
         }),
     ),
     (
+        "a_blob_asked_for_by_its_name_comes_alone",
+        Hook::Get(|store, space, owner, named, visit| match named {
+            Named::One(name) => store.inner.get(space, owner, Named::Beginning(name), visit),
+            Named::Beginning(_) => store.inner.get(space, owner, named, visit),
+        }),
+    ),
+    (
         "blobs_of_another_space_are_not_visited",
-        Hook::Get(|store, _, owner, prefix, visit| {
-            Space::ALL.into_iter().try_for_each(|space| store.inner.get(space, owner, prefix, visit))
+        Hook::Get(|store, _, owner, named, visit| {
+            Space::ALL.into_iter().try_for_each(|space| store.inner.get(space, owner, named, visit))
         }),
     ),
     (
         "blobs_of_another_owner_are_not_visited",
-        Hook::Get(|store, space, _, prefix, visit| store.inner.get(space, None, prefix, visit)),
+        Hook::Get(|store, space, _, named, visit| store.inner.get(space, None, named, visit)),
     ),
     (
         "a_blob_survives_as_its_safety_says",
-        Hook::Get(|store, space, owner, prefix, visit| match store.reopened {
-            0 => store.inner.get(space, owner, prefix, visit),
+        Hook::Get(|store, space, owner, named, visit| match store.reopened {
+            0 => store.inner.get(space, owner, named, visit),
             _ => Ok(()),
         }),
     ),

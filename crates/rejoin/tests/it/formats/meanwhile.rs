@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rejoin::formats::{Format, ReadLimits, Source};
 use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Order, Outcome, Page,
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Named, Order, Outcome, Page,
     Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
     Version, Visit, VisitBlob,
 };
@@ -81,10 +81,10 @@ impl Read for Shared {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        prefix: &[u8],
+        named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        self.inner.get(space, owner, prefix, visit)
+        self.inner.get(space, owner, named, visit)
     }
 }
 

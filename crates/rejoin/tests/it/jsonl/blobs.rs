@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rejoin::store::{Put, Read, Safety, Space, Store};
+use rejoin::store::{Named, Put, Read, Safety, Space, Store};
 use rejoin::{ConversationId, Message};
 
 use crate::jsonl::Place;
@@ -15,7 +15,7 @@ fn read(place: &Place, owner: ConversationId) -> Vec<String> {
     let mut found = Vec::new();
     place
         .store()
-        .get(Space::State, Some(owner), b"", &mut |_, bytes| {
+        .get(Space::State, Some(owner), Named::ALL, &mut |_, bytes| {
             found.push(String::from_utf8_lossy(bytes).into_owned());
             Ok(())
         })

@@ -3,8 +3,10 @@
 use std::fs;
 use std::time::Duration;
 
-use rejoin::store::{Children, Put, Read, Safety, Selection, Space, Store, Target, Task};
-use rejoin::{ConversationId, Message};
+use rejoin::store::{
+    Change, Children, Put, Read, Rewritten, Safety, Selection, Space, Store, Target, Task, Tip,
+};
+use rejoin::{ConversationId, Digest, Message, MessageId};
 
 use crate::jsonl::{Place, files};
 
@@ -241,4 +243,64 @@ fn a_copy_of_a_message_that_goes_with_its_parent_does_not_come_back() {
 
     assert_eq!((holding(&place, "a secret"), place.all_texts(id)), (0, vec!["one".to_owned()]));
     assert_eq!(place.faults(), Vec::<String>::new());
+}
+
+/// What a rewrite of a message brings.
+fn rewritten(id: MessageId, body: &str) -> Rewritten<'_> {
+    Rewritten { id, link: Digest::chain(None, body.as_bytes()), body }
+}
+
+#[test]
+fn a_rewritten_message_is_in_no_file_any_more() {
+    let place = Place::new();
+    let id = place.talk(&[&["a secret"], &["two"]]);
+    let earlier = place.store();
+    place
+        .archive()
+        .update(id, |conversation| conversation.title = Some("a secret title".to_owned()))
+        .unwrap();
+    place.archive().update(id, |conversation| conversation.title = Some("harmless".to_owned())).unwrap();
+    place.titles();
+    let first = place.archive().path(id, None).unwrap()[0].id;
+    let text = fs::read_to_string(place.file(id)).unwrap();
+    let copy = text.lines().find(|line| line.contains("\"a secret\"")).unwrap().to_owned();
+    fs::write(place.file(id), format!("{text}{copy}\n")).unwrap();
+    let body = Message::user("harmless").to_body();
+
+    let change = Change::Rewrite {
+        messages: &[rewritten(first, &body)],
+        tip: Tip { first: "harmless", ..Tip::default() },
+    };
+    earlier.amend(id, Some(3), &change, rejoin::Time::now()).unwrap();
+
+    // Neither the copy of its line nor titles that were replaced before are carried over.
+    assert_eq!(
+        (holding(&place, "secret"), place.texts(id)),
+        (0, vec!["harmless".to_owned(), "two".to_owned()])
+    );
+    assert_eq!((place.titles(), place.faults()), (vec!["harmless".to_owned()], vec![]));
+}
+
+#[test]
+fn whoever_writes_next_finishes_a_rewrite_that_was_cut_off() {
+    let place = Place::new();
+    let (id, other) = (place.talk(&[&["a secret"]]), place.talk(&[&["stays"]]));
+    place.titles();
+    let earlier = place.archive();
+    earlier.resume(other).unwrap().append(Message::user("before")).unwrap();
+    let (index, file) = (place.root.join(".store/index"), place.file(id));
+    let (rows, lines) = (fs::read(&index).unwrap(), fs::read(&file).unwrap());
+    let first = place.archive().path(id, None).unwrap()[0].id;
+    let body = Message::user("harmless").to_body();
+    let change = Change::Rewrite { messages: &[rewritten(first, &body)], tip: Tip::default() };
+    place.store().amend(id, None, &change, rejoin::Time::now()).unwrap();
+    // As if the process had been killed once the new file had taken the name.
+    let temporary = place.root.join(".store/temporary");
+    fs::write(temporary.join(format!("{id}.jsonl.gone-1-0")), lines).unwrap();
+    fs::write(&index, rows).unwrap();
+
+    earlier.resume(other).unwrap().append(Message::user("after")).unwrap();
+
+    assert_eq!((holding(&place, "a secret"), fs::read_dir(temporary).unwrap().count()), (0, 0));
+    assert_eq!((place.texts(id), place.texts(other).len()), (vec!["harmless".to_owned()], 3));
 }

@@ -1,0 +1,181 @@
+//! Rules of replacing what messages say.
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{ConversationId, Head};
+use crate::store::{Change, Rewritten, Row, Store, Tip, Version};
+use crate::testing::append::refuses;
+use crate::testing::draft::{Draft, at, body, conversation, link, message};
+use crate::testing::look::{Shown, messages, row, told, visible};
+use crate::testing::search::finds;
+use crate::testing::trial::Trial;
+
+const TIP: Tip<'static> = Tip { first: "a bicycle", last: "found it" };
+
+/// A conversation with a branch, and a blob that its turn brought.
+fn three(store: &dyn Store) -> Result<ConversationId> {
+    let id = conversation(1);
+    let turn = Draft::opening(id).say("a", "", "my green secret").pinned("first").say("b", "a", "ho");
+    turn.say("c", "a", "a fork").tip("my green secret", "ho").append(store)?;
+    Ok(id)
+}
+
+/// Rewrites messages: their names, and what they say and are linked as from now on.
+fn rewrite(
+    store: &dyn Store,
+    id: ConversationId,
+    expected: Option<Version>,
+    all: &[(&str, &str)],
+    tip: Tip<'_>,
+) -> Result<Version> {
+    let bodies: Vec<String> = all.iter().map(|(_, text)| body(text, 0)).collect();
+    let messages: Vec<Rewritten<'_>> = all
+        .iter()
+        .zip(&bodies)
+        .map(|((name, text), body)| Rewritten { id: message(name), link: link(text), body })
+        .collect();
+    store.amend(id, expected, &Change::Rewrite { messages: &messages, tip }, at(900))
+}
+
+/// A rewrite replaces the bodies and links of messages, and leaves everything else about them alone.
+pub(super) fn a_rewrite_replaces_bodies_and_links_only(trial: &mut Trial<'_>) -> Result<()> {
+    let id = three(trial.store())?;
+    let other = conversation(2);
+    Draft::opening(other).say("a", "", "elsewhere").append(trial.store())?;
+    let (before, untouched) = (messages(trial.store(), id)?, messages(trial.store(), other)?);
+    let branches = row(trial.store(), id)?.map(|row| row.branches);
+
+    let all = [("c", "a longer fork"), ("a", "my green bicycle")];
+    let answer = rewrite(trial.store(), id, Some(1), &all, TIP)?;
+
+    let seen = trial.observe(|store| {
+        Ok((messages(store, id)?, messages(store, other)?, row(store, id)?.map(|row| row.branches)))
+    })?;
+    let changed =
+        |place: usize, text: &str| Shown { link: link(text), body: body(text, 0), ..before[place].clone() };
+    let after = vec![changed(0, "my green bicycle"), before[1].clone(), changed(2, "a longer fork")];
+    assert_eq!((answer, seen), (2, (after, untouched, branches)));
+    Ok(())
+}
+
+/// All of them are replaced or none.
+pub(super) fn messages_are_rewritten_all_or_none(trial: &mut Trial<'_>) -> Result<()> {
+    let id = three(trial.store())?;
+    let before = visible(trial.store())?;
+
+    let unknown = told(rewrite(trial.store(), id, Some(1), &[("a", "one"), ("x", "two")], TIP));
+    let stale = told(rewrite(trial.store(), id, Some(2), &[("a", "one"), ("b", "two")], TIP));
+
+    assert_eq!([unknown, stale], [Err(ErrorKind::NotFound), Err(ErrorKind::Conflict)]);
+    assert_eq!(trial.observe(|store| visible(store))?, before);
+    Ok(())
+}
+
+/// Rewriting an unknown message is not found.
+pub(super) fn rewriting_an_unknown_message_is_not_found(trial: &mut Trial<'_>) -> Result<()> {
+    let id = three(trial.store())?;
+    Draft::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
+    let before = visible(trial.store())?;
+
+    let answers = ["x", "z"].map(|name| told(rewrite(trial.store(), id, Some(1), &[(name, "one")], TIP)));
+
+    assert_eq!(answers, [Err(ErrorKind::NotFound); 2]);
+    assert_eq!(trial.observe(|store| visible(store))?, before);
+    Ok(())
+}
+
+/// A message that stands twice in one rewrite is a conflict.
+pub(super) fn a_message_twice_in_one_rewrite_is_a_conflict(trial: &mut Trial<'_>) -> Result<()> {
+    let id = three(trial.store())?;
+    let before = visible(trial.store())?;
+
+    let answer =
+        told(rewrite(trial.store(), id, Some(1), &[("a", "one"), ("b", "two"), ("a", "three")], TIP));
+
+    assert_eq!(answer, Err(ErrorKind::Conflict));
+    assert_eq!(trial.observe(|store| visible(store))?, before);
+    Ok(())
+}
+
+/// Both previews are replaced by those of the rewrite.
+pub(super) fn both_previews_are_replaced_by_those_of_a_rewrite(trial: &mut Trial<'_>) -> Result<()> {
+    let id = three(trial.store())?;
+    let tips = [TIP, Tip { first: "", last: "" }];
+
+    let mut seen = Vec::new();
+    for tip in tips {
+        rewrite(trial.store(), id, None, &[("a", "my bicycle")], tip)?;
+        seen.push(trial.observe(|store| Ok(row(store, id)?.map(|row| (row.first, row.last))))?);
+    }
+
+    assert_eq!(seen, tips.map(|tip| Some((tip.first.to_owned(), tip.last.to_owned()))));
+    Ok(())
+}
+
+/// The link of the head follows a rewrite.
+pub(super) fn the_link_of_the_head_follows_a_rewrite(trial: &mut Trial<'_>) -> Result<()> {
+    let id = three(trial.store())?;
+    rewrite(trial.store(), id, Some(1), &[("a", "one"), ("c", "two")], TIP)?;
+
+    let head = trial.observe(|store| Ok(row(store, id)?.and_then(|row| row.head)))?;
+
+    assert_eq!(head, Some(Head { id: message("c"), digest: link("two") }));
+    // Nor does it move.
+    trial.store().amend(id, Some(2), &Change::Head(Some(message("b"))), at(900))?;
+    rewrite(trial.store(), id, Some(3), &[("b", "three"), ("c", "four")], TIP)?;
+    let head = trial.observe(|store| Ok(row(store, id)?.and_then(|row| row.head)))?;
+    assert_eq!(head, Some(Head { id: message("b"), digest: link("three") }));
+    Ok(())
+}
+
+/// So do the bytes.
+pub(super) fn the_bytes_follow_a_rewrite(trial: &mut Trial<'_>) -> Result<()> {
+    let id = three(trial.store())?;
+    let before = row(trial.store(), id)?;
+
+    let all = [("a", "my green bicycle, found"), ("b", "")];
+    rewrite(trial.store(), id, Some(1), &all, Tip { first: "x", last: "y" })?;
+
+    let after = trial.observe(|store| row(store, id))?;
+    let expected = before.map(|row| Row {
+        version: 2,
+        bytes: row.bytes + ("bicycle, found".len() - "secret".len()) as u64 - "ho".len() as u64,
+        first: "x".to_owned(),
+        last: "y".to_owned(),
+        ..row
+    });
+    assert_eq!(after, expected);
+    Ok(())
+}
+
+/// What was written against a link that is gone is a conflict.
+pub(super) fn what_was_written_against_a_link_that_is_gone_is_a_conflict(
+    trial: &mut Trial<'_>,
+) -> Result<()> {
+    let id = three(trial.store())?;
+    rewrite(trial.store(), id, Some(1), &[("b", "one")], TIP)?;
+
+    refuses(trial, &Draft::to(id).say("d", "b", "goes on"), ErrorKind::Conflict)?;
+    // The first turn again is not the one that is stored.
+    let again = Draft::to(id).say("a", "", "my green secret").say("b", "a", "ho").say("c", "a", "a fork");
+    refuses(trial, &again, ErrorKind::Conflict)?;
+
+    let answer = Draft::to(id).say("d", "b", "goes on").against("one").append(trial.store())?;
+    assert_eq!((answer.seq, answer.forked), (4, false));
+    Ok(())
+}
+
+/// A search finds what messages say since they were rewritten, and nothing of what they said.
+pub(super) fn a_search_finds_what_messages_say_since_they_were_rewritten(
+    trial: &mut Trial<'_>,
+) -> Result<()> {
+    let id = three(trial.store())?;
+    finds(trial, [("secret", "a "), ("bicycle", "")])?;
+    // One is prepared for searching when it is rewritten, and one is not.
+    Draft::to(id).say("d", "b", "another secret").append(trial.store())?;
+    rewrite(trial.store(), id, Some(1), &[("a", "my green bicycle"), ("d", "another bicycle")], TIP)?;
+
+    finds(
+        trial,
+        [("secret", ""), ("bicycle", "d a "), ("green bicycle", "a "), ("fork", "c "), ("another", "d ")],
+    )
+}
