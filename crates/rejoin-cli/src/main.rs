@@ -20,6 +20,7 @@ mod prompt;
 mod provider;
 mod redaction;
 mod removal;
+mod retention;
 mod shapes;
 mod suggest;
 mod surroundings;

@@ -28,10 +28,11 @@ pub mod testing;
 
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
-    Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Converted, Deleted, DeletedHere,
-    DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Handle, Imports, Limits, List,
-    Listed, Named, OpenTurn, Parent, Project, Recorder, Report, Restored, Saved, Search, SearchHit, Searched,
-    Stage, Stats, StoreUrl, Subagent, Subagents, Tally,
+    Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Cause, Converted, Deleted,
+    DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
+    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
+    Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats,
+    StoreUrl, Subagent, Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rejoin::Retention;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
@@ -57,6 +58,20 @@ impl Config {
 
     pub(crate) fn clean_older_than_days(&self) -> u64 {
         self.number("clean.older_than_days")
+    }
+
+    /// How long the conversations of this project are kept.
+    pub(crate) fn retention(&self) -> Retention {
+        let days = match self.value("retention.days") {
+            Value::Integer(days) => u32::try_from(*days).ok(),
+            _ => None,
+        };
+        Retention { days, max_per_project: Some(self.number("retention.max_per_project")) }
+    }
+
+    /// How many days ahead it is told that a conversation expires.
+    pub(crate) fn retention_notice_days(&self) -> u32 {
+        u32::try_from(self.number("retention.notice_days")).unwrap_or(u32::MAX)
     }
 
     /// Where exports are written unless another place is named.
@@ -209,6 +224,8 @@ mod tests {
             config.tools_run_limit().as_secs(),
             config.compact_user_tokens(),
         ];
+        assert_eq!(config.retention(), Retention { days: Some(30), max_per_project: Some(100) });
+        assert_eq!(config.retention_notice_days(), 5);
         let rules = [config.tools_allow(), config.tools_ask(), config.tools_deny()];
         let redaction = (config.redact_enabled(), config.redact_personal(), config.redact_patterns());
         let choices =

@@ -17,9 +17,11 @@ mod limits;
 mod marks;
 mod name;
 mod project;
+mod purge;
 mod query;
 mod record;
 mod redact;
+mod retention;
 mod state;
 mod status;
 mod subagent;
@@ -39,8 +41,10 @@ pub use imports::{DeletedHere, Imports};
 pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
+pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved};
+pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
 pub use url::{Access, Existing, StoreUrl};
@@ -70,6 +74,14 @@ pub struct Archive {
     nature: Arc<dyn Nature>,
     limits: Limits,
     redacting: Option<Arc<Redacting>>,
+    leaving: Leaving,
+}
+
+/// Which conversations may leave the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    Exportable,
+    All,
 }
 
 impl Archive {
@@ -87,7 +99,13 @@ impl Archive {
 
     /// An archive over a store that the caller made.
     pub fn with_store(store: Arc<dyn Store>) -> Self {
-        Self { store, nature: Arc::new(SystemNature), limits: Limits::default(), redacting: None }
+        Self {
+            store,
+            nature: Arc::new(SystemNature),
+            limits: Limits::default(),
+            redacting: None,
+            leaving: Leaving::Exportable,
+        }
     }
 
     /// Sets how large things may become.
@@ -101,6 +119,14 @@ impl Archive {
     #[must_use]
     pub fn with_nature(mut self, nature: Arc<dyn Nature>) -> Self {
         self.nature = nature;
+        self
+    }
+
+    /// Lets conversations leave the store that are marked as not exportable. Whoever does that asks first, and notes it in
+    /// the audit log.
+    #[must_use]
+    pub fn exporting_all(mut self) -> Self {
+        self.leaving = Leaving::All;
         self
     }
 
