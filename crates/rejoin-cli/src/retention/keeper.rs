@@ -123,7 +123,7 @@ impl Sweeping {
             loop {
                 // The configuration may have changed since this prompt was opened, and the newest word counts.
                 let news = Config::load(&surroundings, &overrides).and_then(|config| {
-                    let context = Context { config, surroundings: surroundings.clone(), manner };
+                    let context = Context::new(config, surroundings.clone(), manner);
                     look(&context, &archive)
                 });
                 match news {

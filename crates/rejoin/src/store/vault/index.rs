@@ -130,7 +130,9 @@ impl VaultStore {
             for change in changes {
                 match change.what {
                     What::Stored { messages } => backlog.add(change.conversation, change.stamp, messages),
-                    What::Changed | What::Trimmed { .. } => backlog.add(change.conversation, change.stamp, 1),
+                    What::Changed | What::Rewritten | What::Trimmed { .. } => {
+                        backlog.add(change.conversation, change.stamp, 1)
+                    }
                     // Its segments went with it.
                     What::Deleted { .. } => {}
                 }
