@@ -70,6 +70,7 @@ commands! {
     tree => Tree,
     trust => Trust,
     uncompact => Uncompact,
+    vault => Vault,
     verify => Verify,
 }
 

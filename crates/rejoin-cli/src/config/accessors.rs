@@ -120,6 +120,21 @@ impl Config {
         self.optional_text("compact.model")
     }
 
+    /// Whether secrets are taken out before anything is stored.
+    pub(crate) fn redact_enabled(&self) -> bool {
+        self.boolean("redact.enabled")
+    }
+
+    /// Kinds of personal data that are taken out, too.
+    pub(crate) fn redact_personal(&self) -> &[String] {
+        self.texts("redact.pii")
+    }
+
+    /// Patterns of what is taken out, too.
+    pub(crate) fn redact_patterns(&self) -> &[String] {
+        self.texts("redact.extra_patterns")
+    }
+
     /// Rules for tools that run without asking.
     pub(crate) fn tools_allow(&self) -> &[String] {
         self.texts("tools.allow")
@@ -212,6 +227,7 @@ mod tests {
         assert_eq!(config.retention(), Retention { days: Some(30), max_per_project: Some(100) });
         assert_eq!(config.retention_notice_days(), 5);
         let rules = [config.tools_allow(), config.tools_ask(), config.tools_deny()];
+        let redaction = (config.redact_enabled(), config.redact_personal(), config.redact_patterns());
         let choices =
             (config.persistence_enabled(), config.project_scope(), config.start_default(), config.log());
 
@@ -222,6 +238,7 @@ mod tests {
         assert_eq!(config.export_directory(), Path::new("/home/ada/Downloads"));
         assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120, 20_000]);
         assert_eq!(rules, [&[] as &[String]; 3]);
+        assert_eq!(redaction, (true, &[] as &[String], &[] as &[String]));
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
     if config.retention() == before.config.retention() {
         return Ok(());
     }
-    let context = Context { config, surroundings: before.surroundings.clone(), manner: before.manner };
+    let context = before.configured(config);
     let archive = context.archive_to_read()?;
     let policy = Policy::here(&archive, &context)?;
     context.note(&describe(&policy.retention));

@@ -4,6 +4,7 @@
 //! keeps the bytes.
 
 mod audit;
+mod convert;
 mod copies;
 mod delete;
 mod describe;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
+pub use convert::Converted;
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
@@ -45,7 +47,7 @@ pub use record::{OpenTurn, Recorder, Saved};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
-pub use url::StoreUrl;
+pub use url::{Access, Existing, StoreUrl};
 
 use crate::archive::redact::Redacting;
 use crate::clock::{Nature, SystemNature};
@@ -88,6 +90,11 @@ impl Archive {
     /// Relative paths are relative to the working directory.
     pub fn open(url: &str) -> Result<Self> {
         Ok(Self::with_store(StoreUrl::parse(url)?.open()?))
+    }
+
+    /// Opens the store that a URL names, with what it takes: keys for a vault such as `vault+sqlite:history.db`.
+    pub fn open_with(url: &str, access: &Access) -> Result<Self> {
+        Ok(Self::with_store(StoreUrl::parse(url)?.open_with(access)?))
     }
 
     /// An archive over a store that the caller made.

@@ -1,6 +1,7 @@
 //! What goes into a store: turns, changes, targets and blobs.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
@@ -409,6 +410,11 @@ impl Change<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Says that a message would vouch for something that its parent no longer says.
+pub(crate) fn left_behind(child: impl fmt::Display) -> Error {
+    Error::conflict(format!("message `{child}` is not rewritten with the one that it follows"))
 }
 
 impl Turn<'_> {

@@ -119,6 +119,15 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     report.judge()
 }
 
+/// The key to seal with, where a format can.
+fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
+    if !kind.can_seal() {
+        return Err(Failure::usage(format!("`{}` is not sealed, and takes no key", kind.name()))
+            .hint("leave `--key-file` away, or write `--format agent-voice`"));
+    }
+    key_file::read(path, context)
+}
+
 /// Why conversations are written, as the audit log tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
@@ -159,15 +168,6 @@ fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConvers
     {
         context.manner.warn(&format!("the export was not noted in the audit log: {error}"), None);
     }
-}
-
-/// The key to seal with, where a format can.
-fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
-    if !kind.can_seal() {
-        return Err(Failure::usage(format!("`{}` is not sealed, and takes no key", kind.name()))
-            .hint("leave `--key-file` away, or write `--format agent-voice`"));
-    }
-    key_file::read(path, context)
 }
 
 /// What was asked for, in the order in which it was.

@@ -10,6 +10,7 @@ mod blob;
 mod change;
 mod changes;
 mod check;
+mod erase;
 mod examine;
 mod fault;
 mod files;

@@ -38,6 +38,16 @@ pub(crate) enum Broken {
     Key(KeyId),
     /// It was changed, or is not where it was put.
     Seal,
+    /// What is inside is not what stands there, or does not fit what stands around it.
+    Inside,
+    /// It is in order, and stands before something that was there first.
+    Order,
+    /// It follows another message than the one it was written after.
+    Parent,
+    /// The key of its conversation is missing.
+    NoKey,
+    /// The key of its conversation does not open.
+    WrappedKey,
 }
 
 impl fmt::Display for Broken {
@@ -46,6 +56,11 @@ impl fmt::Display for Broken {
             Self::Shape => f.write_str("it is not an envelope of this version"),
             Self::Key(id) => write!(f, "key `{id}` is not known here"),
             Self::Seal => f.write_str("it was changed or moved since it was sealed"),
+            Self::Inside => f.write_str("what is inside does not belong there"),
+            Self::Order => f.write_str("it stands before messages that are older"),
+            Self::Parent => f.write_str("it follows another message than it was written after"),
+            Self::NoKey => f.write_str("the key of its conversation is missing"),
+            Self::WrappedKey => f.write_str("the key of its conversation does not open"),
         }
     }
 }
