@@ -69,6 +69,7 @@ pub mod view {
 }
 
 pub use ops::{
-    Ailment, Contents, Diagnosis, Extent, Import, ImportMode, Imported, ImportedConversation, Personal,
-    Redaction, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of,
+    Ailment, Contents, Diagnosis, Extent, Finding, Import, ImportMode, Imported, ImportedConversation,
+    Personal, Rechained, Redaction, ScrubMode, ScrubPlace, Scrubbed, Severity, Survey, Verdict, Viewpoint,
+    synopsis_of, title_of,
 };

@@ -19,6 +19,7 @@ mod project;
 mod query;
 mod record;
 mod redact;
+mod scrub;
 mod state;
 mod status;
 mod subagent;

@@ -11,6 +11,7 @@ mod layers;
 mod model;
 mod real_agent;
 mod residue;
+mod scrub;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;
