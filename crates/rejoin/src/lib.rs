@@ -31,7 +31,7 @@ pub use archive::{
     Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Deleted, DeletedHere, DeletedMessages,
     EndReason, Ending, Event, EventKind, Events, Handle, Imports, Limits, List, Listed, Named, OpenTurn,
     Parent, Project, Recorder, Report, Restored, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl,
-    Subagent, Subagents, Tally,
+    Strain, Subagent, Subagents, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};

@@ -62,6 +62,7 @@ mod restart;
 mod resume;
 mod resume_killed;
 mod rewind;
+mod scrub;
 mod search;
 mod show;
 mod skip;

@@ -39,7 +39,7 @@ pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
-pub use record::{OpenTurn, Recorder, Saved};
+pub use record::{OpenTurn, Recorder, Saved, Strain};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
 pub use url::StoreUrl;

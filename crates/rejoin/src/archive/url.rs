@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{JsonlOptions, JsonlStore, MemoryStore, SqliteStore, Store, WAIT};
+use crate::store::{JsonlOptions, JsonlStore, MemoryStore, SqliteStore, Store, WAIT, place};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,12 @@ impl StoreUrl {
             }
             Self::Memory => Arc::new(MemoryStore::new()),
         })
+    }
+
+    /// How many bytes may still be written where the store lives; none when that cannot be told.
+    pub fn free_bytes(&self) -> Option<u64> {
+        let path = std::path::absolute(self.path()?).ok()?;
+        path.ancestors().find_map(|place| place::free_bytes(place).ok())
     }
 
     /// The file or directory the store lives in.
