@@ -1,5 +1,7 @@
 //! What goes into a store: turns, changes, targets and blobs.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
 
@@ -325,8 +327,9 @@ impl Turn<'_> {
         if self.entries.is_empty() && self.opening.is_none() {
             return Err(Error::invalid("append a turn without messages"));
         }
-        for (place, entry) in self.entries.iter().enumerate() {
-            if self.entries[..place].iter().any(|other| other.id == entry.id) {
+        let mut ids = HashSet::with_capacity(self.entries.len());
+        for entry in self.entries {
+            if !ids.insert(entry.id) {
                 return Err(Error::conflict(format!("message id `{}` stands twice in one turn", entry.id)));
             }
         }

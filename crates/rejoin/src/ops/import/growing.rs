@@ -163,7 +163,7 @@ impl<'a> Growing<'a> {
     }
 
     /// Takes a message. What was wrong with its place is the answer.
-    pub(super) fn take(&mut self, found: SourceMessage, path: &Path) -> Result<Option<Skipped>> {
+    pub(super) fn take(&mut self, mut found: SourceMessage, path: &Path) -> Result<Option<Skipped>> {
         self.read += 1;
         let mut skipped = None;
         let named = found.parent.as_deref().map(|parent| self.name(parent));
@@ -179,7 +179,7 @@ impl<'a> Growing<'a> {
         };
         let anchor = parent.map(|id| Anchor { id, link: self.known[&id] });
         let hash = source_hash(&found.source);
-        let message = self.finished(&found, &hash)?;
+        let message = self.finished(&mut found, &hash)?;
         let body = message.to_body();
         let digest = Digest::chain(anchor.map(|anchor| anchor.link), body.as_bytes());
         let own = self.names.message(&self.found.id, &found.id);
@@ -230,9 +230,10 @@ impl<'a> Growing<'a> {
         Ok(skipped)
     }
 
-    /// The message as it is stored: with a time, with what it was read from, and with what it keeps.
-    fn finished(&mut self, found: &SourceMessage, hash: &str) -> Result<Message> {
-        let mut message = found.message.clone();
+    /// Takes the message as it is stored: with a time, with what it was read from, and with what it keeps.
+    fn finished(&mut self, found: &mut SourceMessage, hash: &str) -> Result<Message> {
+        let taken = Message::new(found.message.role, Vec::new());
+        let mut message = std::mem::replace(&mut found.message, taken);
         self.time = *message.created_at.get_or_insert(self.time);
         // What Rejoin wrote has everything in it, and its digest is known.
         if self.format.is_own() && found.keeps.is_empty() {
