@@ -78,6 +78,7 @@ mod tools;
 mod tree;
 mod trouble;
 mod trust;
+mod vault;
 mod verify;
 mod view;
 mod world;

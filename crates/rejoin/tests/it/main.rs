@@ -16,4 +16,5 @@ mod residue;
 mod skip;
 mod stores;
 mod vault;
+mod vault_keys;
 mod view;
