@@ -201,6 +201,7 @@ impl From<rejoin::Error> for Failure {
             ErrorKind::Invalid => Kind::Invalid,
             ErrorKind::Unsupported => Kind::Unsupported,
             ErrorKind::Unavailable => Kind::Unavailable,
+            ErrorKind::Denied => Kind::Denied,
             // The library may learn new kinds before this table does.
             _ => Kind::Other,
         };
@@ -221,6 +222,8 @@ fn next_step(error: &rejoin::Error) -> Option<&'static str> {
         (_, Some(io::ErrorKind::StorageFull)) => {
             Some("free some space and try again; what was stored before is safe")
         }
+        // What was given is at fault, and not the store.
+        (ErrorKind::Invalid, Some(io::ErrorKind::PermissionDenied)) => None,
         (_, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) => {
             Some("run `rejoin doctor` to see whose it is, or name another store with `--store`")
         }

@@ -26,11 +26,13 @@ pub enum ErrorKind {
     Unsupported,
     /// The place cannot be used now: missing, full, read-only or failing.
     Unavailable,
+    /// It is sealed, and what would open it is missing or wrong.
+    Denied,
 }
 
 impl ErrorKind {
     /// Every kind, so that a table over kinds can be checked for completeness.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::NotFound,
         Self::Conflict,
         Self::Locked,
@@ -38,6 +40,7 @@ impl ErrorKind {
         Self::Invalid,
         Self::Unsupported,
         Self::Unavailable,
+        Self::Denied,
     ];
 
     /// The kind as it stands in messages and in JSON.
@@ -50,6 +53,7 @@ impl ErrorKind {
             Self::Invalid => "invalid",
             Self::Unsupported => "unsupported",
             Self::Unavailable => "unavailable",
+            Self::Denied => "denied",
         }
     }
 }
@@ -84,6 +88,21 @@ impl Error {
     #[must_use]
     pub fn during(self, attempt: impl Into<String>) -> Self {
         Self { kind: self.kind, message: attempt.into(), source: Some(Box::new(self)) }
+    }
+
+    /// The same error, with other names in all that it says: what a store calls a thing need not be what others do.
+    pub(crate) fn renamed(self, names: &[(String, String)]) -> Self {
+        let message = names.iter().fold(self.message, |message, (own, other)| message.replace(own, other));
+        let source = self.source.map(|source| match source.downcast::<Self>() {
+            Ok(error) => Box::new(error.renamed(names)),
+            Err(source) => source,
+        });
+        Self { kind: self.kind, message, source }
+    }
+
+    /// The same error, to be acted on as one of another kind.
+    pub(crate) fn of_kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// The kind to act on.
@@ -136,6 +155,15 @@ impl StdError for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_replaced_in_the_whole_chain() {
+        let error = Error::not_found("there is no `x1`").during("read `x1`");
+
+        let renamed = error.renamed(&[("x1".to_owned(), "lisbon".to_owned())]);
+
+        assert_eq!(format!("{renamed:?}"), "[not found] read `lisbon`: there is no `lisbon`");
+    }
 
     #[test]
     fn wrapping_keeps_the_kind_and_the_cause() {

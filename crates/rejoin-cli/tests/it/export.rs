@@ -117,6 +117,19 @@ fn what_is_not_a_file_is_not_replaced() {
 }
 
 #[test]
+fn a_place_below_a_file_is_told() {
+    let world = World::new();
+    let id = lisbon(&world).to_string();
+    world.write("project/notes.txt", "mine");
+
+    let outcome = world.rejoin(["export", &id, "--output", "notes.txt/lisbon.md"]).run();
+
+    let expected =
+        "error: `[world]/project/notes.txt` is not a directory\nhint: name another place with `--output`\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
+}
+
+#[test]
 fn the_standard_output_takes_one_conversation() {
     let world = World::new();
     let (short, other) =
@@ -160,7 +173,7 @@ fn all_of_a_project_are_exported_and_one_that_fails_does_not_stop_the_others() {
     assert_eq!((outcome.code, lines), (1, expected.iter().map(String::as_str).collect::<Vec<_>>()));
     let told = format!(
         "Exported 2 conversations.\nerror: 1 of 3 conversations could not be exported\n  caused by: {s} (Secret): conversation `{secret}` is marked as not exportable\n\
-         hint: its privacy settings say that it must not leave the store\n"
+         hint: its privacy settings say that it must not leave the store; add `--force` to write it anyway\n"
     );
     assert_eq!(outcome.stderr, told);
     assert_eq!(fs::read_dir(world.path("project/out")).unwrap().count(), 2);

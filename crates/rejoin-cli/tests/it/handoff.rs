@@ -123,6 +123,19 @@ fn a_conversation_that_must_stay_is_not_handed_off() {
 }
 
 #[test]
+fn a_conversation_without_messages_is_not_handed_off() {
+    let world = World::new();
+    let id = world.started("Lisbon");
+    let short = crate::world::short(&id);
+
+    let outcome = world.rejoin(["handoff", "lisbon", "--to", "claude"]).run().naming(&[(&short, "[id]")]);
+
+    let expected = "error: conversation `[id]` has nothing to hand over\n\
+                    hint: say something in it first: `rejoin append [id] \"your message\"`\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
+}
+
+#[test]
 fn an_agent_that_is_not_there_is_not_started() {
     let world = World::new();
     let id = told(&world);

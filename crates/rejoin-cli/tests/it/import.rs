@@ -1,10 +1,12 @@
 //! `rejoin import`: what it says, and that the library is wired to it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::planting::{NOBODY, is_root};
 use crate::world::{Outcome, World};
 
 pub(crate) const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
@@ -132,16 +134,82 @@ fn a_file_of_no_known_format_is_refused() {
 }
 
 #[test]
-fn a_file_is_read_as_the_format_that_is_named() {
+fn a_file_that_is_not_of_the_format_that_is_named_is_told() {
     let world = World::new();
     world.started("other");
     world.write("project/notes.txt", "mine");
 
     let outcome = world.rejoin(["import", "--from", "codex", "notes.txt"]).run();
+    let after = world.rejoin(["import", "."]).run();
 
-    let expected = "Nothing new in 1 file.\n1 line was not as expected:\n  \
-                    [world]/project/notes.txt: it does not begin with what is known of its thread\n";
-    assert_eq!(outcome, Outcome::answer(expected));
+    let expected = "error: `[world]/project/notes.txt` has no conversation of Codex\n  \
+                    caused by: it does not begin with what is known of its thread\n\
+                    hint: run `rejoin import [world]/project/notes.txt` to let its format be found\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
+    assert!(after.stderr.contains("nothing that can be imported is in `[world]/project`"), "{after:?}");
+}
+
+#[test]
+fn a_directory_without_anything_to_import_is_told() {
+    let world = World::new();
+    world.write("files/notes.txt", "mine");
+
+    let outcome = world.rejoin(["import", "../files"]).run();
+
+    let expected = "1 file is of no known format.\n\
+                    error: nothing that can be imported is in `[world]/files`\n\
+                    hint: run `rejoin import --scan` to look where other programs keep their files\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
+    assert!(!world.store().exists());
+}
+
+#[test]
+fn an_empty_file_is_told() {
+    let world = World::new();
+    world.write("project/a.jsonl", "");
+
+    let outcome = world.rejoin(["import", "a.jsonl"]).run();
+
+    let expected = "error: `[world]/project/a.jsonl` is empty\n\
+                    hint: name what another program wrote, or say which it was: \
+                    `rejoin import --from FORMAT [world]/project/a.jsonl`\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
+}
+
+#[test]
+fn a_source_that_is_damaged_does_not_stop_the_others_and_is_not_mistaken_for_the_store() {
+    let world = World::new();
+    world.started("other");
+    world.write(&place(), &session(&world));
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rejoin/tests/fixtures/opencode/export.json");
+    let whole = fs::read_to_string(fixture).unwrap();
+    world.write("sessions/a.json", &whole[..whole.len() - 100]);
+
+    let both = world.rejoin(["import", "../sessions"]).run();
+    let alone = world.rejoin(["import", "../sessions/a.json"]).run();
+
+    assert_eq!(both.stdout, "Imported 2 messages of 1 new conversation from 1 file.\n");
+    let hint = "error: 1 of 2 files could not be imported\nhint: nothing of them was imported: ";
+    assert!(both.stderr.starts_with(hint), "{both:?}");
+    assert!(alone.stderr.contains("it is not an export of opencode"), "{alone:?}");
+    assert!(alone.stderr.ends_with("hint: nothing of it was imported\n"), "{alone:?}");
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_told() {
+    if !is_root("act for another user") {
+        return;
+    }
+    let world = World::new();
+    world.write("project/a.jsonl", &session(&world));
+    world.give_to(NOBODY);
+    fs::set_permissions(world.path("project/a.jsonl"), fs::Permissions::from_mode(0o000)).unwrap();
+
+    let outcome = world.rejoin(["import", "a.jsonl"]).by_user(NOBODY).run();
+
+    let expected = "error: read `[world]/project/a.jsonl`\n  caused by: Permission denied (os error 13)\n\
+                    hint: run `ls -ld [world]/project/a.jsonl` to see who may read it\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
 }
 
 #[test]
@@ -161,7 +229,8 @@ fn a_path_that_is_missing_is_told() {
 
     assert_eq!(
         outcome.stderr,
-        "error: read `[world]/project/gone.jsonl`\n  caused by: No such file or directory (os error 2)\n"
+        "error: read `[world]/project/gone.jsonl`\n  caused by: No such file or directory (os error 2)\n\
+         hint: check the path, or run `rejoin import --scan` to look where other programs keep their files\n"
     );
 }
 
@@ -184,6 +253,37 @@ fn a_real_session_and_its_sub_agent_are_imported() {
     assert_eq!(counts, expected);
     assert_eq!(outcome["other_files"], 0, "the description of the sub-agent is a part of it: {outcome}");
     assert!(fs::exists(fixtures).unwrap());
+}
+
+#[test]
+fn a_run_that_is_found_before_what_started_it_is_linked_all_the_same() {
+    const ABOVE: &str = "01a1e059-7bf2-7302-8c1e-a7466ee2f7dc";
+    const RUN: &str = "01a1e059-aaf0-7402-a1be-741b1091c000";
+    let world = World::new();
+    world.started("other");
+    let thread = |name: &str, mut meta: Value, role: &str, kind: &str| {
+        let time = "2026-11-15T12:00:00.000Z";
+        (meta["timestamp"], meta["cwd"]) = (json!(time), json!("/tmp"));
+        let first = json!({"timestamp": time, "type": "session_meta", "payload": meta});
+        let said = json!({"timestamp": time, "type": "response_item",
+            "payload": {"type": "message", "role": role, "content": [{"type": kind, "text": "go"}]}});
+        world.write(&format!("sessions/{name}"), &format!("{first}\n{said}\n"));
+    };
+    thread(&format!("a-{RUN}.jsonl"), json!({"id": RUN, "parent_thread_id": ABOVE}), "user", "input_text");
+    thread(&format!("b-{ABOVE}.jsonl"), json!({"id": ABOVE}), "assistant", "output_text");
+
+    world.rejoin(["import", "../sessions"]).run();
+
+    let linked: Vec<bool> = world
+        .archive()
+        .list(&Default::default())
+        .unwrap()
+        .items
+        .iter()
+        .filter(|one| one.conversation.kind == "subagent")
+        .map(|one| one.conversation.extra.field("parent").is_some())
+        .collect();
+    assert_eq!(linked, [true]);
 }
 
 #[test]

@@ -102,6 +102,16 @@ fn a_machine_without_history_is_told() {
 }
 
 #[test]
+fn a_machine_without_history_of_one_program_is_told() {
+    let outcome = World::new().rejoin(["import", "--scan", "--from", "aider"]).run();
+
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.stderr.as_str()),
+        ("No history of other programs was found.\n", "Looked for aider.\n")
+    );
+}
+
+#[test]
 fn a_person_is_asked_and_told_what_to_do_next() {
     let world = home();
     world.started("other");

@@ -58,6 +58,9 @@ impl Finder {
             (None, false) => match only {
                 // Whoever names both the file and the format knows better.
                 Some(format) => sources.found.push((source, format)),
+                None if source.bytes() == 0 => {
+                    return Err(Error::invalid(format!("`{}` is empty", path.display())));
+                }
                 None => {
                     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
                     return Err(Error::invalid(format!(

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::model::{Fields, Json};
@@ -14,10 +15,86 @@ pub(super) fn is_text(json: &RawValue) -> bool {
     json.get().starts_with('"')
 }
 
-/// The fields of an object, and which of them were taken.
-pub(super) struct Found<'a>(Vec<(Cow<'a, str>, &'a RawValue, Taken)>);
+/// What stands where a text, an object or a list of them may stand, read in one go.
+#[derive(Debug)]
+pub(super) enum Content<'a> {
+    Text(String),
+    Object(Found<'a>),
+    List(Vec<Content<'a>>),
+    /// A number, true, false or null.
+    Other,
+}
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON value")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Content<'de>, E> {
+                Ok(Content::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content<'de>, A::Error> {
+                Found::of(map).map(Content::Object)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Content<'de>, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = list.next_element()? {
+                    items.push(item);
+                }
+                Ok(Content::List(items))
+            }
+
+            fn visit_unit<E>(self) -> Result<Content<'de>, E> {
+                Ok(Content::Other)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Content<'de>, E> {
+                Ok(Content::Other)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Content<'de>, E> {
+                Ok(Content::Other)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Content<'de>, E> {
+                Ok(Content::Other)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Content<'de>, E> {
+                Ok(Content::Other)
+            }
+        }
+
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+/// The field that long texts stand in. It is read at once, where the others are only found: what is found is looked at
+/// again when it is read.
+const TEXT: &str = "text";
+
+/// The fields of an object, and which of them were taken.
+#[derive(Debug)]
+pub(super) struct Found<'a>(Vec<(Cow<'a, str>, Field<'a>, Taken)>);
+
+/// The value of a field.
+#[derive(Debug)]
+enum Field<'a> {
+    /// Where it stands.
+    Raw(&'a RawValue),
+    /// What it says.
+    Read(Value),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
     Yes,
     No,
@@ -34,12 +111,8 @@ impl<'de> Deserialize<'de> for Found<'de> {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
-                let mut found = Vec::new();
-                while let Some((name, value)) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? {
-                    found.push((name, value, Taken::No));
-                }
-                Ok(Found(found))
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Found<'de>, A::Error> {
+                Found::of(map)
             }
         }
 
@@ -48,21 +121,44 @@ impl<'de> Deserialize<'de> for Found<'de> {
 }
 
 impl<'a> Found<'a> {
-    /// Takes a field.
+    fn of<A: MapAccess<'a>>(mut map: A) -> Result<Self, A::Error> {
+        let mut found = Vec::new();
+        while let Some(name) = map.next_key::<Cow<'a, str>>()? {
+            let field = match name.as_ref() {
+                TEXT => Field::Read(map.next_value()?),
+                _ => Field::Raw(map.next_value()?),
+            };
+            found.push((name, field, Taken::No));
+        }
+        Ok(Self(found))
+    }
+
+    /// Takes a field that is not the text of an object.
     pub(super) fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
-        let (_, value, taken) = self.0.iter_mut().find(|(own, ..)| own == name)?;
+        let (_, field, taken) = self.0.iter_mut().find(|(own, ..)| own == name)?;
+        let Field::Raw(value) = field else { return None };
         *taken = Taken::Yes;
         Some(value)
     }
 
     /// Takes a field that is a string.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        let (_, field, taken) = self.0.iter_mut().find(|(own, ..)| own == name)?;
+        *taken = Taken::Yes;
+        match field {
+            Field::Raw(value) => serde_json::from_str(value.get()).ok(),
+            Field::Read(value) => value.as_str().map(str::to_owned),
+        }
+    }
+
+    /// Takes a field that is of a type.
+    pub(super) fn typed<T: Deserialize<'a>>(&mut self, name: &str) -> Option<T> {
         serde_json::from_str(self.raw(name)?.get()).ok()
     }
 
-    /// Every field with its name, in order.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.0.iter().map(|(name, value, _)| (name.as_ref(), *value))
+    /// The name of the first field.
+    pub(super) fn first(&self) -> Option<&str> {
+        self.0.first().map(|(name, ..)| name.as_ref())
     }
 
     /// The fields that were not taken.
@@ -70,17 +166,26 @@ impl<'a> Found<'a> {
         self.fields(|taken| taken == Taken::No)
     }
 
+    /// Every field, taken or not.
+    pub(super) fn whole(&self) -> Fields {
+        self.fields(|_| true)
+    }
+
     /// Every field but the type, taken or not.
     pub(super) fn all(&self) -> Fields {
-        let mut fields = self.fields(|_| true);
+        let mut fields = self.whole();
         fields.remove("type");
         fields
     }
 
     fn fields(&self, which: impl Fn(Taken) -> bool) -> Fields {
         let mut fields = Fields::new();
-        for (name, value, _) in self.0.iter().filter(|(.., taken)| which(*taken)) {
-            fields.set(name.as_ref(), Json::from_raw(value));
+        for (name, field, _) in self.0.iter().filter(|(.., taken)| which(*taken)) {
+            let value = match field {
+                Field::Raw(value) => Json::from_raw(value),
+                Field::Read(value) => Json::of(value).expect("what was JSON is JSON"),
+            };
+            fields.set(name.as_ref(), value);
         }
         fields
     }

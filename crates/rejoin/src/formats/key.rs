@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Error, Result};
+use crate::formats::octets;
 
 /// A key of 256 bits. It is shown to nobody.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,6 +25,20 @@ impl Key {
         bytes.map(Self).ok_or_else(|| Error::invalid("the key is not 32 bytes in base64"))
     }
 
+    /// Reads a key as a file holds it: its 32 bytes as they are, in hexadecimal digits, or in base64, with or without a
+    /// line feed at the end.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let raw = [bytes, line].into_iter().find_map(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        if let Some(raw) = raw {
+            return Ok(Self(raw));
+        }
+        let text = str::from_utf8(line).unwrap_or_default().trim();
+        octets::from_hex(text).map(Self).or_else(|| Self::from_base64(text).ok()).ok_or_else(|| {
+            Error::invalid("the key is not 32 bytes, nor those in hexadecimal digits or base64")
+        })
+    }
+
     pub(super) const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -32,5 +47,39 @@ impl Key {
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_key_is_the_same_in_every_form(bytes: [u8; 32]) {
+            let (hex, base64) = (octets::hex(&bytes), STANDARD.encode(bytes));
+            let with_end = |text: &[u8]| [text, b"\n"].concat();
+            let forms = [
+                bytes.to_vec(),
+                with_end(&bytes),
+                hex.clone().into_bytes(),
+                with_end(hex.to_uppercase().as_bytes()),
+                base64.clone().into_bytes(),
+                with_end(format!("{base64}\r").as_bytes()),
+            ];
+
+            for form in forms {
+                prop_assert_eq!(Key::parse(&form).unwrap(), Key::new(bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let texts: [&[u8]; 6] = [b"", b"\n", &[7; 31], &[7; 34], &[b'g'; 64], b"c2hvcnQ="];
+
+        assert_eq!(texts.map(|text| Key::parse(text).is_err()), [true; 6]);
     }
 }

@@ -61,6 +61,7 @@ mod order;
 mod piece;
 mod source;
 mod tag;
+pub(crate) mod unfinished;
 mod whole;
 mod zipped;
 
@@ -186,6 +187,11 @@ impl Format {
     /// True of Rejoin's own files: the names in them are ids here, and what they say is kept as it is.
     pub fn is_own(&self) -> bool {
         self.name == json::FORMAT.name
+    }
+
+    /// True when its program seals what it writes, so that a key opens and seals it here.
+    pub fn can_seal(&self) -> bool {
+        self.name == agent_voice::FORMAT.name
     }
 
     /// True when [`Format::write`] works.

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, ZSTD, unreadable};
 use crate::formats::zipped::{Counted, ZIP, Zipped};
-use crate::formats::{Finder, Fingerprint, Format, Key};
+use crate::formats::{Finder, Fingerprint, Format, Key, agent_voice};
 
 /// How much of a file its format is recognised by.
 const HEAD: usize = 64 * 1024;
@@ -85,6 +85,11 @@ impl Source {
     /// The key that opens it.
     pub(super) const fn key(&self) -> Option<&Key> {
         self.key.as_ref()
+    }
+
+    /// True when its program sealed it and no key was given to open it.
+    pub fn is_locked(&self) -> bool {
+        self.key.is_none() && agent_voice::is_sealed(self)
     }
 
     /// Where it is.

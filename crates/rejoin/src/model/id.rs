@@ -123,6 +123,16 @@ impl MessageId {
         Self { text, length: length as u8 }
     }
 
+    /// The id of fifteen characters that a number makes, least significant first; it is taken modulo 62¹⁵.
+    pub(crate) fn of_number(mut number: u128) -> Self {
+        let text = std::array::from_fn(|_| {
+            let letter = BASE62[(number % 62) as usize];
+            number /= 62;
+            letter
+        });
+        Self { text, length: Self::MAX_LENGTH as u8 }
+    }
+
     /// The characters.
     pub fn as_str(&self) -> &str {
         str::from_utf8(&self.text[..usize::from(self.length)]).expect("base62 is ASCII")

@@ -13,9 +13,11 @@ mod query;
 mod sqlite;
 mod tip;
 mod turn;
+pub(crate) mod vault;
 
 use std::time::Duration;
 
+pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub use query::{
@@ -28,6 +30,7 @@ pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
     Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
+pub use vault::{Key, KeyId, Unlock, VaultStore, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};

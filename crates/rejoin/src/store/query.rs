@@ -144,17 +144,22 @@ impl ListQuery<'_> {
 
 impl ListQuery<'_> {
     /// The page of these rows: for stores that hold their rows in memory.
-    pub(crate) fn page_of(&self, mut rows: Vec<Row>) -> Page<Row> {
-        rows.retain(|row| self.admits(row));
+    pub(crate) fn page_of(&self, rows: Vec<Row>) -> Page<Row> {
+        self.page_among(rows.iter())
+    }
+
+    /// The page of these rows, of which only those on it are copied.
+    pub(crate) fn page_among<'r>(&self, rows: impl Iterator<Item = &'r Row>) -> Page<Row> {
+        let mut rows: Vec<&Row> = rows.filter(|row| self.admits(row)).collect();
         let total = self.counts_total.then_some(rows.len() as u64);
-        rows.sort_by_key(|row| std::cmp::Reverse((row.active, row.id)));
         if let Some(after) = self.after {
             rows.retain(|row| (row.active, row.id) < (after.time, after.conversation));
         }
+        rows.sort_by_key(|row| std::cmp::Reverse((row.active, row.id)));
         let more = rows.len() > self.limit;
-        rows.truncate(self.limit);
-        let next = rows.last().filter(|_| more).map(Row::cursor);
-        Page { items: rows, next, total }
+        let items: Vec<Row> = rows.into_iter().take(self.limit).cloned().collect();
+        let next = items.last().filter(|_| more).map(Row::cursor);
+        Page { items, next, total }
     }
 }
 

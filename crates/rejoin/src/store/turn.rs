@@ -117,7 +117,8 @@ impl Facets {
             slug: conversation.title.as_deref().map(slug).unwrap_or_default(),
             status: conversation.status,
             hold: conversation.hold,
-            expires: conversation.expires_at,
+            // What is held does not expire, so no list may leave it out.
+            expires: conversation.expires_at.filter(|_| conversation.hold == Hold::None),
         }
     }
 }

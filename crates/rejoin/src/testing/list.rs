@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::model::{Branch, ConversationId, Head, Hold, Status};
 use crate::store::{Change, Facets, ListQuery, Read, Row};
-use crate::testing::draft::{Draft, at, body, conversation, link, message};
-use crate::testing::look::{EVERYTHING, rows};
+use crate::testing::draft::{Draft, at, conversation, link, message};
+use crate::testing::look::{EVERYTHING, rows, size};
 use crate::testing::trial::Trial;
 
 fn facets(project: &str, kind: &str, status: Status) -> Facets {
@@ -70,7 +70,7 @@ pub(super) fn a_row_tells_everything_that_is_known(trial: &mut Trial<'_>) -> Res
         created: at(1),
         active: at(2),
         messages: 2,
-        bytes: (body("hi", 2).len() + body("ho", 2).len()) as u64,
+        bytes: size(trial.store(), id)?,
         first: "hi".to_owned(),
         last: "ho".to_owned(),
     };

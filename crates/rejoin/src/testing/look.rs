@@ -123,6 +123,23 @@ pub(super) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<Shown
     read(store, id, Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX })
 }
 
+/// How many bytes the store counts for each message, in order of arrival: at least those that it has.
+pub(super) fn sizes(store: &dyn Read, id: ConversationId) -> Result<Vec<(MessageId, u64)>> {
+    let mut sizes = Vec::new();
+    let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+    store.read(id, all, &mut |seen| {
+        assert!(seen.size >= seen.body.len() as u64, "message {} is larger than its size", seen.id);
+        sizes.push((seen.id, seen.size));
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+/// How many bytes the store counts for a conversation's messages together.
+pub(super) fn size(store: &dyn Read, id: ConversationId) -> Result<u64> {
+    Ok(sizes(store, id)?.iter().map(|(_, size)| size).sum())
+}
+
 /// The ids of what was read, in order, with a space after each.
 pub(super) fn names(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<String> {
     Ok(read(store, id, what)?.iter().map(|shown| format!("{} ", shown.id)).collect())

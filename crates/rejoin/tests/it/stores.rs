@@ -5,6 +5,8 @@ use std::sync::Arc;
 use rejoin::store::{JsonlStore, MemoryStore, SqliteStore, Store};
 use rejoin::testing::Place;
 
+use crate::vault::Vault;
+
 /// Memory that several handles share.
 struct Memory(MemoryStore);
 
@@ -47,6 +49,9 @@ impl Place for Directory {
 rejoin::conformance!(jsonl, Directory::new());
 rejoin::conformance!(memory, Memory(MemoryStore::new()));
 rejoin::conformance!(sqlite, File::new());
+rejoin::conformance!(vault_jsonl, Vault(Directory::new()));
+rejoin::conformance!(vault_memory, Vault(Memory(MemoryStore::new())));
+rejoin::conformance!(vault_sqlite, Vault(File::new()));
 
 /// The lines of a documentation comment, joined.
 fn joined(lines: &[&str]) -> String {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rejoin::export::{html, markdown};
-use rejoin::formats::{FORMATS, Format, Written};
+use rejoin::formats::{FORMATS, Format, Key, Written};
 use rejoin::{Archive, Extent, StoredConversation, slug};
 
 use super::Wanted;
@@ -59,6 +59,14 @@ impl Kind {
         }
     }
 
+    /// True when its program seals what it writes, and a key does so here.
+    pub(super) fn can_seal(self) -> bool {
+        match self {
+            Kind::Markdown | Kind::Html => false,
+            Kind::Format(format) => format.can_seal(),
+        }
+    }
+
     /// What it is for.
     pub(super) fn about(self) -> String {
         match self {
@@ -74,6 +82,7 @@ impl Kind {
         self,
         archive: &Archive,
         wanted: &Wanted,
+        key: Option<&Key>,
     ) -> Result<Vec<Written>, Failure> {
         let Wanted { stored, extent } = wanted;
         let extent = *extent;
@@ -91,7 +100,9 @@ impl Kind {
                 Ok(text(".html", html(&tree)?))
             }
             Kind::Format(format) => {
-                let mut files = format.write(&archive.tree_for(format, stored.id, extent).map_err(failed)?)?;
+                let mut tree = archive.tree_for(format, stored.id, extent).map_err(failed)?;
+                tree.key = key.cloned();
+                let mut files = format.write(&tree)?;
                 if let ([file], true) = (files.as_mut_slice(), format.is_own()) {
                     file.path = PathBuf::from(file_name(wanted, ".json"));
                 }
@@ -106,7 +117,7 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
     if stored.conversation.privacy.exportable {
         return failure;
     }
-    failure.or_hint("its privacy settings say that it must not leave the store")
+    failure.or_hint("its privacy settings say that it must not leave the store; add `--force` to write it anyway")
 }
 
 /// A name that every file system takes: the words of the title, the id, that of the message where it ends, and an

@@ -4,17 +4,19 @@ mod kind;
 mod place;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rejoin::{Archive, Extent, List, Named, StoredConversation};
+use rejoin::formats::Key;
+use rejoin::{Archive, AuditAction, AuditEntry, Extent, Json, List, Named, StoredConversation};
 
 use self::kind::Kind;
 use self::place::{Destination, Replacing};
 use self::report::Report;
 use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::named;
+use crate::{key_file, named};
 use crate::ui::progress::Unit;
+use crate::ui::size;
 
 /// The kind of a run of a sub-agent, which goes along with the conversation that started it.
 const SUBAGENT: &str = "subagent";
@@ -51,6 +53,12 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FORMAT", default_value = "markdown", value_parser = kind::names())]
     format: String,
 
+    /// Seal what is written for Agent Voice, with the key in a file that only you can read
+    ///
+    /// The file holds the 32 bytes of the key as they are, as 64 hexadecimal digits, or in base64.
+    #[arg(long, value_name = "PATH")]
+    key_file: Option<PathBuf>,
+
     /// Where to: a file, a directory, or `-` for the standard output
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -59,9 +67,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "all_projects"])]
     branch: Option<String>,
 
-    /// Replace files that are there already
+    /// Replace files that are there already, and confirm `--force`
     #[arg(long)]
     yes: bool,
+
+    /// Write also what is marked as not exportable
+    #[arg(long)]
+    force: bool,
 }
 
 /// The names of all formats, with what each is for.
@@ -77,26 +89,85 @@ struct Wanted {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let archive = context.archive_to_read()?;
+    let mut archive = context.archive_to_read()?;
     let kind = Kind::named(&args.format)?;
+    let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
+    let reason = if args.force { forced(&wanted, Consent::from(args.yes), context)? } else { Reason::Asked };
+    if reason == Reason::Forced {
+        archive = archive.exporting_all();
+    }
     let destination = Destination::of(args.output.as_deref(), wanted.len(), context)?;
     if destination == Destination::Output {
-        return print(&archive, kind, &wanted, context);
+        print(&archive, kind, key.as_ref(), &wanted, context)?;
+        note(&archive, kind, reason, &wanted.iter().map(|one| &one.stored).collect::<Vec<_>>(), context);
+        return Ok(());
     }
     let progress = context.progress("Exporting", Unit::Items, Some(wanted.len() as u64));
     let mut replacing = Replacing::new(Consent::from(args.yes), wanted.len());
     let mut report = Report::new(kind);
     for one in wanted {
         let outcome = kind
-            .write(&archive, &one)
+            .write(&archive, &one, key.as_ref())
             .and_then(|files| place::write(&destination, kind, &one, files, &mut replacing, context));
         report.add(one.stored, outcome);
         progress.advance(1);
     }
     drop(progress);
+    note(&archive, kind, reason, &report.written(), context);
     report.show(context)?;
     report.judge()
+}
+
+/// The key to seal with, where a format can.
+fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
+    if !kind.can_seal() {
+        return Err(Failure::usage(format!("`{}` is not sealed, and takes no key", kind.name()))
+            .hint("leave `--key-file` away, or write `--format agent-voice`"));
+    }
+    key_file::read(path, context)
+}
+
+/// Why conversations are written, as the audit log tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Asked,
+    /// Some of them are marked as not exportable.
+    Forced,
+}
+
+/// Asks before something leaves the store that must not.
+fn forced(wanted: &[Wanted], consent: Consent, context: &Context) -> Result<Reason, Failure> {
+    let marked = wanted.iter().filter(|one| !one.stored.conversation.privacy.exportable).count() as u64;
+    if marked == 0 {
+        return Ok(Reason::Asked);
+    }
+    let count = size::count(marked, "conversation is", "conversations are");
+    context.confirm(&format!("{count} marked as not exportable. Write anyway?"), consent)?;
+    Ok(Reason::Forced)
+}
+
+/// Notes in the audit log what was written. The files are there, whatever becomes of the note.
+fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConversation], context: &Context) {
+    let reason = match reason {
+        Reason::Asked => "user-requested",
+        Reason::Forced => "forced",
+    };
+    let mut entry = AuditEntry::new(AuditAction::Exported, reason);
+    if let [one] = written {
+        entry = entry.to(one.id);
+    }
+    entry.conversations = written.len() as u64;
+    entry = entry.counting(
+        written.iter().map(|stored| stored.messages).sum(),
+        written.iter().map(|stored| stored.bytes).sum(),
+    );
+    entry.extra.set("format", Json::of(&kind.name()).expect("a name is JSON"));
+    if !written.is_empty()
+        && let Err(error) = archive.note_audit(entry)
+    {
+        context.manner.warn(&format!("the export was not noted in the audit log: {error}"), None);
+    }
 }
 
 /// What was asked for, in the order in which it was.
@@ -138,7 +209,13 @@ fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>,
 }
 
 /// Writes one conversation to the standard output.
-fn print(archive: &Archive, kind: Kind, wanted: &[Wanted], context: &Context) -> Result<(), Failure> {
+fn print(
+    archive: &Archive,
+    kind: Kind,
+    key: Option<&Key>,
+    wanted: &[Wanted],
+    context: &Context,
+) -> Result<(), Failure> {
     let [one] = wanted else {
         return Err(Failure::usage("write several conversations to the standard output")
             .hint("name a directory with `--output`"));
@@ -147,7 +224,7 @@ fn print(archive: &Archive, kind: Kind, wanted: &[Wanted], context: &Context) ->
         return Err(Failure::usage("write an export and a report to the same place")
             .hint("leave `--json` away, or name a file with `--output`"));
     }
-    let mut files = kind.write(archive, one)?;
+    let mut files = kind.write(archive, one, key)?;
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => place::print(&file.bytes, context),
         _ => Err(Failure::usage(format!("write the several files of `{}` to the standard output", kind.name()))

@@ -152,7 +152,13 @@ pub(super) fn write(
 fn write_one(path: &Path, bytes: &[u8], replacing: &mut Replacing, context: &Context) -> Result<State, Failure> {
     let failed = |error| Failure::io(format!("write `{}`", path.display()), error);
     if path.is_dir() {
-        return Err(Failure::invalid(format!("`{}` is a directory", path.display())));
+        return Err(Failure::invalid(format!("`{}` is a directory", path.display()))
+            .hint("name another place with `--output`"));
+    }
+    let above = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
+    if let Some(above) = above.filter(|above| !above.is_dir()) {
+        return Err(Failure::invalid(format!("`{}` is not a directory", above.display()))
+            .hint("name another place with `--output`"));
     }
     // A device or a pipe would be replaced by a file, and not written to.
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {

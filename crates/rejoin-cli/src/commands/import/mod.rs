@@ -20,7 +20,9 @@ use work::Work;
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
+use crate::key_file;
 use crate::ui::progress::Unit;
+use crate::ui::quote;
 
 /// Import conversations of other programs
 ///
@@ -43,6 +45,12 @@ pub(crate) struct Args {
     /// Read them as this format instead of looking for one that fits
     #[arg(long, value_name = "FORMAT", value_parser = names())]
     from: Option<String>,
+
+    /// The key of records that Agent Voice sealed, in a file that only you can read
+    ///
+    /// The file holds the 32 bytes of the key as they are, as 64 hexadecimal digits, or in base64.
+    #[arg(long, value_name = "PATH")]
+    key_file: Option<PathBuf>,
 
     /// Look where the programs keep their files
     #[arg(long)]
@@ -71,6 +79,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return Err(Failure::usage("nothing to import was named")
             .hint("run `rejoin import --scan` to look for the history of other programs, or name a file"));
     }
+    let key = args.key_file.as_deref().map(|path| key_file::read(path, context)).transpose()?;
     // What was imported before is asked first: a store that does not exist is not created by looking.
     let (imports, scope) = {
         let archive = context.archive_to_read()?;
@@ -78,7 +87,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             true => Scope::places(only, &archive, context)?,
             false => Scope::named(&args.paths, only, context),
         };
-        (archive.imports()?, scope)
+        (archive.imports()?, scope.with_key(key))
     };
     let looking = context.progress("Looking for files", Unit::Items, None);
     let places = scope.look(&mut imports.finder(), &imports)?;
@@ -88,6 +97,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     if args.watch {
         return watch::run(&scope, context);
+    }
+    if !scope.is_scan() && places.iter().all(|place| place.items().next().is_none()) {
+        return Err(nothing_in(&places, context));
     }
     once(&args, places, imports, context)
 }
@@ -99,7 +111,8 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
     let is_done = args.dry_run || (!is_fresh && !args.watch);
     let asks = !args.yes && !is_done && is_fresh;
     if !context.is_json() {
-        survey.show(context)?;
+        let only = args.from.as_deref().map(Format::named).transpose()?;
+        survey.show(only, context)?;
     } else if is_done || asks && !context.surroundings.terminal.stdin {
         context.answer_json(&json!({"dry_run": args.dry_run, "places": survey.to_json()}))?;
     }
@@ -110,7 +123,11 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
         return Ok(false);
     }
     if asks {
-        let again = if args.watch { "rejoin import --scan --watch --yes" } else { "rejoin import --scan --yes" };
+        let mut again = "rejoin import --scan".to_owned();
+        if let Some(path) = &args.key_file {
+            again += &format!(" --key-file {}", quote::path(path));
+        }
+        again += if args.watch { " --watch --yes" } else { " --yes" };
         context.confirm(&survey.question(), Consent::Ask).map_err(|failure| {
             if context.surroundings.terminal.stdin && context.surroundings.terminal.stderr {
                 return failure;
@@ -119,6 +136,16 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
         })?;
     }
     Ok(true)
+}
+
+/// Tells that there is nothing to import where someone said to look.
+fn nothing_in(places: &[Place], context: &Context) -> Failure {
+    let mut report = Report::new(ImportMode::Try);
+    places.iter().for_each(|place| report.pass_over(place));
+    report.note_passed_over(context);
+    let paths: Vec<String> = places.iter().map(|place| format!("`{}`", place.path.display())).collect();
+    Failure::not_found(format!("nothing that can be imported is in {}", paths.join(" or ")))
+        .hint("run `rejoin import --scan` to look where other programs keep their files")
 }
 
 /// Imports what was found, once.

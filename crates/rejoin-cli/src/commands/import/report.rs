@@ -1,17 +1,18 @@
 //! What was read, what was skipped and why, for people and for programs.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rejoin::formats::Source;
+use rejoin::formats::Detection;
 use rejoin::{ImportMode, Imported, ImportedConversation};
 use serde_json::{Value as Json, json};
 
-use super::scope::Place;
+use super::scope::{Item, Place};
 use super::survey::Survey;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::{clean, json, size};
+use crate::redaction::Taken;
+use crate::ui::{clean, json, quote, size};
 
 /// How many reasons a person is shown; `--json` has more.
 const SHOWN: usize = 10;
@@ -51,10 +52,17 @@ impl Report {
     }
 
     /// Takes note of what became of a source. A store that fails is the end of the import.
-    pub(super) fn add(&mut self, source: &Source, outcome: rejoin::Result<Imported>) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, item: &Item, outcome: rejoin::Result<Imported>) -> Result<(), Failure> {
+        let source = &item.source;
         match outcome.map_err(Failure::from) {
+            Ok(imported) if is_misread(item, &imported) => {
+                self.failed.push((source.path().to_owned(), misread(item, &imported)));
+            }
             Ok(imported) => self.done.push(imported),
-            Err(failure) if failure.is_of_input() => self.failed.push((source.path().to_owned(), failure)),
+            Err(failure) if failure.is_of_input() => {
+                let failure = if source.is_locked() { unlocking(failure, source.path()) } else { failure };
+                self.failed.push((source.path().to_owned(), failure));
+            }
             Err(failure) => return Err(failure),
         }
         Ok(())
@@ -70,11 +78,23 @@ impl Report {
             return context.answer_json(&told);
         }
         let mut answer = context.answer();
-        writeln!(answer, "{}", self.told())?;
+        if self.failed.is_empty() || !self.done.is_empty() || self.unchanged > 0 {
+            writeln!(answer, "{}", self.told())?;
+        }
         self.tell_deleted(&mut answer)?;
         self.tell_changed(&mut answer)?;
+        self.tell_redacted(&mut answer)?;
         self.tell_skipped(&mut answer)?;
         answer.flush()?;
+        self.note_passed_over(context);
+        Ok(())
+    }
+
+    /// Says what was found and could not be used. A program reads it in the answer.
+    pub(super) fn note_passed_over(&self, context: &Context) {
+        if context.is_json() {
+            return;
+        }
         for (path, why) in &self.unreadable {
             context.note(&format!("{} could not be looked at: {why}.", path.display()));
         }
@@ -82,7 +102,6 @@ impl Report {
             let files = size::count(self.others, "file is", "files are");
             context.note(&format!("{files} of no known format."));
         }
-        Ok(())
     }
 
     /// What was imported, in one sentence.
@@ -141,6 +160,15 @@ impl Report {
         Ok(())
     }
 
+    fn tell_redacted(&self, answer: &mut impl Write) -> Result<(), Failure> {
+        let mut taken = Taken::default();
+        self.done.iter().for_each(|one| taken.add(&one.redacted));
+        if let Some(told) = taken.told() {
+            writeln!(answer, "{told}")?;
+        }
+        Ok(())
+    }
+
     fn tell_skipped(&self, answer: &mut impl Write) -> Result<(), Failure> {
         let skipped: u64 = self.done.iter().map(|one| one.skipped).sum();
         if skipped == 0 {
@@ -194,11 +222,37 @@ impl Report {
                 for (_, failure) in &self.failed {
                     told.push(failure.summary());
                 }
+                let next = self.failed.iter().find_map(|(_, failure)| failure.next_step());
+                let next = next.map_or_else(String::new, |next| format!("; {next}"));
                 Err(Failure::invalid(format!("{failed} of {all} files could not be imported"))
-                    .hint(format!("nothing of them was imported: {}", told.join("; "))))
+                    .hint(format!("nothing of them was imported: {}{next}", told.join("; "))))
             }
         }
     }
+}
+
+/// True when a file was read as a format that it is not of, and nothing was found in it.
+fn is_misread(item: &Item, imported: &Imported) -> bool {
+    let is_empty = imported.conversations.is_empty() && imported.deleted.is_empty();
+    is_empty && item.format.detect(&item.source) == Detection::No
+}
+
+fn misread(item: &Item, imported: &Imported) -> Failure {
+    let path = item.source.path();
+    let failure = Failure::invalid(format!("`{}` has no conversation of {}", path.display(), item.format.program))
+        .hint(format!("run `rejoin import {}` to let its format be found", quote::path(path)));
+    match imported.reasons.first() {
+        Some(reason) => failure.because(reason.why.clone()),
+        None => failure,
+    }
+}
+
+/// How to import a record that is sealed.
+fn unlocking(failure: Failure, path: &Path) -> Failure {
+    let path = quote::path(path);
+    failure.hint(format!(
+        "write the key to a file that only you can read, and run `rejoin import --key-file FILE {path}`"
+    ))
 }
 
 fn file(imported: &Imported) -> Json {
@@ -213,6 +267,7 @@ fn file(imported: &Imported) -> Json {
         "conversations": imported.conversations.iter().map(conversation).collect::<Vec<_>>(),
         "deleted": imported.deleted,
         "kept_lines": imported.asides,
+        "redacted": imported.redacted,
         "skipped": imported.skipped,
         "reasons": reasons,
     })

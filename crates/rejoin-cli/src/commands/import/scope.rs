@@ -3,18 +3,21 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use rejoin::formats::{FORMATS, Finder, Format, Source, Sources};
-use rejoin::{Archive, DeletedHere, Imports};
+use rejoin::formats::{FORMATS, Finder, Format, Key, Source, Sources};
+use rejoin::{Archive, DeletedHere, ErrorKind, Imports};
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
+use crate::ui::quote;
 
 /// Where to look.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
     roots: Vec<Root>,
     only: Option<&'static Format>,
+    /// What opens sources that their program sealed.
+    key: Option<Key>,
     is_scan: bool,
 }
 
@@ -62,7 +65,7 @@ impl Scope {
             // One name for one place, because it is kept with the conversation.
             Root { path: path.canonicalize().unwrap_or(path), format: None }
         };
-        Self { roots: paths.iter().map(root).collect(), only, is_scan: false }
+        Self { roots: paths.iter().map(root).collect(), only, key: None, is_scan: false }
     }
 
     /// Every place of every program, or of one.
@@ -86,7 +89,12 @@ impl Scope {
                 }
             }
         }
-        Ok(Self { roots, only, is_scan: true })
+        Ok(Self { roots, only, key: None, is_scan: true })
+    }
+
+    /// The same with what opens sources that their program sealed.
+    pub(super) fn with_key(self, key: Option<Key>) -> Self {
+        Self { key, ..self }
     }
 
     /// True when programs are looked for, and not paths that were named.
@@ -105,10 +113,10 @@ impl Scope {
                     unreadable: vec![(root.path.clone(), error.to_string())],
                     ..Sources::default()
                 },
-                Err(error) => return Err(told(error)),
+                Err(error) => return Err(told(error, &root.path)),
                 Ok(found) => found,
             };
-            places.push(Place::sorted(root, found, imports, &mut seen));
+            places.push(self.sorted(root, found, imports, &mut seen));
         }
         Ok(places)
     }
@@ -119,16 +127,21 @@ impl Scope {
         let mut seen = HashSet::new();
         for root in &self.roots {
             if let Ok(found) = finder.find(&root.path, root.format.or(self.only)) {
-                places.push(Place::sorted(root, found, imports, &mut seen));
+                places.push(self.sorted(root, found, imports, &mut seen));
             }
         }
         places
     }
-}
 
-impl Place {
-    fn sorted(root: &Root, found: Sources, imports: &Imports, seen: &mut HashSet<PathBuf>) -> Self {
-        let mut place = Self {
+    /// What was found at a path, told apart by whether it is new.
+    fn sorted(
+        &self,
+        root: &Root,
+        found: Sources,
+        imports: &Imports,
+        seen: &mut HashSet<PathBuf>,
+    ) -> Place {
+        let mut place = Place {
             path: root.path.clone(),
             format: root.format,
             fresh: Vec::new(),
@@ -143,23 +156,35 @@ impl Place {
             let is_named = root.format.is_none() && source.path() == root.path;
             let deleted = if is_named { DeletedHere::ComeBack } else { DeletedHere::StayDeleted };
             let is_unchanged = !is_named && imports.is_unchanged(&source, format);
+            let source = match &self.key {
+                Some(key) => source.with_key(key.clone()),
+                None => source,
+            };
             let item = Item { source, format, deleted };
             if is_unchanged { place.unchanged.push(item) } else { place.fresh.push(item) }
         }
         place
     }
+}
 
+impl Place {
     pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
         self.fresh.iter().chain(&self.unchanged)
     }
 }
 
-fn told(error: rejoin::Error) -> Failure {
-    let failure = Failure::from(error);
-    if failure.is_not_found() {
-        return failure;
-    }
-    failure.or_hint("name a file that one of these programs wrote, or say which with `--from`")
+/// What is wrong with a path that was named, and what to do next.
+fn told(error: rejoin::Error, path: &Path) -> Failure {
+    let (kind, shown) = (error.kind(), quote::path(path));
+    Failure::from(error).hint(match kind {
+        ErrorKind::NotFound => {
+            "check the path, or run `rejoin import --scan` to look where other programs keep their files".to_owned()
+        }
+        ErrorKind::Unavailable => format!("run `ls -ld {shown}` to see who may read it"),
+        _ => format!(
+            "name what another program wrote, or say which it was: `rejoin import --from FORMAT {shown}`"
+        ),
+    })
 }
 
 /// The paths that a place of a format stands for on this machine.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use rejoin::Time;
-use rejoin::formats::FORMATS;
+use rejoin::formats::{FORMATS, Format};
 use serde_json::{Value as Json, json};
 
 use super::scope::{Item, Place};
@@ -27,11 +27,13 @@ impl<'a> Survey<'a> {
     }
 
     /// Shows it to a person.
-    pub(super) fn show(&self, context: &Context) -> Result<(), Failure> {
+    pub(super) fn show(&self, only: Option<&Format>, context: &Context) -> Result<(), Failure> {
         let mut answer = context.answer();
         if self.places.is_empty() {
             writeln!(answer, "No history of other programs was found.")?;
-            let programs: Vec<&str> = FORMATS.iter().map(|format| format.program).collect();
+            let is_looked_for = |format: &&Format| only.is_none_or(|only| only.name == format.name);
+            let formats = FORMATS.iter().copied().filter(|format| !format.places.is_empty());
+            let programs: Vec<&str> = formats.filter(is_looked_for).map(|format| format.program).collect();
             context.note(&format!("Looked for {}.", programs.join(", ")));
         }
         write!(answer, "{}", self.table(context))?;

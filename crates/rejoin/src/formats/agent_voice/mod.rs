@@ -62,6 +62,11 @@ fn detect(source: &Source) -> Detection {
     if is_whole || begins() { Detection::Yes } else { Detection::No }
 }
 
+/// True for an envelope, by what it begins with.
+pub(super) fn is_sealed(source: &Source) -> bool {
+    detect(source) == Detection::Yes && memchr::memmem::find(source.head(), b"\"cipherText\"").is_some()
+}
+
 fn is_record(found: &mut Found<'_>) -> bool {
     found.raw("messages").is_some() && found.raw("participants").is_some()
 }

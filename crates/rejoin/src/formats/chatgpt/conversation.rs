@@ -75,15 +75,15 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     let Ok(mut found) = serde_json::from_str::<Found<'_>>(text) else {
         return reading.skip(path, number, "it is not a conversation");
     };
-    let mapping = found.raw("mapping").and_then(|raw| serde_json::from_str::<Found<'_>>(raw.get()).ok());
+    let mapping = found.raw("mapping").and_then(|raw| serde_json::from_str::<Fields>(raw.get()).ok());
     let id = found.text("conversation_id").or_else(|| found.text("id"));
     let (Some(mapping), Some(id)) = (mapping, id) else {
         return reading.skip(path, number, "it has no id, or no mapping");
     };
     let mut entries = Vec::new();
-    for (name, raw) in mapping.entries() {
-        match serde_json::from_str::<Entry<'_>>(raw.get()) {
-            Ok(entry) => entries.push((name, raw, entry)),
+    for (name, node) in mapping.iter() {
+        match serde_json::from_str::<Entry<'_>>(node.as_str()) {
+            Ok(entry) => entries.push((name, node, entry)),
             Err(cause) => reading.skip(path, number, format!("node `{name}` cannot be read: {cause}"))?,
         }
     }
@@ -103,20 +103,20 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     };
     let current = found.text("current_node");
     for place in order {
-        let (name, raw, entry) = &entries[place];
-        telling.node(name, raw, entry, reading)?;
+        let (name, node, entry) = &entries[place];
+        telling.node(name, node, entry, reading)?;
     }
     telling.finish(current, reading)
 }
 
-fn nodes<'a>(entries: &'a [(&'a str, &RawValue, Entry<'_>)]) -> Vec<Node<'a>> {
+fn nodes<'a>(entries: &'a [(&'a str, &Json, Entry<'_>)]) -> Vec<Node<'a>> {
     let mut ranks: HashMap<(&str, &str), usize> = HashMap::new();
     for (name, _, entry) in entries {
         for (rank, child) in entry.children.iter().flatten().enumerate() {
             ranks.insert((name, child), rank);
         }
     }
-    let node = |(id, _, entry): &'a (&'a str, &RawValue, Entry<'_>)| {
+    let node = |(id, _, entry): &'a (&'a str, &Json, Entry<'_>)| {
         let parent = entry.parent.as_deref();
         let rank = parent.and_then(|parent| ranks.get(&(parent, *id)).copied()).unwrap_or(usize::MAX);
         Node { id, parent, rank }
@@ -170,13 +170,7 @@ struct Telling {
 }
 
 impl Telling {
-    fn node(
-        &mut self,
-        name: &str,
-        raw: &RawValue,
-        entry: &Entry<'_>,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    fn node(&mut self, name: &str, node: &Json, entry: &Entry<'_>, reading: &mut Reading<'_>) -> Result<()> {
         let follows = match &entry.parent {
             Some(parent) => self.told.get(parent).map_or(Some(parent.clone()), |told| told.follows.clone()),
             None => None,
@@ -194,10 +188,10 @@ impl Telling {
                     message,
                     keeps: Vec::new(),
                     line: self.number,
-                    source: raw.get().to_owned(),
+                    source: node.as_str().to_owned(),
                 })))?;
             }
-            None => self.aside(raw.get().to_owned(), reading)?,
+            None => self.aside(node.as_str().to_owned(), reading)?,
         }
         self.told.insert(name.to_owned(), told);
         Ok(())

@@ -4,17 +4,24 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
-use crate::formats::found::{Found, is_text};
+use crate::formats::found::{Content, Found, is_text};
 use crate::model::{Block, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
 
-/// The blocks of a `content`, which is a string or a list.
-pub(super) fn read(content: &RawValue) -> Result<Vec<Block>> {
-    let failed = |cause| Error::invalid("its content is neither text nor a list of blocks").because(cause);
-    if is_text(content) {
-        return Ok(vec![Block::text(serde_json::from_str::<String>(content.get()).map_err(failed)?)]);
+/// The blocks of a `content`, which is a text or a list of objects.
+pub(super) fn read(content: Content<'_>) -> Result<Vec<Block>> {
+    let blocks = match content {
+        Content::Text(text) => Some(vec![Block::text(text)]),
+        Content::List(items) => items.into_iter().map(item).collect(),
+        Content::Object(_) | Content::Other => None,
+    };
+    blocks.ok_or_else(|| Error::invalid("its content is neither text nor a list of blocks"))
+}
+
+fn item(item: Content<'_>) -> Option<Block> {
+    match item {
+        Content::Object(found) => Some(block(found)),
+        Content::Text(_) | Content::List(_) | Content::Other => None,
     }
-    let blocks: Vec<Found<'_>> = serde_json::from_str(content.get()).map_err(failed)?;
-    Ok(blocks.into_iter().map(block).collect())
 }
 
 fn block(mut found: Found<'_>) -> Block {
@@ -59,8 +66,9 @@ fn output(content: &RawValue) -> Json {
     if is_text(content) {
         return Json::from_raw(content);
     }
-    let blocks = read(content).and_then(|blocks| Json::of(&blocks));
-    blocks.unwrap_or_else(|_| Json::from_raw(content))
+    let found: Option<Content<'_>> = serde_json::from_str(content.get()).ok();
+    let blocks = found.and_then(|found| read(found).and_then(|blocks| Json::of(&blocks)).ok());
+    blocks.unwrap_or_else(|| Json::from_raw(content))
 }
 
 /// A picture or a document whose bytes, or their address, stand in `source`.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::formats::begun::Begun;
+use crate::formats::found::Content;
 use crate::model::{Json, Time};
 
 /// A line. What is not here is kept with the text of the line.
@@ -45,8 +46,9 @@ pub(super) struct Line<'a> {
 pub(super) struct Said<'a> {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
+    /// Taken by whoever makes blocks of it.
     #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) content: Option<Content<'a>>,
     pub(super) stop_reason: Option<String>,
     pub(super) usage: Option<Json>,
 }

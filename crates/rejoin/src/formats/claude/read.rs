@@ -89,7 +89,7 @@ impl Session {
         let mut lines = Lines::open(path, reading)?;
         while lines.advance(reading)? {
             match lines.parse() {
-                Ok(line) => file.line(self, &line, lines.number(), lines.text(), reading)?,
+                Ok(mut line) => file.line(self, &mut line, lines.number(), lines.text(), reading)?,
                 Err(why) => reading.skip(path, lines.number(), why)?,
             }
         }
@@ -116,7 +116,7 @@ impl InFile<'_> {
     fn line(
         &mut self,
         session: &mut Session,
-        line: &Line<'_>,
+        line: &mut Line<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::formats::claude::blocks;
-use crate::formats::claude::line::{Line, Said};
+use crate::formats::claude::line::Said;
 use crate::formats::held::Held;
 use crate::formats::{ReadLimits, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Usage};
@@ -40,7 +40,7 @@ pub(super) struct Complete {
 
 impl Reply {
     /// Begins a reply with its first line.
-    pub(super) fn begin(mut message: SourceMessage, line: &Line<'_>, said: &Said<'_>) -> Result<Self> {
+    pub(super) fn begin(mut message: SourceMessage, said: &mut Said<'_>) -> Result<Self> {
         message.message.extra.set("api", Json::of(&API)?);
         if let Some(model) = &said.model {
             message.message.extra.set("model", Json::of(model)?);
@@ -48,7 +48,6 @@ impl Reply {
         if let Some(id) = &said.id {
             message.message.extra.set("response_id", Json::of(id)?);
         }
-        message.message.is_error = line.is_api_error_message == Some(true);
         let mut reply = Self {
             uuids: vec![message.id.clone()],
             known: HashSet::from([message.id.clone()]),
@@ -74,7 +73,7 @@ impl Reply {
     }
 
     /// Adds another line.
-    pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &Said<'_>) -> Result<()> {
+    pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &mut Said<'_>) -> Result<()> {
         self.held.add(text);
         self.known.insert(uuid.clone());
         self.uuids.push(uuid);
@@ -101,8 +100,8 @@ impl Reply {
     }
 
     /// Every line repeats usage and finish; those of the last one are complete.
-    fn take(&mut self, said: &Said<'_>) -> Result<()> {
-        if let Some(content) = said.content {
+    fn take(&mut self, said: &mut Said<'_>) -> Result<()> {
+        if let Some(content) = said.content.take() {
             self.message.message.blocks.extend(blocks::read(content)?);
         }
         if let Some(usage) = &said.usage {

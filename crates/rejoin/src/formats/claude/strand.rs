@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use crate::error::{Error, Result};
 use crate::formats::claude::blocks;
 use crate::formats::claude::calls::Calls;
-use crate::formats::claude::line::{CompactMetadata, Line, Segment};
+use crate::formats::claude::line::{CompactMetadata, Line, Said, Segment};
 use crate::formats::claude::reply::{Complete, Reply, role_of};
 use crate::formats::held::Held;
 use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
@@ -120,15 +120,16 @@ impl Strand {
     pub(super) fn line(
         &mut self,
         uuid: String,
-        line: &Line<'_>,
+        line: &mut Line<'_>,
         number: u64,
         text: &str,
         calls: &mut Calls,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         self.learn(line);
+        let mut said = line.message.take();
         let parent = line.parent_uuid.as_deref();
-        if let (Some(reply), Some(said), true) = (&mut self.reply, &line.message, line.is("assistant"))
+        if let (Some(reply), Some(said), true) = (&mut self.reply, &mut said, line.is("assistant"))
             && reply.goes_on(said, parent)
         {
             return reply.go_on(uuid, text, said);
@@ -144,7 +145,7 @@ impl Strand {
         };
         message.message.created_at = line.time();
         if line.is("user") {
-            message.message.blocks = said_by_user(line)?;
+            message.message.blocks = said_by_user(said.as_mut())?;
             message.message.role = role_of(&message.message.blocks);
             if line.is_meta == Some(true) {
                 message.message.extra.set(INJECTED, Json::of(&true)?);
@@ -163,9 +164,10 @@ impl Strand {
         }
         self.release(line, &mut message, reading)?;
         message.parent = message.parent.map(|parent| self.resolve(&parent));
-        if let (true, Some(said)) = (line.is("assistant"), &line.message) {
+        if let (true, Some(mut said)) = (line.is("assistant"), said) {
             message.message.role = Role::Assistant;
-            self.reply = Some(Reply::begin(message, line, said)?);
+            message.message.is_error = line.is_api_error_message == Some(true);
+            self.reply = Some(Reply::begin(message, &mut said)?);
             return Ok(());
         }
         if !line.is("user") {
@@ -197,7 +199,7 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let is_summary = line.is_compact_summary == Some(true);
-        let mut summary = Summary { text: message.message.text(), ..Summary::default() };
+        let mut extra = Fields::new();
         match self.boundary.take() {
             Some(boundary) if is_summary && line.parent_uuid.as_deref() == Some(&boundary.message.id) => {
                 self.names.insert(boundary.message.id.clone(), message.id.clone());
@@ -205,13 +207,14 @@ impl Strand {
                 message.line = boundary.message.line;
                 message.source = format!("{}\n{}", boundary.message.source, message.source);
                 message.keeps = self.kept(&boundary.metadata);
-                summary.extra = noted(&boundary.metadata)?;
+                extra = noted(&boundary.metadata)?;
             }
             Some(boundary) => self.tell(boundary.message, reading)?,
             None => {}
         }
         if is_summary {
-            message.message.blocks = vec![Block::Summary(summary)];
+            let text = message.message.text();
+            message.message.blocks = vec![Block::Summary(Summary { text, extra: extra })];
         }
         Ok(())
     }
@@ -333,8 +336,8 @@ impl Strand {
     }
 }
 
-fn said_by_user(line: &Line<'_>) -> Result<Vec<Block>> {
-    let content = line.message.as_ref().and_then(|said| said.content);
+fn said_by_user(said: Option<&mut Said<'_>>) -> Result<Vec<Block>> {
+    let content = said.and_then(|said| said.content.take());
     content.map_or_else(|| Err(Error::invalid("it has no content")), blocks::read)
 }
 

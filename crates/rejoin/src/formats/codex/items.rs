@@ -34,12 +34,11 @@ pub(in crate::formats) enum Item {
 }
 
 /// What an item is. One that is not understood is a piece of a reply, as it is.
-pub(in crate::formats) fn read(item: &RawValue) -> Item {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(item.get()) else { return Item::Mark };
+pub(in crate::formats) fn read(mut found: Found<'_>) -> Item {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "message" => message(&mut found),
-        "reasoning" => Some(Item::Reply(vec![reasoning(item, &mut found)])),
+        "reasoning" => Some(Item::Reply(vec![reasoning(&mut found)])),
         "function_call" => function_call(&mut found),
         "custom_tool_call" => custom_call(&mut found),
         "local_shell_call" => shell_call(&mut found),
@@ -103,7 +102,7 @@ fn media(kind: MediaKind, url: String) -> Block {
     Block::Media(Media { kind, mime_type, data, uri, extra: Fields::new() })
 }
 
-fn reasoning(item: &RawValue, found: &mut Found<'_>) -> Block {
+fn reasoning(found: &mut Found<'_>) -> Block {
     let mut joined = |name| {
         let parts =
             found.raw(name).and_then(|parts| serde_json::from_str::<Vec<Found<'_>>>(parts.get()).ok());
@@ -113,7 +112,7 @@ fn reasoning(item: &RawValue, found: &mut Found<'_>) -> Block {
     let (summary, content) = (joined("summary"), joined("content"));
     let text = if summary.is_empty() { content } else { summary };
     let mut extra = Fields::new();
-    extra.set(ITEM, Json::from_raw(item));
+    extra.set(ITEM, json_of(&found.whole()));
     Block::Thinking(Thinking { text, signature: None, extra })
 }
 

@@ -1,24 +1,78 @@
 //! One line of a rollout, as far as a reader looks into it.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::formats::begun::Begun;
+use crate::formats::found::{Content, Found};
 use crate::model::{Json, Message, Time};
 
 /// A line. What is not here is kept with the text of the line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Line<'a> {
-    #[serde(rename = "type")]
     pub(super) kind: String,
-    #[serde(borrow, default)]
     timestamp: Option<&'a RawValue>,
-    #[serde(default)]
     pub(super) ordinal: Option<u64>,
-    #[serde(borrow)]
-    payload: &'a RawValue,
-    #[serde(default)]
+    payload: Payload<'a>,
     pub(super) rejoin: Option<Tag>,
+}
+
+/// What a line holds.
+#[derive(Debug)]
+enum Payload<'a> {
+    /// Where it stands: it is read into a type, or its line does not say yet what it is.
+    Raw(&'a RawValue),
+    /// What it says.
+    Read(Content<'a>),
+}
+
+/// The kinds of lines whose payload is read into a type.
+const TYPED: [&str; 2] = ["session_meta", "compacted"];
+
+impl<'de> Deserialize<'de> for Line<'de> {
+    /// A line says what it is before it says it, so that a long payload is looked at once.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LineVisitor;
+
+        impl<'de> Visitor<'de> for LineVisitor {
+            type Value = Line<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a line of a rollout")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Line<'de>, A::Error> {
+                let (mut kind, mut timestamp, mut ordinal, mut payload, mut rejoin) =
+                    (None, None, None, None, None);
+                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+                    match name.as_ref() {
+                        "type" => kind = Some(map.next_value::<String>()?),
+                        "timestamp" => timestamp = map.next_value()?,
+                        "ordinal" => ordinal = map.next_value()?,
+                        "payload" => {
+                            let is_read = kind.as_deref().is_some_and(|kind| !TYPED.contains(&kind));
+                            payload = Some(if is_read {
+                                Payload::Read(map.next_value()?)
+                            } else {
+                                Payload::Raw(map.next_value()?)
+                            });
+                        }
+                        "rejoin" => rejoin = map.next_value()?,
+                        _ => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                let kind = kind.ok_or_else(|| A::Error::missing_field("type"))?;
+                let payload = payload.ok_or_else(|| A::Error::missing_field("payload"))?;
+                Ok(Line { kind, timestamp, ordinal, payload, rejoin })
+            }
+        }
+
+        deserializer.deserialize_map(LineVisitor)
+    }
 }
 
 /// What Rejoin writes beside a line.
@@ -81,21 +135,30 @@ pub(super) struct Compacted {
 }
 
 /// The marks that a reader acts on.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Event {
-    #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     pub(super) num_turns: Option<u64>,
-    pub(super) info: Option<Info>,
+    pub(super) last_token_usage: Option<Json>,
     pub(super) usage: Option<Json>,
     pub(super) model: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Info {
-    pub(super) last_token_usage: Option<Json>,
+#[derive(Deserialize)]
+struct Info {
+    last_token_usage: Option<Json>,
+}
+
+impl Event {
+    fn of(found: &mut Found<'_>) -> Self {
+        Self {
+            kind: found.text("type"),
+            num_turns: found.typed("num_turns"),
+            last_token_usage: found.typed("info").and_then(|info: Info| info.last_token_usage),
+            usage: found.typed("usage"),
+            model: found.text("model"),
+        }
+    }
 }
 
 /// True for the beginning of a line that says what is known of a thread.
@@ -108,7 +171,7 @@ pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
     serde_json::from_str(text)
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
     /// When, if the line says so in a way that can be read.
     pub(super) fn time(&self) -> Option<Time> {
         serde_json::from_str(self.timestamp?.get()).ok()
@@ -119,21 +182,33 @@ impl Line<'_> {
         self.payload("session_meta")
     }
 
-    /// The payload of a line of this kind.
+    /// The payload of a line of this kind, which is one of those that are read into a type.
     pub(super) fn payload<T: for<'de> Deserialize<'de>>(&self, kind: &str) -> Option<T> {
-        if self.kind != kind {
-            return None;
+        match self.payload {
+            Payload::Raw(raw) if self.kind == kind => serde_json::from_str(raw.get()).ok(),
+            Payload::Raw(_) | Payload::Read(_) => None,
         }
-        serde_json::from_str(self.payload.get()).ok()
     }
 
-    /// What was said, if the line says it.
-    pub(super) fn item(&self) -> Option<&RawValue> {
-        (self.kind == "response_item").then_some(self.payload)
+    /// True when the line says what was said.
+    pub(super) fn is_item(&self) -> bool {
+        self.kind == "response_item"
     }
 
-    /// The mark that a line is, as far as it can be read.
-    pub(super) fn event(&self) -> Event {
-        serde_json::from_str(self.payload.get()).unwrap_or_default()
+    /// Takes the fields of the payload; none when it has none.
+    pub(super) fn take(&mut self) -> Option<Found<'a>> {
+        let content = match std::mem::replace(&mut self.payload, Payload::Read(Content::Other)) {
+            Payload::Raw(raw) => serde_json::from_str(raw.get()).ok()?,
+            Payload::Read(content) => content,
+        };
+        match content {
+            Content::Object(found) => Some(found),
+            Content::Text(_) | Content::List(_) | Content::Other => None,
+        }
+    }
+
+    /// Takes the mark that a line is, as far as it can be read.
+    pub(super) fn take_event(&mut self) -> Event {
+        self.take().map(|mut found| Event::of(&mut found)).unwrap_or_default()
     }
 }

@@ -142,7 +142,7 @@ fn read_lines(path: &Path, end: u64, strand: &mut Strand, reading: &mut Reading<
     while lines.advance(reading)? {
         match lines.parse() {
             Ok(Line { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
-            Ok(line) => strand.line(&line, lines.number(), lines.text(), reading)?,
+            Ok(mut line) => strand.line(&mut line, lines.number(), lines.text(), reading)?,
             Err(why) => reading.skip(path, lines.number(), why)?,
         }
     }

@@ -69,13 +69,13 @@ impl Strand {
 
     pub(super) fn line(
         &mut self,
-        line: &Line<'_>,
+        line: &mut Line<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        if let Some(item) = line.item() {
-            return match items::read(item) {
+        if line.is_item() {
+            return match line.take().map_or(Item::Mark, items::read) {
                 Item::Said(role, blocks) => self.said(role, blocks, line, number, text, reading),
                 Item::Reply(blocks) => self.reply(blocks, line, number, text, reading),
                 Item::Result(block) => self.result(block, line, number, text, reading),
@@ -85,7 +85,8 @@ impl Strand {
         if let Some(compacted) = line.payload::<Compacted>("compacted") {
             return self.compacted(&compacted, line, number, text, reading);
         }
-        self.event(&line.kind, &line.event(), reading)?;
+        let event = line.take_event();
+        self.event(&line.kind, &event, reading)?;
         self.aside(number, text, reading)
     }
 
@@ -216,7 +217,7 @@ impl Strand {
             }
             ("token_usage_record", _) => self.used(event.usage.as_ref()),
             ("event_msg", Some("token_count")) => {
-                self.used(event.info.as_ref().and_then(|info| info.last_token_usage.as_ref()));
+                self.used(event.last_token_usage.as_ref());
             }
             _ => {}
         }

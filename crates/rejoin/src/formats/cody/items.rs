@@ -49,13 +49,13 @@ pub(super) fn read(items: &RawValue) -> Vec<Found> {
 
 /// An item; one that says nothing is kept in a reply.
 pub(super) fn read_one(item: &RawValue) -> Item {
-    let kind =
-        serde_json::from_str::<found::Found<'_>>(item.get()).ok().and_then(|mut found| found.text("type"));
+    let mut found = serde_json::from_str::<found::Found<'_>>(item.get()).ok();
+    let kind = found.as_mut().and_then(|found| found.text("type"));
     if kind.as_deref() == Some(GHOST) {
         let data = Json::from_raw(item);
         return Item::Reply(vec![Block::Snapshot(Snapshot { data, extra: Fields::new() })]);
     }
-    match read_item(item) {
+    match found.map_or(Item::Mark, read_item) {
         Item::Mark => {
             let mut fields = Fields::new();
             fields.set("item", Json::from_raw(item));

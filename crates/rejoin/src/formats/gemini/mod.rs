@@ -12,9 +12,10 @@
 //!   {"$set":{"messages":[…]}}                       the list is this from now on
 //! ```
 //!
-//! A record that comes again takes the place of the one before. While it is the newest and says all that was said, it is
-//! the same message that grew. Otherwise it is another message, `g1#2`, and the one before stays as a branch, like
-//! everything that a rewind or a new list leaves out. Older files are one JSON object with a list.
+//! A record that comes again takes the place of the one before. While it is the newest, except for what the program
+//! printed, and says all that was said, it is the same message that grew. Otherwise it is another message, `g1#2`, and
+//! the one before stays as a branch, like everything that a rewind or a new list leaves out. Older files are one JSON
+//! object with a list.
 
 mod place;
 mod read;
@@ -40,14 +41,15 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-/// The runs of a session lie in a directory that is named after it.
+/// The runs of a session lie in a directory that is named after it, and its project is told elsewhere.
 fn beside(source: &Source) -> Vec<Companion> {
     let head = source.head();
     let end = str::from_utf8(head).map_or_else(|error| error.valid_up_to(), str::len);
     let head = str::from_utf8(&head[..end]).unwrap_or_default();
     let session = Begun::of(head).text("sessionId");
     let runs = session.map(|session| place::runs(source.path(), session)).unwrap_or_default();
-    runs.into_iter().map(Companion::Path).collect()
+    let project = place::project(source.path()).map(Companion::Words);
+    runs.into_iter().map(Companion::Path).chain(project).collect()
 }
 
 /// The fields that every session begins with. A run of a sub-agent is read with the session that started it.

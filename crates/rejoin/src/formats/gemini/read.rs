@@ -120,6 +120,7 @@ impl Session<'_> {
             return reading.skip(self.path, number, "it comes before the session is known");
         };
         let Line { session_id, summary, messages, set, rewind_to, .. } = line;
+        let is_whole = set.is_none();
         let (summary, messages) = match set {
             Some(set) => (set.summary, set.messages),
             None => (summary, messages),
@@ -131,11 +132,17 @@ impl Session<'_> {
         if let Some(messages) = messages {
             let mut records = Vec::new();
             for raw in messages {
-                match record(raw.get())? {
-                    Ok(Some(record)) => records.push((record, raw.get().to_owned())),
+                let source = dense(raw.get());
+                match record(&source)? {
+                    Ok(Some(record)) => records.push((record, source)),
                     Ok(None) => reading.skip(self.path, number, "a message in it has no id")?,
                     Err(why) => reading.skip(self.path, number, format!("a message in it: {why}"))?,
                 }
+            }
+            // A file that is one object is written anew each time its last reply goes on.
+            let last = records.iter_mut().rev().map(|(record, _)| record).find(|record| record.is_reply());
+            if let Some(reply) = last.filter(|_| is_whole) {
+                reply.is_open = true;
             }
             replay.checkpoint(records, number, reading)?;
         }
@@ -165,6 +172,18 @@ impl Session<'_> {
         });
         self.replay = Some(Replay::new(conversation));
     }
+}
+
+/// A record without the blanks between its fields, as a log has it: a session moves from one kind of file to the other.
+fn dense(text: &str) -> String {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let is_said = |letter: &char| {
+        let is_kept = is_quoted || !letter.is_ascii_whitespace();
+        is_quoted ^= *letter == '"' && !is_escaped;
+        is_escaped = is_quoted && *letter == '\\' && !is_escaped;
+        is_kept
+    };
+    text.chars().filter(is_said).collect()
 }
 
 /// A record, none when it has no id, or why it cannot be read.

@@ -17,6 +17,9 @@ use crate::model::{
 /// What the program says in the person's place.
 const INJECTIONS: [&str; 2] = ["<session_context>", "<hook_context>"];
 
+/// What is said of a call that has no result.
+const AT_WORK: [&str; 4] = ["validating", "scheduled", "awaiting_approval", "executing"];
+
 /// A record as it stands in the file.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -66,6 +69,8 @@ pub(super) struct Record {
     pub(super) results: Vec<Block>,
     /// What it says, piece by piece, as hashes: whether another record says as much is told by these.
     pub(super) pieces: BTreeSet<u64>,
+    /// True when more of it may come in its own place.
+    pub(super) is_open: bool,
 }
 
 impl Record {
@@ -99,7 +104,28 @@ impl Record {
             said.extra.set(INJECTED, Json::of(&true)?);
         }
         let pieces = said.blocks.iter().chain(&results).map(hash).collect();
-        Ok(Some(Self { id, time: said.created_at, said, results, pieces }))
+        Ok(Some(Self { id, time: said.created_at, said, results, pieces, is_open: false }))
+    }
+
+    /// True when it says all that another one says. A text of a reply may have gone on.
+    pub(super) fn says_all_of(&self, before: &Self) -> bool {
+        let goes_on = |said: &Block| {
+            let begun = text_of(said).filter(|_| self.is_reply());
+            begun.is_some_and(|begun| {
+                self.said.blocks.iter().filter_map(text_of).any(|text| text.starts_with(begun))
+            })
+        };
+        let mut said = before.said.blocks.iter().chain(&before.results);
+        said.all(|block| self.pieces.contains(&hash(block)) || goes_on(block))
+    }
+
+    pub(super) fn is_reply(&self) -> bool {
+        self.said.role == Role::Assistant
+    }
+
+    /// True for a line that the program printed.
+    pub(super) fn is_printed(&self) -> bool {
+        self.said.role == Role::System
     }
 
     /// True when it says nothing but what tools answered.
@@ -135,7 +161,10 @@ impl Call<'_> {
             let input = self.args.map(Json::from_raw).unwrap_or_default();
             blocks.push(Block::tool_call(id.clone(), self.name.unwrap_or_default(), input));
         }
-        let found = self.result.or(self.display).filter(|result| !matches!(result.get(), "null" | "[]"));
+        let is_at_work = self.status.as_deref().is_some_and(|status| AT_WORK.contains(&status));
+        // What is shown of a tool at work is no result.
+        let display = self.display.filter(|_| !is_at_work);
+        let found = self.result.or(display).filter(|result| !matches!(result.get(), "null" | "[]"));
         let Some(found) = found else { return Ok(()) };
         let has_failed = matches!(self.status.as_deref(), Some("error" | "cancelled"));
         let mut answers = parts(found, own);
@@ -220,7 +249,7 @@ fn part(raw: &RawValue, own: &str) -> Option<Block> {
     let known = known.or_else(|| inner(&mut found, "inlineData").map(|inner| media(inner, "data")));
     let known = known.or_else(|| inner(&mut found, "fileData").map(|inner| media(inner, "fileUri")));
     Some(known.flatten().unwrap_or_else(|| {
-        let kind = found.entries().next().map_or("part", |(name, _)| name).to_owned();
+        let kind = found.first().unwrap_or("part").to_owned();
         Block::Other(Other { kind, fields: found.all() })
     }))
 }
@@ -253,6 +282,15 @@ fn media(mut found: Found<'_>, field: &str) -> Option<Block> {
     let value = Some(found.text(field)?);
     let (data, uri) = if field == "data" { (value, None) } else { (None, value) };
     Some(Block::Media(Media { kind, mime_type, data, uri, extra: found.rest() }))
+}
+
+/// What may go on while a reply is written.
+fn text_of(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text(text) => Some(&text.text),
+        Block::Thinking(thinking) => Some(&thinking.text),
+        _ => None,
+    }
 }
 
 /// A piece of what is said, whatever form the record has it in.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use crate::error::{Error, Result};
 use crate::formats::gemini::record::Record;
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage, unfinished};
 use crate::model::{Message, Role, Time};
 
 /// So many of the newest records are held, because one before them may change.
@@ -50,6 +50,8 @@ pub(super) struct Replay {
     places: HashMap<String, usize>,
     /// The newest record, which may come again with more.
     open: Option<Line>,
+    /// What the program printed since.
+    printed: Vec<Line>,
     held: VecDeque<Line>,
     /// When messages with calls were told, and their names.
     calls: Vec<(Time, String)>,
@@ -66,6 +68,7 @@ impl Replay {
             list: Vec::new(),
             places: HashMap::new(),
             open: None,
+            printed: Vec::new(),
             held: VecDeque::new(),
             calls: Vec::new(),
         }
@@ -93,7 +96,7 @@ impl Replay {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         if let Some(open) = self.open.as_mut().filter(|open| open.record.id == record.id) {
-            if open.record.pieces.is_subset(&record.pieces) {
+            if record.says_all_of(&open.record) {
                 open.record = record;
                 open.source.push('\n');
                 open.source.push_str(source);
@@ -103,8 +106,12 @@ impl Replay {
                 return self.aside(number, source, reading);
             }
         }
-        self.close(reading)?;
         let line = Line { record, number, source: source.to_owned() };
+        if self.is_printed_meanwhile(&line, reading.limits().line_bytes) {
+            self.printed.push(line);
+            return Ok(());
+        }
+        self.close(reading)?;
         if let Some(place) = self.places.get(&line.record.id).copied() {
             return self.replace(place, line, reading);
         }
@@ -113,6 +120,18 @@ impl Replay {
         }
         self.open = Some(line);
         Ok(())
+    }
+
+    /// True for a line that the program printed while the newest reply may go on. It stands after that reply.
+    ///
+    /// It is held like others, within the bytes that one line may have.
+    fn is_printed_meanwhile(&self, line: &Line, most: u64) -> bool {
+        let bytes: u64 = self.printed.iter().chain([line]).map(|line| line.source.len() as u64).sum();
+        line.record.is_printed()
+            && self.open.as_ref().is_some_and(|open| open.record.is_reply())
+            && (self.printed.len() < HELD && bytes <= most)
+            && !self.places.contains_key(&line.record.id)
+            && !self.printed.iter().any(|printed| printed.record.id == line.record.id)
     }
 
     /// The list is another one from now on.
@@ -207,6 +226,12 @@ impl Replay {
             line: line.number,
             source: line.source.clone(),
         };
+        let mark = |message: &mut Message| {
+            if line.record.is_open {
+                unfinished::mark(message);
+            }
+        };
+        mark(&mut message.message);
         reading.give(Piece::Message(Box::new(message.clone())))?;
         let mut last = name.clone();
         if !line.record.results.is_empty() {
@@ -215,6 +240,7 @@ impl Replay {
             message.parent = Some(name);
             message.message = Message::new(Role::Tool, line.record.results.clone());
             message.message.created_at = line.record.time;
+            mark(&mut message.message);
             reading.give(Piece::Message(Box::new(message)))?;
         }
         let pieces = line.record.pieces.clone();
@@ -246,9 +272,10 @@ impl Replay {
             && self.tip().is_some_and(|tip| record.pieces.is_subset(&tip.pieces))
     }
 
-    /// Tells the newest record.
+    /// Tells the newest record, and what was printed since.
     fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        self.open.take().map_or(Ok(()), |open| self.place(open, reading))
+        let newest = self.open.take().into_iter().chain(std::mem::take(&mut self.printed));
+        newest.into_iter().try_for_each(|line| self.place(line, reading))
     }
 
     /// Keeps a line that is no message.

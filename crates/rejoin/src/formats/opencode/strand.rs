@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Result;
 use crate::formats::opencode::parts::{self, Part};
 use crate::formats::opencode::session::{Revert, Session};
-use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage, unfinished};
 use crate::model::{Block, Message, Other, Role, Summary, Time, ToolResult, Usage};
 
 /// The messages that started sessions, by the session.
@@ -41,6 +41,30 @@ struct Envelope<'a> {
     time: Option<Time>,
     info: &'a Map<String, Value>,
     source: String,
+    progress: Progress,
+}
+
+/// Whether more of a message may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    Open,
+    Complete,
+}
+
+impl Progress {
+    /// The program writes a message first and its parts one by one, and when a reply was complete at its end.
+    fn of(info: &Map<String, Value>, parts: &[Map<String, Value>]) -> Self {
+        let is_reply = info.get("role").and_then(Value::as_str) == Some("assistant");
+        let is_over = info.get("time").is_some_and(|time| time.get("completed").is_some());
+        if (is_reply && !is_over) || parts.is_empty() { Self::Open } else { Self::Complete }
+    }
+
+    /// Marks a message that is not complete.
+    fn mark(self, message: &mut Message) {
+        if self == Self::Open {
+            unfinished::mark(message);
+        }
+    }
 }
 
 impl Strand {
@@ -66,7 +90,7 @@ impl Strand {
         let source = json!({ "info": info, "parts": parts }).to_string();
         let bytes = source.len() as u64;
         let time = time_of(info.get("time").map(|time| &time["created"]));
-        let envelope = Envelope { id, time, info: &info, source };
+        let envelope = Envelope { id, time, info: &info, source, progress: Progress::of(&info, &parts) };
         match info.get("role").and_then(Value::as_str) {
             Some("assistant") if is_summary(&info) => self.take_summary(envelope, &parts, reading)?,
             Some("assistant") => self.take_reply(envelope, &parts, runs, reading)?,
@@ -114,6 +138,7 @@ impl Strand {
         if is_added {
             message.extra.set(INJECTED, parts::json(&true));
         }
+        envelope.progress.mark(&mut message);
         self.give(message, envelope.id, envelope.time, envelope.source, reading)
     }
 
@@ -159,6 +184,7 @@ impl Strand {
             if place == last {
                 conclude(&mut message, envelope.info);
             }
+            envelope.progress.mark(&mut message);
             runs.extend(step.started.into_iter().map(|session| (session, id.clone())));
             self.give(message, id.clone(), envelope.time, source, reading)?;
             if !step.results.is_empty() {
@@ -187,6 +213,7 @@ impl Strand {
         let mut message = Message::new(Role::User, blocks);
         describe(&mut message, envelope.info);
         conclude(&mut message, envelope.info);
+        envelope.progress.mark(&mut message);
         let keeps = self.kept();
         self.give_keeping(message, envelope.id, envelope.time, envelope.source, keeps, reading)
     }

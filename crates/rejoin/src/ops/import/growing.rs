@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use serde_json::json;
-
 use crate::error::{Error, Result};
 use crate::formats::{
     Aside, Format, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
+    unfinished,
 };
 use crate::model::{
     Block, Branch, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time,
@@ -264,7 +263,7 @@ impl<'a> Growing<'a> {
         if self.format.is_own() && found.keeps.is_empty() {
             return Ok(message);
         }
-        message.extra.set(SOURCE, Json::of(&json!({ "id": found.id, "text": hash }))?);
+        message.extra.set(SOURCE, Json::of(&unfinished::noted(&message, &found.id, hash))?);
         for block in &mut message.blocks {
             if let Block::Summary(summary) = block {
                 self.keep(summary, &found.keeps)?;
@@ -310,11 +309,11 @@ impl<'a> Growing<'a> {
 
     /// What a stored message was read from, if that can have been this text; none when it is not kept.
     pub(super) fn stored_source(&self, id: MessageId, source: &str) -> Result<Option<String>> {
-        let name = id.as_str().as_bytes();
+        let name = Named::One(id.as_str().as_bytes());
         let mut stored = None;
         // A marker is longer than what it stands for, but never by so much.
         let most = source.len().saturating_mul(16).saturating_add(1 << 10).min(SOURCE_BYTES);
-        self.into.store.get(Space::Source, Some(self.id), Named::One(name), &mut |_, packed| {
+        self.into.store.get(Space::Source, Some(self.id), name, &mut |_, packed| {
             let text = zstd::bulk::decompress(packed, most).ok();
             stored = text.and_then(|text| String::from_utf8(text).ok());
             Ok(())
@@ -330,16 +329,19 @@ impl<'a> Growing<'a> {
 
     /// The parent of a stored message and the hash of what it was read from; none when it was not imported.
     pub(super) fn source_of(&self, id: MessageId) -> Result<Option<(Option<MessageId>, String)>> {
+        let Some((parent, message)) = self.stored_message(id)? else { return Ok(None) };
+        let source = message.extra.field(SOURCE).and_then(|source| source.to::<serde_json::Value>().ok());
+        Ok(source.and_then(|source| source["text"].as_str().map(|hash| (parent, hash.to_owned()))))
+    }
+
+    /// A message as it is stored, and the one it follows; none when it is not there.
+    pub(super) fn stored_message(&self, id: MessageId) -> Result<Option<(Option<MessageId>, Message)>> {
         if !self.exists {
             return Ok(None);
         }
         let mut found = None;
         let looked = self.into.store.read(self.id, Selection::Ids(&[id]), &mut |seen| {
-            let source =
-                Message::from_body(seen.body)?.extra.field(SOURCE).map(Json::to::<serde_json::Value>);
-            if let Some(Ok(source)) = source {
-                found = source["text"].as_str().map(|hash| (seen.parent, hash.to_owned()));
-            }
+            found = Some((seen.parent, Message::from_body(seen.body)?));
             Ok(())
         });
         match looked {
@@ -424,6 +426,8 @@ impl<'a> Growing<'a> {
             title: self.redacted_title(),
             is_new: self.stored.is_none(),
             parent: self.above.as_ref().map(|above| above.conversation),
+            is_waiting: self.found.parent.as_ref().is_some_and(|parent| parent.message.is_some())
+                && self.above.as_ref().is_some_and(|above| above.message.is_none()),
             messages: self.read,
             added: self.added,
             grown: self.grown,

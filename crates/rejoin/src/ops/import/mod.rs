@@ -200,11 +200,10 @@ impl<'a> Pass<'a> {
             return Err(refused);
         }
         outcome.map_err(|error| match error.kind() {
-            // A file that cannot be read is at fault itself; the store is not, and may take the next one.
-            ErrorKind::Unavailable => {
-                Error::invalid(format!("`{}` cannot be read", source.path().display())).because(error)
-            }
-            _ => error,
+            ErrorKind::NotFound => error,
+            // A source that is damaged, held by its program or cannot be read is at fault itself; the store is not, and
+            // may take the next one.
+            _ => error.of_kind(ErrorKind::Invalid),
         })
     }
 

@@ -1,14 +1,15 @@
 //! A reply that went on after it was imported.
 //!
-//! Programs write a reply piece by piece, so an import may meet half of it. What it says later begins with what it said
-//! then: the half is replaced, with whatever followed it at the source, and is not kept as a branch. It is only if the
-//! source gives all of that again, which the first reading finds out. A message that anyone went on from here, marked or
-//! pinned stays as it is; then the whole reply stands beside the half.
+//! Programs write a reply piece by piece, so an import may meet half of it. What it is read from later begins with what
+//! it was read from then, or its reader saw that it was being written: the half is replaced, with whatever followed it at
+//! the source, and is not kept as a branch. It is only if the source gives all of that again, which the first reading
+//! finds out. A message that anyone went on from here, marked or pinned stays as it is; then the whole reply stands
+//! beside the half.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
-use crate::formats::{SOURCE, SourceMessage};
+use crate::formats::{SOURCE, SourceMessage, unfinished};
 use crate::model::{Message, MessageId};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
@@ -58,7 +59,7 @@ impl Growing<'_> {
     ) -> Result<bool> {
         if self.stored.is_none()
             || self.regrowth.refused.contains(&own)
-            || !self.begins_with_what_is_here(own, &found.source)?
+            || !self.goes_on(own, &found.source)?
         {
             return Ok(false);
         }
@@ -123,7 +124,7 @@ impl Growing<'_> {
         let Some(before) = self.regrown.get(&id).filter(|_| self.mode == ImportMode::Try) else {
             return Ok(());
         };
-        if before == hash || self.begins_with_what_is_here(id, &found.source)? {
+        if before == hash || self.goes_on(id, &found.source)? {
             self.given.insert(id);
         }
         Ok(())
@@ -140,6 +141,15 @@ impl Growing<'_> {
             }
         }
         learnt
+    }
+
+    /// True when a message is more of the one that is here, and not another one.
+    fn goes_on(&self, own: MessageId, source: &str) -> Result<bool> {
+        if self.begins_with_what_is_here(own, source)? {
+            return Ok(true);
+        }
+        let stored = self.stored_message(own)?;
+        Ok(stored.is_some_and(|(_, message)| unfinished::is_marked(&message)))
     }
 
     /// True when the text of a message begins with the text that it was read from before.

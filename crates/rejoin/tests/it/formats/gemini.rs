@@ -8,6 +8,7 @@ use rejoin::formats::{Detection, Format, ReadLimits, Source, Sources, Tree};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::formats::import::Desk;
 use crate::formats::{fixture, outline, read};
 
 const RESUMED: &str = "gemini/tmp/gem2/chats/session-2026-11-15T18-09-9b591c14.jsonl";
@@ -252,4 +253,104 @@ fn a_record_that_comes_again_without_end_is_an_error() {
 
     let error = format!("{:?}", error.unwrap_err());
     assert!(error.contains("a message has more than 1000 bytes"), "{error}");
+}
+
+/// A reply that calls a tool that is at work.
+fn at_work(id: &str, text: &str) -> Value {
+    let mut reply = record("gemini", id, text);
+    reply["toolCalls"] = json!([
+        {"id": "c1", "name": "read_file", "args": {"path": "a"}, "status": "executing", "resultDisplay": "50 %"}
+    ]);
+    reply
+}
+
+/// The forms of a reply while it is written.
+fn forms() -> [Value; 4] {
+    [record("gemini", "g1", "I"), record("gemini", "g1", "I look."), at_work("g1", "I look."), {
+        let mut reply = calling("g1", answer("contents"));
+        reply["tokens"] = json!({"input": 1, "output": 2});
+        reply
+    }]
+}
+
+/// What each import of a reply is expected to leave.
+fn expected_of_forms(after: &[&str]) -> Vec<crate::formats::import::Told> {
+    let call = r#"assistant: I look. | read_file>{"path":"a"}"#;
+    let forms: [(&[&str], _); 4] = [
+        (&["user: go", "assistant: I"], (2 + after.len() as u64, 0, 0)),
+        (&["user: go", "assistant: I look."], (0, 1, 0)),
+        (&["user: go", call], (0, 1, 0)),
+        (&["user: go", call, r#"tool: ="contents""#], (1, 1, 0)),
+    ];
+    forms.map(|(said, counts)| (owned(&[said, after].concat()), 0, counts)).to_vec()
+}
+
+#[test]
+fn a_reply_that_is_imported_while_it_is_written_is_one_message() {
+    let (directory, desk) = (tempfile::tempdir().unwrap(), Desk::new());
+    let path = chats(&directory).join("session-2026-05-01T10-00-aaaaaaaa.jsonl");
+    let mut lines = vec![begin(SESSION), record("user", "u1", "go")];
+
+    let mut told = Vec::new();
+    for form in forms() {
+        lines.extend([form, json!({"$set": {"lastUpdated": "2026-05-01T10:00:06Z"}})]);
+        write(&path, &lines);
+        told.push(desk.import_one(&path, SESSION));
+    }
+
+    assert_eq!(told, expected_of_forms(&[]));
+}
+
+#[test]
+fn what_the_program_prints_while_a_reply_is_written_stands_after_it() {
+    let (directory, desk) = (tempfile::tempdir().unwrap(), Desk::new());
+    let path = chats(&directory).join("session-2026-05-01T10-00-aaaaaaaa.jsonl");
+    let [first, forms @ ..] = forms();
+    let mut lines = vec![begin(SESSION), record("user", "u1", "go"), first, record("info", "i1", "printed")];
+    write(&path, &lines);
+
+    let mut told = vec![desk.import_one(&path, SESSION)];
+    for form in forms {
+        lines.push(form);
+        write(&path, &lines);
+        told.push(desk.import_one(&path, SESSION));
+    }
+
+    assert_eq!(told, expected_of_forms(&["system: [info]"]));
+}
+
+#[test]
+fn a_reply_in_an_old_file_that_is_imported_while_it_is_written_is_one_message() {
+    let (directory, desk) = (tempfile::tempdir().unwrap(), Desk::new());
+    let path = chats(&directory).join("session-2026-05-01T10-00-aaaaaaaa.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+
+    let mut told = Vec::new();
+    for form in forms() {
+        let mut whole = begin(SESSION);
+        whole["messages"] = json!([record("user", "u1", "go"), form]);
+        fs::write(&path, serde_json::to_string_pretty(&whole).unwrap()).unwrap();
+        told.push(desk.import_one(&path, SESSION));
+    }
+
+    assert_eq!(told, expected_of_forms(&[]));
+}
+
+#[test]
+fn an_old_file_that_becomes_a_log_is_the_same_session() {
+    let (directory, desk) = (tempfile::tempdir().unwrap(), Desk::new());
+    let old = chats(&directory).join("session-2026-05-01T10-00-aaaaaaaa.json");
+    let records = [record("user", "u1", "say \"a  b\" \\"), calling("g1", answer("x"))];
+    let mut whole = begin(SESSION);
+    whole["messages"] = json!(records);
+    fs::create_dir_all(old.parent().unwrap()).unwrap();
+    fs::write(&old, serde_json::to_string_pretty(&whole).unwrap()).unwrap();
+    let first = desk.import_one(&old, SESSION);
+
+    let new = old.with_extension("jsonl");
+    write(&new, &[&[begin(SESSION)], &records[..], &[record("user", "u2", "more")]].concat());
+    let second = desk.import_one(&new, SESSION);
+
+    assert_eq!((first.1, first.2), (0, (3, 0, 0)));
+    assert_eq!((second.0.len(), second.1, second.2), (4, 0, (1, 0, 0)));
 }

@@ -19,6 +19,10 @@ use crate::formats::{fixture, outline, read, said};
 
 const REAL: &str = "claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
 
+/// What is said on the path of a conversation, how many messages lie beside it, and what an import did to it: how many
+/// messages it added, let go on, and found changed.
+pub(super) type Told = (Vec<String>, usize, (u64, u64, u64));
+
 /// An archive in a file of its own, and a place for sources.
 pub(super) struct Desk {
     archive: Archive,
@@ -55,6 +59,18 @@ impl Desk {
 
     pub(super) fn path(&self, id: ConversationId) -> Vec<String> {
         self.archive.path(id, None).unwrap().iter().map(|stored| stored.message.text()).collect()
+    }
+
+    /// Imports a conversation of a source, and says what is there then: its path, how many messages lie beside it, and
+    /// what was added, went on and changed.
+    pub(super) fn import_one(&self, path: &Path, source_id: &str) -> Told {
+        let imported = self.import(path);
+        let one = imported.conversations.iter().find(|one| one.source_id == source_id).unwrap();
+        assert!(self.archive.verify(one.id).unwrap().is_sound());
+        let path: Vec<String> =
+            self.archive.path(one.id, None).unwrap().iter().map(|stored| said(&stored.message)).collect();
+        let beside = self.all(one.id).len() - path.len();
+        (path, beside, (one.added, one.grown, one.changed))
     }
 }
 

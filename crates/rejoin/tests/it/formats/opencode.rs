@@ -284,3 +284,84 @@ fn messages_that_are_no_json_are_told() {
     );
     assert_eq!(tree.messages.len(), 9);
 }
+
+/// What is known of a reply that is being written.
+fn writing(time: i64) -> Value {
+    let mut info = assistant(time);
+    info.as_object_mut().unwrap().remove("finish");
+    info
+}
+
+#[test]
+fn a_reply_that_is_imported_while_it_is_written_is_one_message() {
+    const TIME: i64 = 1_794_766_000_001;
+    let (copy, desk) = (Copy::new(), Desk::new());
+    copy.session("ses_x", None);
+    copy.message("ses_x", "msg_1", TIME, user(TIME), &[text("go")]);
+    let import = || desk.import_one(&copy.path, "ses_x");
+    let write = |info: Value, parts: &[Value]| copy.message("ses_x", "msg_2", TIME + 1, info, parts);
+    let (start, input) = (json!({"type": "step-start"}), json!({"command": "ls"}));
+    let running = json!({"status": "running", "input": input, "time": {"start": 1}});
+    let mut complete = assistant(TIME + 1);
+    complete["time"]["completed"] = json!(TIME + 9);
+
+    let mut told = Vec::new();
+    write(writing(TIME + 1), &[]);
+    told.push(import());
+    write(writing(TIME + 1), &[start.clone(), text("I l")]);
+    told.push(import());
+    write(writing(TIME + 1), &[start.clone(), text("I look."), tool("c1", running.clone())]);
+    told.push(import());
+    let first = [start.clone(), text("I look."), tool("c1", done("a")), tool("c2", running)];
+    write(writing(TIME + 1), &first);
+    told.push(import());
+    let all =
+        [start.clone(), text("I look."), tool("c1", done("a")), tool("c2", done("b")), start, text("So.")];
+    write(writing(TIME + 1), &all);
+    told.push(import());
+    write(complete, &all);
+    told.push(import());
+    told.push(import());
+
+    let call = r#"bash>{"command":"ls"}"#;
+    let whole = owned(&[
+        "user: go",
+        &format!("assistant: I look. | {call} | {call}"),
+        r#"tool: ="a" | ="b""#,
+        "assistant: So.",
+    ]);
+    let expected = [
+        (owned(&["user: go", "assistant: "]), 0, (2, 0, 0)),
+        (owned(&["user: go", "assistant: I l"]), 0, (0, 1, 0)),
+        (owned(&["user: go", &format!("assistant: I look. | {call}")]), 0, (0, 1, 0)),
+        (
+            owned(&["user: go", &format!("assistant: I look. | {call} | {call}"), r#"tool: ="a""#]),
+            0,
+            (1, 1, 0),
+        ),
+        (whole.clone(), 0, (1, 1, 0)),
+        (whole.clone(), 0, (0, 1, 0)),
+        (whole, 0, (0, 0, 0)),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_reply_that_changes_after_it_was_complete_stays_beside_what_it_becomes() {
+    const TIME: i64 = 1_794_766_000_001;
+    let (copy, desk) = (Copy::new(), Desk::new());
+    copy.session("ses_x", None);
+    let mut complete = assistant(TIME);
+    complete["time"]["completed"] = json!(TIME + 9);
+    copy.message("ses_x", "msg_1", TIME, complete.clone(), &[text("one")]);
+    desk.import(&copy.path);
+    copy.message("ses_x", "msg_1", TIME, complete, &[text("two")]);
+
+    let told = desk.import_one(&copy.path, "ses_x");
+
+    assert_eq!(told, (owned(&["assistant: two"]), 1, (1, 0, 1)));
+}
+
+fn owned(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}

@@ -1,0 +1,193 @@
+//! Appending: each entry is sealed with what is known of the conversation, and stored as one turn of the inner store.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, MessageId, Time};
+use crate::store::vault::VaultStore;
+use crate::store::vault::blob::SealedPut;
+use crate::store::vault::data_key::DataKey;
+use crate::store::vault::held::{DATA, DataKeys};
+use crate::store::vault::message::{Plain, SealedNote};
+use crate::store::vault::names::Names;
+use crate::store::vault::row::{Known, SealedHeader, SealedLast, seal_first};
+use crate::store::{Anchor, Appended, Entry, Facets, Note, Opening, Order, Put, Selection, Space, Tip, Turn};
+
+/// An entry, sealed.
+struct SealedEntry {
+    entry: Entry<'static>,
+    label: Option<String>,
+    body: String,
+}
+
+impl VaultStore {
+    pub(super) fn append_sealed(&self, turn: &Turn<'_>) -> Result<Appended> {
+        turn.check()?;
+        self.refuse_unnamed(turn.conversation)?;
+        match &turn.opening {
+            Some(opening) => self.append_opening(turn, opening),
+            None => self.append_growing(turn),
+        }
+    }
+
+    fn append_opening(&self, turn: &Turn<'_>, opening: &Opening<'_>) -> Result<Appended> {
+        let workspace = self.held.workspace();
+        let inner = workspace.names().conversation(turn.conversation);
+        let keys = DataKeys::only(DataKey::random());
+        let wrapped = workspace.wrap(keys.newest(), Some(inner));
+        let own = Put { space: Space::Key, owner: Some(inner), name: DATA, bytes: Some(&wrapped) };
+        let header = SealedHeader::new(turn.conversation, opening.created, opening.facets, opening.header)
+            .seal(keys.newest(), inner);
+        // The time it was created is inside; the inner store needs one and gets the same for all.
+        let sealed = Opening { facets: &Facets::default(), header: &header, created: Time::from_micros(0) };
+        let appended = self.append_with(turn, inner, Some(sealed), &keys, None, &[own])?;
+        if !appended.replayed {
+            self.held.confirm_epoch(inner, &keys)?;
+            self.held.keep(Some(inner), keys);
+            self.learn_name(inner, turn.conversation);
+        }
+        Ok(appended)
+    }
+
+    fn append_growing(&self, turn: &Turn<'_>) -> Result<Appended> {
+        let inner = self.held.workspace().names().conversation(turn.conversation);
+        let Some(known) = self.row_now(inner)? else {
+            return Err(Error::not_found(format!("there is no conversation `{}`", turn.conversation)));
+        };
+        let keys = self.keys_of(Some(turn.conversation), Some(inner))?;
+        let appended = self.append_with(turn, inner, None, &keys, Some(&known), &[])?;
+        if !appended.replayed {
+            self.held.confirm(inner, &keys)?;
+        }
+        Ok(appended)
+    }
+
+    fn append_with(
+        &self,
+        turn: &Turn<'_>,
+        inner: ConversationId,
+        opening: Option<Opening<'_>>,
+        keys: &DataKeys,
+        known: Option<&Arc<Known>>,
+        own: &[Put<'_>],
+    ) -> Result<Appended> {
+        let workspace = self.held.workspace();
+        let (names, key) = (workspace.names(), keys.newest());
+        let floor = known.map_or(Ok(0), |known| self.newest_sequence(inner, known))?;
+        let sealed: Vec<SealedEntry> = turn
+            .entries
+            .iter()
+            .zip(floor..)
+            .map(|(entry, floor)| SealedEntry::seal(entry, floor, key, names, inner))
+            .collect();
+        let entries: Vec<Entry<'_>> = sealed.iter().map(SealedEntry::as_entry).collect();
+        let (first, last) = tip(turn, known.map(Arc::as_ref));
+        let (first, last) = (seal_first(first, key, inner), last.seal(key, inner));
+        let mut others = Vec::new();
+        for owner in turn.blobs.iter().filter(|blob| blob.bytes.is_some()).map(|blob| blob.owner) {
+            if owner != Some(turn.conversation) {
+                let inner = owner.map(|owner| names.conversation(owner));
+                let keys = match self.keys_of(owner, inner) {
+                    // Whether that matters, the inner store says.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {
+                        Arc::new(DataKeys::only(DataKey::random()))
+                    }
+                    keys => keys?,
+                };
+                others.push((inner, keys));
+            }
+        }
+        let key_of = |owner: Option<ConversationId>| {
+            let other = others.iter().find(|(other, _)| *other == owner);
+            Ok(other.map_or(key, |(_, keys)| keys.newest()))
+        };
+        let blobs: Vec<SealedPut> =
+            turn.blobs.iter().map(|blob| SealedPut::seal(blob, names, key_of)).collect::<Result<_>>()?;
+        let blobs: Vec<Put<'_>> = own.iter().copied().chain(blobs.iter().map(SealedPut::as_put)).collect();
+        let appended = self.inner.append(&Turn {
+            conversation: inner,
+            opening,
+            stale: turn.stale,
+            entries: &entries,
+            tip: Tip { first: &first, last: &last },
+            branch: turn.branch.map(|branch| names.branch(inner, branch)),
+            active: names.time(turn.active),
+            blobs: &blobs,
+        });
+        let appended = appended.map_err(|error| {
+            let parents = turn.entries.iter().filter_map(|entry| entry.parent).map(|parent| parent.id);
+            let named: Vec<MessageId> = turn.entries.iter().map(|entry| entry.id).chain(parents).collect();
+            self.renamed_owners(self.renamed(error, turn.conversation, &named), turn.blobs)
+        })?;
+        for (owner, keys) in others.iter().filter_map(|(owner, keys)| Some(((*owner)?, keys))) {
+            self.held.confirm(owner, keys)?;
+        }
+        self.newest().insert(inner, appended.seq);
+        Ok(appended)
+    }
+
+    /// The newest sequence that is known of a conversation. The first time, it is looked up.
+    fn newest_sequence(&self, inner: ConversationId, known: &Known) -> Result<u32> {
+        let counted = u32::try_from(known.raw.messages).unwrap_or(u32::MAX);
+        let remembered = self.newest().get(&inner).copied();
+        if let Some(newest) = remembered {
+            return Ok(newest.max(counted));
+        }
+        let mut newest = counted;
+        let one = Selection::All { order: Order::NewestFirst, offset: 0, limit: 1 };
+        self.inner.read(inner, one, &mut |seen| {
+            newest = newest.max(seen.seq);
+            Ok(())
+        })?;
+        Ok(newest)
+    }
+}
+
+impl SealedEntry {
+    fn seal(entry: &Entry<'_>, floor: u32, key: &DataKey, names: &Names, inner: ConversationId) -> Self {
+        let id = names.message(inner, entry.id);
+        let plain = Plain { id: entry.id, parent: entry.parent, digest: entry.link, floor, body: entry.body };
+        let parent = entry
+            .parent
+            .map(|parent| Anchor { id: names.message(inner, parent.id), link: names.link(parent.link) });
+        Self {
+            entry: Entry { id, parent, link: names.link(entry.link), note: Note::default(), body: "" },
+            label: SealedNote::seal(&entry.note, key, inner, id),
+            body: plain.seal(key, names, inner),
+        }
+    }
+
+    fn as_entry(&self) -> Entry<'_> {
+        let note = Note { label: self.label.as_deref(), is_pinned: false };
+        Entry { note, body: &self.body, ..self.entry }
+    }
+}
+
+/// What a list shows after a turn: the first preview where the inner store has none, and the last.
+fn tip<'t>(turn: &Turn<'t>, known: Option<&'t Known>) -> (&'t str, SealedLast) {
+    let first = match known {
+        Some(known) if !known.row.first.is_empty() => {
+            if known.raw.first.is_empty() {
+                known.row.first.as_str()
+            } else {
+                ""
+            }
+        }
+        Some(_) | None => turn.tip.first,
+    };
+    let row = known.map(|known| &known.row);
+    let active = row.map_or(turn.active, |row| row.active.max(turn.active));
+    let head = row.and_then(|row| row.head);
+    let last = turn.entries.last();
+    let preview = match row {
+        Some(row) if turn.tip.last.is_empty() => row.last.clone(),
+        Some(_) | None => turn.tip.last.to_owned(),
+    };
+    let last = SealedLast {
+        active: active.as_micros(),
+        head: last.map(|entry| entry.id).or(head.map(|head| head.id)),
+        digest: last.map(|entry| entry.link).or(head.map(|head| head.digest)),
+        preview,
+    };
+    (first, last)
+}

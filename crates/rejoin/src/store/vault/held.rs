@@ -1,0 +1,255 @@
+//! The keys at hand: the workspace, and the data keys of conversations, unwrapped when they are first needed.
+//!
+//! Another process may make new ones at any time. A key that is not known is looked for in the store again before it is
+//! said to be missing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use crate::error::{Error, Result};
+use crate::model::ConversationId;
+use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::envelope::{Broken, from_text, key_of, to_text};
+use crate::store::vault::key::KeyId;
+use crate::store::vault::unlock::Unlock;
+use crate::store::vault::workspace::Workspace;
+use crate::store::{Named, Put, Safety, Space, Store};
+
+/// The blob that holds who can open the vault.
+pub(crate) const RECORD: &[u8] = b"vault";
+
+/// The blob that holds the data keys of its owner.
+pub(crate) const DATA: &[u8] = b"data";
+
+/// Why something could not be opened.
+pub(crate) enum Trouble {
+    /// It is damaged.
+    Broken(Broken),
+    /// The store failed.
+    Failed(Error),
+}
+
+impl From<Broken> for Trouble {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Trouble {
+    /// The error of a thing that does not open.
+    pub(crate) fn of(self, what: &str) -> Error {
+        match self {
+            Self::Broken(broken) => Error::corrupt(format!("{what} does not open")).because(broken),
+            Self::Failed(error) => error,
+        }
+    }
+}
+
+/// The keys at hand.
+pub(crate) struct Held {
+    inner: Arc<dyn Store>,
+    unlock: Arc<dyn Unlock>,
+    unlocked: RwLock<Unlocked>,
+    keys: Mutex<HashMap<Option<ConversationId>, Arc<DataKeys>>>,
+}
+
+struct Unlocked {
+    /// The record that was opened, to see whether there is another.
+    record: Option<Vec<u8>>,
+    workspace: Arc<Workspace>,
+}
+
+/// The one or two data keys of a conversation.
+pub(crate) struct DataKeys(Vec<DataKey>);
+
+impl DataKeys {
+    /// The only key of what is being made.
+    pub(crate) fn only(key: DataKey) -> Self {
+        Self(vec![key])
+    }
+
+    /// What seals.
+    pub(crate) fn newest(&self) -> &DataKey {
+        self.0.first().expect("there is at least one")
+    }
+
+    fn find(&self, id: KeyId) -> Option<&DataKey> {
+        self.0.iter().find(|key| key.id() == id)
+    }
+}
+
+impl Held {
+    /// Unlocks the vault in a store.
+    pub(crate) fn unlock(inner: Arc<dyn Store>, unlock: Arc<dyn Unlock>) -> Result<Self> {
+        let unlocked = open_record(inner.as_ref(), unlock.as_ref())?;
+        Ok(Self { inner, unlock, unlocked: RwLock::new(unlocked), keys: Mutex::default() })
+    }
+
+    /// The workspace as it was last unlocked.
+    pub(crate) fn workspace(&self) -> Arc<Workspace> {
+        Arc::clone(&self.unlocked.read().unwrap_or_else(PoisonError::into_inner).workspace)
+    }
+
+    /// Unlocks again if the record is another than the one that was opened. True when it was.
+    pub(crate) fn renew(&self) -> Result<bool> {
+        let record = blob(self.inner.as_ref(), None, RECORD)?;
+        if self.unlocked.read().unwrap_or_else(PoisonError::into_inner).record == record {
+            return Ok(false);
+        }
+        let unlocked = open_record(self.inner.as_ref(), self.unlock.as_ref())?;
+        *self.unlocked.write().unwrap_or_else(PoisonError::into_inner) = unlocked;
+        Ok(true)
+    }
+
+    /// The keys of a conversation, which is named by its inner name, or of what belongs to none.
+    pub(crate) fn keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
+        if let Some(keys) = self.cache().get(&owner) {
+            return Ok(Arc::clone(keys));
+        }
+        self.read_keys(owner)
+    }
+
+    /// The same, read from the store.
+    pub(crate) fn read_keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
+        let wrapped = blob(self.inner.as_ref(), owner, DATA)?.ok_or(Broken::NoKey)?;
+        let mut unwrapped = self.workspace().unwrap(&wrapped, owner);
+        if let Err(Broken::Key(_)) = unwrapped
+            && self.renew()?
+        {
+            unwrapped = self.workspace().unwrap(&wrapped, owner);
+        }
+        let keys = unwrapped.map_err(|broken| match broken {
+            Broken::Key(_) => broken,
+            _ => Broken::WrappedKey,
+        })?;
+        Ok(self.keep(owner, DataKeys(keys)))
+    }
+
+    /// Remembers keys that were stored.
+    pub(crate) fn keep(&self, owner: Option<ConversationId>, keys: DataKeys) -> Arc<DataKeys> {
+        let keys = Arc::new(keys);
+        self.cache().insert(owner, Arc::clone(&keys));
+        keys
+    }
+
+    /// Forgets the keys of a conversation that is gone.
+    pub(crate) fn forget(&self, owner: ConversationId) {
+        self.cache().remove(&Some(owner));
+    }
+
+    /// Makes sure that what was just sealed with a key can be opened by others.
+    ///
+    /// Between the look at the keys and the write, another process may have sealed the conversation anew, or removed it and
+    /// made it again, and the key may be gone. It is put back behind the one that seals from now on.
+    pub(crate) fn confirm(&self, owner: ConversationId, used: &DataKeys) -> Result<()> {
+        let key = used.newest();
+        let Some(wrapped) = blob(self.inner.as_ref(), Some(owner), DATA)? else { return Ok(()) };
+        if wrapped.starts_with(key.id().as_bytes()) {
+            return Ok(());
+        }
+        self.renew()?;
+        let now = self.read_keys(Some(owner)).map_err(|trouble| trouble.of("the key of the conversation"))?;
+        if now.find(key.id()).is_some() {
+            return Ok(());
+        }
+        let workspace = self.workspace();
+        let both = [workspace.wrap(now.newest(), Some(owner)), workspace.wrap(key, Some(owner))].concat();
+        self.put_keys(owner, &both)?;
+        self.forget(owner);
+        Ok(())
+    }
+
+    /// Makes sure that the key of a conversation that was just made is wrapped with the newest workspace key.
+    pub(crate) fn confirm_epoch(&self, owner: ConversationId, made: &DataKeys) -> Result<()> {
+        // Each time round, somebody has made a new workspace key meanwhile.
+        while self.renew()? {
+            self.put_keys(owner, &self.workspace().wrap(made.newest(), Some(owner)))?;
+        }
+        Ok(())
+    }
+
+    /// What opens the records of a conversation, or of what belongs to none.
+    pub(crate) const fn ring(&self, owner: Option<ConversationId>) -> Ring<'_> {
+        Ring { held: self, owner, keys: None }
+    }
+
+    fn put_keys(&self, owner: ConversationId, wrapped: &[u8]) -> Result<()> {
+        let put = Put { space: Space::Key, owner: Some(owner), name: DATA, bytes: Some(wrapped) };
+        self.inner.put(&[put], Safety::Synced)
+    }
+
+    fn cache(&self) -> MutexGuard<'_, HashMap<Option<ConversationId>, Arc<DataKeys>>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What opens the records of one owner.
+pub(crate) struct Ring<'h> {
+    held: &'h Held,
+    owner: Option<ConversationId>,
+    keys: Option<Arc<DataKeys>>,
+}
+
+impl Ring<'_> {
+    /// Opens an envelope where it lies.
+    pub(crate) fn open<'e>(
+        &mut self,
+        usage: Use,
+        tag: &str,
+        place: &[&[u8]],
+        envelope: &'e mut [u8],
+    ) -> Result<&'e [u8], Trouble> {
+        let id = key_of(envelope)?;
+        if self.keys.as_ref().is_none_or(|keys| keys.find(id).is_none()) {
+            let mut keys = self.held.keys(self.owner)?;
+            if keys.find(id).is_none() {
+                keys = self.held.read_keys(self.owner)?;
+            }
+            self.keys = Some(keys);
+        }
+        let key = self.keys.as_ref().and_then(|keys| keys.find(id)).ok_or(Broken::Key(id))?;
+        Ok(key.open_in_place(usage, tag, place, envelope)?)
+    }
+
+    /// Opens an envelope that stands as text, which holds text.
+    pub(crate) fn open_text(
+        &mut self,
+        usage: Use,
+        tag: &str,
+        place: &[&[u8]],
+        text: &str,
+    ) -> Result<String, Trouble> {
+        let mut envelope = from_text(text)?;
+        let inside = self.open(usage, tag, place, &mut envelope)?;
+        Ok(str::from_utf8(inside).map_err(|_| Broken::Inside)?.to_owned())
+    }
+}
+
+impl DataKey {
+    /// Seals text, as text.
+    pub(crate) fn seal_text(&self, usage: Use, tag: &str, place: &[&[u8]], text: &str) -> String {
+        to_text(&self.seal(usage, tag, place, &[text.as_bytes()]))
+    }
+}
+
+fn open_record(inner: &dyn Store, unlock: &dyn Unlock) -> Result<Unlocked> {
+    // Read first: if it is replaced meanwhile, the next look sees another record.
+    let record = blob(inner, None, RECORD)?;
+    Ok(Unlocked { record, workspace: Arc::new(unlock.unlock(inner)?) })
+}
+
+/// One of the vault's own blobs of keys.
+pub(crate) fn blob(inner: &dyn Store, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+    let mut found = None;
+    inner.get(Space::Key, owner, Named::One(name), &mut |_, bytes| {
+        found = Some(bytes.to_vec());
+        Ok(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,199 @@
+//! A sealed message and its note.
+//!
+//! ```text
+//! length, 1 | id | length, 1 | parent's id | digest, 32 | parent's digest, 32 | floor, 4 | body
+//! ```
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{ConversationId, Digest, MessageId};
+use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::envelope::{Broken, to_text};
+use crate::store::vault::held::{Ring, Trouble};
+use crate::store::vault::names::{Names, message_bytes};
+use crate::store::{Anchor, Note, Seen};
+
+const MESSAGE: &str = "rejoin/vault/message/1\n";
+const NOTE: &str = "rejoin/vault/note/1\n";
+
+/// What is sealed of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plain<'a> {
+    pub(super) id: MessageId,
+    pub(super) parent: Option<Anchor>,
+    pub(super) digest: Digest,
+    /// Its sequence is greater.
+    pub(super) floor: u32,
+    pub(super) body: &'a str,
+}
+
+impl<'a> Plain<'a> {
+    /// Seals it.
+    pub(super) fn seal(&self, key: &DataKey, names: &Names, inner: ConversationId) -> String {
+        let own = message_bytes(Some(names.message(inner, self.id)));
+        let parent = message_bytes(self.parent.map(|parent| names.message(inner, parent.id)));
+        let parent_id = self.parent.as_ref().map_or("", |parent| parent.id.as_str());
+        let lengths = [self.id.as_str(), parent_id]
+            .map(|id| [u8::try_from(id.len()).expect("an id has at most fifteen characters")]);
+        let envelope = key.seal(
+            Use::Bodies,
+            MESSAGE,
+            &[inner.as_bytes(), &own, &parent],
+            &[
+                &lengths[0],
+                self.id.as_str().as_bytes(),
+                &lengths[1],
+                parent_id.as_bytes(),
+                self.digest.as_bytes(),
+                self.parent.as_ref().map_or(&[0; 32], |parent| parent.link.as_bytes()),
+                &self.floor.to_be_bytes(),
+                self.body.as_bytes(),
+            ],
+        );
+        to_text(&envelope)
+    }
+
+    /// Opens a message as the inner store shows it, into a buffer.
+    pub(super) fn open(
+        ring: &mut Ring<'_>,
+        names: &Names,
+        inner: ConversationId,
+        seen: &Seen<'_>,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<Self, Trouble> {
+        buffer.clear();
+        STANDARD_NO_PAD.decode_vec(seen.body, buffer).map_err(|_| Broken::Shape)?;
+        let (own, parent) = (message_bytes(Some(seen.id)), message_bytes(seen.parent));
+        let inside = ring.open(Use::Bodies, MESSAGE, &[inner.as_bytes(), &own, &parent], buffer)?;
+        let plain = Self::read(inside).ok_or(Broken::Inside)?;
+        if names.link(plain.digest) != seen.link || plain.parent.is_some() != seen.parent.is_some() {
+            return Err(Broken::Inside.into());
+        }
+        if seen.seq <= plain.floor {
+            return Err(Broken::Order.into());
+        }
+        Ok(plain)
+    }
+
+    fn read(inside: &'a [u8]) -> Option<Self> {
+        let (id, inside) = read_id(inside)?;
+        let (parent, inside) = read_id(inside)?;
+        let (digest, inside) = inside.split_first_chunk()?;
+        let (link, inside) = inside.split_first_chunk()?;
+        let (floor, body) = inside.split_first_chunk()?;
+        Some(Self {
+            id: id?,
+            parent: parent.map(|id| Anchor { id, link: Digest::from_bytes(*link) }),
+            digest: Digest::from_bytes(*digest),
+            floor: u32::from_be_bytes(*floor),
+            body: str::from_utf8(body).ok()?,
+        })
+    }
+}
+
+/// Reads an id after its length, and the rest; one without characters is none.
+fn read_id(inside: &[u8]) -> Option<(Option<MessageId>, &[u8])> {
+    let (length, inside) = inside.split_first()?;
+    let (id, rest) = inside.split_at_checked(usize::from(*length))?;
+    let id = if id.is_empty() { None } else { Some(str::from_utf8(id).ok()?.parse().ok()?) };
+    Some((id, rest))
+}
+
+/// What was read of a conversation so far: a child must name the digest that its parent has.
+#[derive(Default)]
+pub(super) struct Chain(HashMap<MessageId, Digest>);
+
+impl Chain {
+    /// Adds a message that was opened.
+    pub(super) fn follow(&mut self, plain: &Plain<'_>) -> Result<(), Broken> {
+        if let Some(parent) = plain.parent
+            && self.0.get(&parent.id).is_some_and(|digest| *digest != parent.link)
+        {
+            return Err(Broken::Parent);
+        }
+        self.0.insert(plain.id, plain.digest);
+        Ok(())
+    }
+}
+
+/// A note as it is sealed.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct SealedNote {
+    pub(super) label: Option<String>,
+    pub(super) pinned: bool,
+}
+
+impl SealedNote {
+    /// Seals a note of a message, which is named by its inner name; none when it says nothing.
+    pub(super) fn seal(
+        note: &Note<'_>,
+        key: &DataKey,
+        inner: ConversationId,
+        message: MessageId,
+    ) -> Option<String> {
+        (note.label.is_some() || note.is_pinned).then(|| {
+            let own = Self { label: note.label.map(str::to_owned), pinned: note.is_pinned };
+            let text = serde_json::to_string(&own).expect("a note is plain");
+            key.seal_text(Use::About, NOTE, &[inner.as_bytes(), &message_bytes(Some(message))], &text)
+        })
+    }
+
+    /// Opens the note of a message as the inner store shows it.
+    pub(super) fn open(ring: &mut Ring<'_>, inner: ConversationId, seen: &Seen<'_>) -> Result<Self, Trouble> {
+        if seen.note.is_pinned {
+            return Err(Broken::Inside.into());
+        }
+        let Some(sealed) = seen.note.label else { return Ok(Self::default()) };
+        let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(seen.id))];
+        let text = ring.open_text(Use::About, NOTE, &place, sealed)?;
+        Ok(serde_json::from_str(&text).map_err(|_| Broken::Inside)?)
+    }
+
+    /// The note, to be shown.
+    pub(super) fn as_note(&self) -> Note<'_> {
+        Note { label: self.label.as_deref(), is_pinned: self.pinned }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::store::vault::key::Key;
+
+    proptest! {
+        #[test]
+        fn what_is_inside_reads_back(id in "[a-z]{1,15}", parent in proptest::option::of("[A-Z]{1,15}"), body in ".*") {
+            let plain = Plain {
+                id: id.parse().unwrap(),
+                parent: parent.map(|id| Anchor { id: id.parse().unwrap(), link: Digest::chain(None, b"p") }),
+                digest: Digest::chain(None, b"d"),
+                floor: 7,
+                body: &body,
+            };
+            let names = Names::new(&Key::random());
+            let inner = ConversationId::from_bytes([1; 16]);
+            let key = DataKey::random();
+
+            let sealed = plain.seal(&key, &names, inner);
+
+            let mut envelope = STANDARD_NO_PAD.decode(sealed).unwrap();
+            let own = message_bytes(Some(names.message(inner, plain.id)));
+            let above = message_bytes(plain.parent.map(|parent| names.message(inner, parent.id)));
+            let inside = key
+                .open_in_place(Use::Bodies, MESSAGE, &[inner.as_bytes(), &own, &above], &mut envelope)
+                .unwrap();
+            prop_assert_eq!(Plain::read(inside), Some(plain));
+        }
+
+        #[test]
+        fn any_bytes_inside_are_read_without_a_panic(inside in any::<Vec<u8>>()) {
+            let _ = Plain::read(&inside);
+        }
+    }
+}

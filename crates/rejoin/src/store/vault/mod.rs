@@ -1,0 +1,171 @@
+//! The vault: a store around another, which sees hashed names, sealed bytes, sizes and order, and nothing else.
+//!
+//! docs/vault-format.md has every byte. Everything is sealed with a key of its conversation, and bound to its place, so that
+//! a record that was changed, moved or swapped does not open. Then it is copied to quarantine, and whoever asked for it is
+//! told; the rest stays readable.
+
+mod amend;
+mod append;
+mod blob;
+mod changes;
+mod check;
+mod data_key;
+mod envelope;
+mod find;
+mod held;
+mod index;
+mod key;
+mod message;
+mod names;
+mod quarantine;
+mod read;
+mod rewrite;
+mod row;
+mod rows;
+mod scan;
+mod search;
+mod segments;
+mod shard;
+pub(crate) mod slots;
+mod unlock;
+#[cfg(test)]
+mod vectors;
+mod workspace;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use key::{Key, KeyId};
+pub use unlock::Unlock;
+pub use workspace::Workspace;
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, Time};
+use crate::store::vault::data_key::DataKey;
+use crate::store::vault::held::{DATA, Held, blob};
+use crate::store::vault::index::Backlog;
+use crate::store::vault::rows::Rows;
+use crate::store::{
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
+    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
+    VisitBlob,
+};
+
+/// Keeps conversations in another store, sealed.
+pub struct VaultStore {
+    inner: Arc<dyn Store>,
+    held: Held,
+    rows: Mutex<Rows>,
+    /// Held by whoever brings the list of all conversations up to date.
+    refreshing: Mutex<()>,
+    /// The newest sequence that was seen of each conversation, by inner name.
+    newest: Mutex<HashMap<ConversationId, u32>>,
+    /// What a check has still to look at; none between checks.
+    checking: Mutex<Option<Vec<ConversationId>>>,
+    /// What the search index has still to take in.
+    backlog: Mutex<Backlog>,
+}
+
+impl VaultStore {
+    /// Opens the vault in a store.
+    pub fn open(inner: Arc<dyn Store>, unlock: Arc<dyn Unlock>) -> Result<Self> {
+        let held = Held::unlock(Arc::clone(&inner), unlock)?;
+        if blob(inner.as_ref(), None, DATA)?.is_none() {
+            return Err(Error::corrupt("the vault has no key for what belongs to no conversation"));
+        }
+        Ok(Self {
+            inner,
+            held,
+            rows: Mutex::default(),
+            refreshing: Mutex::default(),
+            newest: Mutex::default(),
+            checking: Mutex::default(),
+            backlog: Mutex::default(),
+        })
+    }
+
+    /// Makes a vault of an empty store: stores the key of what belongs to no conversation, wrapped with this workspace's.
+    ///
+    /// The keys of the workspace itself are not stored by this.
+    pub fn found(inner: &dyn Store, workspace: &Workspace) -> Result<()> {
+        let wrapped = workspace.wrap(&DataKey::random(), None);
+        inner
+            .put(&[Put { space: Space::Key, owner: None, name: DATA, bytes: Some(&wrapped) }], Safety::Synced)
+    }
+
+    fn newest(&self) -> MutexGuard<'_, HashMap<ConversationId, u32>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for VaultStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VaultStore").field("workspace", &self.held.workspace()).finish_non_exhaustive()
+    }
+}
+
+impl Read for VaultStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { ranks: false, ..self.inner.capabilities() }
+    }
+
+    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.read_opened(id, what, visit)
+    }
+
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        self.list_opened(query)
+    }
+
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        self.find_opened(text, limit)
+    }
+
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        self.search_opened(query)
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        self.changes_opened(after, wait)
+    }
+
+    fn get(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.get_opened(space, owner, named, visit)
+    }
+}
+
+impl Store for VaultStore {
+    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
+        self.append_sealed(turn)
+    }
+
+    fn amend(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version> {
+        self.amend_sealed(id, expected, change, at)
+    }
+
+    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
+        self.remove_sealed(targets, reason, at)
+    }
+
+    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.put_sealed(blobs, safety)
+    }
+
+    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
+        self.maintain_opened(task, budget)
+    }
+}

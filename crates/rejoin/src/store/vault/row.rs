@@ -1,0 +1,344 @@
+//! A conversation in a list: its header, previews and branches, opened.
+//!
+//! What does not open is shown under its inner name, without a text, so that it is neither passed over nor mistaken for
+//! something else; the rest of the row stays what it is.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Branch, ConversationId, Digest, Head, Hold, MessageId, Status, Time};
+use crate::store::tip::previews;
+use crate::store::vault::VaultStore;
+use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::envelope::Broken;
+use crate::store::vault::held::{Ring, Trouble, blob};
+use crate::store::vault::message::Plain;
+use crate::store::vault::names::{Names, message_bytes};
+use crate::store::vault::quarantine::Record;
+use crate::store::{Facets, Order, Row, Selection};
+
+const HEADER: &str = "rejoin/vault/header/1\n";
+const FIRST: &str = "rejoin/vault/first/1\n";
+const LAST: &str = "rejoin/vault/last/1\n";
+const BRANCH: &str = "rejoin/vault/branch/1\n";
+const TIP: &str = "rejoin/vault/tip/1\n";
+
+/// The blob that holds the time of last activity while the inner store has no last preview.
+pub(super) const TIP_NAME: &[u8] = b"tip";
+
+/// A row as the inner store shows it, and opened.
+pub(super) struct Known {
+    pub(super) raw: Row,
+    pub(super) row: Row,
+    /// What of it does not open.
+    pub(super) faults: Vec<String>,
+    /// False when the header does not open, so that nobody knows what its id is.
+    pub(super) is_named: bool,
+}
+
+/// A header as it is sealed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct SealedHeader {
+    id: ConversationId,
+    created: i64,
+    facets: SealedFacets,
+    header: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct SealedFacets {
+    project: String,
+    kind: String,
+    slug: String,
+    status: Status,
+    hold: Hold,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<i64>,
+}
+
+impl SealedHeader {
+    pub(super) fn new(id: ConversationId, created: Time, facets: &Facets, header: &str) -> Self {
+        let Facets { project, kind, slug, status, hold, expires } = facets.clone();
+        let expires = expires.map(Time::as_micros);
+        let facets = SealedFacets { project, kind, slug, status, hold, expires };
+        Self { id, created: created.as_micros(), facets, header: header.to_owned() }
+    }
+
+    pub(super) fn seal(&self, key: &DataKey, inner: ConversationId) -> String {
+        let text = serde_json::to_string(self).expect("a header is plain");
+        key.seal_text(Use::About, HEADER, &[inner.as_bytes()], &text)
+    }
+}
+
+/// The last preview as it is sealed, with what a list would else have to look up.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct SealedLast {
+    pub(super) active: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) head: Option<MessageId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<Digest>,
+    pub(super) preview: String,
+}
+
+impl SealedLast {
+    pub(super) fn seal(&self, key: &DataKey, inner: ConversationId) -> String {
+        let text = serde_json::to_string(self).expect("a preview is plain");
+        key.seal_text(Use::About, LAST, &[inner.as_bytes()], &text)
+    }
+}
+
+/// Seals a first preview; an empty one stays empty.
+pub(super) fn seal_first(text: &str, key: &DataKey, inner: ConversationId) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    key.seal_text(Use::About, FIRST, &[inner.as_bytes()], text)
+}
+
+/// Seals the inner title of a branch, which is named by its inner name.
+pub(super) fn seal_branch(branch: &Branch, key: &DataKey, inner: ConversationId, name: MessageId) -> String {
+    let text = serde_json::to_string(branch).expect("a branch is plain");
+    key.seal_text(Use::About, BRANCH, &[inner.as_bytes(), &message_bytes(Some(name))], &text)
+}
+
+#[derive(Serialize, Deserialize)]
+struct SealedTip {
+    active: i64,
+}
+
+/// Seals the time of last activity, to be kept while there is no last preview.
+pub(super) fn seal_tip(active: Time, key: &DataKey, inner: ConversationId) -> Vec<u8> {
+    let text = serde_json::to_vec(&SealedTip { active: active.as_micros() }).expect("a time is plain");
+    key.seal(Use::About, TIP, &[inner.as_bytes()], &[&text])
+}
+
+/// A row being opened.
+struct Opening<'v> {
+    vault: &'v VaultStore,
+    names: &'v Names,
+    inner: ConversationId,
+    ring: Ring<'v>,
+    faults: Vec<String>,
+}
+
+impl VaultStore {
+    /// Opens a row, but for what is the same as before.
+    pub(super) fn open_row(&self, raw: Row, before: Option<&Known>) -> Result<Known> {
+        let workspace = self.held.workspace();
+        let inner = raw.id;
+        let ring = self.held.ring(Some(inner));
+        let mut opening = Opening { vault: self, names: workspace.names(), inner, ring, faults: Vec::new() };
+        // A row with faults is opened from the beginning, so that all of them are found again.
+        let before = before.filter(|known| known.faults.is_empty());
+        let header = match before.filter(|known| known.raw.header == raw.header) {
+            Some(known) => {
+                Some((known.row.id, known.row.created, known.row.facets.clone(), known.row.header.clone()))
+            }
+            None => opening.header(&raw)?,
+        };
+        let is_named = header.is_some();
+        let (id, created, facets, header) =
+            header.unwrap_or_else(|| (inner, Time::default(), Facets::default(), "{}".to_owned()));
+        if is_named {
+            self.learn_name(inner, id);
+        }
+        let last = opening.last(&raw)?;
+        let trimmed = raw.last.is_empty().then(|| opening.trimmed(&raw)).transpose()?;
+        let (first, active, preview) = match (trimmed, &last) {
+            (Some((first, active, preview)), _) => (first, active, preview),
+            (None, last) => {
+                let first = match before.filter(|known| known.raw.first == raw.first) {
+                    Some(known) => known.row.first.clone(),
+                    None => opening.first(&raw)?,
+                };
+                let active = last
+                    .as_ref()
+                    .map_or(opening.names.time_of(raw.active), |last| Time::from_micros(last.active));
+                (first, active, last.as_ref().map(|last| last.preview.clone()).unwrap_or_default())
+            }
+        };
+        let (head, branches) = opening.heads(&raw, last.as_ref())?;
+        let row = Row {
+            id,
+            version: raw.version,
+            facets,
+            header,
+            head,
+            branches,
+            created,
+            active,
+            messages: raw.messages,
+            bytes: raw.bytes,
+            first,
+            last: preview,
+        };
+        Ok(Known { raw, row, faults: opening.faults, is_named })
+    }
+}
+
+impl Opening<'_> {
+    /// Opens a piece that stands as text. One that is broken is a fault, and nothing.
+    fn piece<T>(
+        &mut self,
+        what: &'static str,
+        name: &str,
+        sealed: &str,
+        open: impl FnOnce(&mut Ring<'_>) -> Result<T, Trouble>,
+    ) -> Result<Option<T>> {
+        match open(&mut self.ring) {
+            Ok(piece) => Ok(Some(piece)),
+            Err(Trouble::Failed(error)) => Err(error),
+            Err(Trouble::Broken(why)) => {
+                self.faults.push(format!("its {what} does not open: {why}"));
+                let record = Record { what, inner: Some(self.inner), name: name.to_owned(), sealed, why };
+                self.vault.quarantine(&record);
+                Ok(None)
+            }
+        }
+    }
+
+    fn header(&mut self, raw: &Row) -> Result<Option<(ConversationId, Time, Facets, String)>> {
+        let (inner, names) = (self.inner, self.names);
+        self.piece("header", "", &raw.header, |ring| {
+            let text = ring.open_text(Use::About, HEADER, &[inner.as_bytes()], &raw.header)?;
+            let sealed: SealedHeader = serde_json::from_str(&text).map_err(|_| Broken::Inside)?;
+            if names.conversation(sealed.id) != inner || raw.facets != Facets::default() {
+                return Err(Broken::Inside.into());
+            }
+            let SealedFacets { project, kind, slug, status, hold, expires } = sealed.facets;
+            let expires = expires.map(Time::from_micros);
+            let facets = Facets { project, kind, slug, status, hold, expires };
+            Ok((sealed.id, Time::from_micros(sealed.created), facets, sealed.header))
+        })
+    }
+
+    fn first(&mut self, raw: &Row) -> Result<String> {
+        if raw.first.is_empty() {
+            return Ok(String::new());
+        }
+        let inner = self.inner;
+        let opened = self.piece("first preview", "", &raw.first, |ring| {
+            ring.open_text(Use::About, FIRST, &[inner.as_bytes()], &raw.first)
+        })?;
+        Ok(opened.unwrap_or_default())
+    }
+
+    fn last(&mut self, raw: &Row) -> Result<Option<SealedLast>> {
+        if raw.last.is_empty() {
+            return Ok(None);
+        }
+        let inner = self.inner;
+        self.piece("last preview", "", &raw.last, |ring| {
+            let text = ring.open_text(Use::About, LAST, &[inner.as_bytes()], &raw.last)?;
+            Ok(serde_json::from_str(&text).map_err(|_| Broken::Inside)?)
+        })
+    }
+
+    /// First preview, time of last activity and last preview of a conversation that messages were removed from.
+    fn trimmed(&mut self, raw: &Row) -> Result<(String, Time, String)> {
+        let inner = self.inner;
+        let tip = blob(self.vault.inner.as_ref(), Some(inner), TIP_NAME)?;
+        let active = match tip {
+            None => None,
+            Some(tip) => self.piece("time of last activity", "tip", "", |ring| {
+                let mut envelope = tip;
+                let inside = ring.open(Use::About, TIP, &[inner.as_bytes()], &mut envelope)?;
+                let tip: SealedTip = serde_json::from_slice(inside).map_err(|_| Broken::Inside)?;
+                Ok(Time::from_micros(tip.active))
+            })?,
+        };
+        let active = active.unwrap_or_else(|| self.names.time_of(raw.active));
+        let mut first = String::new();
+        self.bodies(Order::OldestFirst, &mut |body| {
+            first = previews(body).0;
+            true
+        })?;
+        let mut last = None;
+        self.bodies(Order::NewestFirst, &mut |body| {
+            last = previews(body).1;
+            last.is_some()
+        })?;
+        Ok((first, active, last.unwrap_or_default()))
+    }
+
+    /// Shows bodies until one is enough. A message that does not open has none; whoever reads it is told.
+    fn bodies(&mut self, order: Order, is_enough: &mut dyn FnMut(&str) -> bool) -> Result<()> {
+        let (mut buffer, mut is_done) = (Vec::new(), false);
+        let all = Selection::All { order, offset: 0, limit: u64::MAX };
+        let (names, inner, ring) = (self.names, self.inner, &mut self.ring);
+        let read = self.vault.inner.read(inner, all, &mut |seen| {
+            match Plain::open(ring, names, inner, &seen, &mut buffer) {
+                Ok(plain) => is_done = is_enough(plain.body),
+                Err(Trouble::Broken(_)) => {}
+                Err(Trouble::Failed(error)) => return Err(error),
+            }
+            if is_done { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
+        });
+        if is_done { Ok(()) } else { read }
+    }
+
+    /// The head and the branches. Who their messages are is looked up where nothing says it.
+    fn heads(&mut self, raw: &Row, last: Option<&SealedLast>) -> Result<(Option<Head>, Vec<Branch>)> {
+        let (names, inner) = (self.names, self.inner);
+        let mut known: HashMap<MessageId, MessageId> = HashMap::new();
+        let mut sealed = Vec::new();
+        for branch in &raw.branches {
+            let opened: Option<Branch> = self.piece("branch", branch.id.as_str(), &branch.title, |ring| {
+                let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(branch.id))];
+                let text = ring.open_text(Use::About, BRANCH, &place, &branch.title)?;
+                let opened: Branch = serde_json::from_str(&text).map_err(|_| Broken::Inside)?;
+                if names.branch(inner, opened.id) != branch.id {
+                    return Err(Broken::Inside.into());
+                }
+                Ok(opened)
+            })?;
+            known.extend(opened.iter().map(|branch| (names.message(inner, branch.head), branch.head)));
+            sealed.push(opened);
+        }
+        let hint = last.and_then(|last| Some(Head { id: last.head?, digest: last.digest? }));
+        known.extend(hint.map(|head| (names.message(inner, head.id), head.id)));
+        let mut head = None;
+        let is_hinted = |raw: &Head, hint: &Head| {
+            names.message(inner, hint.id) == raw.id && names.link(hint.digest) == raw.digest
+        };
+        if let Some(inner_head) = raw.head {
+            head = hint.filter(|hint| is_hinted(&inner_head, hint));
+            if head.is_none() {
+                let found = self.look_up(inner_head.id)?;
+                known.extend(found.map(|head| (inner_head.id, head.id)));
+                head = Some(found.unwrap_or(inner_head));
+            }
+        }
+        let mut branches = Vec::new();
+        for (inner_branch, opened) in raw.branches.iter().zip(sealed) {
+            if let std::collections::hash_map::Entry::Vacant(unknown) = known.entry(inner_branch.head) {
+                let found = self.look_up(inner_branch.head)?;
+                unknown.insert(found.map_or(inner_branch.head, |head| head.id));
+            }
+            let (id, title) =
+                opened.map_or((inner_branch.id, String::new()), |branch| (branch.id, branch.title));
+            branches.push(Branch { id, title, head: known[&inner_branch.head] });
+        }
+        Ok((head, branches))
+    }
+
+    /// Who a message of the inner store is; none when it does not open.
+    fn look_up(&mut self, message: MessageId) -> Result<Option<Head>> {
+        let (names, inner, ring) = (self.names, self.inner, &mut self.ring);
+        let (mut buffer, mut found) = (Vec::new(), None);
+        self.vault.inner.read(inner, Selection::Ids(&[message]), &mut |seen| {
+            match Plain::open(ring, names, inner, &seen, &mut buffer) {
+                Ok(plain) => found = Some(Head { id: plain.id, digest: plain.digest }),
+                // Whoever reads it is told.
+                Err(Trouble::Broken(_)) => {}
+                Err(Trouble::Failed(error)) => return Err(error),
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,205 @@
+//! The rows that were opened, kept current by the inner store's log of changes.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::ConversationId;
+use crate::store::vault::VaultStore;
+use crate::store::vault::row::Known;
+use crate::store::{ListQuery, Page, Row, Stamp, What};
+
+/// What is known of the conversations.
+#[derive(Default)]
+pub(super) struct Rows {
+    /// All of them by inner name, as they were after `stamp`; changed only by whoever refreshes.
+    listed: HashMap<ConversationId, Arc<Known>>,
+    /// None until all were listed.
+    stamp: Option<Stamp>,
+    /// Those that were asked for by name. Each is compared with the inner row before it is used.
+    named: HashMap<ConversationId, Arc<Known>>,
+    /// Inner to outer names, those of conversations that are gone included.
+    names: HashMap<ConversationId, ConversationId>,
+}
+
+impl Rows {
+    /// The row of a conversation whose header does not open, which is known by its inner name.
+    fn unnamed(&self, inner: ConversationId) -> Option<&Arc<Known>> {
+        self.named.get(&inner).or_else(|| self.listed.get(&inner)).filter(|known| !known.is_named)
+    }
+}
+
+const ALL: ListQuery<'static> = ListQuery {
+    project: None,
+    status: None,
+    kind: None,
+    only: None,
+    unexpired_at: None,
+    after: None,
+    limit: usize::MAX,
+    counts_total: false,
+};
+
+impl VaultStore {
+    pub(super) fn list_opened(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        let rows = match query.only {
+            Some(ids) => self.named_rows(ids)?,
+            None => self.all_rows()?,
+        };
+        Ok(query.page_among(rows.iter().map(|known| &known.row)))
+    }
+
+    /// Every row.
+    pub(super) fn all_rows(&self) -> Result<Vec<Arc<Known>>> {
+        // One at a time: an older look must not replace a newer one.
+        let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = self.rows().stamp;
+        let stamp = match stamp {
+            None => {
+                // What changes after this point is looked at again.
+                let stamp = self.newest_stamp()?;
+                self.relist(self.inner.list(&ALL)?.items)?;
+                stamp
+            }
+            Some(stamp) => self.follow(stamp)?,
+        };
+        let mut rows = self.rows();
+        rows.stamp = Some(stamp);
+        Ok(rows.listed.values().cloned().collect())
+    }
+
+    /// The rows of those of these conversations that exist.
+    fn named_rows(&self, ids: &[ConversationId]) -> Result<Vec<Arc<Known>>> {
+        let workspace = self.held.workspace();
+        let mut inner: Vec<ConversationId> =
+            ids.iter().map(|id| workspace.names().conversation(*id)).collect();
+        // One whose header does not open is known by its inner name.
+        inner.extend(ids.iter().filter(|id| self.rows().unnamed(**id).is_some()));
+        self.open_rows(self.inner.list(&ListQuery { only: Some(&inner), ..ALL })?.items)
+    }
+
+    /// The row of a conversation as it is now, by its inner name.
+    pub(super) fn row_now(&self, inner: ConversationId) -> Result<Option<Arc<Known>>> {
+        let raw = self.inner.list(&ListQuery { only: Some(&[inner]), limit: 1, ..ALL })?.items;
+        Ok(self.open_rows(raw)?.pop())
+    }
+
+    /// True when the inner store has this conversation.
+    pub(super) fn is_there(&self, inner: ConversationId) -> bool {
+        let listed = self.inner.list(&ListQuery { only: Some(&[inner]), limit: 1, ..ALL });
+        listed.is_ok_and(|page| !page.items.is_empty())
+    }
+
+    /// What a conversation is called outside, if it is known.
+    pub(super) fn outer_name(&self, inner: ConversationId) -> Option<ConversationId> {
+        self.rows().names.get(&inner).copied()
+    }
+
+    pub(super) fn learn_name(&self, inner: ConversationId, outer: ConversationId) {
+        self.rows().names.insert(inner, outer);
+    }
+
+    /// Refuses the inner name of a conversation whose header does not open.
+    pub(super) fn refuse_unnamed(&self, id: ConversationId) -> Result<()> {
+        match self.rows().unnamed(id) {
+            Some(known) => Err(Error::corrupt(format!(
+                "conversation `{id}` cannot be read: {}",
+                known.faults.join(", ")
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens rows that were asked for by name.
+    fn open_rows(&self, raws: Vec<Row>) -> Result<Vec<Arc<Known>>> {
+        let open = |raw: Row| {
+            let inner = raw.id;
+            let known = self.reopened(raw)?;
+            self.rows().named.insert(inner, Arc::clone(&known));
+            Ok(known)
+        };
+        raws.into_iter().map(open).collect()
+    }
+
+    /// Opens rows for the list of all.
+    fn relist(&self, raws: Vec<Row>) -> Result<()> {
+        for raw in raws {
+            let inner = raw.id;
+            let known = self.reopened(raw)?;
+            self.rows().listed.insert(inner, known);
+        }
+        Ok(())
+    }
+
+    /// Opens a row, unless it is one that is known.
+    fn reopened(&self, raw: Row) -> Result<Arc<Known>> {
+        let before = {
+            let rows = self.rows();
+            rows.named.get(&raw.id).or_else(|| rows.listed.get(&raw.id)).cloned()
+        };
+        match before.as_ref().filter(|known| known.raw == raw && known.faults.is_empty()) {
+            Some(known) => Ok(Arc::clone(known)),
+            None => Ok(Arc::new(self.open_row(raw, before.as_deref())?)),
+        }
+    }
+
+    /// Looks at what changed since all rows were listed, and says up to where.
+    fn follow(&self, mut stamp: Stamp) -> Result<Stamp> {
+        let mut changed = BTreeSet::new();
+        loop {
+            let changes = self.inner.changes(stamp, Duration::ZERO)?;
+            let Some(newest) = changes.last() else { break };
+            stamp = newest.stamp;
+            for change in changes {
+                if matches!(change.what, What::Deleted { .. }) {
+                    self.held.forget(change.conversation);
+                }
+                changed.insert(change.conversation);
+            }
+        }
+        if changed.is_empty() {
+            return Ok(stamp);
+        }
+        let ids: Vec<ConversationId> = changed.into_iter().collect();
+        let raws = self.inner.list(&ListQuery { only: Some(&ids), ..ALL })?.items;
+        let left: BTreeSet<ConversationId> = raws.iter().map(|raw| raw.id).collect();
+        self.relist(raws)?;
+        let mut rows = self.rows();
+        for gone in ids.iter().filter(|id| !left.contains(id)) {
+            rows.listed.remove(gone);
+            rows.named.remove(gone);
+        }
+        Ok(stamp)
+    }
+
+    /// The stamp of the newest change. The log is long: halving finds its end without reading all of it.
+    fn newest_stamp(&self) -> Result<Stamp> {
+        let end_of = |after: Stamp| -> Result<Option<Stamp>> {
+            Ok(self.inner.changes(after, Duration::ZERO)?.last().map(|change| change.stamp))
+        };
+        let Some(mut low) = end_of(0)? else { return Ok(0) };
+        let mut step: Stamp = 1 << 14;
+        let mut high = loop {
+            match end_of(low.saturating_add(step))? {
+                Some(further) => low = further,
+                None => break low.saturating_add(step),
+            }
+            step = step.saturating_mul(2);
+        };
+        // Everything up to `low` is there, nothing after `high`.
+        while let Some(further) = end_of(low)? {
+            low = further;
+            let middle = low + high.saturating_sub(low) / 2;
+            match end_of(middle)? {
+                Some(further) => low = further,
+                None => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    pub(super) fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,41 @@
+//! Vaults: over every store, damaged in every way, beside others.
+
+use std::sync::Arc;
+
+use rejoin::Result;
+use rejoin::store::{Key, KeyId, Named, Read, Space, Store, Unlock, VaultStore, Workspace};
+use rejoin::testing::Place;
+
+/// A workspace whose keys are known to the test.
+pub(crate) struct Fixed;
+
+impl Unlock for Fixed {
+    fn unlock(&self, _inner: &dyn Store) -> Result<Workspace> {
+        let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
+        let [key, name_key] = [3, 4].map(|byte| Key::from_slice(&[byte; 32]).unwrap());
+        Ok(Workspace::new(vault, 1, id, key, name_key))
+    }
+}
+
+/// Opens the vault in a store, which is made if there is none.
+pub(crate) fn sealed(inner: Arc<dyn Store>) -> VaultStore {
+    let mut is_founded = false;
+    let keys = inner.get(Space::Key, None, Named::ALL, &mut |_, _| {
+        is_founded = true;
+        Ok(())
+    });
+    keys.unwrap();
+    if !is_founded {
+        VaultStore::found(inner.as_ref(), &Fixed.unlock(inner.as_ref()).unwrap()).unwrap();
+    }
+    VaultStore::open(inner, Arc::new(Fixed)).unwrap()
+}
+
+/// A vault in another place.
+pub(crate) struct Vault<P>(pub(crate) P);
+
+impl<P: Place> Place for Vault<P> {
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(sealed(self.0.open()))
+    }
+}
