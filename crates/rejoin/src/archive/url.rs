@@ -149,12 +149,6 @@ impl StoreUrl {
         })
     }
 
-    /// How many bytes may still be written where the store lives; none when that cannot be told.
-    pub fn free_bytes(&self) -> Option<u64> {
-        let path = std::path::absolute(self.path()?).ok()?;
-        path.ancestors().find_map(|place| place::free_bytes(place).ok())
-    }
-
     /// Opens a store that has to be there: a vault that is gone must not become an empty one.
     fn open_present(&self, wait: Duration) -> Result<Arc<dyn Store>> {
         match self.path() {
@@ -172,6 +166,12 @@ impl StoreUrl {
             Self::Vault(_) => self.clone(),
             plain => Self::Vault(Box::new(plain.clone())),
         }
+    }
+
+    /// How many bytes may still be written where the store lives; none when that cannot be told.
+    pub fn free_bytes(&self) -> Option<u64> {
+        let path = std::path::absolute(self.path()?).ok()?;
+        path.ancestors().find_map(|place| place::free_bytes(place).ok())
     }
 
     /// The file or directory the store lives in.

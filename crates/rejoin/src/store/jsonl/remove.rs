@@ -107,7 +107,8 @@ impl JsonlStore {
     /// Overwrites what could not be overwritten before because somebody was reading it, and what later lines made void.
     pub(super) fn tidy(&self, budget: Duration) -> Result<Progress> {
         let until = Instant::now().checked_add(budget);
-        let mut progress = Progress { done: self.tidy_in_turn()?, ..Progress::default() };
+        let done = self.erase_leftovers()?;
+        let mut progress = Progress { done, ..Progress::default() };
         for id in self.all()? {
             let is_spent =
                 |known: Option<(_, Arc<Known>)>| known.is_some_and(|(_, known)| known.kept.spent.lines > 0);
@@ -129,14 +130,9 @@ impl JsonlStore {
         Ok(progress)
     }
 
-    fn tidy_in_turn(&self) -> Result<u64> {
-        let _turnstile = self.begin_writing()?;
-        self.tidy_up(READERS)
-    }
-
-    /// Overwrites what could not be overwritten before, and counts what somebody still reads.
+    /// The same, and counts what somebody still reads.
     pub(super) fn tidy_and_count(&self) -> Result<Progress> {
-        let done = self.tidy_in_turn()?;
+        let done = self.erase_leftovers()?;
         let temporary = self.layout.temporary();
         let rest = self.layout.leftovers().during(|| format!("list `{}`", temporary.display()))?;
         Ok(Progress {
@@ -144,6 +140,11 @@ impl JsonlStore {
             left: rest.iter().filter(|path| path.is_file()).count() as u64,
             ..Progress::default()
         })
+    }
+
+    fn erase_leftovers(&self) -> Result<u64> {
+        let _turnstile = self.begin_writing()?;
+        self.tidy_up(READERS)
     }
 
     /// Erases what is temporary. The caller holds the lock of those who write, so nobody is at work on it.
