@@ -45,7 +45,7 @@ impl Trouble {
     /// The error of a thing that does not open.
     pub(crate) fn of(self, what: &str) -> Error {
         match self {
-            Self::Broken(broken) => Error::corrupt(format!("{what} does not open")).because(broken),
+            Self::Broken(broken) => Error::corrupt(format!("{what} does not open: {broken}")),
             Self::Failed(error) => error,
         }
     }

@@ -28,6 +28,7 @@ mod workspace;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ pub struct VaultStore {
     newest: Mutex<HashMap<ConversationId, u32>>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
+    /// How many records were found that do not open.
+    quarantined: AtomicU32,
 }
 
 impl VaultStore {
@@ -73,6 +76,7 @@ impl VaultStore {
             refreshing: Mutex::default(),
             newest: Mutex::default(),
             checking: Mutex::default(),
+            quarantined: AtomicU32::new(0),
         })
     }
 
