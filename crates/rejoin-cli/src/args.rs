@@ -48,6 +48,10 @@ pub(crate) struct Everywhere {
     #[arg(long, global = true, value_name = "DIR", conflicts_with = "store", hide = true)]
     conversation_dir: Option<PathBuf>,
 
+    /// Open a vault with the passphrase or recovery key in this file
+    #[arg(long, global = true, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+
     /// Work as if started in this directory
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
@@ -77,6 +81,10 @@ impl Everywhere {
             pager: if self.no_pager { Pager::Never } else { Pager::Allowed },
             notes: if self.quiet { Notes::Hidden } else { Notes::Shown },
         }
+    }
+
+    pub(crate) fn passphrase_file(&self) -> Option<PathBuf> {
+        self.passphrase_file.clone()
     }
 
     pub(crate) fn overrides(&self) -> Overrides {

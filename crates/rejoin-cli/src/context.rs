@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 
+use rejoin::vault::Keyholder;
 use serde::Serialize;
 use serde_json::json;
 
@@ -16,6 +17,7 @@ use crate::ui::page;
 use crate::ui::paint::{ColorChoice, ColorSigns, Paint};
 use crate::ui::progress::{Progress, Unit, Visibility};
 use crate::ui::when::Clock;
+use crate::vault;
 
 /// What every command is given. Nothing in it changes while a command runs.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) config: Config,
     pub(crate) surroundings: Surroundings,
     pub(crate) manner: Manner,
+    /// Opens vaults; whoever was asked once is not asked again.
+    keyholder: Keyholder,
 }
 
 /// How the user wants to be answered.
@@ -70,6 +74,22 @@ impl From<bool> for Consent {
 }
 
 impl Context {
+    pub(crate) fn new(config: Config, surroundings: Surroundings, manner: Manner) -> Self {
+        let keyholder = vault::keyholder(&surroundings, manner);
+        Self { config, surroundings, manner, keyholder }
+    }
+
+    /// The same with another configuration.
+    pub(crate) fn configured(&self, config: Config) -> Self {
+        let (surroundings, keyholder) = (self.surroundings.clone(), self.keyholder.clone());
+        Self { config, surroundings, manner: self.manner, keyholder }
+    }
+
+    /// What opens vaults.
+    pub(crate) const fn keyholder(&self) -> &Keyholder {
+        &self.keyholder
+    }
+
     pub(crate) fn is_json(&self) -> bool {
         self.manner.format == Format::Json
     }
@@ -205,6 +225,6 @@ impl Context {
             pager: Pager::Never,
             notes: Notes::Shown,
         };
-        Self { config, surroundings, manner }
+        Self::new(config, surroundings, manner)
     }
 }

@@ -201,6 +201,7 @@ impl From<rejoin::Error> for Failure {
             ErrorKind::Invalid => Kind::Invalid,
             ErrorKind::Unsupported => Kind::Unsupported,
             ErrorKind::Unavailable => Kind::Unavailable,
+            ErrorKind::Denied => Kind::Denied,
             // The library may learn new kinds before this table does.
             _ => Kind::Other,
         };

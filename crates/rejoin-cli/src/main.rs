@@ -18,12 +18,15 @@ mod picker;
 mod place;
 mod prompt;
 mod provider;
+mod redaction;
 mod removal;
+mod retention;
 mod shapes;
 mod suggest;
 mod surroundings;
 mod talk;
 mod ui;
+mod vault;
 
 use std::env;
 use std::process::ExitCode;
@@ -54,7 +57,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments, manner: Manner) -> Result<(), Failure> {
-    let surroundings = Surroundings::capture()?;
+    let mut surroundings = Surroundings::capture()?;
+    surroundings.passphrase_file = arguments.everywhere.passphrase_file();
     let overrides = arguments.everywhere.overrides();
     let config = match Config::load(&surroundings, &overrides) {
         Err(_) if needs_no_configuration(&arguments) => Config::built_in(&surroundings, &overrides)?,
@@ -66,7 +70,7 @@ fn run(arguments: Arguments, manner: Manner) -> Result<(), Failure> {
         }
     }
     start_log(&config, &surroundings, manner);
-    let context = Context { config, surroundings, manner };
+    let context = Context::new(config, surroundings, manner);
     match arguments.command {
         Some(command) => {
             talking::refuse_beside_command(&arguments.talk)?;

@@ -4,10 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rejoin::{Archive, ConversationId, Limits, Project, StoreUrl, StoredConversation};
+use rejoin::{Archive, ConversationId, Limits, Project, Redaction, StoreUrl, StoredConversation};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::redaction;
+use crate::vault;
 
 /// Where a project may keep an id of its own, so that it can move.
 pub(crate) const IDENTITY: &str = ".rejoin/project";
@@ -44,8 +46,11 @@ impl Context {
     /// The archive to read from. A store that does not exist yet reads as an empty one, and is not created.
     pub(crate) fn archive_to_read(&self) -> Result<Archive, Failure> {
         let url = self.store_url()?;
-        match url.path() {
-            Some(path) if !path.exists() => self.open(&StoreUrl::Memory),
+        match (&url, url.path()) {
+            // A vault that is not there may be lost, which must not look like an empty one.
+            (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), Some(path)) if !path.exists() => {
+                self.open(&StoreUrl::Memory)
+            }
             _ => self.open(&url),
         }
     }
@@ -54,8 +59,12 @@ impl Context {
     pub(crate) fn reopener(
         &self,
     ) -> Result<impl FnMut() -> rejoin::Result<Archive> + Send + 'static + use<>, Failure> {
-        let (url, limits, wait) = (self.store_url()?, self.limits(), self.config.wait());
-        Ok(move || Ok(Archive::with_store(url.open_waiting(wait)?).with_limits(limits)))
+        let (url, limits, access) = (self.store_url()?, self.limits(), self.access()?);
+        let redaction = redaction::wanted(self)?;
+        Ok(move || {
+            let archive = Archive::with_store(url.open_with(&access)?).with_limits(limits);
+            Ok(with_redaction(archive, redaction.clone()))
+        })
     }
 
     fn limits(&self) -> Limits {
@@ -63,11 +72,12 @@ impl Context {
     }
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
-        let store = url.open_waiting(self.config.wait()).map_err(|error| {
-            Failure::from(error)
+        let store = url.open_with(&self.access()?).map_err(|error| {
+            vault::explain(url, error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
         })?;
-        Ok(Archive::with_store(store).with_limits(self.limits()))
+        let archive = Archive::with_store(store).with_limits(self.limits());
+        Ok(with_redaction(archive, redaction::wanted(self)?))
     }
 
     /// What identifies the project: the id it carries, or its path.
@@ -140,6 +150,13 @@ impl Context {
 
     fn active_name(&self) -> Result<String, Failure> {
         Ok(active_name(&self.project_key()?))
+    }
+}
+
+fn with_redaction(archive: Archive, redaction: Option<Redaction>) -> Archive {
+    match redaction {
+        Some(redaction) => archive.with_redaction(redaction),
+        None => archive,
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Surroundings {
     pub(crate) home: Option<PathBuf>,
     pub(crate) working_directory: PathBuf,
     pub(crate) terminal: Terminals,
+    /// The file that the flag names, with what opens a vault.
+    pub(crate) passphrase_file: Option<PathBuf>,
 }
 
 /// Which of the three standard streams are terminals, and how large the screen is.
@@ -50,6 +52,7 @@ impl Surroundings {
                 stderr: io::stderr().is_terminal(),
                 screen: screen(),
             },
+            passphrase_file: None,
         })
     }
 
@@ -66,6 +69,17 @@ impl Surroundings {
     /// Where the default store, the trust register and the log live.
     pub(crate) fn data_directory(&self) -> Result<PathBuf, Failure> {
         Ok(self.base_directory("XDG_DATA_HOME", ".local/share")?.join("rejoin"))
+    }
+
+    /// Where anchors and key files of vaults live: not beside the stores they belong to.
+    pub(crate) fn state_directory(&self) -> Result<PathBuf, Failure> {
+        Ok(self.base_directory("XDG_STATE_HOME", ".local/state")?.join("rejoin"))
+    }
+
+    /// The file with what opens a vault, if one is named.
+    pub(crate) fn passphrase_file(&self) -> Option<PathBuf> {
+        let named = self.variable("REJOIN_PASSPHRASE_FILE").map(PathBuf::from);
+        self.passphrase_file.clone().or(named).map(|path| self.working_directory.join(path))
     }
 
     /// The user's Downloads folder, which desktops let people rename.
@@ -119,6 +133,7 @@ impl Surroundings {
             home: Some("/home/ada".into()),
             working_directory: "/".into(),
             terminal: Terminals::default(),
+            passphrase_file: None,
         }
     }
 }

@@ -26,11 +26,13 @@ pub enum ErrorKind {
     Unsupported,
     /// The place cannot be used now: missing, full, read-only or failing.
     Unavailable,
+    /// It is sealed, and what would open it is missing or wrong.
+    Denied,
 }
 
 impl ErrorKind {
     /// Every kind, so that a table over kinds can be checked for completeness.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::NotFound,
         Self::Conflict,
         Self::Locked,
@@ -38,6 +40,7 @@ impl ErrorKind {
         Self::Invalid,
         Self::Unsupported,
         Self::Unavailable,
+        Self::Denied,
     ];
 
     /// The kind as it stands in messages and in JSON.
@@ -50,6 +53,7 @@ impl ErrorKind {
             Self::Invalid => "invalid",
             Self::Unsupported => "unsupported",
             Self::Unavailable => "unavailable",
+            Self::Denied => "denied",
         }
     }
 }

@@ -28,10 +28,11 @@ pub mod testing;
 
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
-    Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Deleted, DeletedHere, DeletedMessages,
-    EndReason, Ending, Event, EventKind, Events, Handle, Imports, Limits, List, Listed, Named, OpenTurn,
-    Parent, Project, Recorder, Report, Restored, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl,
-    Subagent, Subagents, Tally,
+    Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Cause, Converted, Deleted,
+    DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
+    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
+    Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats,
+    StoreUrl, Subagent, Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
@@ -57,6 +58,15 @@ pub mod export {
     //! Exports for people: what a conversation says, as Markdown or as a page.
 
     pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
+}
+
+pub mod vault {
+    //! The keys of a vault: who can open it, where their secrets are kept, and how keys are replaced.
+
+    pub use crate::store::vault::slots::{
+        Added, AnchorPlace, Anchored, Answer, Ask, Cost, Keyholder, Keys, NewSlot, Places, Rotated, Secret,
+        SecretFiles, SecretPlace, SlotId, SlotKind, SlotStatus, VaultId, VaultStatus, Wanted, status,
+    };
 }
 
 pub mod view {

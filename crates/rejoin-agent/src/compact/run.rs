@@ -72,7 +72,8 @@ impl Talk {
                 Answer::default()
             }
         };
-        let (mut message, compaction) = self.compaction(&answer, &settings, pending, initial)?;
+        let stored = self.stored_history().await?;
+        let (mut message, compaction) = self.compaction(&answer, &settings, pending, initial, &stored)?;
         message.usage.clone_from(&answer.usage);
         if answer.text.trim().is_empty() {
             let _ = events.send(Event::Warning(format!("{why} `{NO_SUMMARY}` stands for it.")));
@@ -102,6 +103,14 @@ impl Talk {
         if needed >= window { Err(Failure::SmallWindow { needed, window }) } else { Ok(()) }
     }
 
+    /// Each message as it is stored, where that is other than it was said: what is cut out of it must not bring back half
+    /// of what is not kept.
+    async fn stored_history(&self) -> Result<Vec<Option<Message>>, Failure> {
+        let archive = self.recording.with(|recorder| recorder.handle().archive().clone());
+        let archive = archive.await.map_err(Failure::Store)?;
+        Ok(self.history.messages().map(|message| archive.redacted(message)).collect())
+    }
+
     /// The message to append, when it makes the view shorter and leaves room. What waits for an answer stays whole if
     /// it can.
     fn compaction(
@@ -110,8 +119,13 @@ impl Talk {
         settings: &CompactSettings,
         pending: Option<usize>,
         initial: u64,
+        stored: &[Option<Message>],
     ) -> Result<(Message, Compaction), Failure> {
-        let (recipient, said, estimate) = (self.provider.recipient(), self.history.said(), self.estimate());
+        let (recipient, mut said, estimate) =
+            (self.provider.recipient(), self.history.said(), self.estimate());
+        for (said, stored) in said.iter_mut().zip(stored) {
+            said.message = stored.as_ref().unwrap_or(said.message);
+        }
         let make = |pending: Option<usize>| {
             let summarised = Summarised {
                 answer: &answer.text,

@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_title_is_only_asked_for_when_there_is_none() {
-        let snapshot = Snapshot::of([Message::user("a")].iter(), Time::from_micros(0));
+        let snapshot = Snapshot::of([Message::user("a")].iter(), Time::from_micros(0), &|_| None);
 
         let asked = [Title::Kept, Title::Missing].map(|title| prompt(&snapshot, title).contains("\"title\""));
 

@@ -82,7 +82,9 @@ impl Summariser {
     ///
     /// It must be called inside a runtime.
     pub fn refresh<'a>(&self, messages: impl ExactSizeIterator<Item = &'a Message> + Clone) {
-        let snapshot = Snapshot::of(messages, self.shared.archive.now());
+        let archive = &self.shared.archive;
+        let stored = |message: &Message| archive.redacted(message);
+        let snapshot = Snapshot::of(messages, archive.now(), &stored);
         let mut state = self.shared.state();
         state.next = Some(snapshot);
         if !state.is_running {

@@ -21,10 +21,18 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn of<'a>(messages: impl ExactSizeIterator<Item = &'a Message> + Clone, taken: Time) -> Self {
-        let opening = messages.clone().take(OPENING).map(text_only).collect();
+    /// Takes one. `stored` gives a message as it is stored, where that is other than it was said: a title must not tell
+    /// what is not kept.
+    pub(super) fn of<'a>(
+        messages: impl ExactSizeIterator<Item = &'a Message> + Clone,
+        taken: Time,
+        stored: &dyn Fn(&Message) -> Option<Message>,
+    ) -> Self {
+        let text_of =
+            |message: &Message| stored(message).as_ref().map_or_else(|| text_only(message), text_only);
+        let opening = messages.clone().take(OPENING).map(text_of).collect();
         let earlier = messages.len().saturating_sub(NEWEST);
-        let newest = messages.skip(earlier).map(text_only).collect();
+        let newest = messages.skip(earlier).map(text_of).collect();
         Self { opening, newest, taken }
     }
 
@@ -94,7 +102,7 @@ mod tests {
             (0..500).map(|place| Message::assistant(format!("reply {place} {}", "x".repeat(10_000)))),
         );
 
-        let transcript = Snapshot::of(messages.iter(), Time::from_micros(0)).transcript(10_000);
+        let transcript = Snapshot::of(messages.iter(), Time::from_micros(0), &|_| None).transcript(10_000);
 
         assert!(transcript.len() <= 10_100, "{}", transcript.len());
         assert!(
@@ -108,7 +116,7 @@ mod tests {
     fn a_short_transcript_is_whole() {
         let messages = [Message::user("a"), Message::new(Role::Tool, Vec::new()), Message::assistant("b")];
 
-        let transcript = Snapshot::of(messages.iter(), Time::from_micros(0)).transcript(1_000);
+        let transcript = Snapshot::of(messages.iter(), Time::from_micros(0), &|_| None).transcript(1_000);
 
         assert_eq!(transcript, "user: a\n\nassistant: b\n\n");
     }

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How often a store that does not exist yet is looked for.
 const UNTIL_THERE: Duration = Duration::from_millis(200);
 
-/// Columns of the longest name, so that ids stand below each other.
+/// Columns of the longest usual name, so that ids stand below each other.
 const NAME: usize = "conversationChanged".len();
 
 /// Show what happened to conversations, from any process
@@ -167,8 +167,13 @@ impl<'a, Output: Write> Teller<'a, Output> {
             paint.apply(meaning, &fit::pad_right(event.kind.name(), NAME)),
             paint.apply(Meaning::Id, event.conversation.short().as_str()),
         ];
-        if let EventKind::Stored { messages } = event.kind {
-            parts.push(size::count(messages, "message", "messages"));
+        match event.kind {
+            EventKind::Stored { messages } => parts.push(size::count(messages, "message", "messages")),
+            EventKind::PurgeCompleted { conversations, failures, .. } => {
+                parts.push(size::count(conversations, "conversation", "conversations"));
+                parts.extend((failures > 0).then(|| format!("{} failed", size::number(failures))));
+            }
+            _ => {}
         }
         parts.extend(event.kind.reason().map(clean::line));
         parts.push(paint.apply(Meaning::Dim, &format!("#{}", event.stamp)));
@@ -183,8 +188,15 @@ fn to_json(event: &Event) -> Json {
         "at": event.at,
         "conversation": event.conversation,
     });
-    if let EventKind::Stored { messages } = event.kind {
-        told["messages"] = messages.into();
+    match event.kind {
+        EventKind::Stored { messages } => told["messages"] = messages.into(),
+        EventKind::PurgeCompleted { conversations, messages, bytes, failures, .. } => {
+            told["conversations"] = conversations.into();
+            told["messages"] = messages.into();
+            told["bytes"] = bytes.into();
+            told["failures"] = failures.into();
+        }
+        _ => {}
     }
     if let Some(reason) = event.kind.reason() {
         told["reason"] = reason.into();

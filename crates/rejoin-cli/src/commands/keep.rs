@@ -1,20 +1,26 @@
-//! `rejoin keep`: a conversation that neither age nor clean removes.
+//! `rejoin keep`: how long a conversation stays, and whether it may leave the store.
 
-use rejoin::Hold;
+use clap::ValueEnum;
+use rejoin::{Conversation, Hold, StoredConversation, Time};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::ui::period;
+use crate::ui::when::Clock;
 
 /// Keep a conversation, so that neither its age nor clean removes it
 ///
-/// An imported conversation is kept from the start, until you release it. Deleting it by its id still works.
+/// An imported conversation is kept from the start, until you release it. So is, without a mark, what a script has
+/// appended. One that is released goes by the retention of its project. Deleting it by its id always works.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin keep 7Kd93x
-  rejoin keep 7Kd93x --release")]
+  rejoin keep 7Kd93x --release
+  rejoin keep 7Kd93x --until 2027-01-01    Then it goes, whatever the policy
+  rejoin keep 7Kd93x --exportable no       It may not leave the store")]
 pub(crate) struct Args {
     /// The conversation
     id: String,
@@ -22,32 +28,123 @@ pub(crate) struct Args {
     /// Let it go again
     #[arg(long)]
     release: bool,
+
+    /// Keep it until a day or for a time, such as 2027-01-01 or 90d
+    #[arg(long, value_name = "TIME", conflicts_with = "release")]
+    until: Option<String>,
+
+    /// Whether it may be exported
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    exportable: Option<Answer>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Answer {
+    Yes,
+    No,
+}
+
+/// What becomes of how long it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stay {
+    AsBefore,
+    Kept,
+    Released,
+    Until(Time),
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let stay = args.stay(&context.clock())?;
     let archive = context.archive_to_read()?;
     let stored = named::conversation(&archive, &args.id)?;
-    let was = stored.conversation.hold;
-    let hold = if args.release { Hold::None } else { Hold::User };
-    if was != hold {
-        archive.update(stored.id, |header| header.hold = hold)?;
+    let change = |header: &mut Conversation| {
+        match stay {
+            Stay::AsBefore => {}
+            Stay::Kept => header.hold = Hold::User,
+            Stay::Released => {
+                header.hold = Hold::None;
+                header.expires_at = None;
+                header.follows_retention = true;
+            }
+            Stay::Until(time) => {
+                header.hold = Hold::None;
+                header.expires_at = Some(time);
+            }
+        }
+        if let Some(answer) = args.exportable {
+            header.privacy.exportable = answer == Answer::Yes;
+        }
+    };
+    let mut now = stored.conversation.clone();
+    change(&mut now);
+    if now != stored.conversation {
+        archive.update(stored.id, change)?;
     }
-    let short = stored.id.short();
     if context.is_json() {
-        let (now, was) = (hold.as_str(), was.as_str());
-        let answer = json!({"id": stored.id, "short": short.as_str(), "hold": now, "was": was});
-        return context.answer_json(&answer);
+        return context.answer_json(&json!({
+            "id": stored.id,
+            "short": stored.id.short().as_str(),
+            "hold": now.hold.as_str(),
+            "was": stored.conversation.hold.as_str(),
+            "expires_at": now.expires_at,
+            "exportable": now.privacy.exportable,
+        }));
     }
-    let title = named::title(&stored);
-    context.note(&match (hold, was) {
-        (Hold::None, Hold::None) => format!("\"{title}\" was not kept: {short}"),
-        (Hold::None, Hold::Import | Hold::User) => {
-            format!("Released \"{title}\", so it can expire or be cleaned: {short}")
-        }
-        (Hold::User | Hold::Import, Hold::User) => format!("\"{title}\" is kept already: {short}"),
-        (Hold::User | Hold::Import, Hold::None | Hold::Import) => {
-            format!("Keeping \"{title}\" until you release it: {short}")
-        }
-    });
+    for sentence in told(&stored, stay, args.exportable, &context.clock()) {
+        context.note(&sentence);
+    }
     Ok(())
+}
+
+impl Args {
+    fn stay(&self, clock: &Clock) -> Result<Stay, Failure> {
+        match (&self.until, self.release, self.exportable) {
+            (Some(typed), _, _) => until(typed, clock).map(Stay::Until),
+            (None, true, _) => Ok(Stay::Released),
+            (None, false, Some(_)) => Ok(Stay::AsBefore),
+            (None, false, None) => Ok(Stay::Kept),
+        }
+    }
+}
+
+/// A length of time from now on, or a day to come.
+fn until(typed: &str, clock: &Clock) -> Result<Time, Failure> {
+    let refuse = |why: String| Failure::usage(format!("`--until`: {why}"));
+    let micros = match period::length(typed) {
+        Ok(length) => i64::try_from(length.as_micros()).ok().and_then(|length| clock.now().checked_add(length)),
+        Err(_) => Some(period::moment(typed, clock).map_err(|error| refuse(error.to_string()))?),
+    };
+    match micros {
+        Some(micros) if micros > clock.now() => Ok(Time::from_micros(micros)),
+        Some(_) => Err(refuse(format!("`{typed}` is not in the future"))),
+        None => Err(refuse(format!("`{typed}` is too far away"))),
+    }
+}
+
+fn told(stored: &StoredConversation, stay: Stay, exportable: Option<Answer>, clock: &Clock) -> Vec<String> {
+    let (title, short) = (named::title(stored), stored.id.short());
+    let was = &stored.conversation;
+    let mut told = Vec::new();
+    match (stay, was.hold) {
+        (Stay::AsBefore, _) => {}
+        (Stay::Kept, Hold::User) => told.push(format!("\"{title}\" is kept already: {short}")),
+        (Stay::Kept, Hold::None | Hold::Import) => {
+            told.push(format!("Keeping \"{title}\" until you release it: {short}"));
+        }
+        (Stay::Released, Hold::None) if was.follows_retention && was.expires_at.is_none() => {
+            told.push(format!("\"{title}\" was not kept: {short}"));
+        }
+        (Stay::Released, _) => {
+            told.push(format!("Released \"{title}\", so it can expire or be cleaned: {short}"));
+        }
+        (Stay::Until(time), _) => {
+            let until = clock.minute(time.as_micros());
+            told.push(format!("Keeping \"{title}\" until {until}, when it expires: {short}"));
+        }
+    }
+    told.extend(exportable.map(|answer| match answer {
+        Answer::Yes => format!("\"{title}\" may be exported: {short}"),
+        Answer::No => format!("\"{title}\" may not be exported: {short}"),
+    }));
+    told
 }

@@ -33,6 +33,7 @@ macro_rules! commands {
 
 commands! {
     append => Append,
+    audit => Audit,
     auth => Auth,
     backup => Backup,
     chat => Chat,
@@ -44,6 +45,7 @@ commands! {
     delete => Delete,
     doctor => Doctor,
     events => Events,
+    expire => Expire,
     export => Export,
     fork => Fork,
     handoff => Handoff,
@@ -56,6 +58,7 @@ commands! {
     pin => Pin,
     project => Project,
     provider => Provider,
+    purge => Purge,
     rename => Rename,
     restore => Restore,
     resume => Resume,
@@ -67,6 +70,7 @@ commands! {
     tree => Tree,
     trust => Trust,
     uncompact => Uncompact,
+    vault => Vault,
     verify => Verify,
 }
 

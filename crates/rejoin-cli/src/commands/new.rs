@@ -33,6 +33,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         kind: args.kind,
         project: Some(project.key),
         git_commit: head_of(context.config.project()),
+        follows_retention: true,
         ..Conversation::default()
     };
     let id = archive.start(conversation)?.id();

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rejoin::Retention;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
@@ -59,6 +60,20 @@ impl Config {
         self.number("clean.older_than_days")
     }
 
+    /// How long the conversations of this project are kept.
+    pub(crate) fn retention(&self) -> Retention {
+        let days = match self.value("retention.days") {
+            Value::Integer(days) => u32::try_from(*days).ok(),
+            _ => None,
+        };
+        Retention { days, max_per_project: Some(self.number("retention.max_per_project")) }
+    }
+
+    /// How many days ahead it is told that a conversation expires.
+    pub(crate) fn retention_notice_days(&self) -> u32 {
+        u32::try_from(self.number("retention.notice_days")).unwrap_or(u32::MAX)
+    }
+
     /// Where exports are written unless another place is named.
     pub(crate) fn export_directory(&self) -> &Path {
         Path::new(self.text("export.directory"))
@@ -103,6 +118,21 @@ impl Config {
     /// The model that writes summaries, unless it is the conversation's own.
     pub(crate) fn compact_model(&self) -> Option<&str> {
         self.optional_text("compact.model")
+    }
+
+    /// Whether secrets are taken out before anything is stored.
+    pub(crate) fn redact_enabled(&self) -> bool {
+        self.boolean("redact.enabled")
+    }
+
+    /// Kinds of personal data that are taken out, too.
+    pub(crate) fn redact_personal(&self) -> &[String] {
+        self.texts("redact.pii")
+    }
+
+    /// Patterns of what is taken out, too.
+    pub(crate) fn redact_patterns(&self) -> &[String] {
+        self.texts("redact.extra_patterns")
     }
 
     /// Rules for tools that run without asking.
@@ -194,7 +224,10 @@ mod tests {
             config.tools_run_limit().as_secs(),
             config.compact_user_tokens(),
         ];
+        assert_eq!(config.retention(), Retention { days: Some(30), max_per_project: Some(100) });
+        assert_eq!(config.retention_notice_days(), 5);
         let rules = [config.tools_allow(), config.tools_ask(), config.tools_deny()];
+        let redaction = (config.redact_enabled(), config.redact_personal(), config.redact_patterns());
         let choices =
             (config.persistence_enabled(), config.project_scope(), config.start_default(), config.log());
 
@@ -205,6 +238,7 @@ mod tests {
         assert_eq!(config.export_directory(), Path::new("/home/ada/Downloads"));
         assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120, 20_000]);
         assert_eq!(rules, [&[] as &[String]; 3]);
+        assert_eq!(redaction, (true, &[] as &[String], &[] as &[String]));
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));
     }
 }

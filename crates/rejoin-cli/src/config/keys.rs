@@ -69,7 +69,7 @@ pub(crate) const KEYS: &[Key] = &[
     open("models.<name>.output_price", Shape::Fraction { least: 0.0, most: 1_000_000.0 }, None, "price of a million tokens received"),
     guarded("redact.enabled", Shape::Boolean, Some("true"), "whether secrets are removed before storing"),
     guarded("redact.pii", Shape::Choices(&["email", "phone", "card"]), Some("[]"), "personal data that is removed too"),
-    guarded("redact.extra_patterns", Shape::Texts, Some("[]"), "further patterns to remove"),
+    guarded("redact.extra_patterns", Shape::Patterns, Some("[]"), "regular expressions of what is removed too"),
     guarded("server.listen", Shape::Address, Some("127.0.0.1:7171"), "where `rejoin serve` listens"),
     guarded("providers.<name>.kind", Shape::Choice(&["anthropic", "openai-responses", "openai-chat", "offline"]), None, "the language a provider speaks"),
     guarded("providers.<name>.base_url", Shape::Text, None, "where it is reached"),

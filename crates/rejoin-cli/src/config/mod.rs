@@ -26,7 +26,7 @@ use crate::config::origin::Setting;
 use crate::config::trust::Standing;
 
 /// The checked configuration of this run. Its values are read with one method per key.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Config {
     settings: BTreeMap<String, Setting>,
     project: PathBuf,
@@ -36,7 +36,7 @@ pub(crate) struct Config {
 }
 
 /// A value in the project's own file that does not count, because the user did not allow it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ignored {
     pub(crate) setting: Setting,
     pub(crate) standing: Standing,

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::str::FromStr;
 
+use rejoin::Redaction;
+
 use crate::config::size;
 use crate::config::value::{Value, Variables};
 
@@ -16,6 +18,7 @@ pub(crate) enum Shape {
     DaysOrForever { least: u64, most: u64 },
     Text,
     Texts,
+    Patterns,
     Choice(&'static [&'static str]),
     Choices(&'static [&'static str]),
     Variables,
@@ -42,6 +45,7 @@ impl Shape {
             }
             Shape::Text => "a text of one line".to_owned(),
             Shape::Texts => "a list of texts".to_owned(),
+            Shape::Patterns => "a list of regular expressions, none of which fits the empty text".to_owned(),
             Shape::Choice(choices) => format!("one of {}", choices.join(", ")),
             Shape::Choices(choices) => format!("a list out of {}", choices.join(", ")),
             Shape::Variables => "a table of names and texts".to_owned(),
@@ -73,6 +77,11 @@ impl Shape {
             Shape::DaysOrForever { least, most } => integer(given, *least, *most).map(Value::Integer),
             Shape::Text | Shape::Directory => line(given).map(Value::Text),
             Shape::Texts => lines(given).map(Value::Texts),
+            Shape::Patterns => {
+                let patterns = lines(given)?;
+                let is_good = |pattern: &String| Redaction::new().with_pattern(pattern).is_ok();
+                patterns.iter().all(is_good).then_some(Value::Texts(patterns))
+            }
             Shape::Choice(choices) => {
                 line(given).filter(|text| choices.contains(&text.as_str())).map(Value::Text)
             }
@@ -105,6 +114,15 @@ impl Shape {
             Shape::Texts | Shape::Choices(_) if text.trim_start().starts_with('[') => self.read(&literal()?),
             Shape::Texts | Shape::Choices(_) => {
                 self.read(&text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect())
+            }
+            // A pattern may hold a comma or begin with a bracket, so one that is no list stands alone.
+            Shape::Patterns => {
+                let list = literal().filter(toml_edit::Value::is_array);
+                let alone = || {
+                    toml_edit::Array::from_iter([text.trim()].into_iter().filter(|text| !text.is_empty()))
+                        .into()
+                };
+                self.read(&list.unwrap_or_else(alone))
             }
             Shape::Bytes { .. }
             | Shape::Text
@@ -170,6 +188,16 @@ mod tests {
 
         let both = Some(Value::Texts(vec!["email".into(), "card".into()]));
         assert_eq!(read, [both.clone(), both, Some(Value::Texts(vec![])), None]);
+    }
+
+    #[test]
+    fn a_pattern_alone_or_in_a_list_is_checked() {
+        let given = ["[A-Z]{3,4}", r#"["a,b", 'x\d']"#, "(", r#"["a*"]"#, ""];
+
+        let read = given.map(|text| Shape::Patterns.read_text(text));
+
+        let texts = |texts: &[&str]| Some(Value::Texts(texts.iter().map(ToString::to_string).collect()));
+        assert_eq!(read, [texts(&["[A-Z]{3,4}"]), texts(&["a,b", r"x\d"]), None, None, texts(&[])]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use rejoin_agent::SavingState;
 use tokio::runtime::Runtime;
 
 pub(crate) use self::compacting::compact;
+pub(crate) use self::history::{forget_lines, said_in};
 pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose};
 pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
 
@@ -28,6 +29,7 @@ use self::reader::{Reader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::commit_session;
+use crate::retention::Keeper;
 use crate::talk::idle::Watch;
 use crate::talk::stop;
 use crate::talk::{Overrides, Session, Start};
@@ -46,6 +48,7 @@ pub(crate) struct Prompt<'a> {
     thinking: Thinking,
     reader: Reader,
     past: Past,
+    keeper: Keeper,
     is_unsaved: bool,
 }
 
@@ -85,9 +88,11 @@ pub(crate) fn open(
         thinking: Thinking::default(),
         reader: Reader::open(context, past.take_lines()),
         past,
+        keeper: Keeper::idle(),
         is_unsaved: false,
     };
     prompt.greet()?;
+    prompt.look_after_retention()?;
     if let Some(first) = first {
         prompt.line(Meaning::User, &format!("> {first}"))?;
         prompt.take_up(Line::Message(first))?;
@@ -100,6 +105,7 @@ impl Prompt<'_> {
         let mut is_leaving = false;
         loop {
             self.tell_saving()?;
+            self.tell_retention()?;
             self.prepare_reader();
             let watch = Watch::start(self.context, &self.session.archive, self.session.conversation);
             let typed = self.reader.read();
@@ -109,6 +115,7 @@ impl Prompt<'_> {
             match typed? {
                 Typed::Text(text) => {
                     is_leaving = false;
+                    self.keeper.go_on(&self.session.archive);
                     self.tell_saving()?;
                     self.past.keep(&text);
                     match self.take(&text)? {
@@ -206,6 +213,25 @@ impl Prompt<'_> {
         Ok(())
     }
 
+    /// Says what retention does, where that is not known, and keeps to it from now on.
+    fn look_after_retention(&mut self) -> Result<(), Failure> {
+        if self.keeping == Keeping::Incognito || !self.context.config.persistence_enabled() {
+            return Ok(());
+        }
+        let (keeper, told) = Keeper::start(self.context, &self.session.archive);
+        self.keeper = keeper;
+        told.iter().try_for_each(|line| self.dim(line))
+    }
+
+    /// Tells what expired since the last line, and marks the conversation that is open.
+    fn tell_retention(&mut self) -> Result<(), Failure> {
+        if self.keeping == Keeping::Kept && self.context.config.persistence_enabled() {
+            self.keeper.hold(&self.session.archive, self.session.conversation);
+        }
+        let news = self.keeper.news();
+        news.iter().filter(|line| !line.is_empty()).try_for_each(|line| self.dim(line))
+    }
+
     fn prepare_reader(&mut self) {
         let names = complete::Place {
             archive: self.session.archive.clone(),
@@ -239,6 +265,7 @@ impl Prompt<'_> {
             self.dim(&format!("Continue: rejoin -r {}", self.session.conversation.short()))?;
             commit_session(self.context, &self.session.archive, self.session.conversation);
         }
+        self.keeper.finish();
         self.session.forget_if_empty();
         self.past.finish();
         Ok(())

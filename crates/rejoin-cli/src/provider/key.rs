@@ -4,7 +4,7 @@ use rejoin_agent::{Api, Key, KeySource};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Keyring, Known};
+use crate::provider::{Entry, Keyring, Known};
 
 /// Where a key was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<'a> KeyFinder<'a> {
         }
         let place = if known.needs_key { KeyPlace::Missing } else { KeyPlace::NotNeeded };
         if self.trouble.is_none() {
-            match Keyring::of(here).read(&known.name) {
+            match Keyring::of(here).read(&Entry::provider(&known.name)) {
                 Ok(Some(text)) => {
                     return found(KeyPlace::Keyring, KeySource::Value(read(&text, known, "the keyring")?));
                 }

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use rejoin::vault::{SlotId, VaultId};
+
 use crate::error::{Failure, Kind};
 use crate::surroundings::Surroundings;
 
@@ -13,6 +15,37 @@ const UNWATCHED: Duration = Duration::from_millis(900);
 
 /// How long a person may take to unlock it.
 const WATCHED: Duration = Duration::from_secs(60);
+
+/// One thing that the keyring keeps.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// What it is found by, beside that it is ours.
+    attributes: Vec<(&'static str, String)>,
+    /// What people see in the system's own program.
+    label: String,
+    /// What it is, in a message.
+    what: String,
+}
+
+impl Entry {
+    /// The key of a provider.
+    pub(crate) fn provider(name: &str) -> Self {
+        Self {
+            attributes: vec![("provider", name.to_owned())],
+            label: format!("Rejoin: key of {name}"),
+            what: format!("the key of `{name}`"),
+        }
+    }
+
+    /// The secret of a slot of a vault.
+    pub(crate) fn slot(vault: VaultId, slot: SlotId) -> Self {
+        Self {
+            attributes: vec![("vault", vault.to_string()), ("slot", slot.to_string())],
+            label: format!("Rejoin: vault {vault}"),
+            what: format!("the secret of slot `{slot}`"),
+        }
+    }
+}
 
 /// The keyring of the system.
 #[derive(Clone, Copy, Debug)]
@@ -28,22 +61,22 @@ impl Keyring {
         Self { patience: if is_desktop { WATCHED } else { UNWATCHED } }
     }
 
-    /// The key of a provider; none when it holds none.
-    pub(crate) fn read(self, provider: &str) -> Result<Option<String>, Unusable> {
-        let name = provider.to_owned();
-        self.ask(format!("look for the key of `{provider}` in the keyring"), move || service::read(&name))
+    /// What an entry holds; none when there is no such entry.
+    pub(crate) fn read(self, entry: &Entry) -> Result<Option<String>, Unusable> {
+        let wanted = entry.clone();
+        self.ask(format!("look for {} in the keyring", entry.what), move || service::read(&wanted))
     }
 
-    /// Keeps the key of a provider in place of an older one.
-    pub(crate) fn write(self, provider: &str, key: String) -> Result<(), Unusable> {
-        let name = provider.to_owned();
-        self.ask(format!("keep the key of `{provider}` in the keyring"), move || service::write(&name, &key))
+    /// Keeps a text in an entry in place of an older one.
+    pub(crate) fn write(self, entry: &Entry, text: String) -> Result<(), Unusable> {
+        let wanted = entry.clone();
+        self.ask(format!("keep {} in the keyring", entry.what), move || service::write(&wanted, &text))
     }
 
-    /// Removes the key of a provider. Answers whether there was one.
-    pub(crate) fn remove(self, provider: &str) -> Result<bool, Unusable> {
-        let name = provider.to_owned();
-        self.ask(format!("remove the key of `{provider}` from the keyring"), move || service::remove(&name))
+    /// Removes an entry. Answers whether there was one.
+    pub(crate) fn remove(self, entry: &Entry) -> Result<bool, Unusable> {
+        let wanted = entry.clone();
+        self.ask(format!("remove {} from the keyring", entry.what), move || service::remove(&wanted))
     }
 
     fn ask<T: Send + 'static>(
@@ -65,7 +98,7 @@ impl Keyring {
 /// A keyring that cannot be used here.
 #[derive(Clone, Debug)]
 pub(crate) struct Unusable {
-    attempt: String,
+    pub(crate) attempt: String,
     pub(crate) why: String,
 }
 
@@ -84,20 +117,23 @@ mod service {
     use secret_service::blocking::{Collection, Item, SecretService};
     use secret_service::{EncryptionType, Error};
 
+    use super::Entry;
+
     /// What an item of ours is found by.
-    fn attributes(provider: &str) -> HashMap<&str, &str> {
-        HashMap::from([("application", "rejoin"), ("provider", provider)])
+    fn attributes(entry: &Entry) -> HashMap<&str, &str> {
+        let own = entry.attributes.iter().map(|(name, value)| (*name, value.as_str()));
+        std::iter::once(("application", "rejoin")).chain(own).collect()
     }
 
-    pub(super) fn read(provider: &str) -> Result<Option<String>, String> {
+    pub(super) fn read(entry: &Entry) -> Result<Option<String>, String> {
         let service = connect()?;
-        let items = found(&service, provider)?;
+        let items = found(&service, entry)?;
         let Some(item) = items.first() else { return Ok(None) };
         let secret = item.get_secret().map_err(|error| told(&error))?;
         String::from_utf8(secret).map(Some).map_err(|_| "what it holds is not text".to_owned())
     }
 
-    pub(super) fn write(provider: &str, key: &str) -> Result<(), String> {
+    pub(super) fn write(entry: &Entry, text: &str) -> Result<(), String> {
         let service = connect()?;
         let collection = service.get_default_collection().map_err(|error| match error {
             Error::NoResult => {
@@ -106,14 +142,14 @@ mod service {
             error => told(&error),
         })?;
         unlock(&collection).map_err(|error| told(&error))?;
-        let label = format!("Rejoin: key of {provider}");
-        let made = collection.create_item(&label, attributes(provider), key.as_bytes(), true, "text/plain");
+        let made =
+            collection.create_item(&entry.label, attributes(entry), text.as_bytes(), true, "text/plain");
         made.map(drop).map_err(|error| told(&error))
     }
 
-    pub(super) fn remove(provider: &str) -> Result<bool, String> {
+    pub(super) fn remove(entry: &Entry) -> Result<bool, String> {
         let service = connect()?;
-        let items = found(&service, provider)?;
+        let items = found(&service, entry)?;
         for item in &items {
             item.delete().map_err(|error| told(&error))?;
         }
@@ -124,9 +160,9 @@ mod service {
         SecretService::connect(EncryptionType::Dh).map_err(|error| told(&error))
     }
 
-    /// The items of a provider, unlocked.
-    fn found<'a>(service: &'a SecretService<'a>, provider: &str) -> Result<Vec<Item<'a>>, String> {
-        let found = service.search_items(attributes(provider)).map_err(|error| told(&error))?;
+    /// The items of an entry, unlocked.
+    fn found<'a>(service: &'a SecretService<'a>, entry: &Entry) -> Result<Vec<Item<'a>>, String> {
+        let found = service.search_items(attributes(entry)).map_err(|error| told(&error))?;
         for item in &found.locked {
             item.unlock().map_err(|error| told(&error))?;
         }
@@ -151,17 +187,19 @@ mod service {
 
 #[cfg(not(all(feature = "keyring", target_os = "linux")))]
 mod service {
+    use super::Entry;
+
     const WHY: &str = "this build cannot use a keyring: it was made without the feature `keyring`";
 
-    pub(super) fn read(_provider: &str) -> Result<Option<String>, String> {
+    pub(super) fn read(_entry: &Entry) -> Result<Option<String>, String> {
         Err(WHY.to_owned())
     }
 
-    pub(super) fn write(_provider: &str, _key: &str) -> Result<(), String> {
+    pub(super) fn write(_entry: &Entry, _text: &str) -> Result<(), String> {
         Err(WHY.to_owned())
     }
 
-    pub(super) fn remove(_provider: &str) -> Result<bool, String> {
+    pub(super) fn remove(_entry: &Entry) -> Result<bool, String> {
         Err(WHY.to_owned())
     }
 }

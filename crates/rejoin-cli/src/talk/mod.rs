@@ -21,6 +21,7 @@ pub(crate) use once::{Said, Then, say};
 pub(crate) use partner::{Partner, partner};
 pub(crate) use quiet::{Asked, Quiet};
 pub(crate) use session::{Overrides, Session, Start};
+pub(crate) use writer::{lives as writer_lives, own as own_writer};
 
 use std::time::Duration;
 

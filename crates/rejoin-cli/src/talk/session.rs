@@ -1,5 +1,6 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
+use rejoin::store::Target;
 use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
 use rejoin_agent::{Api, History, Recording, Summariser, Talk};
 
@@ -79,7 +80,9 @@ impl Session {
             || self.archive.conversation(self.conversation).is_ok_and(|stored| stored.messages == 0);
         if self.is_new && self.talk.history().is_empty() && is_empty() {
             // Failing to is not worth a word: an empty conversation takes no room.
-            self.archive.delete_conversations(&[self.conversation], "nothing was said");
+            // Nobody deleted anything, so the audit log has nothing to tell.
+            let target = Target::Conversation(self.conversation);
+            let _ = self.archive.store().remove(&[target], "nothing was said", self.archive.now());
         }
     }
 
@@ -174,6 +177,7 @@ fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Res
         project: Some(project.key),
         settings: settings(&partner, command.as_ref(), hash),
         git_commit: head_of(context.config.project()),
+        follows_retention: true,
         ..Conversation::default()
     };
     if let Some(command) = &command {

@@ -12,7 +12,8 @@ use crate::error::Failure;
 const FLAG: &str = "--allow";
 
 /// Variables that hold keys of providers unless the configuration names others.
-const KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"];
+const KEYS: [&str; 4] =
+    ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "REJOIN_PASSPHRASE_FILE"];
 
 /// Which tools run without asking, for this run.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -33,6 +33,11 @@ pub(crate) fn living(writer: &str) -> Option<u32> {
     lives.then_some(number)
 }
 
+/// Whether the process with this name lives.
+pub(crate) fn lives(writer: &str) -> bool {
+    living(writer).is_some()
+}
+
 /// When a process started, in the kernel's own count. One that has ended and was not collected yet is dead.
 fn started(number: u32) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;

@@ -1,9 +1,16 @@
 //! `rejoin clean`: what is old goes, what is held, active or of another project stays.
 
+use std::time::{Duration, Instant};
+
 use rejoin::{Conversation, Handle, Hold, Message, Time};
 
 use crate::past::ask;
+use crate::terminal::Terminal;
 use crate::world::{Outcome, World};
+
+/// Far more than cleaning takes on any machine, and far less than it would take if it grew with the square of what
+/// there is.
+const MOMENTS: Duration = Duration::from_secs(30);
 
 /// A conversation of this project that was last active this many hours ago.
 fn idle(world: &World, title: &str, hours: i64) -> Handle {
@@ -197,4 +204,69 @@ fn a_store_that_is_not_there_has_nothing_to_clean() {
 
     assert_eq!(outcome, Outcome::note("Nothing to clean in this project.\n"));
     assert!(!world.path("home/.local/share/rejoin").exists());
+}
+
+#[test]
+fn the_prompt_cleans_the_old_ones_or_all_but_this_one() {
+    let world = World::new();
+    idle(&world, "Old", 7 * 24 + 1);
+    idle(&world, "New", 1);
+    let Some(terminal) = Terminal::open(&world, 100, 40) else { return };
+
+    terminal.enter("rejoin");
+    terminal.wait_for_last(">");
+    terminal.enter("my bicycle is green");
+    terminal.wait_until("the reply", |screen| screen.contains("No model is configured"));
+    terminal.wait_for_last(">");
+    terminal.enter("/conversations clean");
+    terminal.wait_for("[y/N]");
+    terminal.enter("y");
+    terminal.wait_for("1 conversation deleted");
+    terminal.wait_for_last(">");
+    let after_clean = left(&world);
+    terminal.enter("/conversations cleanse");
+    terminal.wait_for("`cleanse` is not clean or clean-all");
+    terminal.enter("/conversations clean-all");
+    terminal.wait_until("the question", |screen| screen.matches("[y/N]").count() == 2);
+    terminal.enter("y");
+    terminal.wait_until("the answer", |screen| screen.matches("1 conversation deleted").count() == 2);
+
+    let this = "my bicycle is green".to_owned();
+    assert_eq!((after_clean, left(&world)), (vec![this.clone(), "New".to_owned()], vec![this]));
+}
+
+#[test]
+fn a_talk_that_is_not_kept_has_nothing_to_clean() {
+    let world = World::new();
+    let Some(terminal) = Terminal::open(&world, 100, 24) else { return };
+
+    terminal.enter("HISTFILE= rejoin --incognito");
+    terminal.wait_for_last("incognito>");
+    terminal.enter("/conversations clean-all");
+    terminal.wait_until("the answer", |screen| screen.matches("incognito>").count() == 2);
+
+    assert!(!world.path("home/.local").exists());
+}
+
+#[test]
+fn much_is_loaded_and_cleaned_in_moments() {
+    let world = World::new();
+    let archive = world.archive_at(Time::now().plus_micros(-30 * 24 * 3_600_000_000));
+    for number in 0..200 {
+        ask(&mut world.conversation_in(&archive, &format!("Small {number}")), "Where to eat?", "In Alfama.");
+    }
+    let mut large = world.conversation_in(&archive, "Large");
+    for _ in 0..10 {
+        large.append_turn((0..1_000).map(|_| Message::user("Where to eat?".repeat(20))).collect()).unwrap();
+    }
+    let began = Instant::now();
+
+    let shown = world.rejoin(["show", "large", "--json"]).run();
+    let loaded = began.elapsed();
+    let outcome = world.rejoin(["clean", "--yes"]).run();
+    let cleaned = began.elapsed() - loaded;
+
+    assert_eq!(shown.json()["messages"].as_array().map(Vec::len), Some(10_000));
+    assert!(outcome.stdout.starts_with("201 conversations deleted, "), "{outcome:?}");
+    assert!(loaded < MOMENTS && cleaned < MOMENTS, "loaded in {loaded:?}, cleaned in {cleaned:?}");
 }

@@ -140,11 +140,13 @@ fn a_file_that_is_not_of_the_format_that_is_named_is_told() {
     world.write("project/notes.txt", "mine");
 
     let outcome = world.rejoin(["import", "--from", "codex", "notes.txt"]).run();
+    let after = world.rejoin(["import", "."]).run();
 
     let expected = "error: `[world]/project/notes.txt` has no conversation of Codex\n  \
                     caused by: it does not begin with what is known of its thread\n\
                     hint: run `rejoin import [world]/project/notes.txt` to let its format be found\n";
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (1, expected));
+    assert_eq!(outcome, Outcome::failure(1, expected));
+    assert!(after.stderr.contains("nothing that can be imported is in `[world]/project`"), "{after:?}");
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn an_empty_file_is_told() {
     let outcome = world.rejoin(["import", "a.jsonl"]).run();
 
     let expected = "error: `[world]/project/a.jsonl` is empty\n\
-                    hint: name what one of these programs wrote, or say which it was: \
+                    hint: name what another program wrote, or say which it was: \
                     `rejoin import --from FORMAT [world]/project/a.jsonl`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -251,6 +253,37 @@ fn a_real_session_and_its_sub_agent_are_imported() {
     assert_eq!(counts, expected);
     assert_eq!(outcome["other_files"], 0, "the description of the sub-agent is a part of it: {outcome}");
     assert!(fs::exists(fixtures).unwrap());
+}
+
+#[test]
+fn a_run_that_is_found_before_what_started_it_is_linked_all_the_same() {
+    const ABOVE: &str = "01a1e059-7bf2-7302-8c1e-a7466ee2f7dc";
+    const RUN: &str = "01a1e059-aaf0-7402-a1be-741b1091c000";
+    let world = World::new();
+    world.started("other");
+    let thread = |name: &str, mut meta: Value, role: &str, kind: &str| {
+        let time = "2026-11-15T12:00:00.000Z";
+        (meta["timestamp"], meta["cwd"]) = (json!(time), json!("/tmp"));
+        let first = json!({"timestamp": time, "type": "session_meta", "payload": meta});
+        let said = json!({"timestamp": time, "type": "response_item",
+            "payload": {"type": "message", "role": role, "content": [{"type": kind, "text": "go"}]}});
+        world.write(&format!("sessions/{name}"), &format!("{first}\n{said}\n"));
+    };
+    thread(&format!("a-{RUN}.jsonl"), json!({"id": RUN, "parent_thread_id": ABOVE}), "user", "input_text");
+    thread(&format!("b-{ABOVE}.jsonl"), json!({"id": ABOVE}), "assistant", "output_text");
+
+    world.rejoin(["import", "../sessions"]).run();
+
+    let linked: Vec<bool> = world
+        .archive()
+        .list(&Default::default())
+        .unwrap()
+        .items
+        .iter()
+        .filter(|one| one.conversation.kind == "subagent")
+        .map(|one| one.conversation.extra.field("parent").is_some())
+        .collect();
+    assert_eq!(linked, [true]);
 }
 
 #[test]

@@ -44,7 +44,8 @@ fn scripts_read_the_hold_and_the_one_before() {
     let (id, short) = (trip.id(), trip.id().short());
     let told = |hold: &str, was: &str| {
         Outcome::answer(&format!(
-            "{{\"id\":\"{id}\",\"short\":\"{short}\",\"hold\":\"{hold}\",\"was\":\"{was}\"}}\n"
+            "{{\"id\":\"{id}\",\"short\":\"{short}\",\"hold\":\"{hold}\",\"was\":\"{was}\",\
+             \"expires_at\":null,\"exportable\":true}}\n"
         ))
     };
     assert_eq!(outcomes, [told("user", "import"), told("none", "user")]);

@@ -4,6 +4,7 @@
 
 mod acceptance;
 mod append;
+mod audit;
 mod auth;
 mod backup;
 mod chat;
@@ -53,6 +54,7 @@ mod project;
 mod prompt;
 mod prompt_once;
 mod provider;
+mod purge;
 #[expect(dead_code, reason = "the library's tests use the rest of it")]
 #[path = "../../../rejoin/tests/it/real_agent/mod.rs"]
 mod real_agent;
@@ -61,6 +63,7 @@ mod rename;
 mod restart;
 mod resume;
 mod resume_killed;
+mod retention;
 mod rewind;
 mod sealed;
 mod search;
@@ -74,6 +77,7 @@ mod tools;
 mod tree;
 mod trouble;
 mod trust;
+mod vault;
 mod verify;
 mod view;
 mod world;

@@ -7,10 +7,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rejoin::Message;
 use serde_json::Value;
 
 use crate::feed::Feed;
 use crate::ledger::line;
+use crate::past::{ask, minutes_ago};
 use crate::strace::{Call, Strace};
 use crate::world::{Outcome, World};
 
@@ -48,6 +50,31 @@ fn a_conversation_is_started_grown_forked_found_and_deleted() {
     );
     assert_eq!(json(&world, ["list", "--json"])["items"], Value::Array(vec![]));
     assert_eq!(fs::read_dir(world.store().join(project_folder(&world))).unwrap().count(), 1);
+}
+
+#[test]
+fn cleaning_really_deletes_the_files() {
+    let world = World::of_files();
+    let archive = world.archive_at(minutes_ago(8 * 24 * 60));
+    ask(&mut world.conversation_in(&archive, "Old"), "Where to eat?", "In Alfama.");
+    world.conversation_in(&world.archive(), "New").append(Message::user("And now?")).unwrap();
+    let holds = |text: &str| {
+        let files = files_below(&world.store());
+        files.iter().filter(|file| String::from_utf8_lossy(&fs::read(file).unwrap()).contains(text)).count()
+    };
+    let before = (holds("In Alfama."), holds("And now?"));
+
+    let outcome = world.rejoin(["clean", "--yes"]).run();
+
+    assert!(outcome.stdout.starts_with("1 conversation deleted, "), "{outcome:?}");
+    assert!(before.0 > 0 && before.1 > 0, "{before:?}");
+    assert_eq!((holds("In Alfama."), holds("And now?")), (0, before.1));
+}
+
+/// Every file of a store.
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 fn project_folder(world: &World) -> String {

@@ -127,6 +127,47 @@ fn a_full_disk_is_told_and_what_was_stored_before_stays() {
 }
 
 #[test]
+fn a_talk_on_a_full_disk_goes_on_and_what_was_stored_before_stays() {
+    if !is_root("mount a small disk") {
+        return;
+    }
+    let world = World::new();
+    let disk = SmallDisk::mount(world.path("small"));
+    let store = format!("sqlite:{}", disk.path("rejoin.db").display());
+    world.rejoin(["--store", &store, "my bicycle is green"]).run();
+    disk.fill();
+    let long = format!("my boat is {}", "very ".repeat(400_000));
+
+    let outcome = world.rejoin(["--store", &store, "-r", "--quiet"]).input(long).run();
+    let shown = world.rejoin(["--store", &store, "show", "--json"]).run();
+    let after = world.rejoin(["--store", &store, "verify", "--json"]).run();
+
+    let told = [("What you said", outcome.stdout), ("the disk is full", outcome.stderr)];
+    assert!(told.iter().all(|(words, said)| said.contains(words)), "{told:?}");
+    assert_eq!(shown.json()["conversation"]["messages"], 2);
+    assert_eq!(after.code, 0, "{after:?}");
+}
+
+#[test]
+fn a_talk_whose_store_cannot_be_opened_names_the_way_without_one() {
+    if !is_root("act for another user") {
+        return;
+    }
+    let world = World::new();
+    world.talk("Lisbon", &["Where to eat?"]);
+    world.fold();
+    let directory = world.store().parent().unwrap().to_owned();
+    world.give_to(NOBODY);
+    fs::set_permissions(&directory, Permissions::from_mode(0o500)).unwrap();
+
+    let outcome = world.rejoin(["my bicycle is green"]).by_user(NOBODY).run();
+
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{outcome:?}");
+    assert!(outcome.stderr.contains("cannot be written to"), "{outcome:?}");
+    assert!(outcome.stderr.contains("--incognito"), "{outcome:?}");
+}
+
+#[test]
 fn a_first_use_on_a_full_disk_is_told() {
     if !is_root("mount a small disk") {
         return;

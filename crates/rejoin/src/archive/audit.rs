@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::archive::Archive;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Fields, Time};
 use crate::store::{Named, Put, Safety, Space};
 
@@ -221,6 +221,8 @@ impl Archive {
             query.since.is_none_or(|since| entry.at >= since)
                 && query.conversation.is_none_or(|id| entry.conversation == Some(id))
         });
+        // A report is named when its purge begins, and comes after what the purge did.
+        entries.sort_by_key(|entry| (entry.at, entry.action == AuditAction::PurgeCompleted));
         entries.reverse();
         entries.truncate(query.limit.unwrap_or(usize::MAX));
         Ok(entries)
@@ -251,5 +253,16 @@ impl Archive {
         self.store()
             .put(&[blob], Safety::Synced)
             .map_err(|error| error.during("write an entry of the audit log"))
+    }
+
+    /// The entry of a name, if it was written.
+    pub(super) fn audit_named(&self, name: &AuditName) -> Result<Option<AuditEntry>> {
+        let mut found = None;
+        self.store().get(Space::Audit, None, Named::One(name), &mut |_, bytes| {
+            let entry = serde_json::from_slice(bytes);
+            found = Some(entry.map_err(|cause| Error::corrupt("read an audit entry").because(cause))?);
+            Ok(())
+        })?;
+        Ok(found)
     }
 }

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::archive::StoreUrl;
+use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
-use crate::store::{Examination, JsonlStore, SqliteStore};
+use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task};
 
 /// What long work on a copy is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl StoreUrl {
         SqliteStore::open(path)?.backup(
             to,
             &mut |copy| {
-                contents = prove(copy, &mut |done, all| tell(Stage::Checking, done, all))?;
+                contents = self.proved(copy, &mut |done, all| tell(Stage::Checking, done, all))?;
                 Ok(())
             },
             &mut |done, all| tell(Stage::Copying, done, all),
@@ -69,7 +69,7 @@ impl StoreUrl {
             path,
             wait,
             &mut |store| {
-                contents = prove(store, &mut |done, all| tell(Stage::Checking, done, all))?;
+                contents = self.proved(store, &mut |done, all| tell(Stage::Checking, done, all))?;
                 Ok(())
             },
             &mut |done, all| tell(Stage::Copying, done, all),
@@ -81,7 +81,9 @@ impl StoreUrl {
     pub fn contents(&self) -> Result<Option<Contents>> {
         match self {
             Self::Sqlite(path) | Self::Jsonl(path) if !path.exists() => Ok(None),
-            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => contents(self.open()?.as_ref()).map(Some),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory | Self::Vault(_) => {
+                contents(self.open()?.as_ref()).map(Some)
+            }
         }
     }
 
@@ -98,16 +100,35 @@ impl StoreUrl {
     /// Nothing is changed. A store that cannot be opened is an ailment, not an error; `report` is told how many
     /// conversations were checked, and how many there are.
     pub fn diagnose(&self, from: &Viewpoint, report: &mut dyn FnMut(u64, u64)) -> Diagnosis {
+        self.diagnose_with(&Access::default(), from, report)
+    }
+
+    /// The same, with what it takes to open the store.
+    pub fn diagnose_with(
+        &self,
+        access: &Access,
+        from: &Viewpoint,
+        report: &mut dyn FnMut(u64, u64),
+    ) -> Diagnosis {
         let Some(found) = self.examine() else { return Diagnosis::default() };
         let mut diagnosis = diagnose_place(&found, from);
         // An older one would be migrated by opening it, which is for its user to begin.
         if diagnosis.schema == Some(found.newest_schema) {
-            match self.open() {
+            match self.open_with(access) {
                 Ok(store) => diagnose_contents(store.as_ref(), from.now, &mut diagnosis, report),
                 Err(error) => diagnosis.ailments.push(crate::ops::unusable(&error)),
             }
         }
         diagnosis
+    }
+
+    /// Checks a copy as far as it can be read. What is sealed is not opened for it: its structure is checked.
+    fn proved(&self, copy: &dyn Store, report: &mut dyn FnMut(u64, u64)) -> Result<Contents> {
+        let Self::Vault(_) = self else { return prove(copy, report) };
+        match copy.maintain(Task::Check, Duration::MAX)?.faults.first() {
+            Some(fault) => Err(Error::corrupt(fault.what.clone())),
+            None => contents(copy),
+        }
     }
 
     /// Looks at the place of a store without changing it; none when it has no place.
@@ -116,6 +137,7 @@ impl StoreUrl {
             Self::Sqlite(path) => Some(SqliteStore::examine(path)),
             Self::Jsonl(root) => Some(JsonlStore::examine(root)),
             Self::Memory => None,
+            Self::Vault(inner) => inner.examine(),
         }
     }
 
@@ -132,6 +154,7 @@ impl StoreUrl {
             Self::Memory => {
                 Err(Error::new(ErrorKind::Unsupported, format!("a store in memory cannot be {verb}")))
             }
+            Self::Vault(inner) => inner.file(verb),
         }
     }
 }

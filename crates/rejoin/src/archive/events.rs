@@ -1,11 +1,19 @@
 //! What happens in a store, told to whoever follows it, from this process and others.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::archive::Archive;
+use crate::archive::audit::AuditName;
+use crate::archive::{Archive, purge};
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Stamp, What};
+use crate::store::{Changed, Stamp, What};
+
+/// How long the report of a purge is waited for after the last conversation that went. A purge that was cut off has none,
+/// and was not completed.
+const REPORT: Duration = Duration::from_secs(10);
+
+/// How often it is looked for.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Something that happened to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +22,7 @@ pub struct Event {
     pub stamp: Stamp,
     /// When.
     pub at: Time,
-    /// The conversation.
+    /// The conversation; of a purge, the last one that went.
     pub conversation: ConversationId,
     /// What.
     pub kind: EventKind,
@@ -43,6 +51,19 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
+    /// `privacy.purge.completed`: a purge ended. It has the number of the last deletion it made.
+    PurgeCompleted {
+        /// Why it was made.
+        reason: String,
+        /// How many conversations went.
+        conversations: u64,
+        /// How many messages they had.
+        messages: u64,
+        /// How many bytes those took.
+        bytes: u64,
+        /// How many conversations could not be purged.
+        failures: u64,
+    },
 }
 
 impl EventKind {
@@ -54,13 +75,16 @@ impl EventKind {
             Self::MessagesRewritten => "messagesRewritten",
             Self::MessagesDeleted { .. } => "messagesDeleted",
             Self::Deleted { .. } => "conversationDeleted",
+            Self::PurgeCompleted { .. } => "privacy.purge.completed",
         }
     }
 
     /// Why something was deleted.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::MessagesDeleted { reason } | Self::Deleted { reason } => Some(reason),
+            Self::MessagesDeleted { reason }
+            | Self::Deleted { reason }
+            | Self::PurgeCompleted { reason, .. } => Some(reason),
             Self::Stored { .. } | Self::Changed | Self::MessagesRewritten => None,
         }
     }
@@ -71,28 +95,87 @@ impl EventKind {
 pub struct Events {
     archive: Archive,
     after: Stamp,
+    /// Purges whose report is not there yet.
+    purges: Vec<Purge>,
+}
+
+/// A purge of which deletions were seen.
+#[derive(Clone, Debug)]
+struct Purge {
+    report: AuditName,
+    last: Event,
+    seen: Instant,
 }
 
 impl Events {
     /// The events since the last call, waiting up to `wait` for a first one. An event may come twice, never not at all.
     pub fn next(&mut self, wait: Duration) -> Result<Vec<Event>> {
+        let began = Instant::now();
+        loop {
+            let left = wait.saturating_sub(began.elapsed());
+            // A report rings no bell, so it is looked for while one is awaited.
+            let slice = if self.purges.is_empty() { left } else { left.min(LOOK) };
+            let events = self.look(slice)?;
+            if !events.is_empty() || left.is_zero() {
+                return Ok(events);
+            }
+        }
+    }
+
+    fn look(&mut self, wait: Duration) -> Result<Vec<Event>> {
         let changes = self.archive.store().changes(self.after, wait)?;
         if let Some(last) = changes.last() {
             self.after = last.stamp;
         }
-        let event = |change: crate::store::Changed| Event {
-            stamp: change.stamp,
-            at: change.at,
-            conversation: change.conversation,
-            kind: match change.what {
+        let mut events = Vec::with_capacity(changes.len());
+        for change in changes {
+            let mut report = None;
+            let mut code = |reason: String| {
+                let (code, named) = purge::unmarked(&reason);
+                report = named;
+                code.to_owned()
+            };
+            let kind = match change.what {
                 What::Stored { messages } => EventKind::Stored { messages },
                 What::Changed => EventKind::Changed,
                 What::Rewritten => EventKind::MessagesRewritten,
-                What::Trimmed { reason } => EventKind::MessagesDeleted { reason },
-                What::Deleted { reason } => EventKind::Deleted { reason },
-            },
-        };
-        Ok(changes.into_iter().map(event).collect())
+                What::Trimmed { reason } => EventKind::MessagesDeleted { reason: code(reason) },
+                What::Deleted { reason } => EventKind::Deleted { reason: code(reason) },
+            };
+            let Changed { stamp, at, conversation, .. } = change;
+            let event = Event { stamp, at, conversation, kind };
+            events.push(event.clone());
+            if let Some(report) = report {
+                self.purges.retain(|purge| purge.report != report);
+                self.purges.push(Purge { report, last: event, seen: Instant::now() });
+            }
+        }
+        self.add_completed(&mut events)?;
+        Ok(events)
+    }
+
+    /// Tells the purges whose reports have come, and forgets those that were cut off.
+    fn add_completed(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        let mut waiting = Vec::new();
+        for purge in std::mem::take(&mut self.purges) {
+            if let Some(entry) = self.archive.audit_named(&purge.report)? {
+                let kind = EventKind::PurgeCompleted {
+                    reason: entry.reason,
+                    conversations: entry.conversations,
+                    messages: entry.messages,
+                    bytes: entry.bytes,
+                    failures: entry.failures.len() as u64,
+                };
+                // Behind the last deletion it made, so that numbers never go back.
+                let place = events.iter().position(|event| event.stamp > purge.last.stamp);
+                let event = Event { at: entry.at, kind, ..purge.last };
+                events.insert(place.unwrap_or(events.len()), event);
+            } else if purge.seen.elapsed() < REPORT {
+                waiting.push(purge);
+            }
+        }
+        self.purges = waiting;
+        Ok(())
     }
 }
 
@@ -106,6 +189,6 @@ impl Archive {
 
     /// Follows what happened after a stamp; 0 is the beginning.
     pub fn events_after(&self, stamp: Stamp) -> Events {
-        Events { archive: self.clone(), after: stamp }
+        Events { archive: self.clone(), after: stamp, purges: Vec::new() }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::archive::{Archive, Parent, Subagents};
+use crate::archive::{Archive, Leaving, Parent, Subagents};
 use crate::error::{Error, Result};
 use crate::formats::{Format, Tree};
 use crate::model::{ConversationId, MessageId, StoredConversation};
@@ -66,7 +66,7 @@ impl Archive {
                 else {
                     continue;
                 };
-                if met.contains(&run.id) || !run.conversation.privacy.exportable {
+                if met.contains(&run.id) || !self.may_leave(&run) {
                     continue;
                 }
                 met.push(run.id);
@@ -116,9 +116,13 @@ impl Archive {
     /// A conversation that may leave the store.
     fn exportable(&self, id: ConversationId) -> Result<StoredConversation> {
         let stored = self.conversation(id)?;
-        if !stored.conversation.privacy.exportable {
+        if !self.may_leave(&stored) {
             return Err(Error::invalid(format!("conversation `{id}` is marked as not exportable")));
         }
         Ok(stored)
+    }
+
+    fn may_leave(&self, stored: &StoredConversation) -> bool {
+        stored.conversation.privacy.exportable || self.leaving == Leaving::All
     }
 }

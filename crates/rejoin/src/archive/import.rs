@@ -23,6 +23,9 @@ fn unpack(packed: &[u8]) -> Result<String> {
 
 impl Archive {
     /// Imports a source. Importing it again adds only what is new; what is there stays as it is.
+    ///
+    /// A source that is damaged or cannot be read is [`Invalid`](crate::ErrorKind::Invalid), one that is gone
+    /// [`NotFound`](crate::ErrorKind::NotFound): other kinds are of the store.
     pub fn import(&self, source: &Source, format: &'static Format, how: &mut Import<'_>) -> Result<Imported> {
         self.import_except(source, format, &HashSet::new(), how)
     }

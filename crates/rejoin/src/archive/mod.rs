@@ -4,6 +4,7 @@
 //! keeps the bytes.
 
 mod audit;
+mod convert;
 mod copies;
 mod delete;
 mod describe;
@@ -16,9 +17,11 @@ mod limits;
 mod marks;
 mod name;
 mod project;
+mod purge;
 mod query;
 mod record;
 mod redact;
+mod retention;
 mod state;
 mod status;
 mod subagent;
@@ -29,6 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
+pub use convert::Converted;
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
@@ -37,11 +41,13 @@ pub use imports::{DeletedHere, Imports};
 pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
+pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved};
+pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
-pub use url::StoreUrl;
+pub use url::{Access, Existing, StoreUrl};
 
 use crate::archive::redact::Redacting;
 use crate::clock::{Nature, SystemNature};
@@ -68,6 +74,14 @@ pub struct Archive {
     nature: Arc<dyn Nature>,
     limits: Limits,
     redacting: Option<Arc<Redacting>>,
+    leaving: Leaving,
+}
+
+/// Which conversations may leave the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    Exportable,
+    All,
 }
 
 impl Archive {
@@ -78,9 +92,20 @@ impl Archive {
         Ok(Self::with_store(StoreUrl::parse(url)?.open()?))
     }
 
+    /// Opens the store that a URL names, with what it takes: keys for a vault such as `vault+sqlite:history.db`.
+    pub fn open_with(url: &str, access: &Access) -> Result<Self> {
+        Ok(Self::with_store(StoreUrl::parse(url)?.open_with(access)?))
+    }
+
     /// An archive over a store that the caller made.
     pub fn with_store(store: Arc<dyn Store>) -> Self {
-        Self { store, nature: Arc::new(SystemNature), limits: Limits::default(), redacting: None }
+        Self {
+            store,
+            nature: Arc::new(SystemNature),
+            limits: Limits::default(),
+            redacting: None,
+            leaving: Leaving::Exportable,
+        }
     }
 
     /// Sets how large things may become.
@@ -94,6 +119,14 @@ impl Archive {
     #[must_use]
     pub fn with_nature(mut self, nature: Arc<dyn Nature>) -> Self {
         self.nature = nature;
+        self
+    }
+
+    /// Lets conversations leave the store that are marked as not exportable. Whoever does that asks first, and notes it in
+    /// the audit log.
+    #[must_use]
+    pub fn exporting_all(mut self) -> Self {
+        self.leaving = Leaving::All;
         self
     }
 

@@ -6,7 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{JsonlOptions, JsonlStore, MemoryStore, SqliteStore, Store, WAIT};
+use crate::store::vault::Unlock;
+use crate::store::vault::slots::{
+    AnchorPlace, Anchored, Keyholder, Keys, Places, VaultStatus, missing_record, status as vault_status,
+};
+use crate::store::{JsonlOptions, JsonlStore, MemoryStore, SqliteStore, Store, VaultStore, WAIT, beside};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +22,25 @@ pub enum StoreUrl {
     Jsonl(PathBuf),
     /// `memory:`
     Memory,
+    /// `vault+sqlite:PATH` or `vault+jsonl:DIR`: one of the others, sealed.
+    Vault(Box<StoreUrl>),
+}
+
+/// What it takes to open a store.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// How long to wait for other processes.
+    pub wait: Duration,
+    /// What opens a vault.
+    pub keys: Option<Keyholder>,
+    /// The directory in which the anchors of vaults are kept, outside of any store.
+    pub anchors: Option<PathBuf>,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self { wait: WAIT, keys: None, anchors: None }
+    }
 }
 
 impl StoreUrl {
@@ -33,11 +56,15 @@ impl StoreUrl {
             ("sqlite", path) => Ok(Self::Sqlite(path.into())),
             ("jsonl", path) => Ok(Self::Jsonl(path.into())),
             ("memory", "") => Ok(Self::Memory),
-            ("postgres" | "postgresql" | "vault+sqlite" | "vault+jsonl" | "vault+postgres", _) => {
+            ("vault+sqlite" | "vault+jsonl", path) => {
+                let inner = format!("{}:{path}", &scheme["vault+".len()..]);
+                Ok(Self::Vault(Box::new(Self::parse(&inner)?)))
+            }
+            ("postgres" | "postgresql" | "vault+postgres", _) => {
                 Err(Error::new(ErrorKind::Unsupported, format!("this version has no `{scheme}` store")))
             }
             _ => Err(Error::invalid(format!(
-                "`{url}` is not a store; use `sqlite:PATH`, `jsonl:DIR` or `memory:`"
+                "`{url}` is not a store; use `sqlite:PATH`, `jsonl:DIR` or `memory:`, or a vault such as `vault+sqlite:PATH`"
             ))),
         }
     }
@@ -49,13 +76,94 @@ impl StoreUrl {
 
     /// Opens the store, and waits up to `wait` for other processes before it answers [`ErrorKind::Locked`].
     pub fn open_waiting(&self, wait: Duration) -> Result<Arc<dyn Store>> {
+        self.open_with(&Access { wait, ..Access::default() })
+    }
+
+    /// Opens the store with what it takes. A vault that is missing is not created.
+    pub fn open_with(&self, access: &Access) -> Result<Arc<dyn Store>> {
+        let Self::Vault(inner) = self else {
+            let store = self.open_plain(access.wait)?;
+            return match vault_status(store.as_ref())? {
+                None => Ok(store),
+                Some(_) => Err(Error::invalid(format!("`{self}` is sealed; it is the vault `vault+{self}`"))),
+            };
+        };
+        let Some(keys) = &access.keys else {
+            return Err(Error::new(
+                ErrorKind::Denied,
+                format!("`{self}` is a vault, and nothing was given to open it"),
+            ));
+        };
+        let inner = inner.open_present(access.wait)?;
+        open_vault(inner, keys, access.anchors.as_deref())
+            .map_err(|error| error.during(format!("open the vault `{self}`")))
+    }
+
+    /// The keys of the vault; none are asked for yet. Only a store that is to become a vault is created.
+    pub fn keys(&self, access: &Access, existing: Existing) -> Result<Keys> {
+        let Self::Vault(inner) = self else {
+            return Err(Error::invalid(format!("`{self}` is not a vault")));
+        };
+        let holder = access.keys.clone().unwrap_or_else(|| Keyholder::new(Places::default()));
+        let store = match existing {
+            Existing::Needed => inner.open_present(access.wait)?,
+            Existing::Optional => inner.open_plain(access.wait)?,
+        };
+        let keys = Keys::of(store, holder);
+        Ok(match self.path() {
+            Some(path) => keys.locked_by(beside(path, ".keys.lock"), access.wait.max(KEYS_WAIT)),
+            None => keys,
+        })
+    }
+
+    /// What is known about the vault's keys without opening it.
+    pub fn vault_status(&self, access: &Access) -> Result<VaultStatus> {
+        let Self::Vault(inner) = self else {
+            return Err(Error::invalid(format!("`{self}` is not a vault")));
+        };
+        let store = inner.open_present(access.wait)?;
+        vault_status(store.as_ref())?.ok_or_else(|| missing_record(store.as_ref()))
+    }
+
+    /// Takes the vault as it is from now on, whatever was known of it before.
+    pub fn accept(&self, access: &Access) -> Result<()> {
+        let (Self::Vault(inner), Some(anchors), Some(keys)) = (self, &access.anchors, &access.keys) else {
+            return Err(Error::invalid(format!("`{self}` is not a vault with an anchor")));
+        };
+        let inner = inner.open_present(access.wait)?;
+        let anchor = AnchorPlace::new(anchors, &keys.unlock(inner.as_ref())?);
+        anchor.forget()?;
+        anchor.write(inner.as_ref())
+    }
+
+    fn open_plain(&self, wait: Duration) -> Result<Arc<dyn Store>> {
         Ok(match self {
             Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, wait)?),
             Self::Jsonl(root) => {
                 Arc::new(JsonlStore::open_with(root, JsonlOptions { wait, ..JsonlOptions::default() })?)
             }
             Self::Memory => Arc::new(MemoryStore::new()),
+            Self::Vault(_) => return Err(Error::invalid(format!("`{self}` is a vault"))),
         })
+    }
+
+    /// Opens a store that has to be there: a vault that is gone must not become an empty one.
+    fn open_present(&self, wait: Duration) -> Result<Arc<dyn Store>> {
+        match self.path() {
+            Some(path) if !path.exists() => {
+                Err(Error::not_found(format!("there is no vault at `{}`", path.display())))
+            }
+            _ => self.open_plain(wait),
+        }
+    }
+
+    /// The same store, sealed.
+    #[must_use]
+    pub fn sealed(&self) -> Self {
+        match self {
+            Self::Vault(_) => self.clone(),
+            plain => Self::Vault(Box::new(plain.clone())),
+        }
     }
 
     /// The file or directory the store lives in.
@@ -63,8 +171,37 @@ impl StoreUrl {
         match self {
             Self::Sqlite(path) | Self::Jsonl(path) => Some(path),
             Self::Memory => None,
+            Self::Vault(inner) => inner.path(),
         }
     }
+}
+
+/// Whether a store has to be there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It is an error when it is missing.
+    Needed,
+    /// It is created when it is missing.
+    Optional,
+}
+
+/// How long to wait at least for another process that changes keys: a rotation takes seconds.
+const KEYS_WAIT: Duration = Duration::from_secs(30);
+
+fn open_vault(inner: Arc<dyn Store>, keys: &Keyholder, anchors: Option<&Path>) -> Result<Arc<dyn Store>> {
+    let anchor = match anchors {
+        None => None,
+        Some(directory) => {
+            let anchor = AnchorPlace::new(directory, &keys.unlock(inner.as_ref())?);
+            anchor.check(inner.as_ref())?;
+            Some(anchor)
+        }
+    };
+    let vault = VaultStore::open(Arc::clone(&inner), Arc::new(keys.clone()))?;
+    Ok(match anchor {
+        None => Arc::new(vault),
+        Some(anchor) => Arc::new(Anchored::new(vault, inner, anchor)),
+    })
 }
 
 impl fmt::Display for StoreUrl {
@@ -73,6 +210,7 @@ impl fmt::Display for StoreUrl {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Jsonl(root) => write!(f, "jsonl:{}", root.display()),
             Self::Memory => f.write_str("memory:"),
+            Self::Vault(inner) => write!(f, "vault+{inner}"),
         }
     }
 }

@@ -187,6 +187,9 @@ pub struct Conversation {
     /// What holds it.
     #[serde(skip_serializing_if = "is_default")]
     pub hold: Hold,
+    /// True when it goes by the retention of its project; else it stays until it is deleted or its own expiry comes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub follows_retention: bool,
     /// When it expires, if not by the general policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
@@ -239,6 +242,7 @@ impl Default for Conversation {
             title: None,
             status: Status::default(),
             hold: Hold::default(),
+            follows_retention: false,
             expires_at: None,
             settings: Settings::default(),
             synopsis: None,

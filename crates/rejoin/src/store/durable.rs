@@ -224,6 +224,31 @@ pub(crate) fn erase(file: &File, path: &Path) -> io::Result<()> {
     remove(path)
 }
 
+/// Removes a directory that nothing is in.
+pub(crate) fn remove_if_empty(directory: &Path) -> io::Result<()> {
+    match std::fs::remove_dir(directory) {
+        Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Erases every file below a directory, and then the directories. A link is removed and not followed.
+pub(crate) fn erase_tree(directory: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if kind.is_dir() {
+            erase_tree(&path)?;
+        } else if kind.is_file() {
+            erase(&open_to_write(&path)?, &path)?;
+        } else {
+            remove(&path)?;
+        }
+    }
+    std::fs::remove_dir(directory)?;
+    sync_parent(directory)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,10 +13,11 @@ mod query;
 mod sqlite;
 mod tip;
 mod turn;
-mod vault;
+pub(crate) mod vault;
 
 use std::time::Duration;
 
+pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub use query::{
@@ -133,7 +134,7 @@ pub trait Store: Read {
     /// replaces the label and pin of a message, and leaves its body and link alone. A note on an unknown message is
     /// not found. A rewrite replaces the bodies and links of messages, and leaves everything else about them alone.
     /// All of them are replaced or none. Rewriting an unknown message is not found. A message that stands twice in one
-    /// rewrite is a conflict. Both previews are replaced by those of the rewrite. The link of the head follows a
+    /// rewrite is a conflict. So is one that gets another link while a child of it does not get one. Both previews are replaced by those of the rewrite. The link of the head follows a
     /// rewrite. So do the bytes. What was written against a link that is gone is a conflict. A search finds what
     /// messages say since they were rewritten, and nothing of what they said. Changing an unknown conversation is not
     /// found.

@@ -1,6 +1,7 @@
 //! What goes into a store: turns, changes, targets and blobs.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
@@ -116,7 +117,8 @@ impl Facets {
             slug: conversation.title.as_deref().map(slug).unwrap_or_default(),
             status: conversation.status,
             hold: conversation.hold,
-            expires: conversation.expires_at,
+            // What is held does not expire, so no list may leave it out.
+            expires: conversation.expires_at.filter(|_| conversation.hold == Hold::None),
         }
     }
 }
@@ -408,6 +410,11 @@ impl Change<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Says that a message would vouch for something that its parent no longer says.
+pub(crate) fn left_behind(child: impl fmt::Display) -> Error {
+    Error::conflict(format!("message `{child}` is not rewritten with the one that it follows"))
 }
 
 impl Turn<'_> {

@@ -234,6 +234,7 @@ rules! { $
         messages_are_rewritten_all_or_none,
         rewriting_an_unknown_message_is_not_found,
         a_message_twice_in_one_rewrite_is_a_conflict,
+        a_parent_that_is_rewritten_without_its_child_is_a_conflict,
         both_previews_are_replaced_by_those_of_a_rewrite,
         the_link_of_the_head_follows_a_rewrite,
         the_bytes_follow_a_rewrite,

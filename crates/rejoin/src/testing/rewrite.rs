@@ -44,7 +44,7 @@ pub(super) fn a_rewrite_replaces_bodies_and_links_only(trial: &mut Trial<'_>) ->
     let (before, untouched) = (messages(trial.store(), id)?, messages(trial.store(), other)?);
     let branches = row(trial.store(), id)?.map(|row| row.branches);
 
-    let all = [("c", "a longer fork"), ("a", "my green bicycle")];
+    let all = [("c", "a longer fork"), ("a", "my green bicycle"), ("b", "hum")];
     let answer = rewrite(trial.store(), id, Some(1), &all, TIP)?;
 
     let seen = trial.observe(|store| {
@@ -52,7 +52,7 @@ pub(super) fn a_rewrite_replaces_bodies_and_links_only(trial: &mut Trial<'_>) ->
     })?;
     let changed =
         |place: usize, text: &str| Shown { link: link(text), body: body(text, 0), ..before[place].clone() };
-    let after = vec![changed(0, "my green bicycle"), before[1].clone(), changed(2, "a longer fork")];
+    let after = vec![changed(0, "my green bicycle"), changed(1, "hum"), changed(2, "a longer fork")];
     assert_eq!((answer, seen), (2, (after, untouched, branches)));
     Ok(())
 }
@@ -63,7 +63,7 @@ pub(super) fn messages_are_rewritten_all_or_none(trial: &mut Trial<'_>) -> Resul
     let before = visible(trial.store())?;
 
     let unknown = told(rewrite(trial.store(), id, Some(1), &[("a", "one"), ("x", "two")], TIP));
-    let stale = told(rewrite(trial.store(), id, Some(2), &[("a", "one"), ("b", "two")], TIP));
+    let stale = told(rewrite(trial.store(), id, Some(2), &[("a", "one"), ("b", "two"), ("c", "three")], TIP));
 
     assert_eq!([unknown, stale], [Err(ErrorKind::NotFound), Err(ErrorKind::Conflict)]);
     assert_eq!(trial.observe(|store| visible(store))?, before);
@@ -89,10 +89,38 @@ pub(super) fn a_message_twice_in_one_rewrite_is_a_conflict(trial: &mut Trial<'_>
     let before = visible(trial.store())?;
 
     let answer =
-        told(rewrite(trial.store(), id, Some(1), &[("a", "one"), ("b", "two"), ("a", "three")], TIP));
+        told(rewrite(trial.store(), id, Some(1), &[("b", "one"), ("c", "two"), ("b", "three")], TIP));
 
     assert_eq!(answer, Err(ErrorKind::Conflict));
     assert_eq!(trial.observe(|store| visible(store))?, before);
+    Ok(())
+}
+
+/// So is one that gets another link while a child of it does not get one.
+pub(super) fn a_parent_that_is_rewritten_without_its_child_is_a_conflict(
+    trial: &mut Trial<'_>,
+) -> Result<()> {
+    let id = three(trial.store())?;
+    // As if it had been appended while the others were looked at.
+    Draft::to(id).say("d", "b", "meanwhile").append(trial.store())?;
+    let before = visible(trial.store())?;
+
+    let all = [("a", "one"), ("b", "two"), ("c", "three")];
+    let answer = told(rewrite(trial.store(), id, Some(1), &all, TIP));
+    let same = [Rewritten { id: message("d"), link: link("d"), body: "{}" }];
+    let mut whole: Vec<Rewritten<'_>> = all
+        .iter()
+        .map(|(name, text)| Rewritten { id: message(name), link: link(text), body: "{}" })
+        .collect();
+    whole.extend(same);
+    let change = Change::Rewrite { messages: &whole, tip: TIP };
+    let unlinked = told(trial.store().amend(id, Some(1), &change, at(900)));
+
+    assert_eq!([answer, unlinked], [Err(ErrorKind::Conflict); 2]);
+    assert_eq!(trial.observe(|store| visible(store))?, before);
+    // With the same link as before, a message can be rewritten by itself.
+    let kept = [Rewritten { id: message("a"), link: link("a"), body: "{}" }];
+    trial.store().amend(id, Some(1), &Change::Rewrite { messages: &kept, tip: TIP }, at(900))?;
     Ok(())
 }
 
@@ -103,7 +131,7 @@ pub(super) fn both_previews_are_replaced_by_those_of_a_rewrite(trial: &mut Trial
 
     let mut seen = Vec::new();
     for tip in tips {
-        rewrite(trial.store(), id, None, &[("a", "my bicycle")], tip)?;
+        rewrite(trial.store(), id, None, &[("b", "my bicycle")], tip)?;
         seen.push(trial.observe(|store| Ok(row(store, id)?.map(|row| (row.first, row.last))))?);
     }
 
@@ -114,7 +142,7 @@ pub(super) fn both_previews_are_replaced_by_those_of_a_rewrite(trial: &mut Trial
 /// The link of the head follows a rewrite.
 pub(super) fn the_link_of_the_head_follows_a_rewrite(trial: &mut Trial<'_>) -> Result<()> {
     let id = three(trial.store())?;
-    rewrite(trial.store(), id, Some(1), &[("a", "one"), ("c", "two")], TIP)?;
+    rewrite(trial.store(), id, Some(1), &[("b", "one"), ("c", "two")], TIP)?;
 
     let head = trial.observe(|store| Ok(row(store, id)?.and_then(|row| row.head)))?;
 
@@ -132,13 +160,14 @@ pub(super) fn the_bytes_follow_a_rewrite(trial: &mut Trial<'_>) -> Result<()> {
     let id = three(trial.store())?;
     let before = row(trial.store(), id)?;
 
-    let all = [("a", "my green bicycle, found"), ("b", "")];
+    let all = [("a", "my green bicycle, found"), ("b", ""), ("c", "a fork")];
     rewrite(trial.store(), id, Some(1), &all, Tip { first: "x", last: "y" })?;
 
     let after = trial.observe(|store| row(store, id))?;
     let expected = before.map(|row| Row {
         version: 2,
         bytes: row.bytes + ("bicycle, found".len() - "secret".len()) as u64 - "ho".len() as u64,
+        head: Some(Head { id: message("c"), digest: link("a fork") }),
         first: "x".to_owned(),
         last: "y".to_owned(),
         ..row
@@ -172,7 +201,8 @@ pub(super) fn a_search_finds_what_messages_say_since_they_were_rewritten(
     finds(trial, [("secret", "a "), ("bicycle", "")])?;
     // One is prepared for searching when it is rewritten, and one is not.
     Draft::to(id).say("d", "b", "another secret").append(trial.store())?;
-    rewrite(trial.store(), id, Some(1), &[("a", "my green bicycle"), ("d", "another bicycle")], TIP)?;
+    let all = [("a", "my green bicycle"), ("b", "ho"), ("c", "a fork"), ("d", "another bicycle")];
+    rewrite(trial.store(), id, Some(1), &all, TIP)?;
 
     finds(
         trial,

@@ -10,9 +10,11 @@ mod jsonl;
 mod layers;
 mod model;
 mod real_agent;
+mod redact;
 mod residue;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;
 mod vault;
+mod vault_keys;
 mod view;

@@ -113,7 +113,7 @@ enum Amendment {
     Rewrite {
         lines: Vec<Line>,
         tip: (String, String),
-        /// True when it names only messages that are there.
+        /// True when it names only messages that are there, and all that follow them.
         is_apt: bool,
     },
 }
@@ -387,6 +387,33 @@ impl Line {
     }
 }
 
+/// What lines make of messages; with all that follow those, when it is apt.
+fn rewritten(known: &[Shown], lines: &[Line], is_apt: bool) -> Vec<(MessageId, Digest, String)> {
+    let named: Vec<(MessageId, Digest, String)> = lines
+        .iter()
+        .map(|line| {
+            let (id, body) = (message(line.id), line.body());
+            let own = Digest::chain(Some(link(id)), body.as_bytes());
+            (id, if line.is_twin { twin() } else { own }, body)
+        })
+        .collect();
+    if !is_apt {
+        return named;
+    }
+    let mut all: Vec<(MessageId, Digest, String)> = Vec::new();
+    for shown in known {
+        let follows = all.iter().any(|(id, _, _)| Some(*id) == shown.parent);
+        match named.iter().find(|(id, _, _)| *id == shown.id) {
+            Some(own) => all.push(own.clone()),
+            None if follows => {
+                all.push((shown.id, Digest::chain(Some(shown.link), b"anew"), shown.body.clone()));
+            }
+            None => {}
+        }
+    }
+    all
+}
+
 impl Amendment {
     fn run(&self, store: &dyn Store, id: ConversationId, is_stale: bool) -> Answer {
         let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
@@ -406,19 +433,9 @@ impl Amendment {
             }
             Self::Unbranch(own) => amend(&Change::Unbranch(message(*own))),
             Self::Rewrite { lines, tip: (first, last), is_apt } => {
-                let known = messages(store, id);
-                let is_known = |line: &&Line| known.iter().any(|shown| shown.id == message(line.id));
-                let lines: Vec<&Line> = lines.iter().filter(|line| !is_apt || is_known(line)).collect();
-                let bodies: Vec<String> = lines.iter().map(|line| line.body()).collect();
-                let rewritten = |(line, body): (&&Line, _)| {
-                    let own = message(line.id);
-                    let body: &str = body;
-                    let link =
-                        if line.is_twin { twin() } else { Digest::chain(Some(link(own)), body.as_bytes()) };
-                    Rewritten { id: own, link, body }
-                };
+                let all = rewritten(&messages(store, id), lines, *is_apt);
                 let messages: Vec<Rewritten<'_>> =
-                    lines.iter().zip(bodies.iter().map(String::as_str)).map(rewritten).collect();
+                    all.iter().map(|(id, link, body)| Rewritten { id: *id, link: *link, body }).collect();
                 amend(&Change::Rewrite { messages: &messages, tip: Tip { first, last } })
             }
         }

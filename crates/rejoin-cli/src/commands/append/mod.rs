@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::git::head_of;
 use crate::named;
+use crate::redaction;
 
 /// Add finished messages to a conversation
 ///
@@ -205,6 +206,9 @@ impl Target {
 fn tell(receipt: &Receipt, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         return context.answer_json(receipt);
+    }
+    if let Some(told) = redaction::told(&receipt.redacted) {
+        context.note(&told);
     }
     let mut answer = context.answer();
     for id in &receipt.messages {

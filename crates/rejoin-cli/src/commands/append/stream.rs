@@ -7,6 +7,7 @@ use crate::commands::append::{Target, line, too_large};
 use crate::config::size;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::redaction;
 
 /// How many times larger than what is stored a line may be: escaped as `\u6771`, text takes up to three times
 /// the room.
@@ -39,6 +40,9 @@ pub(super) fn append(input: Box<dyn BufRead>, mut target: Target, context: &Cont
         serde_json::to_writer(&mut answer, &receipt).map_err(io::Error::from)?;
         writeln!(answer)?;
         answer.flush()?;
+        if let Some(told) = redaction::told(&receipt.redacted) {
+            context.note(&told);
+        }
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{KeyFinder, Keyring, Known, keyring_hint, unknown};
+use crate::provider::{Entry, KeyFinder, Keyring, Known, keyring_hint, unknown};
 use crate::ui::table::{Column, Table};
 
 /// Keep the keys of providers in the keyring
@@ -108,7 +108,7 @@ fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure> {
     let known = named(context, &args.provider)?;
     let name = &known.name;
     let removed =
-        Keyring::of(&context.surroundings).remove(name).map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
+        Keyring::of(&context.surroundings).remove(&Entry::provider(name)).map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
     if context.is_json() {
         return context.answer_json(&json!({"provider": name, "removed": removed}));
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::commands::auth::named;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Keyring, keyring_hint};
+use crate::provider::{Entry, Keyring, keyring_hint};
 use crate::ui::secret;
 
 /// Longer than any key; more is a file that was given by mistake.
@@ -42,7 +42,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let typed = typed.trim();
     Key::new(typed).map_err(|error| Failure::from(error).during(format!("read the key of `{name}`")))?;
     Keyring::of(&context.surroundings)
-        .write(name, typed.to_owned())
+        .write(&Entry::provider(name), typed.to_owned())
         .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
     if context.is_json() {
         return context.answer_json(&json!({"provider": name, "kept": "keyring"}));

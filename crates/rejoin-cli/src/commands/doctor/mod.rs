@@ -64,7 +64,13 @@ fn check_store(context: &Context) -> Vec<Finding> {
         now: Time::from_micros(context.clock().now()),
         own_directory: context.surroundings.data_directory().ok(),
     };
-    let diagnosis = url.diagnose(&from, &mut |done, all| gauge.report(rejoin::Stage::Checking, done, all));
+    let access = match context.access() {
+        Ok(access) => access,
+        Err(failure) => return vec![Finding::failed("store", &failure)],
+    };
+    let diagnosis = url.diagnose_with(&access, &from, &mut |done, all| {
+        gauge.report(rejoin::Stage::Checking, done, all);
+    });
     drop(gauge);
     let mut findings = store::findings(&url, &diagnosis, from.now);
     if diagnosis.contents.is_some() {

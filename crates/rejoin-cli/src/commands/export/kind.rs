@@ -117,7 +117,7 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
     if stored.conversation.privacy.exportable {
         return failure;
     }
-    failure.or_hint("its privacy settings say that it must not leave the store")
+    failure.or_hint("its privacy settings say that it must not leave the store; add `--force` to write it anyway")
 }
 
 /// A name that every file system takes: the words of the title, the id, that of the message where it ends, and an

@@ -7,7 +7,7 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use rejoin::formats::Key;
-use rejoin::{Archive, Extent, List, Named, StoredConversation};
+use rejoin::{Archive, AuditAction, AuditEntry, Extent, Json, List, Named, StoredConversation};
 
 use self::kind::Kind;
 use self::place::{Destination, Replacing};
@@ -16,6 +16,7 @@ use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::{key_file, named};
 use crate::ui::progress::Unit;
+use crate::ui::size;
 
 /// The kind of a run of a sub-agent, which goes along with the conversation that started it.
 const SUBAGENT: &str = "subagent";
@@ -66,9 +67,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "all_projects"])]
     branch: Option<String>,
 
-    /// Replace files that are there already
+    /// Replace files that are there already, and confirm `--force`
     #[arg(long)]
     yes: bool,
+
+    /// Write also what is marked as not exportable
+    #[arg(long)]
+    force: bool,
 }
 
 /// The names of all formats, with what each is for.
@@ -84,13 +89,19 @@ struct Wanted {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let archive = context.archive_to_read()?;
+    let mut archive = context.archive_to_read()?;
     let kind = Kind::named(&args.format)?;
     let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
+    let reason = if args.force { forced(&wanted, Consent::from(args.yes), context)? } else { Reason::Asked };
+    if reason == Reason::Forced {
+        archive = archive.exporting_all();
+    }
     let destination = Destination::of(args.output.as_deref(), wanted.len(), context)?;
     if destination == Destination::Output {
-        return print(&archive, kind, key.as_ref(), &wanted, context);
+        print(&archive, kind, key.as_ref(), &wanted, context)?;
+        note(&archive, kind, reason, &wanted.iter().map(|one| &one.stored).collect::<Vec<_>>(), context);
+        return Ok(());
     }
     let progress = context.progress("Exporting", Unit::Items, Some(wanted.len() as u64));
     let mut replacing = Replacing::new(Consent::from(args.yes), wanted.len());
@@ -103,6 +114,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         progress.advance(1);
     }
     drop(progress);
+    note(&archive, kind, reason, &report.written(), context);
     report.show(context)?;
     report.judge()
 }
@@ -114,6 +126,48 @@ fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
             .hint("leave `--key-file` away, or write `--format agent-voice`"));
     }
     key_file::read(path, context)
+}
+
+/// Why conversations are written, as the audit log tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Asked,
+    /// Some of them are marked as not exportable.
+    Forced,
+}
+
+/// Asks before something leaves the store that must not.
+fn forced(wanted: &[Wanted], consent: Consent, context: &Context) -> Result<Reason, Failure> {
+    let marked = wanted.iter().filter(|one| !one.stored.conversation.privacy.exportable).count() as u64;
+    if marked == 0 {
+        return Ok(Reason::Asked);
+    }
+    let count = size::count(marked, "conversation is", "conversations are");
+    context.confirm(&format!("{count} marked as not exportable. Write anyway?"), consent)?;
+    Ok(Reason::Forced)
+}
+
+/// Notes in the audit log what was written. The files are there, whatever becomes of the note.
+fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConversation], context: &Context) {
+    let reason = match reason {
+        Reason::Asked => "user-requested",
+        Reason::Forced => "forced",
+    };
+    let mut entry = AuditEntry::new(AuditAction::Exported, reason);
+    if let [one] = written {
+        entry = entry.to(one.id);
+    }
+    entry.conversations = written.len() as u64;
+    entry = entry.counting(
+        written.iter().map(|stored| stored.messages).sum(),
+        written.iter().map(|stored| stored.bytes).sum(),
+    );
+    entry.extra.set("format", Json::of(&kind.name()).expect("a name is JSON"));
+    if !written.is_empty()
+        && let Err(error) = archive.note_audit(entry)
+    {
+        context.manner.warn(&format!("the export was not noted in the audit log: {error}"), None);
+    }
 }
 
 /// What was asked for, in the order in which it was.

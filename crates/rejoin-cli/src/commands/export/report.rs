@@ -33,6 +33,11 @@ impl Report {
         }
     }
 
+    /// The conversations that were written.
+    pub(super) fn written(&self) -> Vec<&StoredConversation> {
+        self.done.iter().map(|(stored, _)| stored).collect()
+    }
+
     /// The paths are the answer, one on each line.
     pub(super) fn show(&self, context: &Context) -> Result<(), Failure> {
         if context.is_json() {

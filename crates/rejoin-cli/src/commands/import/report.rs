@@ -11,6 +11,7 @@ use super::scope::{Item, Place};
 use super::survey::Survey;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::redaction::Taken;
 use crate::ui::{clean, json, quote, size};
 
 /// How many reasons a person is shown; `--json` has more.
@@ -77,9 +78,12 @@ impl Report {
             return context.answer_json(&told);
         }
         let mut answer = context.answer();
-        writeln!(answer, "{}", self.told())?;
+        if self.failed.is_empty() || !self.done.is_empty() || self.unchanged > 0 {
+            writeln!(answer, "{}", self.told())?;
+        }
         self.tell_deleted(&mut answer)?;
         self.tell_changed(&mut answer)?;
+        self.tell_redacted(&mut answer)?;
         self.tell_skipped(&mut answer)?;
         answer.flush()?;
         self.note_passed_over(context);
@@ -152,6 +156,15 @@ impl Report {
         if changed > 0 {
             let messages = size::count(changed, "message is", "messages are");
             writeln!(answer, "{messages} other than before and stand on a branch of their own.")?;
+        }
+        Ok(())
+    }
+
+    fn tell_redacted(&self, answer: &mut impl Write) -> Result<(), Failure> {
+        let mut taken = Taken::default();
+        self.done.iter().for_each(|one| taken.add(&one.redacted));
+        if let Some(told) = taken.told() {
+            writeln!(answer, "{told}")?;
         }
         Ok(())
     }
@@ -254,6 +267,7 @@ fn file(imported: &Imported) -> Json {
         "conversations": imported.conversations.iter().map(conversation).collect::<Vec<_>>(),
         "deleted": imported.deleted,
         "kept_lines": imported.asides,
+        "redacted": imported.redacted,
         "skipped": imported.skipped,
         "reasons": reasons,
     })

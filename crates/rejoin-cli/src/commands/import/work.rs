@@ -46,11 +46,19 @@ impl<'a> Work<'a> {
         let bytes = items.iter().map(Item::bytes).sum::<u64>();
         let doing = if self.mode == ImportMode::Store { "Importing" } else { "Reading" };
         let meter = Meter::start(context, doing, Unit::Bytes, bytes * passes, bytes);
+        let mut waiting: Vec<&Item> = Vec::new();
         let outcome = items.iter().try_for_each(|item| {
             let imported = self.import(item, &mut |bytes| meter.advance(bytes));
+            if imported.as_ref().is_ok_and(|done| done.conversations.iter().any(|one| one.is_waiting)) {
+                waiting.push(item);
+            }
             report.add(item, imported)?;
             self.note_now_and_then()
         });
+        if self.mode == ImportMode::Store {
+            // What they wait for may have come after them. It changes no message, so that nothing is told.
+            waiting.into_iter().for_each(|item| drop(self.import(item, &mut |_| {})));
+        }
         let noted = self.note();
         drop(meter);
         outcome?;

@@ -95,7 +95,7 @@ impl Look<'_> {
         drawn
     }
 
-    /// Says until when it stays, where that is not the general rule.
+    /// Says until when it stays.
     fn expiry(&self, stored: &StoredConversation) -> Option<String> {
         match (stored.conversation.hold, stored.conversation.expires_at) {
             (Hold::User, _) => Some("Kept".to_owned()),

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::retention;
 use crate::shapes::ConversationShape;
 
 /// List conversations, the most recently active first
@@ -51,7 +52,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let query = args.query(context)?;
-    let (listed, total) = standing(&query, &archive, context)?;
+    let (mut listed, total) = standing(&query, &archive, context)?;
+    for stored in &mut listed.items {
+        retention::date(stored, context)?;
+    }
     let active = context.active_conversation(&archive)?;
     if context.is_json() {
         let items: Vec<_> = listed.items.iter().map(|item| ConversationShape::of(item, active)).collect();

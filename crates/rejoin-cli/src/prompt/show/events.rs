@@ -57,6 +57,9 @@ impl Show for Events<'_> {
                 json!({"event": "tool_ended", "call": call, "output": text, "is_error": is_error, "seconds": seconds})
             }
             Event::Saved(receipt) => {
+                if !receipt.redacted.is_empty() {
+                    tell(&json!({"event": "redacted", "rules": receipt.redacted}))?;
+                }
                 let mut told = json!({"event": "saved"});
                 if let (Some(fields), Ok(Value::Object(receipt))) =
                     (told.as_object_mut(), serde_json::to_value(&receipt))

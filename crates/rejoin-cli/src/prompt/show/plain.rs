@@ -11,6 +11,7 @@ use super::{Course, End, Kept, LossReport, Show, approve, figures, tool};
 use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::redaction::Taken;
 use crate::talk::banner;
 use crate::ui::paint::Paint;
 use crate::ui::quote::argument;
@@ -29,12 +30,14 @@ pub(crate) struct Plain<'a> {
     is_unsaved: bool,
     is_compacting: bool,
     report: LossReport,
+    taken: Taken,
 }
 
 impl<'a> Plain<'a> {
     pub(crate) fn new(context: &'a Context, report: LossReport) -> Self {
         let calls = HashMap::new();
-        Self { context, calls, is_in_line: false, is_unsaved: false, is_compacting: false, report }
+        let taken = Taken::default();
+        Self { context, calls, is_in_line: false, is_unsaved: false, is_compacting: false, report, taken }
     }
 
     fn print(&mut self, text: &str) -> Result<(), Failure> {
@@ -91,6 +94,7 @@ impl Show for Plain<'_> {
                 self.context.note(&tool::line(what, &output, took, COLUMNS, Paint::Plain));
             }
             Event::Saved(receipt) => {
+                self.taken.add(&receipt.redacted);
                 if let Some(told) = banner::branched(&receipt) {
                     self.context.note(&told);
                 }
@@ -135,6 +139,9 @@ impl Show for Plain<'_> {
 
     fn end(&mut self, end: &End) -> Result<(), Failure> {
         self.end_line()?;
+        if let Some(told) = self.taken.told() {
+            self.context.note(&told);
+        }
         match end {
             End::Interrupted { .. } if self.is_compacting => self.context.note(STOPPED),
             End::Interrupted { kept: Kept::Part, .. } => {

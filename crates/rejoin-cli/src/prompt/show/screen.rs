@@ -12,6 +12,7 @@ use super::{Course, End, Kept, LossReport, Show, approve, columns, figures, own_
 use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::redaction::Taken;
 use crate::talk::banner;
 use crate::ui::markdown::Markdown;
 use crate::ui::paint::{Meaning, Paint};
@@ -42,6 +43,7 @@ pub(crate) struct Screen<'a, Out: Write> {
     is_unsaved: bool,
     is_compacting: bool,
     report: LossReport,
+    taken: Taken,
 }
 
 impl<'a, Out: Write> Screen<'a, Out> {
@@ -68,6 +70,7 @@ impl<'a, Out: Write> Screen<'a, Out> {
             is_unsaved: *state != SavingState::Saved,
             is_compacting: false,
             report,
+            taken: Taken::default(),
         }
     }
 
@@ -216,6 +219,7 @@ impl<Out: Write> Show for Screen<'_, Out> {
                 self.wait_for_tools();
             }
             Event::Saved(receipt) => {
+                self.taken.add(&receipt.redacted);
                 if let Some(told) = banner::branched(&receipt) {
                     self.end_all()?;
                     self.line(Meaning::Warning, &told)?;
@@ -278,6 +282,9 @@ impl<Out: Write> Show for Screen<'_, Out> {
     fn end(&mut self, end: &End) -> Result<(), Failure> {
         self.end_all()?;
         self.clear_waiting()?;
+        if let Some(told) = self.taken.told() {
+            self.line(Meaning::Warning, &told)?;
+        }
         match end {
             End::Complete { ended, model, fullness, .. } => {
                 match ended.stop {

@@ -41,14 +41,15 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-/// The runs of a session lie in a directory that is named after it.
+/// The runs of a session lie in a directory that is named after it, and its project is told elsewhere.
 fn beside(source: &Source) -> Vec<Companion> {
     let head = source.head();
     let end = str::from_utf8(head).map_or_else(|error| error.valid_up_to(), str::len);
     let head = str::from_utf8(&head[..end]).unwrap_or_default();
     let session = Begun::of(head).text("sessionId");
     let runs = session.map(|session| place::runs(source.path(), session)).unwrap_or_default();
-    runs.into_iter().map(Companion::Path).collect()
+    let project = place::project(source.path()).map(Companion::Words);
+    runs.into_iter().map(Companion::Path).chain(project).collect()
 }
 
 /// The fields that every session begins with. A run of a sub-agent is read with the session that started it.

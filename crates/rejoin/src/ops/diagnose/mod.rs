@@ -143,7 +143,8 @@ fn judge_opening(found: &Examination) -> Option<Ailment> {
         | ErrorKind::Conflict
         | ErrorKind::Corrupt
         | ErrorKind::Invalid
-        | ErrorKind::Unavailable => Some(unusable(error)),
+        | ErrorKind::Unavailable
+        | ErrorKind::Denied => Some(unusable(error)),
     }
 }
 

@@ -426,6 +426,8 @@ impl<'a> Growing<'a> {
             title: self.redacted_title(),
             is_new: self.stored.is_none(),
             parent: self.above.as_ref().map(|above| above.conversation),
+            is_waiting: self.found.parent.as_ref().is_some_and(|parent| parent.message.is_some())
+                && self.above.as_ref().is_some_and(|above| above.message.is_none()),
             messages: self.read,
             added: self.added,
             grown: self.grown,

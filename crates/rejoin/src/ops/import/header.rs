@@ -59,7 +59,7 @@ pub(super) fn row_of(store: &dyn Store, id: ConversationId) -> Result<Option<Row
     Ok(store.list(&query)?.items.pop())
 }
 
-/// Gives a conversation that was there before what it lacked then: a title, a parent.
+/// Gives a conversation that was there before what it lacked then: a title, a project, a parent.
 pub(super) fn complete(store: &dyn Store, id: ConversationId, found: &Conversation, now: Time) -> Result<()> {
     for attempt in 1..=ATTEMPTS {
         let Some(row) = row_of(store, id)? else { return Ok(()) };
@@ -67,6 +67,9 @@ pub(super) fn complete(store: &dyn Store, id: ConversationId, found: &Conversati
         let mut header = before.clone();
         if header.title.is_none() {
             header.title.clone_from(&found.title);
+        }
+        if header.project.is_none() {
+            header.project.clone_from(&found.project);
         }
         if let (None, Some(parent)) = (header.extra.field("parent"), found.extra.field("parent")) {
             header.extra.set("parent", parent.clone());

@@ -44,6 +44,8 @@ pub struct ImportedConversation {
     pub is_new: bool,
     /// The conversation that started it, if it is a run of a sub-agent.
     pub parent: Option<ConversationId>,
+    /// True when it is such a run, and the message that asked for it is at its source but not here yet.
+    pub is_waiting: bool,
     /// How many messages the source has.
     pub messages: u64,
     /// How many of them were added.

@@ -1,5 +1,7 @@
 //! Changing what is known about a conversation: a line that says so, or a new file where messages are rewritten.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::durable;
@@ -12,7 +14,8 @@ use crate::store::jsonl::line::Line;
 use crate::store::jsonl::meta::Meta;
 use crate::store::jsonl::rewrite::{Loss, Remains};
 use crate::store::jsonl::writing::{Onto, noted};
-use crate::store::{Change, Version};
+use crate::store::turn::left_behind;
+use crate::store::{Change, Rewritten, Version};
 
 impl JsonlStore {
     pub(super) fn change(
@@ -72,6 +75,22 @@ fn check(change: &Change<'_>, kept: &Kept) -> Result<()> {
         Change::Header { .. } | Change::Head(None) | Change::Unbranch(_) => Ok(()),
         Change::Head(Some(id)) | Change::Note(id, _) => must_exist(*id),
         Change::Branch(branch) => must_exist(branch.head),
-        Change::Rewrite { messages, .. } => messages.iter().try_for_each(|message| must_exist(message.id)),
+        Change::Rewrite { messages, .. } => {
+            messages.iter().try_for_each(|message| must_exist(message.id))?;
+            refuse_to_leave_behind(messages, kept)
+        }
     }
+}
+
+/// A child that was appended while its parent was being rewritten would vouch for what is gone.
+fn refuse_to_leave_behind(messages: &[Rewritten<'_>], kept: &Kept) -> Result<()> {
+    let other = |message: &Rewritten<'_>| {
+        let seq = kept.seq_of(message.id)?;
+        kept.held(seq).filter(|held| held.link != message.link).map(|_| seq)
+    };
+    let relinked: HashSet<u32> = messages.iter().filter_map(other).collect();
+    let mut children = kept.messages.iter().filter(|held| {
+        held.parent.is_some_and(|parent| relinked.contains(&parent)) && !relinked.contains(&held.seq)
+    });
+    children.next().map_or(Ok(()), |child| Err(left_behind(child.id)))
 }

@@ -10,6 +10,7 @@ mod blob;
 mod change;
 mod changes;
 mod check;
+mod erase;
 mod examine;
 mod fault;
 mod files;
@@ -205,7 +206,7 @@ impl Store for JsonlStore {
             Task::Index => self
                 .check_index()
                 .map(|entries| Progress { done: entries.len() as u64, ..Progress::default() }),
-            Task::Checkpoint => Ok(Progress::default()),
+            Task::Checkpoint => self.tidy_and_count(),
             Task::Repack => self.tidy(),
             Task::Check => self.check(),
         }

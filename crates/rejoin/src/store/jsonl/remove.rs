@@ -108,6 +108,18 @@ impl JsonlStore {
         Ok(Progress { done: self.tidy_up(READERS)?, ..Progress::default() })
     }
 
+    /// The same, and counts what somebody still reads.
+    pub(super) fn tidy_and_count(&self) -> Result<Progress> {
+        let done = self.tidy()?.done;
+        let temporary = self.layout.temporary();
+        let rest = self.layout.leftovers().during(|| format!("list `{}`", temporary.display()))?;
+        Ok(Progress {
+            done,
+            left: rest.iter().filter(|path| path.is_file()).count() as u64,
+            ..Progress::default()
+        })
+    }
+
     /// Erases what is temporary. The caller holds the lock of those who write, so nobody is at work on it.
     pub(super) fn tidy_up(&self, readers: Duration) -> Result<u64> {
         let temporary = self.layout.temporary();

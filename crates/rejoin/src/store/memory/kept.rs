@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::tip::previews;
+use crate::store::turn::left_behind;
 use crate::store::{
     Anchor, Appended, Children, Entry, Facets, Outcome, Rewritten, Row, Stale, Tip, Turn, Version,
 };
@@ -153,11 +154,21 @@ impl Kept {
 
     /// Replaces what messages of this copy say.
     pub(super) fn rewrite(&mut self, messages: &[Rewritten<'_>], tip: &Tip<'_>) -> Result<()> {
+        let mut relinked = BTreeSet::new();
         for rewritten in messages {
             let seq = self.seq_of(rewritten.id).ok_or_else(|| no_message(rewritten.id))?;
             let held = self.messages.get_mut(&seq).expect("the sequence was just found");
+            if held.link != rewritten.link {
+                relinked.insert(seq);
+            }
             held.link = rewritten.link;
             held.body = rewritten.body.into();
+        }
+        let stays = |(seq, held): &(&u32, &Held)| {
+            held.parent.is_some_and(|parent| relinked.contains(&parent)) && !relinked.contains(seq)
+        };
+        if let Some((_, child)) = self.messages.iter().find(stays) {
+            return Err(left_behind(child.id));
         }
         self.first = tip.first.to_owned();
         self.last = tip.last.to_owned();

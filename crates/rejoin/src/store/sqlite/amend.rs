@@ -1,13 +1,16 @@
 //! Changing what is known about a conversation, by compare and swap.
 
+use std::collections::HashSet;
+
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::error::{Error, Result};
-use crate::model::{Branch, ConversationId, Time};
+use crate::model::{Branch, ConversationId, Digest, Time};
 use crate::store::sqlite::append::{PINNED, key};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::read::seq_of;
 use crate::store::sqlite::{change, index, unknown};
+use crate::store::turn::left_behind;
 use crate::store::{Change, Facets, Note, Rewritten, Tip, Version};
 
 const ATTEMPT: &str = "change a conversation";
@@ -107,8 +110,12 @@ fn set_branch(transaction: &Transaction<'_>, n: i64, version: Version, branch: &
 }
 
 fn rewrite(transaction: &Transaction<'_>, n: i64, messages: &[Rewritten<'_>], tip: &Tip<'_>) -> Result<()> {
+    let mut relinked = HashSet::new();
     for message in messages {
         let key = key(n, seq_of(transaction, n, message.id)?);
+        if has_other_link(transaction, key, message.link)? {
+            relinked.insert(key & 0xffff_ffff);
+        }
         // The index is told what to forget in the words of the old body, so that one has to be there still.
         let was_indexed = index::forget(transaction, key)?;
         run(
@@ -126,10 +133,36 @@ fn rewrite(transaction: &Transaction<'_>, n: i64, messages: &[Rewritten<'_>], ti
             index::add(transaction, key, message.id.as_str(), message.body, &mut String::new())?;
         }
     }
+    refuse_to_leave_behind(transaction, n, &relinked)?;
     run(
         transaction,
         "UPDATE conversation SET first = ?2, last = ?3 WHERE n = ?1",
         params![n, tip.first, tip.last],
     )?;
+    Ok(())
+}
+
+fn has_other_link(transaction: &Transaction<'_>, key: i64, link: Digest) -> Result<bool> {
+    transaction
+        .prepare_cached("SELECT digest <> ?2 FROM message WHERE key = ?1")
+        .during(ATTEMPT)?
+        .query_row(params![key, link.as_bytes()], |row| row.get(0))
+        .during(ATTEMPT)
+}
+
+/// A child that was appended while its parent was being rewritten would vouch for what is gone.
+fn refuse_to_leave_behind(transaction: &Transaction<'_>, n: i64, relinked: &HashSet<i64>) -> Result<()> {
+    let mut children = transaction
+        .prepare_cached(
+            "SELECT key & 0xffffffff, parent, id FROM message WHERE key BETWEEN ?1 AND ?2 AND parent IS NOT NULL",
+        )
+        .during(ATTEMPT)?;
+    let mut rows = children.query([key(n, 1), key(n, i64::from(u32::MAX))]).during(ATTEMPT)?;
+    while let Some(row) = rows.next().during(ATTEMPT)? {
+        let (seq, parent): (i64, i64) = (|| Ok((row.get(0)?, row.get(1)?)))().during(ATTEMPT)?;
+        if relinked.contains(&parent) && !relinked.contains(&seq) {
+            return Err(left_behind(row.get::<_, String>(2).during(ATTEMPT)?));
+        }
+    }
     Ok(())
 }

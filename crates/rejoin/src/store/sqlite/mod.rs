@@ -10,6 +10,7 @@ mod blob;
 mod change;
 mod check;
 mod checkpoint;
+mod erase;
 mod examine;
 mod fault;
 mod find;

@@ -110,9 +110,17 @@ impl VaultStore {
             .map_err(|error| conversations.iter().fold(error, |error, id| self.renamed(error, *id, &[])))?;
         let mut answers = Vec::with_capacity(outcomes.len());
         for ((target, inner), outcome) in targets.iter().zip(&inner).zip(outcomes) {
-            if let Target::Conversation(inner) = inner {
-                self.held.forget(*inner);
-                self.newest().remove(inner);
+            match (inner, &outcome) {
+                (Target::Conversation(inner), _) => {
+                    self.held.forget(*inner);
+                    self.newest().remove(inner);
+                }
+                // The words of what was removed must not stay. Should they, because of a crash here, the log of changes
+                // shows whoever fills the index that the conversation has to be looked at.
+                (Target::Messages { conversation, .. }, Outcome::Removed { messages: 1.., .. }) => {
+                    self.forget_segments(*conversation)?;
+                }
+                (Target::Messages { .. }, _) => {}
             }
             answers.push(match outcome {
                 Outcome::HasChildren(inner) => {

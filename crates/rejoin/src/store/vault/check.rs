@@ -12,7 +12,9 @@ impl VaultStore {
     pub(super) fn maintain_opened(&self, task: Task, budget: Duration) -> Result<Progress> {
         match task {
             Task::Check => self.check(budget),
-            Task::Index | Task::Checkpoint | Task::Repack => {
+            // The inner store could index sealed bytes only.
+            Task::Index => self.fill_index(budget),
+            Task::Checkpoint | Task::Repack => {
                 let progress = self.inner.maintain(task, budget)?;
                 Ok(Progress { faults: self.named_faults(progress.faults), ..progress })
             }

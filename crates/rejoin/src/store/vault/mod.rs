@@ -11,7 +11,9 @@ mod changes;
 mod check;
 mod data_key;
 mod envelope;
+mod find;
 mod held;
+mod index;
 mod key;
 mod message;
 mod names;
@@ -20,7 +22,11 @@ mod read;
 mod rewrite;
 mod row;
 mod rows;
+mod scan;
 mod search;
+mod segments;
+mod shard;
+pub(crate) mod slots;
 mod unlock;
 #[cfg(test)]
 mod vectors;
@@ -40,6 +46,7 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, Held, blob};
+use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
@@ -60,6 +67,8 @@ pub struct VaultStore {
     checking: Mutex<Option<Vec<ConversationId>>>,
     /// How many records were found that do not open.
     quarantined: AtomicU32,
+    /// What the search index has still to take in.
+    backlog: Mutex<Backlog>,
 }
 
 impl VaultStore {
@@ -77,6 +86,7 @@ impl VaultStore {
             newest: Mutex::default(),
             checking: Mutex::default(),
             quarantined: AtomicU32::new(0),
+            backlog: Mutex::default(),
         })
     }
 

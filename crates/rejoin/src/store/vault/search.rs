@@ -1,83 +1,231 @@
-//! Finding and searching: every message that may be meant is opened and looked at.
+//! Searching: the segments of every conversation, and what they do not cover, message by message.
+//!
+//! What segments say is a hint. Every message is opened and looked at before it is answered, so that one that was removed or
+//! rewritten meanwhile is not.
 
-use crate::error::Result;
-use crate::model::ConversationId;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{ConversationId, MessageId};
 use crate::store::tip::searchable;
 use crate::store::vault::VaultStore;
-use crate::store::{Found, Hit, Order, Page, Read, Row, SearchQuery, Seen, Selection};
+use crate::store::vault::held::Ring;
+use crate::store::vault::scan::{Next, Scanned};
+use crate::store::vault::segments::{Extent, Looked};
+use crate::store::vault::shard::Held;
+use crate::store::{Hit, ListQuery, Order, Page, SearchQuery, Selection};
+
+/// A conversation in the inner store, by its inner name.
+type Sized = (ConversationId, Extent);
+
+/// A message that may be a hit.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    inner: ConversationId,
+    held: Held,
+}
 
 impl VaultStore {
-    pub(super) fn find_opened(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        let mut rows = self.all_rows()?;
-        rows.sort_by_key(|known| known.row.id);
-        let digits = text.replace('-', "").to_lowercase();
-        let is_meant = |row: &Row| {
-            (!digits.is_empty() && row.id.to_string().replace('-', "").starts_with(&digits))
-                || row.id.short().as_str().starts_with(text)
-                || row.facets.slug == text
+    pub(super) fn search_opened(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        if query.words.words().is_empty() || query.limit == 0 {
+            return Ok(Page { items: Vec::new(), next: None, total: None });
+        }
+        let workspace = self.held.workspace();
+        let only = query.conversation.map(|id| workspace.names().conversation(id));
+        let mut search =
+            Search { vault: self, query, named: HashMap::new(), candidates: Vec::new(), hits: Vec::new() };
+        for (inner, extent) in self.sized(only)? {
+            match search.look_at(inner, extent) {
+                // It was removed since it was listed.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                looked => looked?,
+            }
+        }
+        search.answer()
+    }
+
+    /// Looks at one message by its own id.
+    pub(super) fn scan_one(
+        &self,
+        inner: ConversationId,
+        ring: &mut Ring<'_>,
+        id: MessageId,
+        visit: &mut dyn FnMut(Scanned<'_>) -> Next,
+    ) -> Result<()> {
+        let name = self.held.workspace().names().message(inner, id);
+        self.scan(inner, ring, Selection::Ids(&[name]), visit)
+    }
+
+    /// The conversations of the inner store, or the one that is asked for, with how much each has.
+    pub(super) fn sized(&self, only: Option<ConversationId>) -> Result<Vec<Sized>> {
+        let only = only.map(|inner| [inner]);
+        let query = ListQuery {
+            only: only.as_ref().map(<[_; 1]>::as_slice),
+            limit: usize::MAX,
+            ..ListQuery::default()
         };
-        let conversations = rows.iter().filter(|known| is_meant(&known.row));
-        let mut found: Vec<Found> = conversations
-            .map(|known| Found { conversation: known.row.id, message: None })
-            .take(limit)
-            .collect();
-        for known in rows.iter().filter(|known| known.is_named) {
-            if found.len() >= limit {
+        Ok(self.inner.list(&query)?.items.iter().map(|raw| (raw.id, Extent::of(raw))).collect())
+    }
+}
+
+/// A search under way.
+struct Search<'v> {
+    vault: &'v VaultStore,
+    query: &'v SearchQuery<'v>,
+    /// What conversations with candidates are called outside; none for those that are gone or in another project.
+    named: HashMap<ConversationId, Option<ConversationId>>,
+    /// What segments say.
+    candidates: Vec<Candidate>,
+    /// What was opened and matches.
+    hits: Vec<Hit>,
+}
+
+impl Search<'_> {
+    /// Looks at one conversation.
+    fn look_at(&mut self, inner: ConversationId, extent: Extent) -> Result<()> {
+        let mut ring = self.vault.held.ring(Some(inner));
+        let looked = self.vault.look_up_words(inner, &mut ring, self.query.words)?;
+        if looked.chain.extent() != extent {
+            return self.look_through(inner, extent, &mut ring, looked);
+        }
+        self.take(inner, looked.candidates);
+        Ok(())
+    }
+
+    /// Looks at what segments do not cover; at everything where they do not fit.
+    fn look_through(
+        &mut self,
+        inner: ConversationId,
+        extent: Extent,
+        ring: &mut Ring<'_>,
+        looked: Looked,
+    ) -> Result<()> {
+        self.vault.suspect(inner);
+        let Some(conversation) = self.name_of(inner)? else { return Ok(()) };
+        let (tail, hits) = self.tail(inner, conversation, ring, looked.chain.covered())?;
+        let covered = looked.chain.extent();
+        let seen = Extent { messages: covered.messages + tail.messages, bytes: covered.bytes + tail.bytes };
+        // What was appended meanwhile is no reason to look at everything.
+        if seen == extent || self.vault.extent_now(inner)? == Some(seen) {
+            self.hits.extend(hits);
+            self.take(inner, looked.candidates);
+        } else {
+            let (_, hits) = self.tail(inner, conversation, ring, 0)?;
+            self.hits.extend(hits);
+        }
+        keep_a_page(self.query, &mut self.hits);
+        Ok(())
+    }
+
+    /// The hits after a sequence, and how much was looked at.
+    fn tail(
+        &self,
+        inner: ConversationId,
+        conversation: ConversationId,
+        ring: &mut Ring<'_>,
+        covered: u32,
+    ) -> Result<(Extent, Vec<Hit>)> {
+        let (mut extent, mut hits) = (Extent::default(), Vec::new());
+        let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
+        let query = self.query;
+        self.vault.scan(inner, ring, newest, &mut |scanned| {
+            if scanned.seq <= covered {
+                return Next::Stop;
+            }
+            extent.add(scanned.size);
+            hits.extend(matching(query, conversation, &scanned));
+            keep_a_page(query, &mut hits);
+            Next::Go
+        })?;
+        Ok((extent, hits))
+    }
+
+    /// Keeps candidates that the query's times admit.
+    fn take(&mut self, inner: ConversationId, held: Vec<Held>) {
+        let (oldest, newest) = (self.query.since, self.query.after.map(|after| after.time));
+        let admitted = held.into_iter().filter(|held| {
+            oldest.is_none_or(|oldest| held.time >= oldest) && newest.is_none_or(|newest| held.time <= newest)
+        });
+        self.candidates.extend(admitted.map(|held| Candidate { inner, held }));
+    }
+
+    /// Opens candidates, newest first, until there are enough.
+    fn answer(mut self) -> Result<Page<Hit>> {
+        self.candidates.sort_unstable_by_key(|candidate| Reverse(candidate.held.time));
+        let candidates = std::mem::take(&mut self.candidates);
+        let mut opened = 0;
+        // All of one time are opened together: which comes first depends on names that are known only then.
+        for same_time in candidates.chunk_by(|one, other| one.held.time == other.held.time) {
+            let before = self.hits.len();
+            for candidate in same_time {
+                let hit = self.open(candidate)?;
+                self.hits.extend(hit);
+            }
+            opened += self.hits.len() - before;
+            if opened > self.query.limit {
                 break;
             }
-            let conversation = known.row.id;
-            self.each_message(conversation, &mut |seen| {
-                if seen.id.as_str().starts_with(text) && found.len() < limit {
-                    found.push(Found { conversation, message: Some(seen.id) });
-                }
-            })?;
         }
-        Ok(found)
+        Ok(self.query.page_of(self.hits))
     }
 
-    pub(super) fn search_opened(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        let mut hits = Vec::new();
-        for known in self.all_rows()?.iter().filter(|known| known.is_named) {
-            let conversation = known.row.id;
-            if query.conversation.is_some_and(|only| only != conversation)
-                || query.project.is_some_and(|project| known.row.facets.project != project)
-            {
-                continue;
-            }
-            self.each_message(conversation, &mut |seen| {
-                let Some((text, time)) = searchable(seen.body) else { return };
-                if query.words.matches(&text) {
-                    let body = seen.body.to_owned();
-                    hits.push(Hit { conversation, message: seen.id, seq: seen.seq, time, body });
-                }
-            })?;
+    /// Opens a candidate; none unless it matches.
+    fn open(&mut self, candidate: &Candidate) -> Result<Option<Hit>> {
+        let Candidate { inner, held } = *candidate;
+        let Some(conversation) = self.name_of(inner)? else { return Ok(None) };
+        let key = (held.time, conversation, held.seq);
+        if self.query.after.is_some_and(|after| key >= after.key()) {
+            return Ok(None);
         }
-        Ok(query.page_of(hits))
-    }
-
-    /// Shows every message of a conversation that opens. One that was removed meanwhile has none.
-    fn each_message(&self, id: ConversationId, visit: &mut dyn FnMut(&Seen<'_>)) -> Result<()> {
-        use crate::error::ErrorKind::{Corrupt, NotFound};
-        let mut offset = 0;
-        loop {
-            let rest = Selection::All { order: Order::OldestFirst, offset, limit: u64::MAX };
-            let read = self.read(id, rest, &mut |seen| {
-                offset += 1;
-                visit(&seen);
-                Ok(())
-            });
-            match read {
-                Ok(()) => return Ok(()),
-                Err(error) if error.kind() == NotFound => return Ok(()),
-                // It is in quarantine, and what comes after it can be found.
-                Err(error) if error.kind() == Corrupt && self.count(id)? > offset => offset += 1,
-                Err(error) => return Err(error),
-            }
+        let mut ring = self.vault.held.ring(Some(inner));
+        let (query, mut hit) = (self.query, None);
+        let looked = self.vault.scan_one(inner, &mut ring, held.id, &mut |scanned| {
+            // An id may have been given to another message since.
+            hit = matching(query, conversation, &scanned).filter(|hit| hit.cursor().key() == key);
+            Next::Go
+        });
+        match looked {
+            // It was removed since it was indexed.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            looked => looked.map(|()| hit),
         }
     }
 
-    fn count(&self, id: ConversationId) -> Result<u64> {
-        let inner = self.held.workspace().names().conversation(id);
-        Ok(self.row_now(inner)?.map_or(0, |known| known.raw.messages))
+    /// What a conversation is called outside, if it is there, has a name, and is one that is asked for.
+    fn name_of(&mut self, inner: ConversationId) -> Result<Option<ConversationId>> {
+        if let Some(named) = self.named.get(&inner) {
+            return Ok(*named);
+        }
+        let known = self.vault.row_now(inner)?.filter(|known| known.is_named);
+        let asked =
+            known.filter(|known| self.query.project.is_none_or(|own| known.row.facets.project == own));
+        let named = asked.map(|known| known.row.id);
+        self.named.insert(inner, named);
+        Ok(named)
+    }
+}
+
+/// The hit that a message is; none unless it matches, and is of the times that are asked for.
+fn matching(query: &SearchQuery<'_>, conversation: ConversationId, scanned: &Scanned<'_>) -> Option<Hit> {
+    let body = scanned.body?;
+    let (text, time) = searchable(body)?;
+    let (message, seq) = (scanned.id, scanned.seq);
+    let is_asked_for = query.since.is_none_or(|since| time >= since)
+        && query.after.is_none_or(|after| (time, conversation, seq) < after.key());
+    (is_asked_for && query.words.matches(&text)).then(|| Hit {
+        conversation,
+        message,
+        seq,
+        time,
+        body: body.to_owned(),
+    })
+}
+
+/// Lets go of what cannot be on the page, now and then. One more than the page tells that there is a next one.
+fn keep_a_page(query: &SearchQuery<'_>, hits: &mut Vec<Hit>) {
+    if hits.len() > query.limit.saturating_mul(2).saturating_add(64) {
+        hits.sort_by_key(|hit| Reverse(hit.cursor().key()));
+        hits.truncate(query.limit.saturating_add(1));
     }
 }

@@ -17,14 +17,20 @@ fn rewriting(
     }
 }
 
-/// The messages as they stand in the store.
-fn stored(store: &Broken, id: ConversationId, messages: &[Rewritten<'_>]) -> Result<Vec<Shown>> {
+/// All messages as they stand in the store.
+fn everything(store: &Broken, id: ConversationId) -> Result<Vec<Shown>> {
     let mut shown = Vec::new();
     let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     store.inner.read(id, all, &mut |seen| {
         shown.push(Shown::from(seen));
         Ok(())
     })?;
+    Ok(shown)
+}
+
+/// These messages as they stand in the store.
+fn stored(store: &Broken, id: ConversationId, messages: &[Rewritten<'_>]) -> Result<Vec<Shown>> {
+    let shown = everything(store, id)?;
     let of = |message: &Rewritten<'_>| shown.iter().find(|shown| shown.id == message.id).cloned();
     Ok(messages.iter().filter_map(of).collect())
 }
@@ -71,6 +77,28 @@ pub(super) const FAULTS: &[Fault] = &[
                     last.push(*message);
                 }
                 store.inner.amend(id, expected, &Change::Rewrite { messages: &last, tip }, at)
+            })
+        }),
+    ),
+    (
+        "a_parent_that_is_rewritten_without_its_child_is_a_conflict",
+        // What is not named is given some link.
+        Hook::Amend(|store, id, expected, change, at| {
+            rewriting((store, id, expected, change, at), |messages, tip| {
+                let all = everything(store, id)?;
+                let mut whole: Vec<Rewritten<'_>> = all
+                    .iter()
+                    .map(|shown| Rewritten {
+                        id: shown.id,
+                        link: Digest::chain(Some(shown.link), b"some"),
+                        body: &shown.body,
+                    })
+                    .collect();
+                for message in messages {
+                    whole.retain(|other| other.id != message.id);
+                    whole.push(*message);
+                }
+                store.inner.amend(id, expected, &Change::Rewrite { messages: &whole, tip }, at)
             })
         }),
     ),

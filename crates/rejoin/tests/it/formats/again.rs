@@ -325,6 +325,58 @@ fn a_run_of_gemini_that_was_added_is_something_new() {
 }
 
 #[test]
+fn a_project_of_gemini_that_is_known_later_is_something_new() {
+    let mut desk = Desk::new();
+    let project = desk.directory.path().join("tmp/short");
+    let path = project.join("chats/session-2026-05-01T10-00-aaaaaaaa.jsonl");
+    let meta = json!({"sessionId": "s", "projectHash": "h", "startTime": "2026-05-01T10:00:00.000Z"});
+    let said = json!({"id": "u1", "timestamp": "2026-05-01T10:00:01.000Z", "type": "user", "content": "go"});
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, format!("{meta}\n{said}\n")).unwrap();
+    let id = desk.import(&path, DeletedHere::StayDeleted).conversations[0].id;
+    let before = (desk.is_unchanged(&path), desk.archive.conversation(id).unwrap().conversation.project);
+
+    fs::write(project.join(".project_root"), "/home/ada/fox\n").unwrap();
+    let is_same = desk.is_unchanged(&path);
+    desk.import(&path, DeletedHere::StayDeleted);
+    let after = (desk.is_unchanged(&path), desk.archive.conversation(id).unwrap().conversation.project);
+
+    assert_eq!((before, is_same, after), ((true, None), false, (true, Some("/home/ada/fox".to_owned()))));
+}
+
+#[test]
+fn a_run_of_codex_that_came_before_what_started_it_is_read_again() {
+    let mut desk = Desk::new();
+    let sessions = desk.directory.path().join("sessions/2026/11/15");
+    fs::create_dir_all(&sessions).unwrap();
+    let write = |id: &str, more: &str, role: &str, kind: &str| {
+        let path = sessions.join(format!("rollout-2026-11-15T12-00-00-{id}.jsonl"));
+        let time = "2026-11-15T12:00:00.000Z";
+        let meta = format!("{{\"id\":\"{id}\",\"timestamp\":\"{time}\",\"cwd\":\"/tmp\"{more}}}");
+        let said = json!({"timestamp": time, "type": "response_item",
+            "payload": {"type": "message", "role": role, "content": [{"type": kind, "text": id}]}});
+        fs::write(
+            &path,
+            format!("{{\"timestamp\":\"{time}\",\"type\":\"session_meta\",\"payload\":{meta}}}\n{said}\n"),
+        )
+        .unwrap();
+        path
+    };
+    let started_by = format!(",\"parent_thread_id\":\"{THREAD}\"");
+    let run = write(FORK, &started_by, "user", "input_text");
+    let above = write(THREAD, "", "assistant", "output_text");
+    let id = desk.import(&run, DeletedHere::StayDeleted).conversations[0].id;
+    let alone = desk.is_unchanged(&run);
+
+    desk.import(&above, DeletedHere::StayDeleted);
+    let beside = desk.is_unchanged(&run);
+    desk.import(&run, DeletedHere::StayDeleted);
+
+    let linked = desk.archive.conversation(id).unwrap().conversation.extra.field("parent").is_some();
+    assert_eq!((alone, beside, desk.is_unchanged(&run), linked), (false, false, true, true));
+}
+
+#[test]
 fn a_name_or_a_beginning_that_changed_is_something_new() {
     let mut desk = Desk::new();
     let home = desk.directory.path().to_owned();

@@ -261,14 +261,14 @@ fn a_rewritten_message_is_in_no_file_any_more() {
         .unwrap();
     place.archive().update(id, |conversation| conversation.title = Some("harmless".to_owned())).unwrap();
     place.titles();
-    let first = place.archive().path(id, None).unwrap()[0].id;
+    let path = place.archive().path(id, None).unwrap();
     let text = fs::read_to_string(place.file(id)).unwrap();
     let copy = text.lines().find(|line| line.contains("\"a secret\"")).unwrap().to_owned();
     fs::write(place.file(id), format!("{text}{copy}\n")).unwrap();
-    let body = Message::user("harmless").to_body();
+    let bodies = ["harmless", "two"].map(|text| Message::user(text).to_body());
 
     let change = Change::Rewrite {
-        messages: &[rewritten(first, &body)],
+        messages: &[rewritten(path[0].id, &bodies[0]), rewritten(path[1].id, &bodies[1])],
         tip: Tip { first: "harmless", ..Tip::default() },
     };
     earlier.amend(id, Some(3), &change, rejoin::Time::now()).unwrap();

@@ -12,6 +12,7 @@ use super::super::report;
 use super::super::survey::below_home;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::redaction;
 use crate::ui::paint::Meaning;
 use crate::ui::{clean, fit, json, size, when};
 
@@ -64,7 +65,16 @@ impl<'a> Teller<'a> {
                 self.line(one, program)?;
             }
         }
-        Ok(())
+        match redaction::told(&imported.redacted) {
+            Some(_) if self.context.is_json() => {
+                self.event(&json!({"event": "redacted", "rules": imported.redacted}))
+            }
+            Some(told) => {
+                self.context.note(&told);
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     fn line(&self, one: &ImportedConversation, program: &str) -> Result<(), Failure> {

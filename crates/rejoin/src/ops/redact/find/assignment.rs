@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::value::{is_code, is_placeholder, is_random, is_uncommon, variety};
+use crate::ops::redact::find::value::{is_call, is_code, is_placeholder, is_random, is_uncommon, variety};
 use crate::ops::redact::find::{Found, Rule, Weight};
 
 /// A name is looked at so far to each side.
@@ -144,7 +144,11 @@ pub(super) fn is_suspicious(bytes: &[u8], at: usize, end: usize) -> bool {
     let near = &bytes[end + right..bytes.len().min(end + right + 12)];
     let left = bytes[..at].iter().rev().take(NAME_BYTES).take_while(|byte| is_of_name(**byte)).count();
     let is_flag = bytes[at - left..].starts_with(b"-");
-    is_flag || near.iter().any(|byte| matches!(byte, b'=' | b':' | b'>' | b',' | b'\\'))
+    let is_login =
+        bytes[..at].ends_with(b" ") || bytes[..at].ends_with(b"\\n") || bytes[..at].ends_with(b"\n");
+    is_flag
+        || is_login && &bytes[at..bytes.len().min(at + 9)] == b"password "
+        || near.iter().any(|byte| matches!(byte, b'=' | b':' | b'>' | b',' | b'\\'))
 }
 
 fn is_of_name(byte: u8) -> bool {
@@ -183,13 +187,13 @@ fn judge(name: &str, secrecy: Secrecy, value: &str, style: Style) -> Option<Rule
     let is_plain = style == Style::Bare && is_code(value);
     let is_secret = match (secrecy, style) {
         (Secrecy::Password, Style::Variable) => {
-            value.len() >= 4 && !value.starts_with('/') && !value.contains('(')
+            value.len() >= 4 && !value.starts_with('/') && !is_call(value)
         }
         (Secrecy::Password, _) => {
             value.len() >= 6 && !is_plain && is_uncommon(value) && value.matches(' ').count() < 3
         }
         (Secrecy::Key, Style::Variable) => {
-            value.len() >= 8 && is_made && !value.starts_with('/') && !value.contains('(')
+            value.len() >= 8 && is_made && !value.starts_with('/') && !is_call(value)
         }
         (Secrecy::Key, _) => value.len() >= 12 && is_made && !is_plain && !value.starts_with(['/', '.']),
         (Secrecy::Maybe, Style::Variable) => is_random(value),
@@ -276,13 +280,27 @@ impl Name {
                 let length = rest.find('<')?;
                 return Some(Value { range: at + 1..at + 1 + length, style: Style::Quoted });
             }
-            Some(b',') if gap > 0 => at += 1 + pair(&text[at + 1..]),
+            Some(b',') if gap > 0 => {
+                let lead = pair(&text[at + 1..]);
+                at += 1 + lead;
+                let next = text[at..].trim_start_matches([' ', '\\']);
+                // A list of texts assigns nothing, and one of names has no values.
+                if lead == 0 && !next.starts_with(['"', '\'']) {
+                    return None;
+                }
+            }
             Some(b'\n') if gap == 0 => at += pair(&text[at..]).checked_sub(1)? + 1,
-            _ if self.is_flag && gap > 0 && bytes[end] == b' ' => {}
+            _ if (self.is_flag || self.is_login(text)) && gap > 0 && bytes[end] == b' ' => {}
             _ => return None,
         }
         at += bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         value_at(text, at)
+    }
+
+    /// True for the word in `login ada password …`, as a file of logins has it.
+    fn is_login(&self, text: &str) -> bool {
+        let mut words = text[..self.range.start].split_whitespace().rev();
+        self.text(text) == "password" && words.nth(1) == Some("login")
     }
 
     /// True for the name of a variable of a shell.

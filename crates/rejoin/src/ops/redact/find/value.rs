@@ -66,14 +66,24 @@ const WORDS: [&str; 33] = [
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let first = lower.bytes().next().unwrap_or(b'$');
-    matches!(first, b'$' | b'%' | b'{' | b'<' | b'*' | b'&')
+    // What is long and full of different signs is no reference to something else.
+    let is_short = value.len() < 20 || variety(value) < 14;
+    is_short && matches!(first, b'$' | b'%' | b'{' | b'<' | b'*' | b'&')
         || lower.starts_with('[') && lower.ends_with(']')
         || EXAMPLES.iter().any(|example| lower.contains(example))
         || WORDS.contains(&lower.as_str())
-        || lower.contains("${")
-        || lower.contains("{{")
-        || lower.contains("$(")
+        || ["${", "{{", "$(", "<%"].iter().any(|sign| lower.contains(sign) && lower.contains(['}', ')', '>']))
         || variety(value) <= 1
+}
+
+/// True when a value is what a function returns.
+pub(super) fn is_call(value: &str) -> bool {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':');
+    let name = value.bytes().take_while(is_of_name).count();
+    let is_named =
+        name >= 2 && value.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    let is_short = value.len() < 20 || variety(value) < 14;
+    is_named && value[name..].starts_with('(') && (is_short || value.ends_with(')'))
 }
 
 /// How many different bytes a text has.
@@ -90,6 +100,15 @@ pub(super) fn is_code(value: &str) -> bool {
             && part.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
             && part.len() < 25
     };
+    // Of what is long and full of signs, brackets say nothing.
+    let is_wild = value.len() >= 24
+        && variety(value) >= 15
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.contains(['@', '#', '^', '*', '+', '=', '!', '%'])
+        && !is_call(value);
+    if is_wild {
+        return false;
+    }
     value.contains(['(', ')', '[', ']', '{', '}'])
         || value.contains("::")
         || value.contains("->")

@@ -20,7 +20,9 @@ pub(super) enum Letters {
     Word,
     /// And `.`.
     Dotted,
-    /// And `+`, `/`, `=`.
+    /// And `~`.
+    Loose,
+    /// Letters, digits, `_`, `-`, `+`, `/` and `=`.
     Base64,
     /// Letters, digits, `_`, `-` and `/`: the end of an address.
     Path,
@@ -34,6 +36,7 @@ impl Letters {
             Self::Plain | Self::Mixed => byte.is_ascii_alphanumeric(),
             Self::Word => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
             Self::Dotted => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'),
+            Self::Loose => byte == b'~' || Self::Dotted.include(byte),
             Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'='),
             Self::Path => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/'),
         }
@@ -198,7 +201,7 @@ pub(super) const VENDORS: &[Vendor] = &[
     vendor("plaid-token", "access-production-", Letters::Word, 30),
     vendor("razorpay-key", "rzp_live_", Letters::Plain, 12),
     vendor("telegram-token", ":AA", Letters::Word, 32),
-    vendor("azure-key", "8Q~", Letters::Dotted, 30),
+    vendor("azure-key", "8Q~", Letters::Loose, 30),
     vendor("terraform-token", ".atlasv1.", Letters::Word, 56),
     vendor("mailchimp-key", "-us", Letters::Hex, 1),
 ];

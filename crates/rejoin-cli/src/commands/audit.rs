@@ -1,0 +1,94 @@
+//! `rejoin audit`: what was deleted, purged, redacted, rotated and exported.
+
+use rejoin::{AuditEntry, AuditQuery, Time};
+use serde_json::{Value as Json, json};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::paint::Meaning;
+use crate::ui::table::{Column, Table};
+use crate::ui::{period, size};
+
+/// Show what was deleted, purged, redacted, rotated and exported
+///
+/// The newest comes first. The log holds ids, counts and reasons, and nothing of what was said.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin audit
+  rejoin audit --since 30d
+  rejoin audit --limit 5 --json")]
+pub(crate) struct Args {
+    /// Only since a time, such as 3d, yesterday or 2026-01-31
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+
+    /// How many at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let since = args.since.as_deref().map(|typed| period::moment(typed, &context.clock())).transpose();
+    let since = since.map_err(|error| Failure::usage(format!("`--since`: {error}")))?;
+    let query = AuditQuery {
+        since: since.map(Time::from_micros),
+        limit: args.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+        ..AuditQuery::default()
+    };
+    let entries = context.archive_to_read()?.audit(&query)?;
+    if context.is_json() {
+        let items: Vec<Json> = entries.iter().map(to_json).collect();
+        return context.answer_json(&json!({ "items": items }));
+    }
+    if entries.is_empty() {
+        context.note("Nothing is noted.");
+        return Ok(());
+    }
+    context.show(|page| Ok(write!(page, "{}", table(&entries, context))?))
+}
+
+fn table(entries: &[AuditEntry], context: &Context) -> String {
+    let clock = context.clock();
+    let mut table = Table::new([
+        Column::text("when").meaning(Meaning::Dim),
+        Column::text("what"),
+        Column::text("conversation").meaning(Meaning::Id),
+        Column::number("messages"),
+        Column::number("size"),
+        Column::number("failed").meaning(Meaning::Warning),
+        Column::text("why"),
+    ]);
+    let some = |count: u64, told: fn(u64) -> String| if count == 0 { String::new() } else { told(count) };
+    for entry in entries {
+        let conversation = match entry.conversation {
+            Some(id) => id.short().to_string(),
+            None => some(entry.conversations, |count| format!("{} in all", size::number(count))),
+        };
+        table.push([
+            clock.minute(entry.at.as_micros()),
+            entry.action.to_string(),
+            conversation,
+            some(entry.messages, size::number),
+            some(entry.bytes, size::bytes),
+            some(entry.failures.len() as u64, size::number),
+            entry.reason.clone(),
+        ]);
+    }
+    table.draw(context.columns(), context.paint())
+}
+
+/// Every field is always there, so that scripts need not ask.
+fn to_json(entry: &AuditEntry) -> Json {
+    json!({
+        "at": entry.at,
+        "action": entry.action,
+        "reason": entry.reason,
+        "conversation": entry.conversation,
+        "conversations": entry.conversations,
+        "messages": entry.messages,
+        "bytes": entry.bytes,
+        "failures": entry.failures,
+        "extra": entry.extra,
+    })
+}

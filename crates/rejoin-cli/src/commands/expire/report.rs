@@ -1,0 +1,169 @@
+//! What goes, what has gone, and when.
+
+use std::io::Write;
+
+use rejoin::{Expiring, PurgeReport, RetentionPlan, Time};
+use serde_json::{Value as Json, json};
+
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+use crate::named;
+use crate::retention::{Policy, describe};
+use crate::ui::paint::Meaning;
+use crate::ui::size;
+use crate::ui::table::{Column, Table};
+
+/// Answers a dry run.
+pub(super) fn planned(policy: &Policy, plan: &RetentionPlan, context: &Context) -> Result<(), Failure> {
+    if context.is_json() {
+        let due = plan.due.iter().map(|expiring| item(expiring, "planned"));
+        let items: Vec<Json> = due.chain(plan.soon.iter().map(|expiring| item(expiring, "soon"))).collect();
+        return context.answer_json(&shape(policy, &items, plan, None, None));
+    }
+    context.show(|page| {
+        writeln!(page, "{}", describe(&policy.retention))?;
+        if plan.due.is_empty() && plan.soon.is_empty() {
+            writeln!(page, "Nothing goes within {}.", days(policy.notice_days))?;
+            return Ok(());
+        }
+        let all: Vec<Expiring> = plan.due.iter().chain(&plan.soon).cloned().collect();
+        write!(page, "{}", table(&all, context))?;
+        let count = size::count(plan.due.len() as u64, "conversation", "conversations");
+        writeln!(page, "{count} would go now, {} freed.", size::bytes(plan.bytes()))?;
+        Ok(())
+    })?;
+    tell_passed_by(plan, context);
+    Ok(())
+}
+
+/// Answers a sweep.
+pub(super) fn done(
+    policy: &Policy,
+    plan: &RetentionPlan,
+    report: &PurgeReport,
+    context: &Context,
+) -> Result<(), Failure> {
+    if context.is_json() {
+        let outcome = |expiring: &Expiring| {
+            let is_gone = report.purged.contains(&expiring.stored.id);
+            let has_failed = report.failures.iter().any(|failed| failed.conversation == expiring.stored.id);
+            if is_gone {
+                "deleted"
+            } else if has_failed {
+                "failed"
+            } else {
+                "passed by"
+            }
+        };
+        let due = plan.due.iter().map(|expiring| item(expiring, outcome(expiring)));
+        let items: Vec<Json> = due.chain(plan.soon.iter().map(|expiring| item(expiring, "soon"))).collect();
+        context.answer_json(&shape(policy, &items, plan, Some(report), None))?;
+    } else {
+        let mut answer = context.answer();
+        let count = size::count(report.purged.len() as u64, "conversation", "conversations");
+        writeln!(answer, "{count} expired and went, {} freed.", size::bytes(report.bytes))?;
+        answer.flush()?;
+        tell_passed_by(plan, context);
+        for failed in &report.failures {
+            let what = format!("not deleted: {}: {}", failed.conversation.short(), failed.error);
+            context.manner.warn(&what, None);
+        }
+    }
+    match report.failures.len() {
+        0 => Ok(()),
+        failed => Err(Failure::new(Kind::Other, format!("{failed} could not be deleted"))
+            .hint("run `rejoin doctor` to see what is wrong")),
+    }
+}
+
+/// Answers a program where the clock is not believed yet.
+pub(super) fn waiting(policy: &Policy, until: Time, context: &Context) -> Result<(), Failure> {
+    context.answer_json(&shape(policy, &[], &RetentionPlan::default(), None, Some(until)))
+}
+
+pub(super) fn question(plan: &RetentionPlan) -> String {
+    if plan.due.is_empty() {
+        return "Nothing goes now. From now on, delete what expires?".to_owned();
+    }
+    let count = size::count(plan.due.len() as u64, "conversation", "conversations");
+    format!("Delete {count} ({}) for good, and from now on what expires?", size::bytes(plan.bytes()))
+}
+
+pub(super) fn table(rows: &[Expiring], context: &Context) -> String {
+    let clock = context.clock();
+    let mut table = Table::new([
+        Column::text("id").meaning(Meaning::Id),
+        Column::text("title").meaning(Meaning::Title).shrinks_to(12),
+        Column::text("expires"),
+        Column::text("why").meaning(Meaning::Dim),
+        Column::number("messages"),
+        Column::number("size"),
+    ]);
+    for expiring in rows {
+        let stored = &expiring.stored;
+        let is_due = expiring.at.as_micros() <= clock.now();
+        table.push([
+            stored.id.short().to_string(),
+            named::title(stored),
+            if is_due { "now".to_owned() } else { clock.relative(expiring.at.as_micros()) },
+            expiring.cause.as_str().to_owned(),
+            size::number(stored.messages),
+            size::bytes(stored.bytes),
+        ]);
+    }
+    table.draw(context.columns(), context.paint())
+}
+
+fn tell_passed_by(plan: &RetentionPlan, context: &Context) {
+    let mut told = Vec::new();
+    if plan.held > 0 {
+        told.push(format!("{} held", size::number(plan.held)));
+    }
+    if plan.in_use > 0 {
+        told.push(format!("{} in use", size::number(plan.in_use)));
+    }
+    if !told.is_empty() {
+        context.note(&format!("Passed by: {}.", told.join(", ")));
+    }
+}
+
+fn days(count: u32) -> String {
+    size::count(count.into(), "day", "days")
+}
+
+fn item(expiring: &Expiring, outcome: &str) -> Json {
+    let stored = &expiring.stored;
+    json!({
+        "id": stored.id,
+        "title": stored.title(),
+        "messages": stored.messages,
+        "bytes": stored.bytes,
+        "last_active_at": stored.last_active_at,
+        "expires_at": expiring.at,
+        "why": expiring.cause.as_str(),
+        "outcome": outcome,
+    })
+}
+
+fn shape(
+    policy: &Policy,
+    items: &[Json],
+    plan: &RetentionPlan,
+    report: Option<&PurgeReport>,
+    waits_until: Option<Time>,
+) -> Json {
+    json!({
+        "policy": {
+            "days": policy.retention.days,
+            "max_per_project": policy.retention.max_per_project,
+            "notice_days": policy.notice_days,
+        },
+        "items": items,
+        "deleted": report.map_or(0, |report| report.purged.len()),
+        "bytes": report.map_or(0, |report| report.bytes),
+        "failed": report.map_or(0, |report| report.failures.len()),
+        "held": plan.held,
+        "in_use": plan.in_use,
+        "waits_until": waits_until,
+    })
+}

@@ -1,0 +1,101 @@
+//! `rejoin purge`: conversations go with every trace, and a report says so.
+
+mod report;
+
+use rejoin::{Archive, ConversationId, PurgeReason, PurgeReport, StoredConversation};
+
+use crate::context::{Consent, Context};
+use crate::error::Failure;
+use crate::named;
+use crate::prompt::{forget_lines, said_in};
+use crate::removal::{LISTED, Standing, describe};
+use crate::ui::progress::Unit;
+use crate::ui::size;
+
+/// Remove conversations with every trace, and report it
+///
+/// Nothing they said is left in any file of the store, in its search index or among the lines of the prompt. What
+/// was copied, exported or handed off is elsewhere and stays. Disks may keep old blocks; only a vault answers that.
+///
+/// Reasons: user-requested, retention-expired, privacy-policy-change, workspace-reset, corruption-detected.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin purge 7Kd93x
+  rejoin purge 7Kd93x aB3dE9 --reason privacy-policy-change
+  rejoin purge --everything --reason workspace-reset --yes")]
+pub(crate) struct Args {
+    /// Conversations, by id or the beginning of one
+    #[arg(value_name = "ID", required_unless_present = "everything", conflicts_with = "everything")]
+    ids: Vec<String>,
+
+    /// All conversations of every project, and what is remembered beside them
+    #[arg(long)]
+    everything: bool,
+
+    /// Why, as the events and the audit log tell it
+    #[arg(long, value_name = "REASON", default_value = "user-requested")]
+    reason: PurgeReason,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let consent = Consent::from(args.yes);
+    let report = if args.everything {
+        everything(&archive, args.reason, consent, context)?
+    } else {
+        some(&archive, &args, consent, context)?
+    };
+    report::answer(&report, context)?;
+    report::verdict(&report, context)
+}
+
+/// Every name is understood before anything goes.
+fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> Result<PurgeReport, Failure> {
+    let mut found: Vec<StoredConversation> = Vec::new();
+    for name in &args.ids {
+        let stored = named::conversation(archive, name)?;
+        if !found.iter().any(|other| other.id == stored.id) {
+            found.push(stored);
+        }
+    }
+    let standing = Standing::here(archive, context)?;
+    let mut shown = String::from("This will be purged:\n");
+    for stored in found.iter().take(LISTED) {
+        shown += &format!("  {}: {}\n", describe(stored, &standing), stored.id.short());
+    }
+    if found.len() > LISTED {
+        shown += &format!("  and {} more\n", found.len() - LISTED);
+    }
+    let count = size::count(found.len() as u64, "conversation", "conversations");
+    let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum());
+    context.confirm_shown(&shown, &format!("Purge {count} ({bytes}) for good?"), consent)?;
+    let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
+    let said = said_in(archive, &ids);
+    // The lines go first: a purge erases what was removed before it.
+    forget_lines(archive, &said)?;
+    let progress = context.progress("Purging conversations", Unit::Items, Some(ids.len() as u64));
+    let report = archive.purge(&ids, args.reason, &mut |_| progress.advance(1));
+    progress.finish();
+    Ok(report)
+}
+
+fn everything(
+    archive: &Archive,
+    reason: PurgeReason,
+    consent: Consent,
+    context: &Context,
+) -> Result<PurgeReport, Failure> {
+    let count = archive.survey()?.conversations.len() as u64;
+    let counted = size::count(count, "conversation", "conversations");
+    let shown = format!("This store will be emptied: {}\n", context.config.store());
+    context.confirm_shown(&shown, &format!("Purge {counted} of all projects for good?"), consent)?;
+    let progress = context.progress("Purging conversations", Unit::Items, Some(count));
+    let report = archive.purge_everything(reason, &mut |_| progress.advance(1))?;
+    progress.finish();
+    Ok(report)
+}

@@ -1,0 +1,53 @@
+//! What a purge came to.
+
+use std::io::Write;
+
+use rejoin::PurgeReport;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{Failure, Kind};
+use crate::ui::{clean, size};
+
+pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Failure> {
+    if context.is_json() {
+        return context.answer_json(&json!({
+            "reason": report.reason,
+            "started_at": report.started_at,
+            "completed_at": report.completed_at,
+            "purged": report.purged.len(),
+            "conversations": report.purged,
+            "messages": report.messages,
+            "bytes": report.bytes,
+            "erased": report.is_erased,
+            "failures": report.failures,
+        }));
+    }
+    let mut answer = context.answer();
+    let count = size::count(report.purged.len() as u64, "conversation", "conversations");
+    let messages = size::count(report.messages, "message", "messages");
+    let bytes = size::bytes(report.bytes);
+    writeln!(answer, "{count} purged ({messages}, {bytes}), reason {}.", report.reason)?;
+    answer.flush()?;
+    if !report.is_erased {
+        context.manner.warn(
+            "another program reads the store, so its log still holds what was purged",
+            Some("run `rejoin expire` when it has ended"),
+        );
+    }
+    for failure in &report.failures {
+        let what = format!("not purged: {}: {}", failure.conversation.short(), clean::line(&failure.error));
+        context.manner.warn(&what, None);
+    }
+    Ok(())
+}
+
+/// Success, or the failure that makes the exit code, after all others were tried.
+pub(super) fn verdict(report: &PurgeReport, _context: &Context) -> Result<(), Failure> {
+    let (failed, gone) = (report.failures.len(), report.purged.len());
+    if failed == 0 {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::Other, format!("{failed} of {} could not be purged", failed + gone))
+        .hint("run `rejoin doctor` to see what is wrong"))
+}

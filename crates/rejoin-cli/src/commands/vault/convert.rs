@@ -1,0 +1,252 @@
+//! `rejoin vault encrypt` and `decrypt`: everything into another store, compared, and the old one erased.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rejoin::{ErrorKind, Existing, StoreUrl, Time};
+use serde_json::json;
+
+use crate::commands::backup;
+use crate::commands::vault::{Kinds, new_slot, told, vault_url};
+use crate::config::origin::Origin;
+use crate::config::write;
+use crate::config::{file, value::Value};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::progress::Unit;
+use crate::ui::quote;
+use crate::vault::{explain, new_passphrase};
+
+/// Seal the conversations there are
+///
+/// Everything is copied into a vault beside the store, checked digest by digest and compared. Then you are asked whether the plain
+/// store is to be erased. Run it again if it was interrupted. Writing over a file promises nothing on an SSD, or where the
+/// file system keeps old versions.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault encrypt
+  rejoin vault encrypt --slot passphrase --slot recovery
+  rejoin --store sqlite:old.db vault encrypt --to vault+jsonl:sealed")]
+pub(super) struct EncryptArgs {
+    /// The vault to make, or to go on with
+    #[arg(long, value_name = "URL")]
+    to: Option<String>,
+
+    /// What opens it; may be given several times
+    #[arg(long, value_name = "KIND", value_enum, default_value = "keyring")]
+    slot: Vec<Kinds>,
+
+    /// Erase the plain store without asking
+    #[arg(long, conflicts_with = "keep")]
+    yes: bool,
+
+    /// Keep the plain store
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Copy the conversations of a vault into a plain store
+///
+/// The copy is checked and compared; then you are asked whether the vault is to be erased.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault decrypt
+  rejoin vault decrypt --to jsonl:notes --keep")]
+pub(super) struct DecryptArgs {
+    /// The plain store to make, or to go on with
+    #[arg(long, value_name = "URL")]
+    to: Option<String>,
+
+    /// Erase the vault without asking
+    #[arg(long, conflicts_with = "keep")]
+    yes: bool,
+
+    /// Keep the vault
+    #[arg(long)]
+    keep: bool,
+}
+
+/// What becomes of the store that was copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Old {
+    Ask,
+    Erase,
+    Keep,
+}
+
+impl Old {
+    const fn of(yes: bool, keep: bool) -> Self {
+        match (yes, keep) {
+            (_, true) => Self::Keep,
+            (true, false) => Self::Erase,
+            (false, false) => Self::Ask,
+        }
+    }
+}
+
+pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failure> {
+    let from = context.store_url()?;
+    if let StoreUrl::Vault(_) = from {
+        return Err(Failure::invalid(format!("`{from}` is a vault already")));
+    }
+    let to = target(args.to.as_deref(), &from, ".vault", context)?;
+    if !matches!(to, StoreUrl::Vault(_)) {
+        return Err(Failure::invalid(format!("`{to}` is not a vault")).hint(format!("use `{}`", to.sealed())));
+    }
+    if !from.path().is_some_and(Path::exists) {
+        return Err(Failure::not_found(format!("there is no store at `{from}`"))
+            .hint("run `rejoin vault init` to make a vault"));
+    }
+    make_vault(args, &to, context)?;
+    move_all(&from, &to, Old::of(args.yes, args.keep), context)
+}
+
+pub(super) fn decrypt(args: &DecryptArgs, context: &Context) -> Result<(), Failure> {
+    let from = vault_url(context)?;
+    let to = target(args.to.as_deref(), &from, ".plain", context)?;
+    if matches!(to, StoreUrl::Vault(_)) {
+        return Err(Failure::invalid(format!("`{to}` is a vault")));
+    }
+    move_all(&from, &to, Old::of(args.yes, args.keep), context)
+}
+
+/// Makes the vault, unless an earlier attempt made it.
+fn make_vault(args: &EncryptArgs, url: &StoreUrl, context: &Context) -> Result<(), Failure> {
+    let access = context.access()?;
+    if url.path().is_some_and(Path::exists) && url.vault_status(&access).is_ok() {
+        return Ok(());
+    }
+    let mut slots = Vec::new();
+    for kind in &args.slot {
+        slots.push(new_slot(kind.kind(), || new_passphrase(context))?);
+    }
+    let keys = url.keys(&access, Existing::Optional).map_err(|error| told(url, error))?;
+    let added = keys.create(&slots, Time::now()).map_err(|error| match error.kind() {
+        ErrorKind::Conflict => Failure::from(error).hint("name another place with `--to`"),
+        _ => told(url, error),
+    })?;
+    super::slots::show_added(&added, context)
+}
+
+fn move_all(from: &StoreUrl, to: &StoreUrl, old: Old, context: &Context) -> Result<(), Failure> {
+    let mut progress = None;
+    let mut last = (None, 0);
+    let access = context.access()?;
+    let converted = from.convert(to, &access, &mut |stage, done, all| {
+        if last.0 != Some(stage) || done < last.1 {
+            drop(progress.take());
+            let doing = if stage == rejoin::Stage::Copying { "Copying" } else { "Checking" };
+            progress = Some(context.progress(doing, Unit::Items, Some(all)));
+            last = (Some(stage), 0);
+        }
+        if let Some(progress) = &mut progress {
+            progress.advance(done.saturating_sub(last.1));
+        }
+        last.1 = done;
+    });
+    drop(progress);
+    let converted = converted.map_err(|error| explain(to, error).or_hint("run it again to go on where it ended"))?;
+    let switched = use_store(to, context)?;
+    let erased = old != Old::Keep && erase(from, old, context)?;
+    if context.is_json() {
+        let mut answer = backup::to_json(&converted.contents);
+        answer["store"] = json!(to.to_string());
+        answer["erased"] = json!(erased);
+        return context.answer_json(&answer);
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "Copied and compared {}.", backup::told(&converted.contents))?;
+    answer.flush()?;
+    context.note(&format!("Conversations are kept in {to}"));
+    switched.tell(context);
+    if !erased {
+        context.note(&format!("The old store is still there: {from}"));
+    }
+    Ok(())
+}
+
+fn erase(from: &StoreUrl, old: Old, context: &Context) -> Result<bool, Failure> {
+    let question = format!("Erase the old store {from}?");
+    if old == Old::Ask && context.confirm(&question, false.into()).is_err() {
+        return Ok(false);
+    }
+    from.erase().map_err(|error| match error.kind() {
+        ErrorKind::Locked => Failure::from(error)
+            .hint("everything was copied; end that program and run the same command again to erase the old store"),
+        _ => Failure::from(error),
+    })?;
+    Ok(true)
+}
+
+/// The store to copy to: the one that was named, or one beside the old one.
+fn target(named: Option<&str>, from: &StoreUrl, suffix: &str, context: &Context) -> Result<StoreUrl, Failure> {
+    let beside = |path: &Path| -> PathBuf {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = stem.trim_end_matches(".vault").trim_end_matches(".plain");
+        let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+        path.with_file_name(format!("{stem}{suffix}{ending}"))
+    };
+    if let Some(named) = named {
+        let url = StoreUrl::parse(named)?;
+        let here = &context.surroundings.working_directory;
+        let absolute = |url: &StoreUrl| match url {
+            StoreUrl::Sqlite(path) => StoreUrl::Sqlite(here.join(path)),
+            StoreUrl::Jsonl(path) => StoreUrl::Jsonl(here.join(path)),
+            other => other.clone(),
+        };
+        return Ok(match &url {
+            StoreUrl::Vault(inner) => absolute(inner).sealed(),
+            other => absolute(other),
+        });
+    }
+    match from {
+        StoreUrl::Sqlite(path) => Ok(StoreUrl::Sqlite(beside(path)).sealed()),
+        StoreUrl::Jsonl(root) => Ok(StoreUrl::Jsonl(beside(root)).sealed()),
+        StoreUrl::Vault(inner) => match inner.as_ref() {
+            StoreUrl::Sqlite(path) => Ok(StoreUrl::Sqlite(beside(path))),
+            StoreUrl::Jsonl(root) => Ok(StoreUrl::Jsonl(beside(root))),
+            other => Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`")),
+        },
+        other => Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`")),
+    }
+}
+
+/// Whether the configuration names the store.
+pub(super) enum Switched {
+    /// It does.
+    Yes,
+    /// Something stronger than the user's file names another; this is the command that would help.
+    No(String),
+}
+
+impl Switched {
+    pub(super) fn tell(&self, context: &Context) {
+        if let Self::No(command) = self {
+            context.note(&format!("To use it from now on: {command}"));
+        }
+    }
+}
+
+/// Makes a store the one that commands use, where the user's own file decides that.
+pub(super) fn use_store(url: &StoreUrl, context: &Context) -> Result<Switched, Failure> {
+    let wanted = url.to_string();
+    if context.config.store() == wanted {
+        return Ok(Switched::Yes);
+    }
+    let path = context.surroundings.user_config_file()?;
+    let is_ours = context.config.setting("store").is_none_or(|setting| match &setting.origin {
+        Origin::Default => true,
+        Origin::File { path: origin, .. } => *origin == path,
+        Origin::Variable(_) | Origin::Flag(_) => false,
+    });
+    let command = format!("rejoin config set store {}", quote::argument(&wanted));
+    if !is_ours {
+        return Ok(Switched::No(command));
+    }
+    let old = file::text_of(&path)?.unwrap_or_default();
+    let new = write::with_setting(&path, &old, &["store".to_owned()], Value::Text(wanted).to_toml())?;
+    write::replace(&path, &new)?;
+    Ok(Switched::Yes)
+}

@@ -1,0 +1,135 @@
+//! `rejoin vault`: who can open what is kept, and sealing what is not.
+
+mod convert;
+mod slots;
+mod status;
+
+use clap::{Subcommand, ValueEnum};
+use rejoin::vault::{Cost, NewSlot, SlotKind};
+use rejoin::{ErrorKind, StoreUrl};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::vault::{explain, new_passphrase_from};
+
+/// Seal conversations, and look after what opens them
+///
+/// A vault keeps everything sealed: text, titles, projects, labels. A slot opens it: the keyring of the system, a passphrase, a
+/// recovery key, or a key file. Have two: what no slot opens any more is lost.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault init                      A new vault, opened by the keyring
+  rejoin vault add-slot recovery         A second way in, to be written down
+  rejoin vault encrypt                   Seal the conversations there are")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Init(slots::InitArgs),
+    Status(status::Args),
+    AddSlot(slots::AddArgs),
+    RemoveSlot(slots::RemoveArgs),
+    Rotate(slots::RotateArgs),
+    Accept(AcceptArgs),
+    Encrypt(convert::EncryptArgs),
+    Decrypt(convert::DecryptArgs),
+}
+
+/// Take the vault as it is, though it is an older copy
+///
+/// A vault that is older than when it was last used here is not opened: somebody may have put an old copy in its place. Run this
+/// if it was you, for example after a restore.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault accept")]
+struct AcceptArgs {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// What can open a vault, as it is typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kinds {
+    /// The keyring of the system
+    Keyring,
+    /// A passphrase that is asked for
+    Passphrase,
+    /// A key that is printed once
+    Recovery,
+    /// A file that only you can read: whoever copies your disk has it
+    File,
+}
+
+impl Kinds {
+    const fn kind(self) -> SlotKind {
+        match self {
+            Self::Keyring => SlotKind::Keyring,
+            Self::Passphrase => SlotKind::Passphrase,
+            Self::Recovery => SlotKind::Recovery,
+            Self::File => SlotKind::File,
+        }
+    }
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    match args.action {
+        Action::Init(args) => slots::init(&args, context),
+        Action::Status(args) => status::run(args, context),
+        Action::AddSlot(args) => slots::add(&args, context),
+        Action::RemoveSlot(args) => slots::remove(&args, context),
+        Action::Rotate(args) => slots::rotate(&args, context),
+        Action::Accept(args) => accept(&args, context),
+        Action::Encrypt(args) => convert::encrypt(&args, context),
+        Action::Decrypt(args) => convert::decrypt(&args, context),
+    }
+}
+
+fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
+    let url = vault_url(context)?;
+    context.confirm("Take the vault as it is, without what may be missing?", args.yes.into())?;
+    url.accept(&context.access()?).map_err(|error| told(&url, error))?;
+    if context.is_json() {
+        return context.answer_json(&serde_json::json!({"accepted": url.to_string()}));
+    }
+    context.note("The vault is taken as it is.");
+    Ok(())
+}
+
+/// The vault of this run.
+fn vault_url(context: &Context) -> Result<StoreUrl, Failure> {
+    match context.store_url()? {
+        url @ StoreUrl::Vault(_) => Ok(url),
+        url => Err(Failure::invalid(format!("`{url}` is not a vault"))
+            .hint("run `rejoin vault init` to make one, or `rejoin vault encrypt` to seal what is there")),
+    }
+}
+
+/// A failure of keys, with what to do about it.
+fn told(url: &StoreUrl, error: rejoin::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Unavailable => Failure::from(error).or_hint(
+            "unlock the keyring of the system, or use another kind of slot: `passphrase`, `recovery` or `file`",
+        ),
+        ErrorKind::Invalid => Failure::from(error),
+        _ => explain(url, error),
+    }
+}
+
+/// What a slot of a kind is made of; a passphrase is asked for.
+fn new_slot(
+    kind: SlotKind,
+    passphrase: impl FnOnce() -> Result<rejoin::vault::Secret, Failure>,
+) -> Result<NewSlot, Failure> {
+    match kind {
+        SlotKind::Keyring => Ok(NewSlot::Keyring),
+        SlotKind::Passphrase => Ok(NewSlot::Passphrase(passphrase()?, Cost::default())),
+        SlotKind::Recovery => Ok(NewSlot::Recovery),
+        SlotKind::File => Ok(NewSlot::File),
+    }
+}

@@ -1,0 +1,190 @@
+//! `rejoin vault init`, `add-slot`, `remove-slot` and `rotate`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use rejoin::vault::{Added, Rotated, SlotId, SlotKind};
+use rejoin::{ErrorKind, Existing, StoreUrl, Time};
+use serde_json::{Value as Json, json};
+
+use crate::commands::vault::convert::use_store;
+use crate::commands::vault::{Kinds, new_passphrase_from, new_slot, told, vault_url};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::size;
+use crate::vault::new_passphrase;
+
+/// Make a vault where nothing is kept yet
+///
+/// The keyring of the system opens it, unless another slot is named. A recovery key is shown once and kept nowhere. A passphrase
+/// is asked for, or is the first line of `--passphrase-file`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault init
+  rejoin vault init --slot passphrase --slot recovery
+  rejoin --store vault+jsonl:notes vault init --slot file")]
+pub(super) struct InitArgs {
+    /// What opens it; may be given several times
+    #[arg(long, value_name = "KIND", value_enum, default_value = "keyring")]
+    slot: Vec<Kinds>,
+}
+
+/// Add another way to open the vault
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault add-slot recovery
+  rejoin vault add-slot passphrase
+  rejoin vault add-slot passphrase --new-passphrase-file secret.txt")]
+pub(super) struct AddArgs {
+    /// What opens it
+    #[arg(value_enum)]
+    slot: Kinds,
+
+    /// Take the new passphrase from the first line of this file
+    #[arg(long, value_name = "FILE")]
+    new_passphrase_file: Option<PathBuf>,
+}
+
+/// Take away one way to open the vault
+///
+/// The keys are rotated, so that what opened the slot opens nothing that is stored from now on. A copy of the vault from before
+/// still opens with it. The last slot cannot be removed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault remove-slot 0f3a9c1e5b7d2468")]
+pub(super) struct RemoveArgs {
+    /// The id of the slot, from `rejoin vault status`
+    slot: String,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Replace the keys of the vault
+///
+/// Takes a moment, whatever the vault holds, and other programs may go on using it. Keyring and file slots get new secrets, so that a
+/// copy of the vault from before does not open with those of today. Passphrases and recovery keys stay, and open such a copy.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault rotate
+  rejoin vault rotate --json")]
+pub(super) struct RotateArgs {}
+
+pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
+    let url = context.store_url()?.sealed();
+    if let StoreUrl::Vault(inner) = &url
+        && **inner == StoreUrl::Memory
+    {
+        return Err(Failure::invalid("a store in memory cannot be a vault").hint("name one with `--store`"));
+    }
+    let mut slots = Vec::new();
+    for kind in &args.slot {
+        slots.push(new_slot(kind.kind(), || new_passphrase(context))?);
+    }
+    let keys = url.keys(&context.access()?, Existing::Optional).map_err(|error| told(&url, error))?;
+    let added = keys.create(&slots, Time::now()).map_err(|error| match error.kind() {
+        ErrorKind::Conflict => Failure::from(error).hint(
+            "run `rejoin vault encrypt` to seal what a plain store holds, or `rejoin vault status` to see what opens a vault",
+        ),
+        _ => told(&url, error),
+    })?;
+    drop(keys);
+    let switched = use_store(&url, context)?;
+    if context.is_json() {
+        let slots: Vec<Json> = added.iter().map(to_json).collect();
+        return context.answer_json(&json!({"store": url.to_string(), "slots": slots}));
+    }
+    show_added(&added, context)?;
+    context.note(&format!("The vault is {url}"));
+    switched.tell(context);
+    if added.len() == 1 {
+        let other = if added[0].kind == SlotKind::Recovery { "passphrase" } else { "recovery" };
+        context.note(&format!(
+            "Nothing else opens it. Add a second way in: rejoin vault add-slot {other}"
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
+    let url = vault_url(context)?;
+    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| told(&url, error))?;
+    // Whoever cannot open the vault is not asked for a new passphrase first.
+    keys.check().map_err(|error| told(&url, error))?;
+    let passphrase = || new_passphrase_from(args.new_passphrase_file.as_deref(), context);
+    let new = new_slot(args.slot.kind(), passphrase)?;
+    let added = keys.add_slot(&new, Time::now()).map_err(|error| told(&url, error))?;
+    if context.is_json() {
+        return context.answer_json(&to_json(&added));
+    }
+    show_added(&[added], context)
+}
+
+pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure> {
+    let url = vault_url(context)?;
+    let id: SlotId = args.slot.parse().map_err(|error| {
+        Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots")
+    })?;
+    context.confirm(&format!("Remove slot {id} and rotate the keys?"), args.yes.into())?;
+    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| told(&url, error))?;
+    let rotated = keys.remove_slot(id, Time::now()).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots"),
+        ErrorKind::Invalid => Failure::from(error).hint("run `rejoin vault add-slot recovery`"),
+        _ => told(&url, error),
+    })?;
+    answer(&rotated, context)
+}
+
+pub(super) fn rotate(_args: &RotateArgs, context: &Context) -> Result<(), Failure> {
+    let url = vault_url(context)?;
+    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| told(&url, error))?;
+    answer(&keys.rotate(Time::now()).map_err(|error| told(&url, error))?, context)
+}
+
+fn answer(rotated: &Rotated, context: &Context) -> Result<(), Failure> {
+    if context.is_json() {
+        let kept: Vec<String> = rotated.kept.iter().map(ToString::to_string).collect();
+        return context.answer_json(&json!({
+            "epoch": rotated.epoch, "keys": rotated.keys, "unreadable": rotated.unreadable, "kept": kept,
+        }));
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "Replaced the keys of the vault; {} wrapped anew.", size::count(rotated.keys, "data key", "data keys"))?;
+    answer.flush()?;
+    if rotated.unreadable > 0 {
+        let what = size::count(rotated.unreadable, "conversation has a key that does", "conversations have keys that do");
+        context.manner.warn(&format!("{what} not open"), Some("run `rejoin verify` to see which"));
+    }
+    for slot in &rotated.kept {
+        context.manner.warn(
+            &format!("slot `{slot}` kept its secret, because it is not on this machine"),
+            Some("an older copy of the vault opens with it; rotate there too, or remove the slot"),
+        );
+    }
+    Ok(())
+}
+
+fn to_json(added: &Added) -> Json {
+    let mut slot = json!({"id": added.id.to_string(), "kind": added.kind.as_str()});
+    if let Some(key) = added.recovery_key.as_ref().and_then(|key| key.as_text()) {
+        slot["recovery_key"] = key.into();
+    }
+    slot
+}
+
+pub(super) fn show_added(added: &[Added], context: &Context) -> Result<(), Failure> {
+    let mut answer = context.answer();
+    for slot in added {
+        writeln!(answer, "Added the {} slot {}", slot.kind, slot.id)?;
+        if let Some(key) = slot.recovery_key.as_ref().and_then(|key| key.as_text()) {
+            writeln!(answer, "Recovery key, shown this once; write it down:\n\n  {key}\n")?;
+        }
+    }
+    answer.flush()?;
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! `rejoin vault status`
+
+use rejoin::vault::{SlotKind, VaultStatus};
+use serde_json::{Value as Json, json};
+
+use crate::commands::vault::{told, vault_url};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::ui::table::{Column, Table};
+
+/// Show what opens the vault
+///
+/// Nothing is opened for it, and nobody is asked for anything.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin vault status
+  rejoin vault status --json")]
+pub(super) struct Args {}
+
+pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
+    let url = vault_url(context)?;
+    let status = url.vault_status(&context.access()?).map_err(|error| told(&url, error))?;
+    if context.is_json() {
+        return context.answer_json(&to_json(&status));
+    }
+    let clock = context.clock();
+    let mut table = Table::new([Column::text("slot"), Column::text("kind"), Column::text("added")]);
+    for slot in &status.slots {
+        table.push([
+            slot.id.to_string(),
+            slot.kind.to_string(),
+            clock.relative(slot.created_at.as_micros()),
+        ]);
+    }
+    context.show(|answer| {
+        write!(answer, "{}", table.draw(context.columns(), context.paint()))?;
+        writeln!(answer, "Vault {}, epoch {}", status.vault, status.epoch)?;
+        Ok(())
+    })?;
+    if status.is_rotating {
+        context.manner.warn("a rotation was not finished", Some("run `rejoin vault rotate` to finish it"));
+    }
+    if status.slots.len() == 1 {
+        let other = if status.slots[0].kind == SlotKind::Recovery { "passphrase" } else { "recovery" };
+        context.note(&format!("Nothing else opens it. Add a second way in: rejoin vault add-slot {other}"));
+    }
+    Ok(())
+}
+
+fn to_json(status: &VaultStatus) -> Json {
+    let slots: Vec<Json> = status
+        .slots
+        .iter()
+        .map(|slot| json!({"id": slot.id.to_string(), "kind": slot.kind.as_str(), "created_at": slot.created_at}))
+        .collect();
+    json!({
+        "vault": status.vault.to_string(),
+        "epoch": status.epoch,
+        "rotating": status.is_rotating,
+        "slots": slots,
+    })
+}

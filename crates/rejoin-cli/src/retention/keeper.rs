@@ -1,0 +1,167 @@
+//! Retention while a prompt is open: a sweep at the start and every six hours, told before the next line.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rejoin::{Archive, ConversationId, Retention, Swept};
+
+use super::{Policy, expired, notice, soon, waiting};
+use crate::config::{Config, Overrides};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::talk::own_writer;
+
+/// How often an open prompt sweeps.
+const EVERY: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// How long the start waits for what there is to tell; more is told before the next line.
+const GREETING: Duration = Duration::from_millis(200);
+
+/// Looks after retention while a prompt is open.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    /// What was shown, and counts when the user goes on.
+    shown: Option<Retention>,
+    sweeping: Option<Sweeping>,
+    /// The conversation that is marked as in use.
+    used: Option<(Archive, ConversationId)>,
+}
+
+/// The thread that sweeps. It ends when nobody holds the other end.
+#[derive(Debug)]
+struct Sweeping {
+    open: Sender<()>,
+    told: Receiver<String>,
+    thread: JoinHandle<()>,
+}
+
+impl Keeper {
+    /// Nothing is kept, so there is nothing to look after.
+    pub(crate) const fn idle() -> Self {
+        Self { shown: None, sweeping: None, used: None }
+    }
+
+    /// Begins, and returns what to say. A store that fails does not end a talk.
+    pub(crate) fn start(context: &Context, archive: &Archive) -> (Self, Vec<String>) {
+        match Self::begin(context, archive) {
+            Ok(started) => started,
+            Err(failure) => {
+                tracing::warn!(kind = failure.kind(), "retention was not looked after");
+                (Self::idle(), Vec::new())
+            }
+        }
+    }
+
+    fn begin(context: &Context, archive: &Archive) -> Result<(Self, Vec<String>), Failure> {
+        let policy = Policy::here(archive, context)?;
+        if policy.is_seen(archive)? {
+            let sweeping = Sweeping::start(context, archive);
+            let told = sweeping.greeting();
+            return Ok((Self { sweeping: Some(sweeping), ..Self::idle() }, told));
+        }
+        // Who is not at a terminal sees nothing, so nothing goes.
+        if !context.surroundings.terminal.stdout || !context.shows_notes() {
+            return Ok((Self::idle(), Vec::new()));
+        }
+        let told = notice(&policy.retention, &policy.plan(archive)?);
+        Ok((Self { shown: Some(policy.retention), ..Self::idle() }, told))
+    }
+
+    /// The user saw what was shown, and typed a line: from the next start on it counts.
+    pub(crate) fn go_on(&mut self, archive: &Archive) {
+        if let Some(retention) = self.shown.take()
+            && let Err(error) = archive.see_retention(&retention)
+        {
+            tracing::warn!(kind = error.kind().as_str(), "the notice was not remembered");
+        }
+    }
+
+    /// Marks the conversation that the prompt has open, and no other.
+    pub(crate) fn hold(&mut self, archive: &Archive, id: ConversationId) {
+        if self.used.as_ref().is_some_and(|(_, used)| *used == id) {
+            return;
+        }
+        self.let_go();
+        if let Err(error) = archive.begin_use(id, &own_writer()) {
+            tracing::warn!(kind = error.kind().as_str(), "the conversation was not marked as in use");
+        }
+        self.used = Some((archive.clone(), id));
+    }
+
+    fn let_go(&mut self) {
+        if let Some((archive, id)) = self.used.take() {
+            // One that is deleted has no mark any more.
+            let _ = archive.end_use(id, &own_writer());
+        }
+    }
+
+    /// What happened since the last line.
+    pub(crate) fn news(&self) -> Vec<String> {
+        self.sweeping.as_ref().map(|sweeping| sweeping.told.try_iter().collect()).unwrap_or_default()
+    }
+
+    /// Waits for a sweep that is under way.
+    pub(crate) fn finish(&mut self) {
+        self.let_go();
+        if let Some(Sweeping { open, thread, .. }) = self.sweeping.take() {
+            drop(open);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Sweeping {
+    fn start(context: &Context, archive: &Archive) -> Self {
+        let (open, closed) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
+        let (context, archive) = (context.configured(context.config.clone()), archive.clone());
+        let overrides =
+            Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+        let thread = thread::spawn(move || {
+            loop {
+                // The configuration may have changed since this prompt was opened, and the newest word counts.
+                let news = Config::load(&context.surroundings, &overrides)
+                    .and_then(|config| look(&context.configured(config), &archive));
+                match news {
+                    Ok(news) => news.into_iter().for_each(|news| drop(tell.send(news))),
+                    Err(failure) => tracing::warn!(kind = failure.kind(), "the sweep failed"),
+                }
+                let _ = tell.send(String::new());
+                if closed.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+            }
+        });
+        Self { open, told, thread }
+    }
+
+    /// What the first sweep has to tell, if it is quick; an empty text ends each sweep.
+    fn greeting(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        while let Ok(news) = self.told.recv_timeout(GREETING) {
+            if news.is_empty() {
+                break;
+            }
+            told.push(news);
+        }
+        told
+    }
+}
+
+/// Sweeps once, if what the policy does was seen.
+fn look(context: &Context, archive: &Archive) -> Result<Vec<String>, Failure> {
+    let policy = Policy::here(archive, context)?;
+    if !policy.is_seen(archive)? {
+        return Ok(Vec::new());
+    }
+    let news = match policy.sweep(archive)? {
+        Swept::Waiting(until) if !policy.plan(archive)?.due.is_empty() => {
+            Some(waiting(until, &context.clock()))
+        }
+        Swept::Waiting(_) => None,
+        Swept::Done(report) => expired(&report),
+    };
+    let soon = soon(&policy.plan(archive)?, &context.clock());
+    Ok(news.into_iter().chain(soon).collect())
+}

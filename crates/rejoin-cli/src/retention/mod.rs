@@ -1,0 +1,90 @@
+//! Retention at the command line: the policy of the configuration, and that nothing goes without notice.
+//!
+//! A policy counts once somebody has seen on a terminal what it does, and has gone on.
+
+mod changed;
+mod keeper;
+mod words;
+
+pub(crate) use changed::Changed;
+pub(crate) use keeper::Keeper;
+pub(crate) use words::{describe, expired, notice, soon, waiting};
+
+use std::time::Duration;
+
+use rejoin::store::Task;
+use rejoin::{Archive, ConversationId, Retention, RetentionPlan, StoredConversation, Sweep, Swept};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::prompt::{forget_lines, said_in};
+use crate::talk::writer_lives;
+
+/// How long erasing what was removed may take.
+const ERASING: Duration = Duration::from_millis(200);
+
+/// Says when a conversation expires, also where only the policy of this project does. Other projects have their own.
+pub(crate) fn date(stored: &mut StoredConversation, context: &Context) -> Result<(), Failure> {
+    let is_here = stored.conversation.project.as_ref() == Some(&context.project_key()?);
+    let retention = if is_here { context.config.retention() } else { Retention::FOREVER };
+    stored.conversation.expires_at = retention.expires_at(stored);
+    Ok(())
+}
+
+/// The policy, where it applies, and what it must not touch.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    pub(crate) retention: Retention,
+    pub(crate) notice_days: u32,
+    project: String,
+    active: Vec<ConversationId>,
+}
+
+impl Policy {
+    /// The policy of this project.
+    pub(crate) fn here(archive: &Archive, context: &Context) -> Result<Self, Failure> {
+        Ok(Self {
+            retention: context.config.retention(),
+            notice_days: context.config.retention_notice_days(),
+            project: context.project_key()?,
+            active: context.active_conversation(archive)?.into_iter().collect(),
+        })
+    }
+
+    /// True when somebody has seen it. What keeps everything needs no notice.
+    pub(crate) fn is_seen(&self, archive: &Archive) -> Result<bool, Failure> {
+        Ok(self.retention.days.is_none() || archive.has_seen_retention(&self.retention)?)
+    }
+
+    /// What goes now, and what goes soon.
+    pub(crate) fn plan(&self, archive: &Archive) -> Result<RetentionPlan, Failure> {
+        Ok(archive.retention_plan(&self.sweeping(), self.notice_days)?)
+    }
+
+    /// Takes away what has expired, and the lines of the prompt that said the same.
+    pub(crate) fn sweep(&self, archive: &Archive) -> Result<Swept, Failure> {
+        let due: Vec<ConversationId> =
+            self.plan(archive)?.due.iter().map(|expiring| expiring.stored.id).collect();
+        let said = said_in(archive, &due);
+        let swept = archive.sweep(&self.sweeping())?;
+        if let Swept::Done(report) = &swept
+            && !report.purged.is_empty()
+        {
+            forget_lines(archive, &said)?;
+            // The lines may still stand in the store's log.
+            archive.maintain(Task::Checkpoint, ERASING)?;
+            let (purged, bytes) = (report.purged.len(), report.bytes);
+            tracing::info!(policy = %self.retention, purged, bytes, failed = report.failures.len(), "expired");
+        }
+        Ok(swept)
+    }
+
+    fn sweeping(&self) -> Sweep<'_> {
+        Sweep {
+            project: Some(&self.project),
+            retention: self.retention,
+            active: &self.active,
+            is_alive: &writer_lives,
+        }
+    }
+}

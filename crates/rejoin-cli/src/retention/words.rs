@@ -1,0 +1,76 @@
+//! What people are told about retention.
+
+use rejoin::{PurgeReport, Retention, RetentionPlan, Time};
+
+use crate::ui::size;
+use crate::ui::when::Clock;
+
+/// What a policy does, in one sentence.
+pub(crate) fn describe(retention: &Retention) -> String {
+    let Some(days) = retention.days else { return "Conversations are kept for ever.".to_owned() };
+    let begin = format!("Conversations of this project are deleted {days} days after they were last used");
+    match retention.max_per_project {
+        Some(most) => format!("{begin}, and the oldest beyond {} of them.", size::number(most)),
+        None => format!("{begin}."),
+    }
+}
+
+/// What is said before a policy counts.
+pub(crate) fn notice(retention: &Retention, plan: &RetentionPlan) -> Vec<String> {
+    let mut lines = vec![describe(retention)];
+    if !plan.due.is_empty() {
+        let count = conversations(plan.due.len());
+        lines.push(format!("{count} would go the next time: rejoin expire --dry-run"));
+    }
+    lines.push("To keep them all: rejoin config set retention.days forever".to_owned());
+    lines
+}
+
+/// What goes within the days of notice; none when nothing does.
+pub(crate) fn soon(plan: &RetentionPlan, clock: &Clock) -> Option<String> {
+    let first = plan.soon.first()?;
+    let (count, when) = (conversations(plan.soon.len()), clock.relative(first.at.as_micros()));
+    let expire = if plan.soon.len() == 1 { "expires" } else { "expire, the first" };
+    Some(format!("{count} {expire} {when}. To see which: rejoin expire --dry-run"))
+}
+
+/// What has gone; none when nothing has.
+pub(crate) fn expired(report: &PurgeReport) -> Option<String> {
+    if report.purged.is_empty() {
+        return None;
+    }
+    let (count, bytes) = (conversations(report.purged.len()), size::bytes(report.bytes));
+    Some(format!("{count} expired and went, {bytes} freed. More: rejoin audit"))
+}
+
+/// Why nothing goes yet.
+pub(crate) fn waiting(until: Time, clock: &Clock) -> String {
+    let until = clock.minute(until.as_micros());
+    format!("Nothing was used for long, or the clock has jumped, so nothing goes before {until}.")
+}
+
+fn conversations(count: usize) -> String {
+    size::count(count as u64, "conversation", "conversations")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_told_in_one_sentence() {
+        let policies = [
+            Retention::FOREVER,
+            Retention { days: Some(30), max_per_project: None },
+            Retention { days: Some(7), max_per_project: Some(1_000) },
+        ];
+
+        let expected = [
+            "Conversations are kept for ever.",
+            "Conversations of this project are deleted 30 days after they were last used.",
+            "Conversations of this project are deleted 7 days after they were last used, and the oldest beyond \
+             1,000 of them.",
+        ];
+        assert_eq!(policies.map(|policy| describe(&policy)), expected);
+    }
+}

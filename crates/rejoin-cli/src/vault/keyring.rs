@@ -1,0 +1,51 @@
+//! The keyring of the system as a place for the secrets of slots.
+
+use rejoin::vault::{Secret, SecretPlace, SlotId, VaultId};
+use rejoin::{Error, ErrorKind, Result};
+
+use crate::provider::{Entry, Keyring};
+use crate::surroundings::Surroundings;
+
+/// Keeps secrets in the keyring, as hexadecimal text.
+#[derive(Debug)]
+pub(super) struct KeyringPlace {
+    keyring: Keyring,
+}
+
+impl KeyringPlace {
+    pub(super) fn of(surroundings: &Surroundings) -> Self {
+        Self { keyring: Keyring::of(surroundings) }
+    }
+}
+
+impl SecretPlace for KeyringPlace {
+    fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>> {
+        let Some(text) = self.keyring.read(&Entry::slot(vault, slot)).map_err(told)? else {
+            return Ok(None);
+        };
+        let text = Secret::from(text);
+        let bytes = text.as_text().and_then(from_hex);
+        let secret = bytes.map(Secret::new);
+        secret.map(Some).ok_or_else(|| {
+            Error::new(ErrorKind::Corrupt, format!("the keyring does not hold a secret for slot `{slot}`"))
+        })
+    }
+
+    fn set(&self, vault: VaultId, slot: SlotId, secret: &Secret) -> Result<()> {
+        let text = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        self.keyring.write(&Entry::slot(vault, slot), text).map_err(told)
+    }
+
+    fn remove(&self, vault: VaultId, slot: SlotId) -> Result<()> {
+        self.keyring.remove(&Entry::slot(vault, slot)).map(drop).map_err(told)
+    }
+}
+
+fn told(unusable: crate::provider::Unusable) -> Error {
+    Error::new(ErrorKind::Unavailable, unusable.attempt).because(unusable.why)
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}

@@ -1,0 +1,70 @@
+//! Opening vaults from the command line: the keyring, key files, and asking whoever sits at the terminal.
+
+mod ask;
+mod keyring;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rejoin::vault::{Keyholder, Places, SecretFiles};
+use rejoin::{Access, ErrorKind, StoreUrl};
+
+pub(crate) use ask::{new_passphrase, new_passphrase_from};
+
+use crate::context::{Context, Manner};
+use crate::error::Failure;
+use crate::surroundings::Surroundings;
+use crate::vault::ask::Asker;
+use crate::vault::keyring::KeyringPlace;
+
+impl Context {
+    /// What it takes to open the store of this run.
+    pub(crate) fn access(&self) -> Result<Access, Failure> {
+        Ok(Access {
+            wait: self.config.wait(),
+            keys: Some(self.keyholder().clone()),
+            anchors: Some(self.surroundings.state_directory()?.join("anchors")),
+        })
+    }
+}
+
+/// Opens vaults with what this machine has, and asks where that is not enough.
+pub(crate) fn keyholder(surroundings: &Surroundings, manner: Manner) -> Keyholder {
+    let asker = Asker::new(surroundings, manner);
+    let files = key_directory(surroundings)
+        .map(|directory| Arc::new(SecretFiles::new(directory)) as Arc<dyn rejoin::vault::SecretPlace>);
+    let places = Places { keyring: Some(Arc::new(KeyringPlace::of(surroundings))), files };
+    Keyholder::new(places).asking(move |wanted| asker.ask(wanted))
+}
+
+fn key_directory(surroundings: &Surroundings) -> Option<PathBuf> {
+    Some(surroundings.state_directory().ok()?.join("keys"))
+}
+
+/// A failure to open a store, with what to do about it.
+pub(crate) fn explain(url: &StoreUrl, error: rejoin::Error) -> Failure {
+    let kind = error.kind();
+    let failure = Failure::from(error);
+    match (url, kind) {
+        (StoreUrl::Vault(_), ErrorKind::Denied) => failure.hint(
+            "unlock the keyring, or give a passphrase or recovery key at the terminal or with `--passphrase-file FILE`; \
+             `rejoin vault status` shows what opens the vault",
+        ),
+        (StoreUrl::Vault(_), ErrorKind::NotFound) => {
+            failure.hint("run `rejoin vault init` to make one, or name the right place with `--store`")
+        }
+        (StoreUrl::Vault(_), ErrorKind::Conflict) => failure.hint(
+            "if you put this copy in place yourself, run `rejoin vault accept`; if not, somebody else did, and newer messages are missing",
+        ),
+        (StoreUrl::Vault(_), ErrorKind::Invalid) => failure
+            .hint(format!("run `rejoin --store {} vault encrypt` to seal what it holds", inner_of(url))),
+        (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), ErrorKind::Invalid) => {
+            failure.hint(format!("run `rejoin config set store {}`, or name it with `--store`", url.sealed()))
+        }
+        _ => failure,
+    }
+}
+
+fn inner_of(url: &StoreUrl) -> String {
+    url.to_string().trim_start_matches("vault+").to_owned()
+}

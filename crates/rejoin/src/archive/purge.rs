@@ -1,0 +1,319 @@
+//! Purging: conversations go with every trace, a report says what became of each, and whoever follows the events is told.
+
+use std::error::Error as _;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+use crate::archive::audit::AuditName;
+use crate::archive::{Archive, AuditAction, AuditEntry, AuditFailure};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, Json, Time};
+use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task};
+
+/// How long one attempt to erase what a store still holds may take.
+const ERASING: Duration = Duration::from_millis(200);
+
+/// Since when the store holds what it should not; remembered while it does.
+const UNERASED: &str = "purge.unerased";
+
+/// Stands between the code and the name of the report, in the reason that the store keeps.
+const MARK: &str = " purge=";
+
+/// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
+/// which are hashes and ids, stay.
+const UNOWNED: [Space; 4] = [Space::State, Space::Project, Space::Attachment, Space::Quarantine];
+
+/// Why something is purged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PurgeReason {
+    /// Somebody asked for it.
+    UserRequested,
+    /// Its time was over.
+    RetentionExpired,
+    /// A rule about private data asks for it.
+    PrivacyPolicyChange,
+    /// The project begins anew.
+    WorkspaceReset,
+    /// It is damaged.
+    CorruptionDetected,
+}
+
+impl PurgeReason {
+    /// Every reason.
+    pub const ALL: [Self; 5] = [
+        Self::UserRequested,
+        Self::RetentionExpired,
+        Self::PrivacyPolicyChange,
+        Self::WorkspaceReset,
+        Self::CorruptionDetected,
+    ];
+
+    /// The reason's code.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UserRequested => "user-requested",
+            Self::RetentionExpired => "retention-expired",
+            Self::PrivacyPolicyChange => "privacy-policy-change",
+            Self::WorkspaceReset => "workspace-reset",
+            Self::CorruptionDetected => "corruption-detected",
+        }
+    }
+}
+
+impl fmt::Display for PurgeReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for PurgeReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl FromStr for PurgeReason {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text).ok_or_else(|| {
+            let shown: String = text.chars().take(40).collect();
+            let all = Self::ALL.map(Self::as_str).join(", ");
+            Error::invalid(format!("`{shown}` is not a reason; they are {all}"))
+        })
+    }
+}
+
+/// What became of a purge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PurgeReport {
+    /// Why it was made.
+    pub reason: PurgeReason,
+    /// When it began.
+    pub started_at: Time,
+    /// When it ended.
+    pub completed_at: Time,
+    /// Those that are gone.
+    pub purged: Vec<ConversationId>,
+    /// How many messages they had.
+    pub messages: u64,
+    /// How many bytes those took.
+    pub bytes: u64,
+    /// Those that are not gone, and why.
+    pub failures: Vec<PurgeFailure>,
+    /// True when the store holds no trace; else a reader held on to it, and the store erases it later.
+    pub is_erased: bool,
+}
+
+/// A conversation that could not be purged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PurgeFailure {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The kind of the error.
+    #[serde(serialize_with = "kind_name")]
+    pub kind: ErrorKind,
+    /// The error in words.
+    pub error: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn kind_name<S: Serializer>(kind: &ErrorKind, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}
+
+impl Archive {
+    /// Purges conversations: they are removed, and nothing they said is left in any file of the store.
+    ///
+    /// One that cannot be purged does not stop the others. `tell` is told how many are done. Those who follow the events
+    /// are told of the purge when it is complete. What a disk keeps of overwritten blocks is beyond any program; in a
+    /// vault the key goes too.
+    pub fn purge(
+        &self,
+        ids: &[ConversationId],
+        reason: PurgeReason,
+        tell: &mut dyn FnMut(u64),
+    ) -> PurgeReport {
+        let mut purging = Purging::begin(self, AuditAction::Purged, reason);
+        for (place, id) in ids.iter().enumerate() {
+            purging.purge(*id);
+            tell(place as u64 + 1);
+        }
+        purging.finish()
+    }
+
+    /// Purges every conversation, and what is remembered beside them: projects, prompts, attachments.
+    pub fn purge_everything(&self, reason: PurgeReason, tell: &mut dyn FnMut(u64)) -> Result<PurgeReport> {
+        let ids = self.survey()?.conversations;
+        let mut purging = Purging::begin(self, AuditAction::Purged, reason);
+        for (place, id) in ids.iter().enumerate() {
+            purging.purge(*id);
+            tell(place as u64 + 1);
+        }
+        for space in UNOWNED {
+            self.erase_unowned(space)?;
+        }
+        Ok(purging.finish())
+    }
+
+    fn erase_unowned(&self, space: Space) -> Result<()> {
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        self.store().get(space, None, Named::ALL, &mut |name, _| {
+            names.push(name.to_vec());
+            Ok(())
+        })?;
+        let erased: Vec<Put<'_>> =
+            names.iter().map(|name| Put { space, owner: None, name, bytes: None }).collect();
+        if erased.is_empty() { Ok(()) } else { self.store().put(&erased, Safety::Synced) }
+    }
+
+    /// Erases what a purge had to leave because somebody was reading it; true when nothing is left.
+    pub fn finish_erasing(&self) -> Result<bool> {
+        Ok(self.recall(UNERASED)?.is_none() || self.erase_traces()?)
+    }
+
+    /// Erases what the store still holds of what was removed; true when nothing is left, else it is remembered.
+    ///
+    /// This is the one place that runs after every purge.
+    fn erase_traces(&self) -> Result<bool> {
+        let is_erased = self.store().maintain(Task::Checkpoint, ERASING)?.left == 0;
+        let rest = (!is_erased).then(|| self.now().to_string());
+        if is_erased || self.recall(UNERASED)?.is_none() {
+            self.remember(UNERASED, rest.as_deref())?;
+        }
+        Ok(is_erased)
+    }
+}
+
+/// A purge under way.
+#[derive(Debug)]
+pub(super) struct Purging<'a> {
+    archive: &'a Archive,
+    /// What the audit log says of each conversation.
+    action: AuditAction,
+    /// What the report will be stored under, which the store's reasons name.
+    name: AuditName,
+    report: PurgeReport,
+}
+
+impl<'a> Purging<'a> {
+    pub(super) fn begin(archive: &'a Archive, action: AuditAction, reason: PurgeReason) -> Self {
+        let now = archive.now();
+        let report = PurgeReport {
+            reason,
+            started_at: now,
+            completed_at: now,
+            purged: Vec::new(),
+            messages: 0,
+            bytes: 0,
+            failures: Vec::new(),
+            is_erased: true,
+        };
+        Self { archive, action, name: archive.fresh_audit_name(), report }
+    }
+
+    /// Purges one conversation, or notes why not.
+    pub(super) fn purge(&mut self, id: ConversationId) {
+        let reason = marked(self.report.reason, &self.name);
+        let outcome = self.archive.store().remove(&[Target::Conversation(id)], &reason, self.archive.now());
+        match outcome.map(|mut outcomes| outcomes.pop()) {
+            Ok(Some(Outcome::Removed { messages, bytes })) => {
+                let entry = AuditEntry::new(self.action.clone(), self.report.reason.as_str());
+                self.archive.note_done(entry.to(id).counting(messages, bytes));
+                self.report.purged.push(id);
+                self.report.messages += messages;
+                self.report.bytes += bytes;
+            }
+            Ok(_) => self.fail(id, &Error::not_found(format!("there is no conversation `{id}`"))),
+            Err(error) => self.fail(id, &error),
+        }
+    }
+
+    pub(super) fn fail(&mut self, id: ConversationId, error: &Error) {
+        let mut told = error.to_string();
+        let mut cause = error.source();
+        while let Some(next) = cause {
+            told += &format!(": {next}");
+            cause = next.source();
+        }
+        let failure = PurgeFailure { conversation: id, kind: error.kind(), error: told };
+        self.report.failures.push(failure);
+    }
+
+    /// Erases the traces and writes the report, unless there was nothing to do.
+    pub(super) fn finish(mut self) -> PurgeReport {
+        if self.report.purged.is_empty() && self.report.failures.is_empty() {
+            return self.report;
+        }
+        self.report.is_erased = self.archive.erase_traces().unwrap_or(false);
+        self.report.completed_at = self.archive.now();
+        let entry = entry_of(&self.report);
+        if let Err(error) = self.archive.put_audit(&self.name, entry) {
+            tracing::warn!(kind = error.kind().as_str(), "the report of a purge was not written");
+        }
+        let (purged, failed) = (self.report.purged.len(), self.report.failures.len());
+        tracing::info!(reason = self.report.reason.as_str(), purged, failed, "privacy.purge.completed");
+        self.report
+    }
+}
+
+fn entry_of(report: &PurgeReport) -> AuditEntry {
+    let mut entry = AuditEntry::new(AuditAction::PurgeCompleted, report.reason.as_str());
+    entry = entry.counting(report.messages, report.bytes);
+    entry.conversations = report.purged.len() as u64;
+    let failures = report.failures.iter();
+    entry.failures = failures.map(|failed| AuditFailure::of(failed.conversation, failed.kind)).collect();
+    entry.extra.set("started_at", Json::of(&report.started_at).expect("a time is JSON"));
+    entry
+}
+
+/// The reason that the store keeps: the code, and where the report will be.
+fn marked(reason: PurgeReason, name: &AuditName) -> String {
+    let name = u128::from_be_bytes(*name);
+    format!("{reason}{MARK}{name:032x}")
+}
+
+/// The code and the name of the report, of a reason that a purge gave.
+pub(super) fn unmarked(reason: &str) -> (&str, Option<AuditName>) {
+    let found = reason.rsplit_once(MARK).and_then(|(code, name)| {
+        let name = (name.len() == 32).then(|| u128::from_str_radix(name, 16).ok()).flatten()?;
+        Some((code, name.to_be_bytes()))
+    });
+    found.map_or((reason, None), |(code, name)| (code, Some(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_marked_reason_gives_back_its_code_and_its_report(name: [u8; 16], place in 0..5_usize) {
+            let reason = PurgeReason::ALL[place];
+
+            let marked = marked(reason, &name);
+
+            prop_assert_eq!(unmarked(&marked), (reason.as_str(), Some(name)));
+        }
+
+        #[test]
+        fn any_other_reason_is_left_as_it_is(reason in ".{0,40}") {
+            prop_assume!(!reason.contains(MARK));
+
+            prop_assert_eq!(unmarked(&reason), (reason.as_str(), None));
+        }
+    }
+
+    #[test]
+    fn a_reason_reads_back_by_its_code() {
+        let read = PurgeReason::ALL.map(|reason| reason.as_str().parse::<PurgeReason>().ok());
+
+        assert_eq!(read, PurgeReason::ALL.map(Some));
+    }
+}

@@ -1,0 +1,62 @@
+//! Numbers of seven bits a byte, and reading them from bytes that may be anything.
+
+use crate::error::Result;
+use crate::store::vault::shard::malformed;
+
+/// Appends a number, least significant bits first.
+pub(super) fn push(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Takes what was written from the beginning of some bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taker<'a>(pub(super) &'a [u8]);
+
+impl<'a> Taker<'a> {
+    /// True when nothing is left.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A number; only its shortest form is taken.
+    pub(super) fn number(&mut self) -> Result<u64> {
+        // Most numbers are small.
+        if let [byte @ 0..0x80, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Ok(u64::from(*byte));
+        }
+        let mut number = 0;
+        for (place, byte) in self.0.iter().take(10).enumerate() {
+            let bits = u64::from(byte & 0x7f);
+            number |= bits << (7 * place);
+            if *byte < 0x80 {
+                let is_padded = *byte == 0 && place > 0;
+                if is_padded || (place == 9 && bits > 1) {
+                    break;
+                }
+                self.0 = &self.0[place + 1..];
+                return Ok(number);
+            }
+        }
+        Err(malformed("has a malformed number"))
+    }
+
+    /// So many bytes.
+    pub(super) fn bytes(&mut self, length: u64) -> Result<&'a [u8]> {
+        let split = usize::try_from(length).ok().and_then(|length| self.0.split_at_checked(length));
+        let (taken, rest) = split.ok_or_else(|| malformed("is cut off"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    /// The sequence after `before`, which must not be greater than `last`.
+    pub(super) fn sequence(&mut self, before: u32, last: u32) -> Result<u32> {
+        let step = u32::try_from(self.number()?).ok().filter(|step| *step > 0);
+        let next = step.and_then(|step| before.checked_add(step)).filter(|next| *next <= last);
+        next.ok_or_else(|| malformed("names a message that it does not cover"))
+    }
+}

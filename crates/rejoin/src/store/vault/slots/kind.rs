@@ -1,0 +1,131 @@
+//! What can open a vault, and the ids of vaults and slots.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::store::vault::key::KeyId;
+use crate::store::vault::slots::text::Hex;
+
+/// What opens a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SlotKind {
+    /// A secret that the keyring of the system keeps.
+    Keyring,
+    /// A passphrase that a person knows.
+    Passphrase,
+    /// A key that was printed once.
+    Recovery,
+    /// A secret in a file that only its owner can read.
+    File,
+}
+
+impl SlotKind {
+    /// Every kind, the one to prefer first.
+    pub const ALL: [Self; 4] = [Self::Keyring, Self::Passphrase, Self::Recovery, Self::File];
+
+    /// The kind as it is written and typed.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Keyring => "keyring",
+            Self::Passphrase => "passphrase",
+            Self::Recovery => "recovery",
+            Self::File => "file",
+        }
+    }
+
+    /// True when a place keeps the secret, so that nobody has to be asked for it.
+    pub const fn has_place(self) -> bool {
+        match self {
+            Self::Keyring | Self::File => true,
+            Self::Passphrase | Self::Recovery => false,
+        }
+    }
+
+    /// The number that stands in what is sealed.
+    pub(super) const fn number(self) -> u8 {
+        match self {
+            Self::Keyring => 1,
+            Self::Passphrase => 2,
+            Self::Recovery => 3,
+            Self::File => 4,
+        }
+    }
+}
+
+impl fmt::Display for SlotKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Names a vault, wherever its store is moved to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct VaultId(Hex<16>);
+
+/// Names a slot of a vault. One that is rotated gets another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SlotId(pub(super) Hex<8>);
+
+impl VaultId {
+    /// The id that a workspace knows its vault by.
+    pub(super) const fn of(id: KeyId) -> Self {
+        Self(Hex(*id.as_bytes()))
+    }
+
+    /// The same, as the workspace has it.
+    pub(super) const fn to_key_id(self) -> KeyId {
+        KeyId::from_bytes(self.0.0)
+    }
+
+    /// The bytes.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0.0
+    }
+}
+
+impl SlotId {
+    pub(super) fn random() -> Self {
+        Self(Hex::random())
+    }
+
+    /// The bytes.
+    pub const fn as_bytes(&self) -> &[u8; 8] {
+        &self.0.0
+    }
+}
+
+impl FromStr for SlotId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Hex::parse(text).map(Self).ok_or_else(|| Error::invalid(format!("`{text}` is not the id of a slot")))
+    }
+}
+
+impl fmt::Display for VaultId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for VaultId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for SlotId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for SlotId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}

@@ -1,0 +1,29 @@
+//! Who can open a vault: slots, each with a key pair, so that a new workspace key can be sealed to all of them without
+//! asking anybody.
+
+mod agreement;
+mod anchor;
+mod holder;
+mod keys;
+mod kind;
+mod passphrase;
+mod place;
+mod record;
+mod recovery;
+mod rotate;
+mod secret;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod text;
+mod wraps;
+
+pub use anchor::{AnchorPlace, Anchored};
+pub(crate) use holder::no_record as missing_record;
+pub use holder::{Answer, Ask, Keyholder, Wanted};
+pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus, status};
+pub use kind::{SlotId, SlotKind, VaultId};
+pub use passphrase::Cost;
+pub use place::{Places, SecretFiles, SecretPlace};
+pub use rotate::Rotated;
+pub use secret::Secret;

@@ -1,0 +1,198 @@
+//! The record of a vault's keys: which slots there are, and what is sealed to them.
+//!
+//! It is read before anything vouches for it, so every figure in it has a limit. Once it is open, its last field vouches
+//! for the rest: nobody adds a slot without the workspace key.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::vault::key::{Key, KeyId};
+use crate::store::vault::slots::slot::Slot;
+use crate::store::vault::slots::text::{Base64, Hex};
+use crate::store::vault::slots::{SlotId, SlotKind, VaultId};
+use crate::store::vault::workspace::Workspace;
+use crate::store::{Named, Put, Read, Space};
+
+/// What the record is kept as, in the space of keys, without an owner.
+pub(super) const NAME: &[u8] = b"vault";
+
+const VERSION: u32 = 1;
+const NAMES: &str = "rejoin/vault/names/1\n";
+const RETIRED: &str = "rejoin/vault/retired/1\n";
+const MAC: &str = "rejoin/vault/mac/1\n";
+const MAC_FIELD: &[u8] = b",\"mac\":\"";
+
+/// What a record may hold at most; a few slots take a few kilobytes.
+const LONGEST: usize = 1 << 20;
+pub(super) const MOST_SLOTS: usize = 64;
+const MOST_RETIRED: usize = 8;
+
+/// The record of a vault's keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    version: u32,
+    pub(super) vault: VaultId,
+    pub(super) epoch: u64,
+    key: Hex<16>,
+    names: Base64,
+    /// Workspace keys from before a rotation that is under way.
+    retired: Vec<Base64>,
+    /// Slots whose secrets are still to be removed from their places.
+    #[serde(default)]
+    pub(super) replaced: Vec<Replaced>,
+    pub(super) slots: Vec<Slot>,
+}
+
+/// A slot that is gone, while its secret may still be in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Replaced {
+    pub(super) id: SlotId,
+    pub(super) kind: SlotKind,
+}
+
+/// The version alone, which says whether the rest can be understood.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+impl Record {
+    /// The record of a workspace whose slots were made for it.
+    pub(super) fn new(workspace: &Workspace, slots: Vec<Slot>) -> Self {
+        let vault = VaultId::of(workspace.vault());
+        let names = workspace.wrapping().seal(NAMES, &[vault.as_bytes()], &[workspace.name_key().expose()]);
+        Self {
+            version: VERSION,
+            vault,
+            epoch: workspace.epoch(),
+            key: Hex(*workspace.id().as_bytes()),
+            names: Base64(names),
+            retired: Vec::new(),
+            replaced: Vec::new(),
+            slots,
+        }
+    }
+
+    /// The same, which also tells the workspace key before, to whoever has the one of this record.
+    pub(super) fn retire(mut self, workspace: &Workspace, before: &Workspace) -> Self {
+        let envelope = workspace.wrapping().seal(RETIRED, &[self.vault.as_bytes()], &[before.key().expose()]);
+        self.retired.push(Base64([before.id().as_bytes().as_slice(), &envelope].concat()));
+        self
+    }
+
+    /// The same, without keys from before.
+    pub(super) fn without_retired(mut self) -> Self {
+        self.retired.clear();
+        self
+    }
+
+    /// True while data keys may be wrapped with a key from before.
+    pub(super) fn is_rotating(&self) -> bool {
+        !self.retired.is_empty()
+    }
+
+    /// Reads the record of a store, with the bytes that its last field vouches for; none when the store has none.
+    pub(super) fn read(inner: &dyn Read) -> Result<Option<(Self, Written)>> {
+        let mut bytes = None;
+        inner.get(Space::Key, None, Named::One(NAME), &mut |_, found| {
+            bytes = Some(found.to_vec());
+            Ok(())
+        })?;
+        bytes.map(|bytes| Self::parse(&bytes)).transpose()
+    }
+
+    /// Reads a record. Nothing vouches for it yet.
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, Written)> {
+        let broken = |why: &str| Error::corrupt(format!("the record of the vault's keys is damaged: {why}"));
+        if bytes.len() > LONGEST {
+            return Err(broken("it is too long"));
+        }
+        let versioned: Versioned =
+            serde_json::from_slice(bytes).map_err(|cause| broken("it does not read").because(cause))?;
+        if versioned.version != VERSION {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "the vault has version `{}`, and this program knows version `{VERSION}`",
+                    versioned.version
+                ),
+            ));
+        }
+        let written = Written::of(bytes).ok_or_else(|| broken("nothing vouches for it"))?;
+        let record: Self = serde_json::from_slice(&written.body)
+            .map_err(|cause| broken("it does not read").because(cause))?;
+        if record.slots.is_empty() || record.slots.len() > MOST_SLOTS {
+            return Err(broken(&format!("it has {} slots", record.slots.len())));
+        }
+        if record.retired.len() > MOST_RETIRED || record.replaced.len() > MOST_SLOTS * MOST_RETIRED {
+            return Err(broken("it has too many keys"));
+        }
+        record.slots.iter().try_for_each(Slot::check)?;
+        Ok((record, written))
+    }
+
+    /// The bytes to write, with what vouches for them.
+    pub(super) fn to_bytes(&self, workspace: &Workspace) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self).expect("it is plain data");
+        let mac = mac(workspace, &bytes);
+        bytes.pop();
+        bytes.extend_from_slice(MAC_FIELD);
+        bytes.extend_from_slice(STANDARD_NO_PAD.encode(mac).as_bytes());
+        bytes.extend_from_slice(b"\"}");
+        bytes
+    }
+
+    /// The id of the workspace key.
+    pub(super) const fn key(&self) -> KeyId {
+        KeyId::from_bytes(self.key.0)
+    }
+
+    /// The workspace of this record, once its key is known. Fails unless the record is as its owner wrote it.
+    pub(super) fn workspace(&self, key: Key, written: &Written) -> Result<Workspace> {
+        let broken = || {
+            Error::corrupt("the record of the vault's keys was changed by somebody who does not have the key")
+        };
+        let wrapping = Workspace::wrapping_of(self.key(), &key);
+        let inside = wrapping.open(NAMES, &[self.vault.as_bytes()], &self.names.0).map(Zeroizing::new);
+        let names = Key::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)?;
+        let mut workspace = Workspace::new(self.vault.to_key_id(), self.epoch, self.key(), key, names);
+        if mac(&workspace, &written.body) != written.mac {
+            return Err(broken());
+        }
+        for retired in &self.retired {
+            let (id, envelope) = retired.0.split_first_chunk().ok_or_else(broken)?;
+            let inside = wrapping.open(RETIRED, &[self.vault.as_bytes()], envelope).map(Zeroizing::new);
+            let key = Key::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)?;
+            workspace = workspace.with_retired(KeyId::from_bytes(*id), &key);
+        }
+        Ok(workspace)
+    }
+}
+
+/// A record as it was found: the bytes without the last field, and that field.
+#[derive(Debug)]
+pub(super) struct Written {
+    body: Vec<u8>,
+    mac: [u8; 32],
+}
+
+impl Written {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let at = memchr::memmem::rfind(bytes, MAC_FIELD)?;
+        let text = bytes[at + MAC_FIELD.len()..].strip_suffix(b"\"}")?;
+        let mac = STANDARD_NO_PAD.decode(text).ok()?.try_into().ok()?;
+        Some(Self { body: [&bytes[..at], b"}"].concat(), mac })
+    }
+}
+
+/// The blob that holds a record.
+pub(super) const fn put(bytes: &[u8]) -> Put<'_> {
+    Put { space: Space::Key, owner: None, name: NAME, bytes: Some(bytes) }
+}
+
+fn mac(workspace: &Workspace, body: &[u8]) -> [u8; 32] {
+    workspace.slots_key().hasher().hash(&[MAC.as_bytes(), body])
+}

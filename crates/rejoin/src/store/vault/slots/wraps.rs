@@ -1,0 +1,124 @@
+//! The wrapped data keys of a store: finding all of them while others write, and wrapping them anew.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::vault::Workspace;
+use crate::store::vault::envelope::{OVERHEAD, key_of};
+use crate::store::vault::key::{KEY_LENGTH, KeyId};
+use crate::store::{Cursor, ListQuery, Named, Put, Read, Space, Stamp};
+
+/// What the wrapped key of an owner is kept as, in the space of keys.
+pub(super) const NAME: &[u8] = b"data";
+
+const PAGE: usize = 1_000;
+
+/// How many changes are read one after the other without looking further ahead.
+const FEW: usize = 1_000;
+const STEP: Stamp = 1 << 14;
+
+/// How long one wrapped key is.
+const WRAPPED: usize = KeyId::LENGTH + OVERHEAD + KEY_LENGTH;
+
+/// A wrapped key and whose it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Wrap {
+    pub(super) owner: Option<ConversationId>,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Wrap {
+    pub(super) fn put(&self) -> Put<'_> {
+        Put { space: Space::Key, owner: self.owner, name: NAME, bytes: Some(&self.bytes) }
+    }
+}
+
+/// What a search for data keys found.
+#[derive(Debug, Default)]
+pub(super) struct Rewrapped {
+    /// Keys that were wrapped with another key, wrapped anew.
+    pub(super) wraps: Vec<Wrap>,
+    /// Conversations whose keys do not open; they stay as they are.
+    pub(super) unreadable: Vec<Option<ConversationId>>,
+}
+
+/// The newest change of a store; that of `known` is known to be there.
+pub(super) fn newest(inner: &dyn Read, known: Stamp) -> Result<Stamp> {
+    // Far behind, steps that double are shorter than reading every change.
+    let (mut newest, mut step) = (known, 0);
+    loop {
+        let changes = inner.changes(newest.saturating_add(step), Duration::ZERO)?;
+        match changes.last() {
+            Some(last) => {
+                newest = last.stamp;
+                step = if step == 0 && changes.len() < FEW { 0 } else { (step * 2).max(STEP) };
+            }
+            None if step == 0 => return Ok(newest),
+            None => step = if step > STEP { step / 2 } else { 0 },
+        }
+    }
+}
+
+/// Every owner of a data key: all conversations, and what belongs to none.
+pub(super) fn owners(inner: &dyn Read) -> Result<Vec<Option<ConversationId>>> {
+    let mut owners = vec![None];
+    let mut after: Option<Cursor> = None;
+    loop {
+        let page = inner.list(&ListQuery { after, limit: PAGE, ..ListQuery::default() })?;
+        owners.extend(page.items.iter().map(|row| Some(row.id)));
+        match page.next {
+            Some(next) => after = Some(next),
+            None => return Ok(owners),
+        }
+    }
+}
+
+/// Conversations that changed after a stamp.
+pub(super) fn changed_since(inner: &dyn Read, mut after: Stamp) -> Result<Vec<Option<ConversationId>>> {
+    let mut changed = BTreeSet::new();
+    loop {
+        let changes = inner.changes(after, Duration::ZERO)?;
+        let Some(last) = changes.last() else {
+            return Ok(changed.into_iter().map(Some).collect());
+        };
+        after = last.stamp;
+        changed.extend(changes.into_iter().map(|change| change.conversation));
+    }
+}
+
+/// Wraps the keys of these owners anew that are not wrapped with the key of `to`; `from` opens them.
+pub(super) fn rewrap(
+    inner: &dyn Read,
+    owners: &[Option<ConversationId>],
+    from: &Workspace,
+    to: &Workspace,
+) -> Result<Rewrapped> {
+    let mut found = Rewrapped::default();
+    for owner in owners {
+        let mut wrapped = None;
+        inner.get(Space::Key, *owner, Named::One(NAME), &mut |_, bytes| {
+            wrapped = Some(bytes.to_vec());
+            Ok(())
+        })?;
+        // A conversation that was removed meanwhile has no key.
+        let Some(wrapped) = wrapped else { continue };
+        if is_wrapped_with(to.id(), &wrapped) {
+            continue;
+        }
+        match from.unwrap(&wrapped, *owner) {
+            Ok(keys) => {
+                let bytes = keys.iter().flat_map(|key| to.wrap(key, *owner)).collect();
+                found.wraps.push(Wrap { owner: *owner, bytes });
+            }
+            Err(_) => found.unreadable.push(*owner),
+        }
+    }
+    Ok(found)
+}
+
+/// True when all data keys of an owner are wrapped with this key.
+fn is_wrapped_with(id: KeyId, wrapped: &[u8]) -> bool {
+    wrapped.chunks(WRAPPED).all(|one| one.get(KeyId::LENGTH..).map(key_of) == Some(Ok(id)))
+}

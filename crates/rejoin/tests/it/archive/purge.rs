@@ -1,0 +1,157 @@
+//! Purging, and what those who follow are told of it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rejoin::store::{Named, Space, SqliteStore};
+use rejoin::{
+    Archive, AuditAction, AuditEntry, AuditQuery, Conversation, ConversationId, ErrorKind, EventKind, List,
+    PurgeFailure, PurgeReason, PurgeReport, Time,
+};
+
+use super::{Lab, archive, archive_at, archive_in, talk};
+
+fn say(archive: &Archive, title: &str) -> ConversationId {
+    let mut handle = archive.start(Conversation::titled(title)).unwrap();
+    handle.append_turn(talk(&["question", "answer"])).unwrap();
+    handle.id()
+}
+
+#[test]
+fn a_purge_reports_what_went_and_what_did_not() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let (one, two) = (say(&archive, "one"), say(&archive, "two"));
+    let bytes = archive.conversation(one).unwrap().bytes + archive.conversation(two).unwrap().bytes;
+    let missing: ConversationId = "018f0000-0000-7000-8000-000000000000".parse().unwrap();
+    let mut told = Vec::new();
+
+    let report =
+        archive.purge(&[one, missing, two], PurgeReason::WorkspaceReset, &mut |done| told.push(done));
+
+    let now = Time::from_micros(1_800_000_000_000_000);
+    let failure = PurgeFailure {
+        conversation: missing,
+        kind: ErrorKind::NotFound,
+        error: format!("there is no conversation `{missing}`"),
+    };
+    let expected = PurgeReport {
+        reason: PurgeReason::WorkspaceReset,
+        started_at: now,
+        completed_at: now,
+        purged: vec![one, two],
+        messages: 4,
+        bytes,
+        failures: vec![failure],
+        is_erased: true,
+    };
+    assert_eq!((report, told), (expected, vec![1, 2, 3]));
+}
+
+/// The fifth document's fourth acceptance criterion.
+#[test]
+fn a_purge_on_privacy_grounds_tells_its_reason_and_its_counts() {
+    let archive = archive();
+    let id = say(&archive, "one");
+    let bytes = archive.conversation(id).unwrap().bytes;
+    let mut events = archive.subscribe().unwrap();
+
+    archive.purge(&[id], PurgeReason::PrivacyPolicyChange, &mut |_| ());
+
+    let reason = || "privacy-policy-change".to_owned();
+    let kinds: Vec<EventKind> =
+        events.next(Duration::ZERO).unwrap().into_iter().map(|event| event.kind).collect();
+    let completed =
+        EventKind::PurgeCompleted { reason: reason(), conversations: 1, messages: 2, bytes, failures: 0 };
+    assert_eq!(kinds, [EventKind::Deleted { reason: reason() }, completed]);
+    let audited = archive.audit(&AuditQuery::default()).unwrap();
+    let told: Vec<(AuditAction, String, u64)> =
+        audited.into_iter().map(|entry| (entry.action, entry.reason, entry.conversations)).collect();
+    assert_eq!(told, [(AuditAction::PurgeCompleted, reason(), 1), (AuditAction::Purged, reason(), 1)]);
+}
+
+#[test]
+fn a_purge_in_another_process_is_told_to_who_waits() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("history.db");
+    let archive = archive_at(&path);
+    let id = say(&archive, "one");
+    let mut events = archive_at(&path).subscribe().unwrap();
+
+    let told = std::thread::scope(|scope| {
+        let follower = scope.spawn(move || {
+            let mut kinds = Vec::new();
+            while !kinds.iter().any(|kind| matches!(kind, EventKind::PurgeCompleted { .. })) {
+                let page = events.next(Duration::from_secs(20)).unwrap();
+                assert!(!page.is_empty(), "nothing was told: {kinds:?}");
+                kinds.extend(page.into_iter().map(|event| event.kind));
+            }
+            kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>()
+        });
+        archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ());
+        follower.join().unwrap()
+    });
+
+    assert_eq!(told, ["conversationDeleted", "privacy.purge.completed"]);
+}
+
+#[test]
+fn a_purge_that_was_cut_off_is_not_told_as_completed() {
+    let archive = archive();
+    let id = say(&archive, "one");
+    let reason = format!("user-requested purge={:032x}", 7);
+    let target = rejoin::store::Target::Conversation(id);
+    archive.store().remove(&[target], &reason, archive.now()).unwrap();
+
+    let told: Vec<EventKind> =
+        archive.events_after(0).next(Duration::ZERO).unwrap().into_iter().map(|event| event.kind).collect();
+
+    assert_eq!(told.last(), Some(&EventKind::Deleted { reason: "user-requested".to_owned() }));
+}
+
+#[test]
+fn purging_everything_leaves_the_audit_log_only() {
+    let archive = archive();
+    say(&archive, "one");
+    say(&archive, "two");
+    archive.remember("prompt.history:/home/ada/trip", Some("[\"a secret\"]")).unwrap();
+
+    let report = archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
+
+    let mut left = 0;
+    for space in [Space::State, Space::Project, Space::Attachment, Space::Quarantine] {
+        let mut count = |_: &[u8], _: &[u8]| {
+            left += 1;
+            Ok(())
+        };
+        archive.store().get(space, None, Named::ALL, &mut count).unwrap();
+    }
+    let everything = List { includes_expired: true, ..List::default() };
+    assert_eq!((report.purged.len(), left, archive.count(&everything).unwrap()), (2, 0, 0));
+    let audited: Vec<AuditEntry> = archive.audit(&AuditQuery::default()).unwrap();
+    assert_eq!(audited.len(), 3);
+}
+
+#[test]
+fn a_purge_takes_less_than_half_a_second_a_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("history.db");
+    let archive = Archive::with_store(Arc::new(SqliteStore::open(path).unwrap()));
+    let ids: Vec<ConversationId> = (0..4)
+        .map(|_| {
+            let mut handle = archive.start(Conversation::titled("long")).unwrap();
+            for _ in 0..20 {
+                handle.append_turn(talk(&["some words that are indexed"; 50])).unwrap();
+            }
+            handle.id()
+        })
+        .collect();
+    archive.maintain(rejoin::store::Task::Index, Duration::MAX).unwrap();
+
+    let began = Instant::now();
+    let report = archive.purge(&ids, PurgeReason::UserRequested, &mut |_| ());
+
+    let each = began.elapsed() / 4;
+    assert_eq!((report.purged.len(), report.messages, report.is_erased), (4, 4_000, true));
+    assert!(each < Duration::from_millis(500), "{each:?}");
+}
