@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::{
-    Change, Children, Facets, ListQuery, Named, Note, Put, Read, Row, Safety, Space, SqliteStore, Store,
-    Target, Task, VaultStore,
+    Change, Children, Facets, ListQuery, Named, Note, Put, Read, Rewritten, Row, Safety, Space, SqliteStore,
+    Store, Target, Task, VaultStore,
 };
-use rejoin::{Archive, Branch, ConversationId, ErrorKind, MessageId};
+use rejoin::{Archive, Branch, ConversationId, Digest, ErrorKind, Message, MessageId};
 
 use crate::vault::altered::{Altered, Kept, kept};
 use crate::vault::sealed;
@@ -155,11 +155,14 @@ fn a_message_that_was_moved_to_another_conversation_shows() {
 #[test]
 fn an_older_form_of_a_message_shows_beside_its_children() {
     let damaged = Damaged::new();
-    let body = rejoin::Message::assistant("y").at(NOW).to_body();
-    let link = rejoin::Digest::chain(None, body.as_bytes());
-    let rewritten = rejoin::store::Rewritten { id: "m0".parse().unwrap(), link, body: &body };
-    let tip = rejoin::store::Tip::default();
-    let rewrite = Change::Rewrite { messages: &[rewritten], tip };
+    let body = Message::assistant("y").at(NOW).to_body();
+    let mut link = None;
+    let rewritten = ["m0", "m1", "m2"].map(|name| {
+        let own = Digest::chain(link, body.as_bytes());
+        link = Some(own);
+        Rewritten { id: name.parse().unwrap(), link: own, body: &body }
+    });
+    let rewrite = Change::Rewrite { messages: &rewritten, tip: Tip::default() };
     damaged.vault.amend(conversation(1), None, &rewrite, NOW).unwrap();
     let mut records = kept(&damaged.inner.inner, damaged.name);
     assert!(!damaged.notices(records.clone()));
