@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rejoin::store::{
     Change, Children, Facets, ListQuery, Named, Note, Put, Read, Rewritten, Row, Safety, Space, SqliteStore,
-    Store, Target, Task, VaultStore,
+    Store, Target, Task, Tip, VaultStore,
 };
 use rejoin::{Archive, Branch, ConversationId, Digest, ErrorKind, Message, MessageId};
 
