@@ -1,8 +1,9 @@
 //! Messages that are stored together, with what they were read from.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{ConversationId, Digest, Message, MessageId, Role, Time, preview};
 use crate::ops::import::bookmark::Bookmark;
+use crate::ops::import::packed::pack;
 use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
 
 /// So many messages are one append: a sync costs more than a message, and a store looks at each pair of ids.
@@ -10,9 +11,6 @@ const MESSAGES: usize = 200;
 
 /// So many bytes are one append.
 const BYTES: usize = 1 << 20;
-
-/// Fast, and a source line is half its size already.
-const LEVEL: i32 = 3;
 
 /// Messages that wait to be stored together.
 #[derive(Default)]
@@ -77,8 +75,7 @@ impl Batch {
 
     /// Adds what something was read from, under its name.
     pub(super) fn add_source(&mut self, name: &[u8], source: &str) -> Result<()> {
-        let packed = zstd::bulk::compress(source.as_bytes(), LEVEL)
-            .map_err(|cause| Error::invalid("compress a line of the source").because(cause))?;
+        let packed = pack(source)?;
         self.bytes += packed.len();
         self.sources.push((name.to_vec(), packed));
         Ok(())

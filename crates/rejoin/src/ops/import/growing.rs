@@ -91,7 +91,7 @@ impl<'a> Growing<'a> {
         let names = Names(format);
         let id = names.conversation(&found.id, found.created_at);
         let header = header_of(&found, format, source, above.as_ref(), into.now)?;
-        let clean = into.redactor.and_then(|redactor| redactor.header(&header));
+        let clean = into.redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
         let header = clean.unwrap_or(header);
         let stored = row_of(into.store, id)?;
         let mut known = HashMap::new();

@@ -58,7 +58,7 @@ fn changed_id(format: &str, conversation: &str, message: &str, digest: &Digest) 
 }
 
 /// What a message says about the text that it was read from.
-pub(super) fn source_hash(source: &str) -> String {
+pub(crate) fn source_hash(source: &str) -> String {
     let hash: [u8; 32] = Sha256::digest(source.as_bytes()).into();
     hash.iter().fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }

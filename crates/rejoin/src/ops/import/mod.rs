@@ -11,6 +11,7 @@ mod growing;
 mod head;
 mod header;
 mod identity;
+mod packed;
 mod regrow;
 mod report;
 
@@ -20,6 +21,8 @@ use std::fmt;
 use growing::Growing;
 use header::row_of;
 use identity::Names;
+pub(crate) use identity::source_hash;
+pub(crate) use packed::{pack, unpack};
 use regrow::Regrowth;
 pub use report::{Imported, ImportedConversation};
 
