@@ -131,7 +131,7 @@ impl VaultStore {
                 match change.what {
                     What::Stored { messages } => backlog.add(change.conversation, change.stamp, messages),
                     What::Changed | What::Rewritten | What::Trimmed { .. } => {
-                        backlog.add(change.conversation, change.stamp, 1)
+                        backlog.add(change.conversation, change.stamp, 1);
                     }
                     // Its segments went with it.
                     What::Deleted { .. } => {}
