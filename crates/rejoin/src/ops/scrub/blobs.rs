@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::ops::import::{pack, source_hash, unpack};
+use crate::ops::import::{Packer, source_hash, unpack};
 use crate::ops::redact::{KEY_NAME, Redactor, Tally};
 use crate::ops::scrub::{Findings, ScrubPlace};
 use crate::store::{Named, Put, Space, Store};
@@ -99,7 +99,7 @@ impl Shelves {
             let text = str::from_utf8(name).map_err(|cause| Error::corrupt("read a name").because(cause))?;
             let message: Option<MessageId> = text.parse().ok();
             findings.add(ScrubPlace::Source, message, &tally);
-            let packed = Some(pack(&clean)?);
+            let packed = Some(Packer::default().pack(&clean)?);
             match message {
                 Some(message) => {
                     self.hashes.insert(message, hash);
