@@ -125,7 +125,10 @@ impl JsonlStore {
             let Some(space) = blob.space() else { continue };
             let (name, bytes) = (blob.name.clone().into_bytes(), blob.bytes.clone().map(Octets::into_bytes));
             let put = Put { space, owner: blob.owner, name: &name, bytes: bytes.as_deref() };
-            self.replace_with(&[put], self.stamp_of_blobs(&[put])?, care)?;
+            // What the lines of the owner say of it is older: nothing was written since the file was.
+            let owner = blob.owner.map(|owner| self.open_known(owner)).transpose()?.flatten();
+            let in_lines = owner.map_or(0, |(_, known)| known.kept.stamp);
+            self.replace_with(&[put], self.stamp_of_blobs(&[put])?.max(in_lines), care)?;
         }
         // Order: everything in its place, one sync for all of it, and then the file that would put it there again goes.
         if care == Care::Later {
