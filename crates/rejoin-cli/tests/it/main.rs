@@ -65,6 +65,7 @@ mod resume;
 mod resume_killed;
 mod retention;
 mod rewind;
+mod scrub;
 mod sealed;
 mod search;
 mod show;

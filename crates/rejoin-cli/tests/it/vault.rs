@@ -190,7 +190,9 @@ fn a_vault_is_not_made_over_conversations() {
 fn a_vault_that_is_gone_is_not_an_empty_one() {
     let world = sealed();
     std::fs::remove_file(world.store()).unwrap();
-    ["-wal", "-shm"].map(|suffix| std::fs::remove_file(format!("{}{suffix}", world.store().display())).ok());
+    for suffix in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", world.store().display()));
+    }
 
     let listed = world.rejoin(["list"]).run();
     let appended = world.rejoin(["append", "x"]).run();

@@ -12,6 +12,7 @@ mod model;
 mod real_agent;
 mod redact;
 mod residue;
+mod scrub;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;
