@@ -33,14 +33,18 @@ impl VaultStore {
         tip: Tip<'_>,
         at: Time,
     ) -> Result<Version> {
+        let inner = self.held.workspace().names().conversation(id);
+        // Before, so that a crash leaves no index of what is not said any more; and after, because somebody may have
+        // filled it meanwhile.
+        self.forget_segments(inner)?;
         let mut version = self.rewrite_once(id, expected, messages, tip, at)?;
         // What was appended meanwhile names the digests from before. It is found by what it lacks.
-        let inner = self.held.workspace().names().conversation(id);
         let mut count = version.1;
         while self.row_now(inner)?.is_some_and(|known| known.raw.messages > count) {
             version = self.rewrite_once(id, None, messages, tip, at)?;
             count = version.1;
         }
+        self.forget_segments(inner)?;
         Ok(version.0)
     }
 

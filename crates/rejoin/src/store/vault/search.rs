@@ -11,6 +11,7 @@ use crate::model::{ConversationId, MessageId};
 use crate::store::tip::searchable;
 use crate::store::vault::VaultStore;
 use crate::store::vault::held::Ring;
+use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Extent, Looked};
 use crate::store::vault::shard::Held;
@@ -101,16 +102,18 @@ impl Search<'_> {
         ring: &mut Ring<'_>,
         looked: Looked,
     ) -> Result<()> {
-        self.vault.suspect(inner);
         let Some(conversation) = self.name_of(inner)? else { return Ok(()) };
         let (tail, hits) = self.tail(inner, conversation, ring, looked.chain.covered())?;
         let covered = looked.chain.extent();
         let seen = Extent { messages: covered.messages + tail.messages, bytes: covered.bytes + tail.bytes };
         // What was appended meanwhile is no reason to look at everything.
         if seen == extent || self.vault.extent_now(inner)? == Some(seen) {
+            let doubt = if looked.chain.is_broken { Doubt::Unfit } else { Doubt::Behind };
+            self.vault.suspect(inner, doubt);
             self.hits.extend(hits);
             self.take(inner, looked.candidates);
         } else {
+            self.vault.suspect(inner, Doubt::Unfit);
             let (_, hits) = self.tail(inner, conversation, ring, 0)?;
             self.hits.extend(hits);
         }

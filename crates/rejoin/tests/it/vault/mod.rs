@@ -1,5 +1,7 @@
 //! Vaults: over every store, damaged in every way, beside others.
 
+mod search;
+
 use std::sync::Arc;
 
 use rejoin::Result;
