@@ -18,7 +18,7 @@ use crate::store::vault::shard::Held;
 use crate::store::{Hit, ListQuery, Order, Page, SearchQuery, Selection};
 
 /// A conversation in the inner store, by its inner name.
-type Sized = (ConversationId, Extent);
+type Counted = (ConversationId, Extent);
 
 /// A message that may be a hit.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ impl VaultStore {
         let only = query.conversation.map(|id| workspace.names().conversation(id));
         let mut search =
             Search { vault: self, query, named: HashMap::new(), candidates: Vec::new(), hits: Vec::new() };
-        for (inner, extent) in self.sized(only)? {
+        for (inner, extent) in self.counted(only)? {
             match search.look_at(inner, extent) {
                 // It was removed since it was listed.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -47,7 +47,7 @@ impl VaultStore {
     }
 
     /// Looks at one message by its own id.
-    pub(super) fn scan_one(
+    fn scan_one(
         &self,
         inner: ConversationId,
         ring: &mut Ring<'_>,
@@ -59,7 +59,7 @@ impl VaultStore {
     }
 
     /// The conversations of the inner store, or the one that is asked for, with how much each has.
-    pub(super) fn sized(&self, only: Option<ConversationId>) -> Result<Vec<Sized>> {
+    fn counted(&self, only: Option<ConversationId>) -> Result<Vec<Counted>> {
         let only = only.map(|inner| [inner]);
         let query = ListQuery {
             only: only.as_ref().map(<[_; 1]>::as_slice),
