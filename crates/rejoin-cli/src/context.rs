@@ -79,6 +79,12 @@ impl Context {
         Self { config, surroundings, manner, keyholder }
     }
 
+    /// The same with another configuration.
+    pub(crate) fn configured(&self, config: Config) -> Self {
+        let (surroundings, keyholder) = (self.surroundings.clone(), self.keyholder.clone());
+        Self { config, surroundings, manner: self.manner, keyholder }
+    }
+
     /// What opens vaults.
     pub(crate) const fn keyholder(&self) -> &Keyholder {
         &self.keyholder

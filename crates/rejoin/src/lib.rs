@@ -32,7 +32,7 @@ pub use archive::{
     DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
     Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
     Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats,
-    StoreUrl, Subagent, Subagents, Sweep, Swept, Tally,
+    StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
@@ -79,6 +79,7 @@ pub mod view {
 }
 
 pub use ops::{
-    Ailment, Contents, Diagnosis, Extent, Import, ImportMode, Imported, ImportedConversation, Personal,
-    Redaction, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of,
+    Ailment, Contents, Diagnosis, Extent, Finding, Import, ImportMode, Imported, ImportedConversation,
+    Personal, Rechained, Redaction, ScrubMode, ScrubPlace, Scrubbed, Severity, Survey, Verdict, Viewpoint,
+    synopsis_of, title_of,
 };

@@ -1,8 +1,8 @@
 //! The thread that saves: orders in, receipts and the state of saving out.
 
 use std::error::Error as StdError;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use rejoin::{Message, Receipt, Recorder, Saved, interrupted};
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 use crate::recording::slot::{Slot, Urgency};
-use crate::recording::{Order, SavingState, Unsaved};
+use crate::recording::{Order, SavingState, Strains, Unsaved};
 
 /// What has arrived of a reply is saved so long after its first unsaved piece: at most once a second, and a reply that
 /// is complete sooner needs no open turn at all.
@@ -26,11 +26,17 @@ pub(super) struct Desk {
     state: Arc<watch::Sender<SavingState>>,
     /// When to look into the slot.
     due: Option<Instant>,
+    strains: Strains,
 }
 
 impl Desk {
-    pub(super) fn new(recorder: Recorder, slot: Slot, state: Arc<watch::Sender<SavingState>>) -> Self {
-        Self { recorder, slot, state, due: None }
+    pub(super) fn new(
+        recorder: Recorder,
+        slot: Slot,
+        state: Arc<watch::Sender<SavingState>>,
+        strains: Strains,
+    ) -> Self {
+        Self { recorder, slot, state, due: None, strains }
     }
 
     pub(super) fn work(mut self, inbox: &mpsc::Receiver<Order>) {
@@ -130,7 +136,9 @@ impl Desk {
         Err(Unsaved { messages, interrupted: kept, reason: self.reason() })
     }
 
-    fn tell_state(&self) {
+    fn tell_state(&mut self) {
+        let strains = self.recorder.take_strains();
+        self.strains.lock().unwrap_or_else(PoisonError::into_inner).extend(strains);
         let state = match (self.recorder.waiting(), self.recorder.cause()) {
             (0, None) => SavingState::Saved,
             (messages, _) => SavingState::Waiting { messages, reason: self.reason() },

@@ -7,11 +7,11 @@ mod arriving;
 mod desk;
 mod slot;
 
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rejoin::{Message, Receipt, Recorder};
+use rejoin::{Message, Receipt, Recorder, Strain};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
@@ -60,8 +60,12 @@ pub struct Recording {
     orders: mpsc::Sender<Order>,
     slot: Slot,
     state: Arc<watch::Sender<SavingState>>,
+    strains: Strains,
     thread: Option<JoinHandle<()>>,
 }
+
+/// What nobody was told yet about a store under strain.
+type Strains = Arc<Mutex<Vec<Strain>>>;
 
 /// What the thread is asked to do.
 enum Order {
@@ -78,9 +82,15 @@ impl Recording {
         let (orders, inbox) = mpsc::channel();
         let state = Arc::new(watch::Sender::new(SavingState::Saved));
         let slot = Slot::new(orders.clone());
-        let desk = Desk::new(recorder, slot.clone(), Arc::clone(&state));
+        let strains = Strains::default();
+        let desk = Desk::new(recorder, slot.clone(), Arc::clone(&state), Arc::clone(&strains));
         let thread = thread::spawn(move || desk.work(&inbox));
-        Self { orders, slot, state, thread: Some(thread) }
+        Self { orders, slot, state, strains, thread: Some(thread) }
+    }
+
+    /// Signs that the store is under strain, since this was last asked.
+    pub fn take_strains(&self) -> Vec<Strain> {
+        std::mem::take(&mut *self.strains.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Saves finished messages as one turn. The answer is a receipt once they are on disk, or none when they have to

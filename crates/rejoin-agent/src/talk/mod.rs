@@ -274,7 +274,11 @@ impl Talk {
     ) -> Result<()> {
         // The history comes first: when this future is dropped, the recorder saves the messages all the same.
         let added = self.history.extend(&messages);
-        match self.recording.append(messages).await {
+        let appended = self.recording.append(messages).await;
+        for strain in self.recording.take_strains() {
+            let _ = events.send(Event::Warning(strain.to_string()));
+        }
+        match appended {
             Ok(Some(receipt)) => {
                 self.history.name(&receipt);
                 let _ = events.send(Event::Saved(receipt));

@@ -63,6 +63,7 @@ commands! {
     restore => Restore,
     resume => Resume,
     rewind => Rewind,
+    scrub => Scrub,
     search => Search,
     show => Show,
     stats => Stats,

@@ -118,9 +118,7 @@ impl Shape {
             // A pattern may hold a comma or begin with a bracket, so one that is no list stands alone.
             Shape::Patterns => {
                 let list = literal().filter(toml_edit::Value::is_array);
-                let alone = || {
-                    toml_edit::Array::from_iter([text.trim()].iter().filter(|text| !text.is_empty())).into()
-                };
+                let alone = || Some(text.trim()).filter(|text| !text.is_empty()).into_iter().collect();
                 self.read(&list.unwrap_or_else(alone))
             }
             Shape::Bytes { .. }

@@ -21,8 +21,7 @@ pub(crate) struct Changed {
 impl Changed {
     /// Looks at what the policy of a configuration would take away, and asks where something would go.
     pub(crate) fn weigh(config: &Config, context: &Context) -> Result<Self, Failure> {
-        let surroundings = context.surroundings.clone();
-        let context = Context { config: config.clone(), surroundings, manner: context.manner };
+        let context = context.configured(config.clone());
         let archive = context.archive_to_read()?;
         let policy = Policy::here(&archive, &context)?;
         let due = policy.plan(&archive)?.due;

@@ -115,17 +115,14 @@ impl Sweeping {
     fn start(context: &Context, archive: &Archive) -> Self {
         let (open, closed) = mpsc::channel();
         let (tell, told) = mpsc::channel();
-        let surroundings = context.surroundings.clone();
-        let (manner, archive) = (context.manner, archive.clone());
+        let (context, archive) = (context.configured(context.config.clone()), archive.clone());
         let overrides =
             Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
         let thread = thread::spawn(move || {
             loop {
                 // The configuration may have changed since this prompt was opened, and the newest word counts.
-                let news = Config::load(&surroundings, &overrides).and_then(|config| {
-                    let context = Context { config, surroundings: surroundings.clone(), manner };
-                    look(&context, &archive)
-                });
+                let news = Config::load(&context.surroundings, &overrides)
+                    .and_then(|config| look(&context.configured(config), &archive));
                 match news {
                     Ok(news) => news.into_iter().for_each(|news| drop(tell.send(news))),
                     Err(failure) => tracing::warn!(kind = failure.kind(), "the sweep failed"),

@@ -68,7 +68,11 @@ impl Quiet {
         };
         let handle = handle.map_err(|error| choose::damaged(conversation, error))?;
         let history = History::load(&handle).map_err(|error| choose::damaged(conversation, error))?;
-        let recorder = archive.record(handle, writer::own()).reopening(context.reopener()?);
+        let url = context.store_url()?;
+        let recorder = archive
+            .record(handle, writer::own())
+            .reopening(context.reopener()?)
+            .watching_room(move || url.free_bytes());
         let Partner { provider, model } = partner;
         let settings = compaction::settings(&context.config, provider.as_ref(), &model);
         let talk = Talk::new(provider, model, Recording::start(recorder), history)

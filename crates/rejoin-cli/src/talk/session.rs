@@ -114,7 +114,8 @@ impl Session {
         tools::recall(context, &toolbox, &archive, conversation)?;
         let mut recorder = archive.record(ready.handle, writer::own());
         if is_kept {
-            recorder = recorder.reopening(context.reopener()?);
+            let url = context.store_url()?;
+            recorder = recorder.reopening(context.reopener()?).watching_room(move || url.free_bytes());
         }
         let recording = Recording::start(recorder);
         let Partner { provider, model } = ready.partner;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rejoin::{ConversationId, List};
+use rejoin::{Archive, Conversation, ConversationId, List, Message, Recorder, Saved, StoreUrl, Strain};
 
 use crate::feed::{Ended, Feed};
 use crate::ledger::{Ledger, line};
@@ -127,4 +127,63 @@ fn a_store_that_does_not_fit_is_told_with_its_place() {
         refused.stderr.ends_with("hint: free some space and try again; what was stored before is safe\n")
     );
     assert_eq!((after.code, counted(&world)), (0, (1, Vec::new())));
+}
+
+/// A talk that is recorded on a small disk until there is no room for the next message.
+fn record_until_full(url: &str) -> (Archive, Recorder, ConversationId, usize) {
+    let archive = Archive::open(url).unwrap();
+    let mut old = archive.start(Conversation::titled("Old")).unwrap();
+    old.append(Message::user("x".repeat(1 << 20))).unwrap();
+    let talk = archive.start(Conversation::titled("Lisbon")).unwrap();
+    let (place, again) = (StoreUrl::parse(url).unwrap(), url.to_owned());
+    let mut recorder = archive
+        .record(talk, "1@1")
+        .reopening(move || Archive::open(&again))
+        .watching_room(move || place.free_bytes());
+    let mut count = 1;
+    while let Saved::Now(_) = recorder.append(vec![Message::user("word ".repeat(4_000))]).unwrap() {
+        count += 1;
+    }
+    (archive, recorder, old.id(), count)
+}
+
+/// Tries as a program does: when the pause is over.
+fn until_saved(recorder: &mut Recorder) {
+    while let Saved::Later = recorder.retry().unwrap() {
+        std::thread::sleep(recorder.pause());
+    }
+}
+
+#[test]
+fn what_waits_for_room_is_saved_once_a_purge_made_some() {
+    let world = World::new();
+    let Some(_disk) = SmallDisk::mount(&world.path("home"), "6m") else { return };
+    let url = format!("jsonl:{}", world.path("home/files").display());
+    let (archive, mut recorder, old, count) = record_until_full(&url);
+
+    let strains: Vec<&str> = recorder.take_strains().iter().map(Strain::name).collect();
+    let failed = archive.delete_conversations(&[old], "user-requested").failed;
+    until_saved(&mut recorder);
+
+    assert_eq!(strains, ["storage.capacity.low", "storage.capacity.exhausted"]);
+    let verdict = archive.verify(recorder.conversation()).unwrap();
+    assert_eq!((failed, verdict.messages, verdict.faults), (vec![], count as u64, vec![]));
+}
+
+#[test]
+fn what_waits_for_room_is_saved_once_something_else_made_some() {
+    let world = World::new();
+    let Some(disk) = SmallDisk::mount(&world.path("home"), "12m") else { return };
+    let url = format!("sqlite:{}", world.path("home/rejoin.db").display());
+    let ballast = disk.fill(4 << 20);
+    let (archive, mut recorder, _, count) = record_until_full(&url);
+    drop(archive);
+
+    let strains: Vec<&str> = recorder.take_strains().iter().map(Strain::name).collect();
+    fs::remove_file(ballast).unwrap();
+    until_saved(&mut recorder);
+
+    assert_eq!(strains, ["storage.capacity.low", "storage.capacity.exhausted"]);
+    let verdict = recorder.handle().archive().verify(recorder.conversation()).unwrap();
+    assert_eq!((verdict.messages, verdict.faults), (count as u64, vec![]));
 }

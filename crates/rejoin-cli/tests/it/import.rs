@@ -140,11 +140,13 @@ fn a_file_that_is_not_of_the_format_that_is_named_is_told() {
     world.write("project/notes.txt", "mine");
 
     let outcome = world.rejoin(["import", "--from", "codex", "notes.txt"]).run();
+    let after = world.rejoin(["import", "."]).run();
 
     let expected = "error: `[world]/project/notes.txt` has no conversation of Codex\n  \
                     caused by: it does not begin with what is known of its thread\n\
                     hint: run `rejoin import [world]/project/notes.txt` to let its format be found\n";
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (1, expected));
+    assert_eq!(outcome, Outcome::failure(1, expected));
+    assert!(after.stderr.contains("nothing that can be imported is in `[world]/project`"), "{after:?}");
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn an_empty_file_is_told() {
     let outcome = world.rejoin(["import", "a.jsonl"]).run();
 
     let expected = "error: `[world]/project/a.jsonl` is empty\n\
-                    hint: name what one of these programs wrote, or say which it was: \
+                    hint: name what another program wrote, or say which it was: \
                     `rejoin import --from FORMAT [world]/project/a.jsonl`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }

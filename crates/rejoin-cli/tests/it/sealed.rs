@@ -44,7 +44,7 @@ fn without_its_key_a_sealed_record_is_refused_and_the_next_step_told() {
                     as `agentvoice.conversation.key`\n\
                     hint: write the key to a file that only you can read, and run \
                     `rejoin import --key-file FILE [world]/project/a.vpconv`\n";
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (1, expected));
+    assert_eq!(outcome, Outcome::failure(1, expected));
 }
 
 #[test]

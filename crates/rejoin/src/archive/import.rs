@@ -1,28 +1,19 @@
 //! Importing into the archive, and what imported messages were read from.
 
 use std::collections::HashSet;
-use std::io::Read;
 
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{Format, Source};
 use crate::model::{ConversationId, MessageId};
-use crate::ops::{Destination, Import, Imported, import};
+use crate::ops::{Destination, Import, Imported, import, unpack};
 use crate::store::{Named, Order, Put, Safety, Selection, Space};
-
-/// A line of a source has at most so many bytes, or it would not have been read.
-const SOURCE_BYTES: u64 = 1 << 30;
-
-fn unpack(packed: &[u8]) -> Result<String> {
-    let failed = |cause| Error::corrupt("read the source of a message").because(cause);
-    let mut text = String::new();
-    let decoder = zstd::Decoder::new(packed).map_err(failed)?;
-    decoder.take(SOURCE_BYTES).read_to_string(&mut text).map_err(failed)?;
-    Ok(text)
-}
 
 impl Archive {
     /// Imports a source. Importing it again adds only what is new; what is there stays as it is.
+    ///
+    /// A source that is damaged or cannot be read is [`Invalid`](crate::ErrorKind::Invalid), one that is gone
+    /// [`NotFound`](crate::ErrorKind::NotFound): other kinds are of the store.
     pub fn import(&self, source: &Source, format: &'static Format, how: &mut Import<'_>) -> Result<Imported> {
         self.import_except(source, format, &HashSet::new(), how)
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
 use crate::error::{Error, Result};
-use crate::formats::{Finder, Fingerprint, Format, PathKey, Source, key_of};
+use crate::formats::{Detection, Finder, Fingerprint, Format, PathKey, Source, key_of};
 use crate::model::ConversationId;
 use crate::ops::{Import, ImportMode, Imported};
 use crate::store::{Named, Put, Safety, Space};
@@ -129,7 +129,10 @@ impl Archive {
             DeletedHere::ComeBack => &none,
         };
         let imported = self.import_except(source, format, except, how)?;
-        if how.mode == ImportMode::Store {
+        // What was read as a format that it is not of, and gave nothing, is still a file of no known format.
+        let is_any = !imported.conversations.is_empty() || !imported.deleted.is_empty();
+        let is_of_format = is_any || format.detect(source) == Detection::Yes;
+        if how.mode == ImportMode::Store && is_of_format {
             imports.add(source, look, &imported);
         }
         Ok(imported)

@@ -297,7 +297,9 @@ mod tests {
         fn a_marked_reason_gives_back_its_code_and_its_report(name: [u8; 16], place in 0..5_usize) {
             let reason = PurgeReason::ALL[place];
 
-            prop_assert_eq!(unmarked(&marked(reason, &name)), (reason.as_str(), Some(name)));
+            let marked = marked(reason, &name);
+
+            prop_assert_eq!(unmarked(&marked), (reason.as_str(), Some(name)));
         }
 
         #[test]

@@ -35,6 +35,11 @@ impl Archive {
         Some(self.redactor()?.message(message, &message.to_body())?.message)
     }
 
+    /// What is taken out, if that was set.
+    pub(super) fn redaction(&self) -> Option<&Redaction> {
+        self.redacting.as_ref().map(|redacting| &redacting.redaction)
+    }
+
     pub(crate) fn redactor(&self) -> Option<Redactor<'_>> {
         let redacting = self.redacting.as_ref()?;
         Some(Redactor::new(&redacting.redaction, &redacting.key, self.store.as_ref(), self.nature.as_ref()))
@@ -54,7 +59,7 @@ impl Archive {
 
     /// A header as it is stored.
     pub(super) fn redacted_header<'c>(&self, header: &'c Conversation) -> Cow<'c, Conversation> {
-        let clean = self.redactor().and_then(|redactor| redactor.header(header));
+        let clean = self.redactor().and_then(|redactor| redactor.header(header, &mut Tally::default()));
         clean.map_or(Cow::Borrowed(header), Cow::Owned)
     }
 

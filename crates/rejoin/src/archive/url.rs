@@ -10,7 +10,9 @@ use crate::store::vault::Unlock;
 use crate::store::vault::slots::{
     AnchorPlace, Anchored, Keyholder, Keys, Places, VaultStatus, missing_record, status as vault_status,
 };
-use crate::store::{JsonlOptions, JsonlStore, MemoryStore, SqliteStore, Store, VaultStore, WAIT, beside};
+use crate::store::{
+    JsonlOptions, JsonlStore, MemoryStore, SqliteStore, Store, VaultStore, WAIT, beside, place,
+};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,6 +166,12 @@ impl StoreUrl {
             Self::Vault(_) => self.clone(),
             plain => Self::Vault(Box::new(plain.clone())),
         }
+    }
+
+    /// How many bytes may still be written where the store lives; none when that cannot be told.
+    pub fn free_bytes(&self) -> Option<u64> {
+        let path = std::path::absolute(self.path()?).ok()?;
+        path.ancestors().find_map(|place| place::free_bytes(place).ok())
     }
 
     /// The file or directory the store lives in.

@@ -30,7 +30,9 @@ pub fn each_word(text: &str, mut visit: impl FnMut(&str)) {
                 word.push(letter);
                 flush(word, letters);
             } else {
-                if *letters < LONGEST {
+                if *letters < LONGEST && letter.is_ascii() {
+                    word.push(letter.to_ascii_lowercase());
+                } else if *letters < LONGEST {
                     word.extend(letter.to_lowercase().filter(|letter| !is_combining_mark(*letter)));
                 }
                 *letters += 1;

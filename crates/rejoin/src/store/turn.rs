@@ -423,8 +423,9 @@ impl Turn<'_> {
         if self.entries.is_empty() && self.opening.is_none() {
             return Err(Error::invalid("append a turn without messages"));
         }
-        for (place, entry) in self.entries.iter().enumerate() {
-            if self.entries[..place].iter().any(|other| other.id == entry.id) {
+        let mut ids = HashSet::with_capacity(self.entries.len());
+        for entry in self.entries {
+            if !ids.insert(entry.id) {
                 return Err(Error::conflict(format!("message id `{}` stands twice in one turn", entry.id)));
             }
         }

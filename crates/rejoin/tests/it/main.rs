@@ -12,8 +12,10 @@ mod model;
 mod real_agent;
 mod redact;
 mod residue;
+mod scrub;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;
 mod vault;
+mod vault_keys;
 mod view;

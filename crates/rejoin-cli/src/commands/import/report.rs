@@ -78,7 +78,9 @@ impl Report {
             return context.answer_json(&told);
         }
         let mut answer = context.answer();
-        writeln!(answer, "{}", self.told())?;
+        if self.failed.is_empty() || !self.done.is_empty() || self.unchanged > 0 {
+            writeln!(answer, "{}", self.told())?;
+        }
         self.tell_deleted(&mut answer)?;
         self.tell_changed(&mut answer)?;
         self.tell_redacted(&mut answer)?;

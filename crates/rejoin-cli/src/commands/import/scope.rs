@@ -182,7 +182,7 @@ fn told(error: rejoin::Error, path: &Path) -> Failure {
         }
         ErrorKind::Unavailable => format!("run `ls -ld {shown}` to see who may read it"),
         _ => format!(
-            "name what one of these programs wrote, or say which it was: `rejoin import --from FORMAT {shown}`"
+            "name what another program wrote, or say which it was: `rejoin import --from FORMAT {shown}`"
         ),
     })
 }

@@ -9,7 +9,7 @@ use rejoin::vault::{Cost, NewSlot, SlotKind};
 use rejoin::{ErrorKind, StoreUrl};
 
 use crate::context::Context;
-use crate::error::{Failure, Kind};
+use crate::error::Failure;
 use crate::vault::{explain, new_passphrase_from};
 
 /// Seal conversations, and look after what opens them
@@ -131,6 +131,5 @@ fn new_slot(
         SlotKind::Passphrase => Ok(NewSlot::Passphrase(passphrase()?, Cost::default())),
         SlotKind::Recovery => Ok(NewSlot::Recovery),
         SlotKind::File => Ok(NewSlot::File),
-        _ => Err(Failure::new(Kind::Unsupported, format!("make a `{kind}` slot"))),
     }
 }

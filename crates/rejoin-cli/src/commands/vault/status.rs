@@ -25,7 +25,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
         return context.answer_json(&to_json(&status));
     }
     let clock = context.clock();
-    let mut table = Table::new([Column::left("SLOT"), Column::left("KIND"), Column::left("ADDED")]);
+    let mut table = Table::new([Column::text("slot"), Column::text("kind"), Column::text("added")]);
     for slot in &status.slots {
         table.push([
             slot.id.to_string(),

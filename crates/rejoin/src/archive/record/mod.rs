@@ -6,6 +6,7 @@
 
 mod breaker;
 mod open_turn;
+mod strain;
 mod tally;
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use open_turn::OpenTurn;
+pub use strain::Strain;
 
 use crate::archive::handle::Prepared;
 use crate::archive::status::Ending;
@@ -23,6 +25,7 @@ use crate::model::{
 };
 use crate::store::{Safety, Stale};
 use breaker::Breaker;
+use strain::Strains;
 use tally::Tally;
 
 /// How long the name of an open turn is: two programs must never choose the same.
@@ -49,6 +52,7 @@ pub struct Recorder {
     reopen: Option<Box<Reopen>>,
     is_store_in_doubt: bool,
     tally: Tally,
+    strains: Strains,
 }
 
 type Reopen = dyn FnMut() -> Result<Archive> + Send;
@@ -88,7 +92,20 @@ impl Recorder {
             reopen: None,
             is_store_in_doubt: false,
             tally: Tally::default(),
+            strains: Strains::default(),
         }
+    }
+
+    /// Sets how to find out how many bytes may still be written, so that little room is told before there is none.
+    #[must_use]
+    pub fn watching_room(mut self, room: impl Fn() -> Option<u64> + Send + 'static) -> Self {
+        self.strains.watch_room(room);
+        self
+    }
+
+    /// Signs that the store is under strain, since this was last asked. Each is told once until it is over.
+    pub fn take_strains(&mut self) -> Vec<Strain> {
+        self.strains.take()
     }
 
     /// Sets how to open the store again. A store whose file system failed once takes no more until that is done.
@@ -140,9 +157,12 @@ impl Recorder {
     pub fn flush(&mut self) -> Result<Saved> {
         let mut outcome = Ok(Saved::Later);
         while !self.waiting.is_empty() {
+            let begun = self.handle.archive().now();
             outcome = match self.save_first() {
                 Ok(receipt) => {
                     self.succeeded();
+                    let took = self.handle.archive().now().as_micros() - begun.as_micros();
+                    self.strains.wrote(Duration::from_micros(u64::try_from(took).unwrap_or(0)));
                     tracing::debug!("Persisted {} messages", receipt.messages.len());
                     Ok(Saved::Now(receipt))
                 }
@@ -216,6 +236,7 @@ impl Recorder {
         tracing::warn!("Conversation persistence failed: {error}");
         self.is_store_in_doubt |= error.kind() == ErrorKind::Unavailable;
         self.breaker.failed(self.handle.archive().now());
+        self.strains.failed(&error);
         self.cause = Some(error);
     }
 

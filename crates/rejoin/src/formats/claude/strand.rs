@@ -214,7 +214,7 @@ impl Strand {
         }
         if is_summary {
             let text = message.message.text();
-            message.message.blocks = vec![Block::Summary(Summary { text, extra: extra })];
+            message.message.blocks = vec![Block::Summary(Summary { text, extra })];
         }
         Ok(())
     }

@@ -106,8 +106,7 @@ impl Strand {
         self.close(reading)?;
         let mut found = self.begin(role, line, number, text);
         found.message.blocks = blocks;
-        let said = found.message.text();
-        let is_injected = role == Role::System || INJECTIONS.iter().any(|start| said.starts_with(start));
+        let is_injected = role == Role::System || begins_as_injected(&found.message.blocks);
         if is_injected && line.rejoin.is_none() {
             found.message.extra.set(INJECTED, Json::of(&true)?);
         }
@@ -343,6 +342,15 @@ impl Strand {
         self.early.push(aside);
         self.held_early.check(reading.limits())
     }
+}
+
+/// True when the first text begins as those do that the program adds.
+fn begins_as_injected(blocks: &[Block]) -> bool {
+    let first = blocks.iter().find_map(|block| match block {
+        Block::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    first.is_some_and(|said| INJECTIONS.iter().any(|start| said.starts_with(start)))
 }
 
 fn hash(text: &str) -> [u8; 32] {

@@ -1,18 +1,17 @@
 //! Messages that are stored together, with what they were read from.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{ConversationId, Digest, Message, MessageId, Role, Time, preview};
 use crate::ops::import::bookmark::Bookmark;
+use crate::ops::import::packed::Packer;
 use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
 
-/// So many messages are one append: a sync costs more than a message, and a store looks at each pair of ids.
-const MESSAGES: usize = 200;
+/// So many messages are one append. Their ids are spread over an index, so that each append writes most pages of it:
+/// fewer appends write fewer pages, and sync less often.
+const MESSAGES: usize = 4_000;
 
-/// So many bytes are one append.
-const BYTES: usize = 1 << 20;
-
-/// Fast, and a source line is half its size already.
-const LEVEL: i32 = 3;
+/// So many bytes are one append: enough for as many messages, and little beside the memory that an import may take.
+const BYTES: usize = 8 << 20;
 
 /// Messages that wait to be stored together.
 #[derive(Default)]
@@ -20,6 +19,7 @@ pub(super) struct Batch {
     drafts: Vec<Draft>,
     /// Names and bytes of what the messages were read from.
     sources: Vec<(Vec<u8>, Vec<u8>)>,
+    packer: Packer,
     bytes: usize,
     first: String,
     last: String,
@@ -77,8 +77,7 @@ impl Batch {
 
     /// Adds what something was read from, under its name.
     pub(super) fn add_source(&mut self, name: &[u8], source: &str) -> Result<()> {
-        let packed = zstd::bulk::compress(source.as_bytes(), LEVEL)
-            .map_err(|cause| Error::invalid("compress a line of the source").because(cause))?;
+        let packed = self.packer.pack(source)?;
         self.bytes += packed.len();
         self.sources.push((name.to_vec(), packed));
         Ok(())
@@ -111,6 +110,8 @@ impl Batch {
                 bytes: Some(bytes),
             })
             .collect();
+        // In the order of an index each page of it is changed once.
+        blobs.sort_unstable_by_key(|blob| blob.name);
         if self.drafts.is_empty() && creation.is_none() {
             return store.put(&blobs, crate::store::Safety::Synced);
         }

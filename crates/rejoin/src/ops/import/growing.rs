@@ -91,7 +91,7 @@ impl<'a> Growing<'a> {
         let names = Names(format);
         let id = names.conversation(&found.id, found.created_at);
         let header = header_of(&found, format, source, above.as_ref(), into.now)?;
-        let clean = into.redactor.and_then(|redactor| redactor.header(&header));
+        let clean = into.redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
         let header = clean.unwrap_or(header);
         let stored = row_of(into.store, id)?;
         let mut known = HashMap::new();
@@ -172,7 +172,7 @@ impl<'a> Growing<'a> {
     }
 
     /// Takes a message. What was wrong with its place is the answer.
-    pub(super) fn take(&mut self, found: SourceMessage, path: &Path) -> Result<Option<Skipped>> {
+    pub(super) fn take(&mut self, mut found: SourceMessage, path: &Path) -> Result<Option<Skipped>> {
         self.read += 1;
         let mut skipped = None;
         let named = found.parent.as_deref().map(|parent| self.name(parent));
@@ -187,9 +187,11 @@ impl<'a> Growing<'a> {
             None => None,
         };
         let anchor = parent.map(|id| Anchor { id, link: self.known[&id] });
+        let nothing = Message::new(found.message.role, Vec::new());
+        let said = std::mem::replace(&mut found.message, nothing);
         let source = self.redacted_line(&found.source);
         let hash = source_hash(&source);
-        let mut message = self.finished(&found, &hash)?;
+        let mut message = self.finished(said, &found, &hash)?;
         let mut body = message.to_body();
         let link = anchor.map(|anchor| anchor.link);
         let mut digest = Digest::chain(link, body.as_bytes());
@@ -255,9 +257,8 @@ impl<'a> Growing<'a> {
         Ok(skipped)
     }
 
-    /// The message as it is stored: with a time, with what it was read from, and with what it keeps.
-    fn finished(&mut self, found: &SourceMessage, hash: &str) -> Result<Message> {
-        let mut message = found.message.clone();
+    /// Takes the message as it is stored: with a time, with what it was read from, and with what it keeps.
+    fn finished(&mut self, mut message: Message, found: &SourceMessage, hash: &str) -> Result<Message> {
         self.time = *message.created_at.get_or_insert(self.time);
         // What Rejoin wrote has everything in it, and its digest is known.
         if self.format.is_own() && found.keeps.is_empty() {

@@ -9,6 +9,8 @@
 //!
 //! Rejoin's own files have ids of Rejoin in them. They stay what they are; what is no id there gets one as above.
 
+use std::fmt::Write as _;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::formats::Format;
@@ -58,9 +60,11 @@ fn changed_id(format: &str, conversation: &str, message: &str, digest: &Digest) 
 }
 
 /// What a message says about the text that it was read from.
-pub(super) fn source_hash(source: &str) -> String {
-    let hash: [u8; 32] = Sha256::digest(source.as_bytes()).into();
-    hash.iter().fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+pub(crate) fn source_hash(source: &str) -> String {
+    Sha256::digest(source.as_bytes()).iter().fold("sha256:".to_owned(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes every text");
+        text
+    })
 }
 
 fn hash(tag: &[u8], parts: &[&[u8]]) -> [u8; 32] {

@@ -11,6 +11,7 @@ mod growing;
 mod head;
 mod header;
 mod identity;
+mod packed;
 mod regrow;
 mod report;
 
@@ -20,6 +21,8 @@ use std::fmt;
 use growing::Growing;
 use header::row_of;
 use identity::Names;
+pub(crate) use identity::source_hash;
+pub(crate) use packed::{Packer, unpack};
 use regrow::Regrowth;
 pub use report::{Imported, ImportedConversation};
 
@@ -104,6 +107,9 @@ pub(crate) fn import(
 /// So often a source is read at most before anything is stored. Once is enough, except where the end of a source tells
 /// that its beginning was misjudged.
 const TRIALS: usize = 3;
+
+/// Of so many conversations something may wait to be stored, where a source goes from one to the other and back.
+const WAITING: usize = 4;
 
 /// What a reading has found out about each conversation, by its id at the source.
 type Learnt = HashMap<String, Known>;
@@ -205,6 +211,9 @@ impl<'a> Pass<'a> {
     }
 
     fn take(&mut self, piece: Piece, project: &dyn Fn(&str) -> String) -> Result<()> {
+        if self.touched.len() > WAITING {
+            self.flush()?;
+        }
         match piece {
             Piece::Conversation(found) => self.meet(*found, project),
             Piece::Message(message) if self.is_passed_over(&message.conversation) => Ok(()),
@@ -262,10 +271,8 @@ impl<'a> Pass<'a> {
             }
             return Ok(());
         }
-        // Whatever waits to be stored waits in one conversation at a time, however many the source has.
-        for place in std::mem::take(&mut self.touched) {
-            self.growing.get_mut(&place).map_or(Ok(()), Growing::flush)?;
-        }
+        // Little waits to be stored, however many conversations the source has.
+        self.flush()?;
         // When it was started may be known only at its end, and its id is made of that.
         let source_id = found.id.clone();
         let first = || Known { found, regrowth: Regrowth::default() };
@@ -289,6 +296,12 @@ impl<'a> Pass<'a> {
         self.touched.insert(self.met);
         self.met += 1;
         Ok(())
+    }
+
+    /// Stores what waits.
+    fn flush(&mut self) -> Result<()> {
+        let mut touched = std::mem::take(&mut self.touched).into_iter();
+        touched.try_for_each(|place| self.growing.get_mut(&place).map_or(Ok(()), Growing::flush))
     }
 
     /// True when a conversation was imported before and is no longer there.

@@ -9,7 +9,7 @@ use crate::ops::redact::find::Rule;
 use crate::store::{Named, Put, Safety, Space, Store};
 
 /// What the key is stored under.
-const NAME: &[u8] = b"redact.key";
+pub(crate) const KEY_NAME: &[u8] = b"redact.key";
 
 /// So many bytes of a hash are told: enough to tell the secrets of one store apart.
 const TOLD: usize = 4;
@@ -19,7 +19,8 @@ const TOLD: usize = 4;
 pub(crate) struct HashKey([u8; 32]);
 
 impl HashKey {
-    pub(super) const fn new(bytes: [u8; 32]) -> Self {
+    /// A key of these bytes.
+    pub(crate) const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
@@ -30,14 +31,14 @@ impl HashKey {
         if let Some(key) = Self::stored(store)? {
             return Ok(key);
         }
-        let put = Put { space: Space::State, owner: None, name: NAME, bytes: Some(&random) };
+        let put = Put { space: Space::State, owner: None, name: KEY_NAME, bytes: Some(&random) };
         store.put(&[put], Safety::Synced)?;
         Ok(Self::stored(store)?.unwrap_or(Self(random)))
     }
 
     fn stored(store: &dyn Store) -> Result<Option<Self>> {
         let mut key = None;
-        store.get(Space::State, None, Named::One(NAME), &mut |_, bytes| {
+        store.get(Space::State, None, Named::One(KEY_NAME), &mut |_, bytes| {
             key = bytes.try_into().ok().map(Self);
             Ok(())
         })?;

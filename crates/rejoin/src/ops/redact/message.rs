@@ -55,7 +55,7 @@ impl Redactor<'_> {
     /// A header without secrets in what people and models wrote; none when it has none.
     ///
     /// What identifies it stays: its project, and where it came from.
-    pub(crate) fn header(&self, header: &Conversation) -> Option<Conversation> {
+    pub(crate) fn header(&self, header: &Conversation, tally: &mut Tally) -> Option<Conversation> {
         let mut sweep = Sweep { redactor: self, tally: Tally::default() };
         let mut clean = header.clone();
         clean.title.iter_mut().for_each(|title| sweep.short(title));
@@ -66,6 +66,7 @@ impl Redactor<'_> {
         clean.participants.iter_mut().filter_map(|one| one.name.as_mut()).for_each(|name| sweep.short(name));
         clean.privacy.consent.iter_mut().for_each(|consent| sweep.short(consent));
         sweep.fields(&mut clean.extra);
+        tally.extend(&sweep.tally);
         (!sweep.tally.is_empty()).then_some(clean)
     }
 }

@@ -244,7 +244,7 @@ fn a_header_keeps_what_identifies_it() {
         Conversation::titled(format!("Rotate {}…", &GITHUB[..20])).in_project(format!("/home/ada/{GITHUB}"));
     header.extra.set("note", Json::of(&GITHUB).unwrap());
 
-    let clean = with(&Redaction::new(), |redactor| redactor.header(&header)).unwrap();
+    let clean = with(&Redaction::new(), |redactor| redactor.header(&header, &mut Tally::default())).unwrap();
 
     assert_eq!(plain(&clean.title.unwrap()), "Rotate <github-token>…");
     assert_eq!(clean.project, header.project);

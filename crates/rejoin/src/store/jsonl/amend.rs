@@ -39,7 +39,7 @@ impl JsonlStore {
             let loss = Loss::Rewritten { messages: &messages, tip };
             let remains = Remains { known: &known, loss, version, stamp, at };
             let rewritten = noted(stamp, at, id, Happened::Rewritten);
-            return self.write_anew(&mut turnstile, opened, &remains, &rewritten).map(|()| version);
+            return self.write_anew(&mut turnstile, opened, &remains, Some(&rewritten)).map(|()| version);
         }
         let mut bytes = Vec::new();
         let line = Line { change: Some(stamp), ..Line::meta(id, at) };
@@ -51,6 +51,13 @@ impl JsonlStore {
         {
             // The change is stored. Where the file lies is only for people, so no answer depends on it.
             let _ = self.move_to_project(&facets.project, &opened, id);
+        }
+        let mut spent = known.kept.spent;
+        spent.add(bytes.len() as u64);
+        if spent.are_many(known.end + bytes.len() as u64) {
+            drop(opened);
+            // The change is stored; lines that it made void can wait for the next one.
+            let _ = self.fold(&mut turnstile, id);
         }
         Ok(version)
     }

@@ -35,6 +35,31 @@ pub(super) struct Kept {
     pub(super) has_start: bool,
     /// True when messages were removed, so that numbers may be missing.
     has_gaps: bool,
+    /// Lines that a new file would not have.
+    pub(super) spent: Spent,
+}
+
+/// Lines that say what the first line of a new file would say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    pub(super) lines: u32,
+    bytes: u64,
+}
+
+impl Spent {
+    /// So many changes are collected before a file is written anew for them.
+    const MOST: u32 = 5;
+
+    pub(super) const fn add(&mut self, bytes: u64) {
+        self.lines += 1;
+        self.bytes += bytes;
+    }
+
+    /// True when they are worth a new file: five of them, and a quarter of the file, so that a long conversation is not
+    /// copied for a few changes of its title.
+    pub(super) const fn are_many(&self, length: u64) -> bool {
+        self.lines >= Self::MOST && self.bytes >= length / 4
+    }
 }
 
 /// Whose blob, in which space, by which name.
@@ -92,6 +117,7 @@ impl Kept {
             blobs: BTreeMap::new(),
             has_start: false,
             has_gaps: false,
+            spent: Spent::default(),
         }
     }
 

@@ -197,6 +197,22 @@ impl Meta {
         }
     }
 
+    /// True when a file that is written anew says it in its first line.
+    pub(super) const fn is_folded(&self) -> bool {
+        match self {
+            Self::Header { .. }
+            | Self::Note { .. }
+            | Self::Branch { .. }
+            | Self::Unbranch { .. }
+            | Self::Repaired { .. } => true,
+            Self::SessionStart(_)
+            | Self::Head { .. }
+            | Self::Trimmed { .. }
+            | Self::Rewritten { .. }
+            | Self::Unknown => false,
+        }
+    }
+
     pub(super) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("it is plain data")
     }

@@ -201,13 +201,13 @@ impl Store for JsonlStore {
         self.put_blobs(blobs, safety)
     }
 
-    fn maintain(&self, task: Task, _budget: Duration) -> Result<Progress> {
+    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
         match task {
             Task::Index => self
                 .check_index()
                 .map(|entries| Progress { done: entries.len() as u64, ..Progress::default() }),
             Task::Checkpoint => self.tidy_and_count(),
-            Task::Repack => self.tidy(),
+            Task::Repack => self.tidy(budget),
             Task::Check => self.check(),
         }
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 
@@ -12,6 +13,7 @@ use crate::store::jsonl::changes::{Happened, lock};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::Kept;
 use crate::store::jsonl::rewrite::{Loss, Remains};
+use crate::store::jsonl::scan::Known;
 use crate::store::jsonl::writing::{Certainty, noted};
 use crate::store::jsonl::{JsonlStore, index};
 use crate::store::{Children, Outcome, Progress, Target, durable};
@@ -98,19 +100,39 @@ impl JsonlStore {
             return Ok(removed);
         }
         let trimmed = noted(stamp, at, id, Happened::Trimmed { reason: reason.to_owned() });
-        self.write_anew(&mut turnstile, opened, &remains, &trimmed)?;
+        self.write_anew(&mut turnstile, opened, &remains, Some(&trimmed))?;
         Ok(removed)
     }
 
-    /// Overwrites what could not be overwritten before because somebody was reading it.
-    pub(super) fn tidy(&self) -> Result<Progress> {
-        let _turnstile = self.begin_writing()?;
-        Ok(Progress { done: self.tidy_up(READERS)?, ..Progress::default() })
+    /// Overwrites what could not be overwritten before because somebody was reading it, and what later lines made void.
+    pub(super) fn tidy(&self, budget: Duration) -> Result<Progress> {
+        let until = Instant::now().checked_add(budget);
+        let done = self.erase_leftovers()?;
+        let mut progress = Progress { done, ..Progress::default() };
+        for id in self.all()? {
+            let is_spent =
+                |known: Option<(_, Arc<Known>)>| known.is_some_and(|(_, known)| known.kept.spent.lines > 0);
+            if !is_spent(self.open_known(id)?) {
+                continue;
+            }
+            if progress.done > 0 && until.is_some_and(|until| Instant::now() >= until) {
+                progress.left += 1;
+                continue;
+            }
+            // Others who write get a turn between two files.
+            let mut turnstile = self.begin_writing()?;
+            match self.fold(&mut turnstile, id) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                other => other?,
+            }
+            progress.done += 1;
+        }
+        Ok(progress)
     }
 
     /// The same, and counts what somebody still reads.
     pub(super) fn tidy_and_count(&self) -> Result<Progress> {
-        let done = self.tidy()?.done;
+        let done = self.erase_leftovers()?;
         let temporary = self.layout.temporary();
         let rest = self.layout.leftovers().during(|| format!("list `{}`", temporary.display()))?;
         Ok(Progress {
@@ -118,6 +140,11 @@ impl JsonlStore {
             left: rest.iter().filter(|path| path.is_file()).count() as u64,
             ..Progress::default()
         })
+    }
+
+    fn erase_leftovers(&self) -> Result<u64> {
+        let _turnstile = self.begin_writing()?;
+        self.tidy_up(READERS)
     }
 
     /// Erases what is temporary. The caller holds the lock of those who write, so nobody is at work on it.

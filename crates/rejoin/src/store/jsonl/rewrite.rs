@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use memchr::memmem;
 
 use crate::error::Result;
-use crate::model::{Branch, MessageId, Time};
+use crate::model::{Branch, ConversationId, MessageId, Time};
 use crate::store::jsonl::JsonlStore;
 use crate::store::jsonl::changes::Noted;
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Opened;
+use crate::store::jsonl::files::{Opened, Purpose};
 use crate::store::jsonl::kept::{Held, Kept};
 use crate::store::jsonl::line::{Kind, Line};
 use crate::store::jsonl::lines::{Content, Lines};
@@ -47,13 +47,15 @@ pub(super) enum Loss<'a> {
     },
     /// Messages say something else. Copies of their lines, and lines of theirs that cannot be read, go.
     Rewritten { messages: &'a HashMap<MessageId, &'a Rewritten<'a>>, tip: &'a Tip<'a> },
+    /// Lines that later ones made void.
+    Spent,
 }
 
 impl Loss<'_> {
     fn takes(&self, seq: u32) -> bool {
         match self {
             Self::Trimmed { going, .. } => going.contains(&seq),
-            Self::Rewritten { .. } => false,
+            Self::Rewritten { .. } | Self::Spent => false,
         }
     }
 
@@ -61,12 +63,13 @@ impl Loss<'_> {
         match self {
             Self::Trimmed { named, .. } => named.contains(&id),
             Self::Rewritten { messages, .. } => messages.contains_key(&id),
+            Self::Spent => false,
         }
     }
 
     fn replacement(&self, id: MessageId) -> Option<&Rewritten<'_>> {
         match self {
-            Self::Trimmed { .. } => None,
+            Self::Trimmed { .. } | Self::Spent => None,
             Self::Rewritten { messages, .. } => messages.get(&id).copied(),
         }
     }
@@ -92,26 +95,37 @@ impl JsonlStore {
         turnstile: &mut Turnstile<'_>,
         opened: Opened,
         remains: &Remains<'_>,
-        noted: &Noted,
+        noted: Option<&Noted>,
     ) -> Result<()> {
         self.unload_blobs(&remains.known.kept, remains.stamp)?;
         let fresh = self.write_remains(&opened, remains)?;
         // Order: the new file is whole and synced; the note and its sync, because the lines of earlier changes go;
         // then the new file takes the name, and the old one is overwritten.
-        let mark = turnstile.log().note(noted)?;
+        let mark = noted.map(|noted| turnstile.log().note(noted)).transpose()?;
         let exchanged = turnstile.log().sync().and_then(|()| {
             durable::exchange(&fresh, &opened.path).during(|| format!("replace `{}`", opened.path.display()))
         });
         if let Err(error) = exchanged {
-            turnstile.log().take_back(mark);
+            if let Some(mark) = mark {
+                turnstile.log().take_back(mark);
+            }
             turnstile.fail(Certainty::Unknown);
             return Err(error);
         }
         // Its own lock would keep it from being overwritten.
         drop(opened);
-        self.finish_removal(noted.conversation, READERS)?;
+        self.finish_removal(remains.known.kept.id, READERS)?;
         turnstile.log().finish();
         Ok(())
+    }
+
+    /// Writes a file anew without lines that later ones made void. Nothing that can be seen changes.
+    pub(super) fn fold(&self, turnstile: &mut Turnstile<'_>, id: ConversationId) -> Result<()> {
+        let (opened, known) = self.must_open(Purpose::Write, id)?;
+        let (version, at) = (known.kept.version, known.kept.active);
+        let stamp = turnstile.log().newest().max(known.kept.stamp);
+        let remains = Remains { known: &known, loss: Loss::Spent, version, stamp, at };
+        self.write_anew(turnstile, opened, &remains, None)
     }
 
     fn fill(
@@ -127,6 +141,7 @@ impl JsonlStore {
         let (first, last) = match &remains.loss {
             Loss::Rewritten { tip, .. } => (tip.first.to_owned(), tip.last.to_owned()),
             Loss::Trimmed { .. } => self.previews_of(opened, staying())?,
+            Loss::Spent => (kept.first.clone(), kept.last.clone()),
         };
         let mut bytes = Vec::new();
         let mut written = 0;
@@ -265,12 +280,14 @@ fn is_of(line: &[u8], loss: &Loss<'_>) -> bool {
 fn end(remains: &Remains<'_>, bytes: &mut Vec<u8>) {
     let (kept, version) = (&remains.known.kept, remains.version);
     let head = remaining(kept, kept.head, &remains.loss).and_then(|seq| kept.held(seq)).map(|held| held.id);
-    let meta = Line::meta(kept.id, remains.at);
-    let happened = match &remains.loss {
-        Loss::Trimmed { reason, .. } => Meta::Trimmed { reason: (*reason).to_owned() },
-        Loss::Rewritten { .. } => Meta::Rewritten { version },
-    };
-    Line { change: Some(remains.stamp), ..meta.clone() }.write(&happened.to_json(), bytes);
+    let meta = Line { change: Some(remains.stamp), ..Line::meta(kept.id, remains.at) };
+    match &remains.loss {
+        Loss::Trimmed { reason, .. } => {
+            meta.write(&Meta::Trimmed { reason: (*reason).to_owned() }.to_json(), bytes);
+        }
+        Loss::Rewritten { .. } => meta.write(&Meta::Rewritten { version }.to_json(), bytes),
+        Loss::Spent => {}
+    }
     meta.write(&Meta::Head { version, head }.to_json(), bytes);
 }
 

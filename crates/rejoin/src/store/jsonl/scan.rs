@@ -168,7 +168,12 @@ impl Known {
         self.faults.extend(group.bad.into_iter().take(room));
         for part in group.lines {
             let taken = match part.meta {
-                Some(meta) => Some(self.kept.take_meta(&part.line, meta)?),
+                Some(meta) => {
+                    if meta.is_folded() {
+                        self.kept.spent.add(part.spot.length.into());
+                    }
+                    Some(self.kept.take_meta(&part.line, meta)?)
+                }
                 None => self.kept.take_message(&part.line, part.spot),
             };
             if taken.is_none() && self.faults.len() < TOLD {

@@ -110,6 +110,7 @@ fn set_branch(transaction: &Transaction<'_>, n: i64, version: Version, branch: &
 }
 
 fn rewrite(transaction: &Transaction<'_>, n: i64, messages: &[Rewritten<'_>], tip: &Tip<'_>) -> Result<()> {
+    let (mut words, mut numbers) = (String::new(), index::Numbers::default());
     let mut relinked = HashSet::new();
     for message in messages {
         let key = key(n, seq_of(transaction, n, message.id)?);
@@ -130,7 +131,7 @@ fn rewrite(transaction: &Transaction<'_>, n: i64, messages: &[Rewritten<'_>], ti
             params![key, message.link.as_bytes(), message.body],
         )?;
         if was_indexed {
-            index::add(transaction, key, message.id.as_str(), message.body, &mut String::new())?;
+            index::add(transaction, (key, message.id.as_str()), message.body, &mut words, &mut numbers)?;
         }
     }
     refuse_to_leave_behind(transaction, n, &relinked)?;

@@ -39,8 +39,10 @@ pub(super) fn get(
 
 pub(super) fn put(transaction: &Transaction<'_>, blobs: &[Put<'_>]) -> Result<()> {
     let attempt = "store a blob";
+    // Blobs that are stored together mostly belong together.
+    let mut seen = None;
     for blob in blobs {
-        if let Some(owner) = blob.owner {
+        if let Some(owner) = blob.owner.filter(|_| blob.owner != seen) {
             let known = transaction
                 .prepare_cached("SELECT 1 FROM conversation WHERE id = ?1")
                 .during(attempt)?
@@ -49,6 +51,7 @@ pub(super) fn put(transaction: &Transaction<'_>, blobs: &[Put<'_>]) -> Result<()
             if !known {
                 return Err(unknown(owner));
             }
+            seen = blob.owner;
         }
         let owner = owner_bytes(&blob.owner);
         match blob.bytes {

@@ -169,7 +169,7 @@ impl SqliteStore {
         let mut writer = lock(&self.writer);
         let connection = match &mut writer.synced {
             Some(connection) => connection,
-            empty => empty.insert(self.open_another(Use::Synced)?),
+            empty => empty.insert(self.open_writer(Use::Synced)?),
         };
         work(connection)
     }

@@ -15,8 +15,9 @@ use crate::store::tip::searchable;
 
 const ATTEMPT: &str = "fill the search index";
 
-/// How much text one transaction takes before other writers get a turn.
-const SLICE: usize = 1 << 20;
+/// How much text one transaction takes before other writers get a turn. The index merges what each one brings with
+/// what it has, so that fewer and larger ones are less work.
+const SLICE: usize = 2 << 20;
 
 impl SqliteStore {
     /// Indexes what is not indexed yet, a slice at a time, until the budget is spent.
@@ -53,9 +54,9 @@ pub(super) fn waiting(connection: &Connection) -> Result<u64> {
 fn slice(transaction: &Transaction<'_>) -> Result<u64> {
     rebuild_if_stale(transaction)?;
     let (mut done, mut size) = (0, 0);
-    let mut words = String::new();
+    let (mut words, mut numbers) = (String::new(), Numbers::default());
     for tail in tails(transaction)? {
-        let reached = index_tail(transaction, &tail, &mut words, &mut size, &mut done)?;
+        let reached = index_tail(transaction, &tail, (&mut words, &mut numbers), &mut size, &mut done)?;
         transaction
             .prepare_cached("UPDATE conversation SET indexed = ?2 WHERE n = ?1")
             .during(ATTEMPT)?
@@ -72,7 +73,7 @@ fn slice(transaction: &Transaction<'_>) -> Result<u64> {
 fn index_tail(
     transaction: &Transaction<'_>,
     tail: &Tail,
-    words: &mut String,
+    (words, numbers): (&mut String, &mut Numbers),
     size: &mut usize,
     done: &mut u64,
 ) -> Result<i64> {
@@ -83,7 +84,7 @@ fn index_tail(
     while let Some(row) = rows.next().during(ATTEMPT)? {
         let (key, id): (i64, String) = (|| Ok((row.get(0)?, row.get(1)?)))().during(ATTEMPT)?;
         let body = row.get_ref(2).during(ATTEMPT)?.as_str().unwrap_or_default();
-        add(transaction, key, &id, body, words)?;
+        add(transaction, (key, &id), body, words, numbers)?;
         *size += body.len();
         *done += 1;
         if *size >= SLICE {
@@ -96,14 +97,14 @@ fn index_tail(
 /// Puts a message into the index; `words` is room to work in.
 pub(super) fn add(
     transaction: &Transaction<'_>,
-    key: i64,
-    id: &str,
+    (key, id): (i64, &str),
     body: &str,
     words: &mut String,
+    numbers: &mut Numbers,
 ) -> Result<()> {
     let (text, time) = searchable(body).unwrap_or_default();
     fold(&text, words);
-    let number = number(transaction, time)?;
+    let number = numbers.next(transaction, time)?;
     transaction
         .prepare_cached("INSERT INTO document (number, key, id) VALUES (?1, ?2, ?3)")
         .during(ATTEMPT)?
@@ -126,19 +127,32 @@ fn fold(text: &str, words: &mut String) {
     });
 }
 
-/// The next free document number of a time. What does not fit into its microsecond goes into the next with room.
-fn number(transaction: &Transaction<'_>, time: Time) -> Result<i64> {
-    let mut newest = transaction
-        .prepare_cached("SELECT max(number) FROM document WHERE number BETWEEN ?1 AND ?1 + ?2")
-        .during(ATTEMPT)?;
-    let mut first = first_number(time);
-    loop {
-        let taken: Option<i64> = newest.query_row([first, TIES], |row| row.get(0)).during(ATTEMPT)?;
-        match taken {
-            Some(taken) if taken == first + TIES => first += TIES + 1,
-            Some(taken) => return Ok(taken + 1),
-            None => return Ok(first),
-        }
+/// Gives out document numbers.
+#[derive(Default)]
+pub(super) struct Numbers {
+    /// The time that was asked for last, by its first number, and where there was room for it.
+    last: Option<(i64, i64)>,
+}
+
+impl Numbers {
+    /// The next free document number of a time. What does not fit into its microsecond goes into the next with room.
+    fn next(&mut self, transaction: &Transaction<'_>, time: Time) -> Result<i64> {
+        let mut newest = transaction
+            .prepare_cached("SELECT max(number) FROM document WHERE number BETWEEN ?1 AND ?1 + ?2")
+            .during(ATTEMPT)?;
+        let asked = first_number(time);
+        // Programs that note no times give one to all of their messages, and each full microsecond is a query.
+        let mut first = self.last.filter(|(last, _)| *last == asked).map_or(asked, |(_, room)| room);
+        let number = loop {
+            let taken: Option<i64> = newest.query_row([first, TIES], |row| row.get(0)).during(ATTEMPT)?;
+            match taken {
+                Some(taken) if taken == first + TIES => first += TIES + 1,
+                Some(taken) => break taken + 1,
+                None => break first,
+            }
+        };
+        self.last = Some((asked, first));
+        Ok(number)
     }
 }
 

@@ -46,6 +46,9 @@ use crate::store::{
 /// How long a writer waits for another process by default.
 pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
+/// The changed pages that a transaction holds, in KiB. More of them are written before its end, some of them twice.
+const WRITTEN_KB: i64 = 16 << 10;
+
 /// Keeps conversations in a SQLite database.
 pub struct SqliteStore {
     path: PathBuf,
@@ -166,6 +169,13 @@ impl SqliteStore {
         }
     }
 
+    /// A connection that writes, with room for every page that a large turn changes.
+    fn open_writer(&self, usage: Use) -> Result<Connection> {
+        let connection = self.open_another(usage)?;
+        connection.pragma_update(None, "cache_size", -WRITTEN_KB).during("set up the connection")?;
+        Ok(connection)
+    }
+
     /// Runs `work` on a connection of its own. Each statement of it sees one moment; [`Self::snapshot`] makes it one for all.
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let resting = lock(&self.readers).pop();
@@ -203,7 +213,7 @@ impl SqliteStore {
         };
         let connection = match slot {
             Some(connection) => connection,
-            None => slot.insert(self.open_another(usage)?),
+            None => slot.insert(self.open_writer(usage)?),
         };
         let outcome = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)

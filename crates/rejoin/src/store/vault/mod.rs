@@ -26,7 +26,7 @@ mod scan;
 mod search;
 mod segments;
 mod shard;
-pub mod slots;
+pub(crate) mod slots;
 mod unlock;
 #[cfg(test)]
 mod vectors;

@@ -18,6 +18,8 @@ pub(super) enum Mood {
     Failing(ErrorKind),
     /// It is done, and an error comes back.
     Forgetful,
+    /// Nothing is done, because the disk is full.
+    Full,
 }
 
 /// A store that fails when it is told to.
@@ -26,6 +28,8 @@ pub(super) struct Moody {
     mood: Mutex<Mood>,
     /// How often a write was tried.
     tried: Mutex<usize>,
+    /// What happens while it writes.
+    pace: Mutex<Box<dyn Fn() + Send>>,
 }
 
 impl Moody {
@@ -34,7 +38,14 @@ impl Moody {
     }
 
     pub(super) fn over(inner: impl Store + 'static) -> Self {
-        Self { inner: Box::new(inner), mood: Mutex::new(Mood::Well), tried: Mutex::new(0) }
+        let pace: Box<dyn Fn() + Send> = Box::new(|| {});
+        let (mood, tried, pace) = (Mutex::new(Mood::Well), Mutex::new(0), Mutex::new(pace));
+        Self { inner: Box::new(inner), mood, tried, pace }
+    }
+
+    /// Sets what happens while it writes.
+    pub(super) fn while_writing(&self, pace: impl Fn() + Send + 'static) {
+        *self.pace.lock().unwrap() = Box::new(pace);
     }
 
     pub(super) fn set(&self, mood: Mood) {
@@ -48,10 +59,15 @@ impl Moody {
 
     fn write<T>(&self, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
         *self.tried.lock().unwrap() += 1;
+        self.pace.lock().unwrap()();
         let failure = |kind| Error::new(kind, "the store is in a mood");
         match *self.mood.lock().unwrap() {
             Mood::Well => work(self.inner.as_ref()),
             Mood::Failing(kind) => Err(failure(kind)),
+            Mood::Full => {
+                let cause = std::io::Error::new(std::io::ErrorKind::StorageFull, "the disk is full");
+                Err(Error::new(ErrorKind::Unavailable, "append a turn").because(cause).during("write"))
+            }
             Mood::Forgetful => work(self.inner.as_ref()).and_then(|_| Err(failure(ErrorKind::Unavailable))),
         }
     }

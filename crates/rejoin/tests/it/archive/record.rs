@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rejoin::store::{Children, Put, Safety, Space, SqliteStore};
 use rejoin::{
     Archive, Block, Conversation, EndReason, Ending, ErrorKind, Json, Limits, Message, MessageId, Metrics,
-    OpenTurn, Receipt, Recorder, Role, Saved, Status, Thinking,
+    OpenTurn, Receipt, Recorder, Role, Saved, Status, Strain, Thinking,
 };
 
 use super::moody::{Mood, Moody};
@@ -561,4 +561,64 @@ fn the_name_of_an_open_turn_is_its_own() {
 
     let names: Vec<MessageId> = open_turns(&recorder).iter().map(|turn| turn.name).collect();
     assert_eq!((names.len(), names[0].as_str().len()), (1, 10));
+}
+
+#[test]
+fn a_write_that_takes_long_is_told_once_until_writes_are_quick_again() {
+    let mut desk = desk();
+    let pace = |store: &Moody, lab: &Arc<Lab>, micros: i64| {
+        let lab = Arc::clone(lab);
+        store.while_writing(move || {
+            lab.micros.fetch_add(micros, std::sync::atomic::Ordering::Relaxed);
+        });
+    };
+
+    let mut told = Vec::new();
+    for micros in [150_000, 150_001, 400_000, 1_000, 200_000] {
+        pace(&desk.store, &desk.lab, micros);
+        desk.say("word");
+        told.push(desk.recorder.take_strains());
+    }
+
+    let slow = |micros| vec![Strain::Slow { took: Duration::from_micros(micros) }];
+    assert_eq!(told, [vec![], slow(150_001), vec![], vec![], slow(200_000)]);
+    assert_eq!(told[1][0].to_string(), "Saving took 150 ms; the disk may be busy.");
+}
+
+#[test]
+fn little_room_is_told_before_there_is_none() {
+    let Desk { store, archive, .. } = desk();
+    let free = Arc::new(std::sync::atomic::AtomicU64::new(1 << 30));
+    let room = Arc::clone(&free);
+    let mut recorder =
+        record(&archive).watching_room(move || Some(room.load(std::sync::atomic::Ordering::Relaxed)));
+
+    let mut told = Vec::new();
+    for bytes in [1 << 30, 20 << 20, 19 << 20, 1 << 30, 1 << 20] {
+        free.store(bytes, std::sync::atomic::Ordering::Relaxed);
+        recorder.append(vec![Message::user("word")]).unwrap();
+        told.push(recorder.take_strains());
+    }
+
+    let low = |free| vec![Strain::Low { free }];
+    assert_eq!(told, [vec![], low(20 << 20), vec![], vec![], low(1 << 20)]);
+    assert!(store.tried() > 0);
+}
+
+#[test]
+fn an_exhausted_disk_is_told_once_and_what_waits_is_saved_when_there_is_room() {
+    let mut desk = desk();
+    desk.store.set(Mood::Full);
+    assert!(is_later(&desk.say("one")));
+    let told = desk.recorder.take_strains();
+    desk.lab.turn_clock(60);
+    assert!(is_later(&desk.say("two")));
+    let again = desk.recorder.take_strains();
+
+    desk.store.set(Mood::Well);
+    desk.lab.turn_clock(60);
+    receipt(desk.recorder.retry().unwrap());
+
+    assert_eq!((told, again), (vec![Strain::Exhausted], vec![]));
+    assert_eq!((desk.stored(), desk.recorder.waiting()), ("one two".to_owned(), 0));
 }

@@ -192,15 +192,15 @@ fn who_goes_on_from_half_a_reply_while_it_is_replaced_keeps_both() {
 fn interrupted(after: usize) -> Vec<String> {
     let desk = Desk::new();
     let name = |place: usize| format!("u{place}");
-    let lines: Vec<String> = (0..700)
-        .map(|place| user(&name(place), place.checked_sub(1).map(name).as_deref(), &place.to_string()))
-        .collect();
+    let long = "word ".repeat(16_000);
+    let lines: Vec<String> =
+        (0..500).map(|place| user(&name(place), place.checked_sub(1).map(name).as_deref(), &long)).collect();
     let id = desk.import(&lines[..2]).id;
 
     desk.say(id, Moment::Append, after);
     desk.import(&lines);
 
-    assert_eq!((desk.shared.waiting.lock().unwrap().is_none(), desk.messages(id)), (true, 701));
+    assert_eq!((desk.shared.waiting.lock().unwrap().is_none(), desk.messages(id)), (true, 501));
     let said = desk.said(id);
     said[said.len() - 1..].to_vec()
 }

@@ -304,3 +304,41 @@ fn whoever_writes_next_finishes_a_rewrite_that_was_cut_off() {
     assert_eq!((holding(&place, "a secret"), fs::read_dir(temporary).unwrap().count()), (0, 0));
     assert_eq!((place.texts(id), place.texts(other).len()), (vec!["harmless".to_owned()], 3));
 }
+
+#[test]
+fn a_file_is_written_anew_when_a_quarter_of_it_says_nothing_any_more() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    let rename = |title: &str| drop(place.archive().rename(id, title).unwrap());
+    for title in ["a secret", "b", "c", "d"] {
+        rename(title);
+    }
+    let (collected, before) = (holding(&place, "a secret"), place.archive().conversation(id).unwrap());
+
+    rename("e");
+
+    let after = place.archive().conversation(id).unwrap();
+    assert_eq!((collected, holding(&place, "a secret"), after.version), (1, 0, before.version + 1));
+    assert_eq!((place.texts(id).len(), place.titles(), place.faults()), (2, vec!["e".to_owned()], vec![]));
+    assert_eq!(fs::read_dir(place.root.join(".store/temporary")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_long_conversation_is_not_copied_for_a_few_titles() {
+    let place = Place::new();
+    let id = place.talk(&[&[&"word ".repeat(20_000)]]);
+    let inode = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(place.file(id)).unwrap());
+    let before = inode();
+
+    for number in 0..20 {
+        place.archive().rename(id, &format!("title {number}")).unwrap();
+    }
+
+    assert_eq!(inode(), before);
+    // Whoever asks for it gets rid of them.
+    place.store().maintain(Task::Repack, Duration::MAX).unwrap();
+    assert_eq!((holding(&place, "title 3"), place.titles()), (0, vec!["title 19".to_owned()]));
+    let folded = inode();
+    place.store().maintain(Task::Repack, Duration::MAX).unwrap();
+    assert_eq!(inode(), folded);
+}

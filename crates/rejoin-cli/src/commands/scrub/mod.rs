@@ -1,0 +1,120 @@
+//! `rejoin scrub`: secrets that are stored already are found and taken out.
+
+mod report;
+
+use std::time::Duration;
+
+use rejoin::store::Task;
+use rejoin::{Archive, ConversationId, ErrorKind, ScrubMode};
+
+use crate::context::{Consent, Context};
+use crate::error::Failure;
+use crate::ui::progress::Unit;
+use report::{Part, Report};
+
+/// Find secrets that are stored already and take them out
+///
+/// Looks at messages on every branch, what tools were given and answered, thinking, summaries, titles, labels,
+/// replies that were cut off and what imports were read from. A marker takes the place of what is found; it is
+/// gone from the search index and from the files at once. Messages that change, and all that follow them, get
+/// another digest, which `rejoin audit` lists. What was found is never shown.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin scrub a3f9c1 --dry-run    See what would be taken out
+  rejoin scrub a3f9c1
+  rejoin scrub --all --yes         Everything, without being asked")]
+pub(crate) struct Args {
+    /// The conversation
+    #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+    conversation: Option<String>,
+
+    /// Every conversation of every project, and what is remembered beside them
+    #[arg(long)]
+    all: bool,
+
+    /// Show what would be taken out, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    let archive = context.archive_to_read()?;
+    let ids = match &args.conversation {
+        Some(name) => vec![
+            archive
+                .resolve_conversation(name)
+                .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))?,
+        ],
+        None => archive.survey()?.conversations,
+    };
+    let extent = if args.all { Extent::Everything } else { Extent::One };
+    if args.dry_run {
+        return look(&archive, &ids, extent, context)?.answer(context);
+    }
+    if !args.yes {
+        let found = look(&archive, &ids, extent, context)?;
+        if found.is_clean() {
+            return found.answer(context);
+        }
+        context.confirm_shown(&found.shown(context), &found.question(), Consent::from(args.yes))?;
+    }
+    let mut report = scrub(&archive, &ids, extent, ScrubMode::Replace, context)?;
+    if extent == Extent::Everything {
+        // What was replaced long ago may lie where nobody sees it.
+        let progress = context.progress("Erasing what was replaced", Unit::Items, None);
+        report.erased = archive.maintain(Task::Repack, Duration::MAX).map_err(Failure::from).err();
+        progress.finish();
+    }
+    report.answer(context)
+}
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    One,
+    Everything,
+}
+
+fn look(
+    archive: &Archive,
+    ids: &[ConversationId],
+    extent: Extent,
+    context: &Context,
+) -> Result<Report, Failure> {
+    scrub(archive, ids, extent, ScrubMode::Look, context)
+}
+
+fn scrub(
+    archive: &Archive,
+    ids: &[ConversationId],
+    extent: Extent,
+    mode: ScrubMode,
+    context: &Context,
+) -> Result<Report, Failure> {
+    let doing = match mode {
+        ScrubMode::Look => "Looking for secrets",
+        ScrubMode::Replace => "Taking secrets out",
+    };
+    let progress = context.progress(doing, Unit::Items, Some(ids.len() as u64));
+    let mut report = Report::new(mode);
+    for id in ids {
+        match archive.scrub(*id, mode) {
+            Ok(scrubbed) => report.add(Part { conversation: Some(*id), scrubbed }),
+            // It was deleted while others were looked at.
+            Err(error) if error.kind() == ErrorKind::NotFound && extent == Extent::Everything => {}
+            Err(error) if extent == Extent::Everything => report.failed.push((*id, error.into())),
+            Err(error) => return Err(error.into()),
+        }
+        progress.advance(1);
+    }
+    if extent == Extent::Everything {
+        report.add(Part { conversation: None, scrubbed: archive.scrub_state(mode)? });
+    }
+    progress.finish();
+    Ok(report)
+}

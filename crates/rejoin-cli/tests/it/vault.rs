@@ -1,0 +1,299 @@
+//! `rejoin vault`: made, opened, looked after, sealed and unsealed, with real files and a real keyring.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::skip::skip;
+use crate::world::{Outcome, World};
+
+const PASSPHRASE: &str = "correct horse planted battery";
+
+/// A file with what opens a vault, which only its owner can read.
+fn secret(world: &World, name: &str, text: &str) -> String {
+    world.write(name, &format!("{text}\n"));
+    std::fs::set_permissions(world.path(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+    world.path(name).to_str().unwrap().to_owned()
+}
+
+/// A world whose store is a vault that a key file opens.
+fn sealed() -> World {
+    let world = World::new();
+    let outcome = world.rejoin(["vault", "init", "--slot", "file"]).run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    world
+}
+
+fn json(outcome: &Outcome) -> Value {
+    serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{outcome:?}"))
+}
+
+fn status(world: &World) -> Value {
+    json(&world.rejoin(["vault", "status", "--json"]).run())
+}
+
+fn kinds(world: &World) -> Vec<String> {
+    let status = status(world);
+    let slots = status["slots"].as_array().unwrap();
+    slots.iter().map(|slot| slot["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+fn titles(world: &World) -> Vec<String> {
+    let listed = json(&world.rejoin(["list", "--json"]).run());
+    let items = listed["items"].as_array().unwrap();
+    items.iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_vault_is_made_used_and_holds_nothing_in_the_clear() {
+    let world = sealed();
+
+    let made = world.rejoin(["new", "--title", "Planted title"]).run();
+    let said = world.rejoin(["append", "planted words"]).run();
+    let found = world.rejoin(["search", "planted", "--json"]).run();
+
+    assert_eq!((made.code, said.code), (0, 0), "{}{}", made.stderr, said.stderr);
+    assert_eq!(json(&found)["items"].as_array().unwrap().len(), 1);
+    assert_eq!(titles(&world), ["Planted title"]);
+    assert_eq!(
+        world.read("home/.config/rejoin/config.toml"),
+        format!("store = \"vault+sqlite:{}\"\n", world.store().display())
+    );
+    let mut files = vec![world.path("home")];
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let is_there = bytes.windows(7).any(|window| window.eq_ignore_ascii_case(b"planted"));
+        assert!(!is_there, "{} holds what was said", path.display());
+    }
+}
+
+#[test]
+fn a_second_way_in_is_suggested_and_works() {
+    let world = sealed();
+    let file = secret(&world, "recovery", "");
+
+    let only = world.rejoin(["vault", "status"]).run();
+    let added = world.rejoin(["vault", "add-slot", "recovery", "--json"]).run();
+    let key = json(&added)["recovery_key"].as_str().unwrap().to_owned();
+    std::fs::write(&file, key.to_lowercase()).unwrap();
+    std::fs::remove_dir_all(world.path("home/.local/state/rejoin/keys")).unwrap();
+    let without = world.rejoin(["list"]).run();
+    let with = world.rejoin(["list", "--passphrase-file", &file]).run();
+
+    assert!(only.stderr.contains("rejoin vault add-slot recovery"), "{}", only.stderr);
+    assert_eq!(kinds(&world), ["file", "recovery"]);
+    assert_eq!((without.code, with.code), (1, 0), "{}", with.stderr);
+    let vault = status(&world)["vault"].as_str().unwrap().to_owned();
+    let slot = status(&world)["slots"][0]["id"].as_str().unwrap().to_owned();
+    let expected = format!(
+        "error: open the vault `vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db`\n  \
+         caused by: nothing here opens vault `{vault}`\n  \
+         caused by: the secret of the file slot `{slot}` of vault `{vault}` is not here; \
+         nobody gave what its recovery slot asks for\n\
+         hint: unlock the keyring, or give a passphrase or recovery key at the terminal or with \
+         `--passphrase-file FILE`; `rejoin vault status` shows what opens the vault\n"
+    );
+    assert_eq!(without.stderr, expected);
+}
+
+#[test]
+fn a_passphrase_comes_from_a_file_and_a_wrong_one_is_told() {
+    let world = World::new();
+    let right = secret(&world, "right", PASSPHRASE);
+    let wrong = secret(&world, "wrong", "another planted passphrase");
+    let open = secret(&world, "open", PASSPHRASE);
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o644)).unwrap();
+
+    let made = world.rejoin(["vault", "init", "--slot", "passphrase", "--passphrase-file", &right]).run();
+    let by_variable = world.rejoin(["list"]).variable("REJOIN_PASSPHRASE_FILE", &right).run();
+    let by_wrong = world.rejoin(["list", "--passphrase-file", &wrong]).run();
+    let by_open = world.rejoin(["list", "--passphrase-file", &open]).run();
+
+    assert_eq!((made.code, by_variable.code, by_wrong.code, by_open.code), (0, 0, 1, 1), "{}", made.stderr);
+    assert!(
+        by_wrong
+            .stderr
+            .contains("this passphrase opens no slot of the vault: it is wrong, or its slot was removed"),
+        "{}",
+        by_wrong.stderr
+    );
+    assert!(by_open.stderr.contains("others can read it"), "{}", by_open.stderr);
+    let told =
+        [made, by_variable, by_wrong, by_open].map(|outcome| outcome.stdout + &outcome.stderr).concat();
+    assert!(!told.contains("planted"), "{told}");
+}
+
+#[test]
+fn a_removed_slot_does_not_open_and_the_last_one_cannot_go() {
+    let world = sealed();
+    let file = secret(&world, "passphrase", PASSPHRASE);
+    let added = json(
+        &world.rejoin(["vault", "add-slot", "passphrase", "--new-passphrase-file", &file, "--json"]).run(),
+    );
+    let id = added["id"].as_str().unwrap();
+
+    let unasked = world.rejoin(["vault", "remove-slot", id]).run();
+    let removed = json(&world.rejoin(["vault", "remove-slot", id, "--yes", "--json"]).run());
+    let last = status(&world)["slots"][0]["id"].as_str().unwrap().to_owned();
+    let refused = world.rejoin(["vault", "remove-slot", &last, "--yes"]).run();
+    std::fs::remove_dir_all(world.path("home/.local/state/rejoin/keys")).unwrap();
+    let gone = world.rejoin(["list", "--passphrase-file", &file]).run();
+
+    assert_eq!((unasked.code, refused.code, gone.code), (1, 1, 1));
+    assert_eq!((&removed["epoch"], &removed["kept"]), (&2.into(), &serde_json::json!([])));
+    assert!(refused.stderr.contains("it is the last slot"), "{}", refused.stderr);
+    assert!(gone.stderr.contains("is not here"), "{}", gone.stderr);
+}
+
+#[test]
+fn a_plain_store_is_sealed_and_unsealed_with_all_it_holds() {
+    let world = World::new();
+    world.started("First");
+    world.started("Second");
+    let plain = world.store();
+    let sealed = plain.with_file_name("rejoin.vault.db");
+
+    let encrypted = world.rejoin(["vault", "encrypt", "--slot", "file", "--yes", "--json"]).run();
+    let in_vault = titles(&world);
+    let again = world.rejoin(["vault", "encrypt", "--slot", "file", "--yes"]).run();
+    let decrypted = world.rejoin(["vault", "decrypt", "--yes", "--json"]).run();
+
+    assert_eq!((encrypted.code, decrypted.code), (0, 0), "{}{}", encrypted.stderr, decrypted.stderr);
+    let lines: Vec<&str> = encrypted.stdout.lines().collect();
+    let answer: Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+    assert_eq!((&answer["conversations"], &answer["erased"]), (&2.into(), &true.into()));
+    assert_eq!(in_vault.len(), 2);
+    assert!(again.stderr.contains("is a vault already"), "{}", again.stderr);
+    assert_eq!((plain.exists(), sealed.exists(), titles(&world)), (false, false, in_vault));
+}
+
+#[test]
+fn a_vault_is_not_made_over_conversations() {
+    let world = World::new();
+    world.started("First");
+
+    let outcome = world.rejoin(["vault", "init", "--slot", "file"]).run();
+
+    let expected = "error: the store holds something, so no vault is made over it\n\
+                    hint: run `rejoin vault encrypt` to seal what a plain store holds, or `rejoin vault status` to see \
+                    what opens a vault\n";
+    assert_eq!(outcome, Outcome::failure(1, expected));
+    assert_eq!(titles(&world), ["First"]);
+}
+
+#[test]
+fn a_vault_that_is_gone_is_not_an_empty_one() {
+    let world = sealed();
+    std::fs::remove_file(world.store()).unwrap();
+    for suffix in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", world.store().display()));
+    }
+
+    let listed = world.rejoin(["list"]).run();
+    let appended = world.rejoin(["append", "x"]).run();
+
+    assert_eq!((listed.code, appended.code, world.store().exists()), (1, 1, false));
+    assert!(listed.stderr.contains("there is no vault at"), "{}", listed.stderr);
+}
+
+#[test]
+fn an_older_copy_is_refused_until_it_is_accepted() {
+    let world = World::new();
+    let url = format!("vault+jsonl:{}", world.path("sealed").display());
+    world.user_config(&format!("store = \"{url}\"\n"));
+    world.rejoin(["vault", "init", "--slot", "file"]).run();
+    world.rejoin(["new", "--title", "Old"]).run();
+    let copy = |from: &str, to: &str| {
+        let status = Command::new("cp").arg("-a").args([world.path(from), world.path(to)]).status().unwrap();
+        assert!(status.success());
+    };
+    copy("sealed", "copy");
+    world.rejoin(["new", "--title", "New"]).run();
+    std::fs::remove_dir_all(world.path("sealed")).unwrap();
+    copy("copy", "sealed");
+
+    let refused = world.rejoin(["list"]).run();
+    let accepted = world.rejoin(["vault", "accept", "--yes"]).run();
+
+    assert_eq!(refused.code, 1);
+    assert!(
+        refused.stderr.contains("the store is older than it was when it was last used"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("run `rejoin vault accept`"), "{}", refused.stderr);
+    assert_eq!((accepted.code, titles(&world)), (0, vec!["Old".to_owned()]), "{}", accepted.stderr);
+}
+
+/// A session with a keyring that is unlocked, then locked, then gone.
+const SESSION: &str = r#"
+printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 || exit 90
+daemon=$(dbus-send --session --print-reply=literal --dest=org.freedesktop.DBus / \
+    org.freedesktop.DBus.GetConnectionUnixProcessID string:org.freedesktop.secrets | grep -o '[0-9]*$')
+"$REJOIN" vault init --json
+"$REJOIN" new --title "In the vault" --quiet >/dev/null
+"$REJOIN" vault rotate --json
+"$REJOIN" list --json
+unset DISPLAY
+dbus-send --session --print-reply --dest=org.freedesktop.secrets /org/freedesktop/secrets \
+    org.freedesktop.Secret.Service.Lock array:objpath:/org/freedesktop/secrets/collection/login >/dev/null
+"$REJOIN" list --json
+kill "$daemon"
+"#;
+
+#[test]
+fn a_real_keyring_opens_a_vault_and_a_locked_one_is_told() {
+    let missing = ["dbus-run-session", "gnome-keyring-daemon", "dbus-send"].into_iter().find(|tool| {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        !std::env::split_paths(&paths).any(|directory| directory.join(tool).is_file())
+    });
+    if let Some(tool) = missing {
+        return skip(&format!("`{tool}` is not installed, so no real keyring is tested"));
+    }
+    let world = World::new();
+    std::fs::create_dir(world.path("run")).unwrap();
+
+    let output = Command::new("dbus-run-session")
+        .args(["--", "sh", "-c", SESSION])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", world.path("home"))
+        .env("XDG_RUNTIME_DIR", world.path("run"))
+        // On a desktop more patience is had; a busy machine needs it too.
+        .env("DISPLAY", ":nowhere")
+        .env("REJOIN", env!("CARGO_BIN_EXE_rejoin"))
+        .current_dir(world.path("project"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let answers: Vec<Value> = stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(answers.len(), 3, "{stdout}{stderr}");
+    assert_eq!(answers[0]["slots"][0]["kind"], "keyring");
+    assert_eq!((&answers[1]["epoch"], &answers[1]["kept"]), (&2.into(), &serde_json::json!([])));
+    assert_eq!(answers[2]["items"][0]["title"], "In the vault");
+    // Locked: nothing is opened, and nothing empty takes its place.
+    let failure = stderr.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok()).unwrap();
+    let told = failure["error"]["message"].as_str().unwrap();
+    assert_eq!(failure["error"]["kind"], "denied", "{stderr}");
+    assert!(told.contains("in the keyring"), "{told}");
+    assert!(failure["error"]["hint"].as_str().unwrap().contains("unlock the keyring"), "{stderr}");
+}
+
+#[test]
+fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
+    let world = World::new();
+
+    let outcome = world.rejoin(["vault", "init"]).run();
+
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.stderr.contains("use another kind of slot"), "{}", outcome.stderr);
+    assert_eq!(world.rejoin(["vault", "init", "--slot", "file"]).run().code, 0);
+}

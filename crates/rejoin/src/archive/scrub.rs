@@ -1,0 +1,70 @@
+//! Taking secrets out of what is stored already, with an entry in the audit log.
+
+use std::sync::OnceLock;
+
+use serde_json::json;
+
+use crate::archive::Archive;
+use crate::archive::audit::{AuditAction, AuditEntry};
+use crate::error::Result;
+use crate::model::{ConversationId, Json};
+use crate::ops::{HashKey, Redaction, Redactor, ScrubMode, Scrubbed, scrub_conversation, scrub_state};
+
+/// Why something was scrubbed, as the audit log tells it.
+const REASON: &str = "user-requested";
+
+impl Archive {
+    /// Finds secrets that one conversation holds already, and takes them out if that is asked for: on every branch, in
+    /// what tools were given and answered, thinking, summaries, titles, labels, replies that were not finished, and
+    /// what imported messages were read from.
+    ///
+    /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
+    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones.
+    pub fn scrub(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
+        let scrubbed =
+            self.scrubbing(mode, |redactor| scrub_conversation(self.store(), redactor, id, mode, self.now()));
+        let scrubbed = scrubbed.map_err(|error| error.during(format!("scrub conversation `{id}`")))?;
+        self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON).to(id), &scrubbed, mode);
+        Ok(scrubbed)
+    }
+
+    /// The same for what programs remember that belongs to no conversation.
+    pub fn scrub_state(&self, mode: ScrubMode) -> Result<Scrubbed> {
+        let scrubbed = self.scrubbing(mode, |redactor| scrub_state(self.store(), redactor, mode))?;
+        self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON), &scrubbed, mode);
+        Ok(scrubbed)
+    }
+
+    fn scrubbing<T>(&self, mode: ScrubMode, work: impl FnOnce(&Redactor<'_>) -> Result<T>) -> Result<T> {
+        let (usual, key) = (Redaction::new(), OnceLock::new());
+        if mode == ScrubMode::Look {
+            // Whoever only looks writes nothing, so the store's own key is not made either.
+            let mut random = [0; 32];
+            self.nature.fill(&mut random);
+            key.get_or_init(|| HashKey::new(random));
+        }
+        match self.redactor() {
+            Some(own) if mode == ScrubMode::Replace => work(&own),
+            own => {
+                let rules = own.map_or(&usual, |_| self.redaction().unwrap_or(&usual));
+                work(&Redactor::new(rules, &key, self.store(), self.nature.as_ref()))
+            }
+        }
+    }
+
+    fn note_scrub(&self, mut entry: AuditEntry, scrubbed: &Scrubbed, mode: ScrubMode) {
+        if mode == ScrubMode::Look || scrubbed.is_clean() {
+            return;
+        }
+        let digests: Vec<_> = scrubbed
+            .heads
+            .iter()
+            .map(|head| json!({"message": head.message, "before": head.before, "after": head.after}))
+            .collect();
+        entry.messages = scrubbed.rewritten;
+        for (name, value) in [("rules", json!(scrubbed.rules())), ("digests", json!(digests))] {
+            entry.extra.set(name, Json::of(&value).expect("names, counts and digests are JSON"));
+        }
+        self.note_done(entry);
+    }
+}

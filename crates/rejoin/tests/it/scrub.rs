@@ -1,0 +1,244 @@
+//! Scrubbing: secrets that are stored already go, everywhere, and the rest stays sound.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rejoin::store::{
+    Change, JsonlStore, MemoryStore, Named, Put, Rewritten, Safety, Space, SqliteStore, Store, Task, Tip,
+};
+use rejoin::testing::visible;
+use rejoin::{
+    Archive, AuditAction, AuditQuery, Block, Conversation, ConversationId, Finding, Json, List, Message,
+    ScrubMode, ScrubPlace, Search, Thinking, ToolCall, ToolResult,
+};
+use serde_json::json;
+
+use crate::residue::holding;
+
+/// A token, and its end, in the letters of the store and in those of its search index.
+const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+const TRACES: [&str; 4] =
+    [TOKEN, "c838347Ae178B4a", "16c7e42f292c6912e7710c838347ae178b4a", "c838347ae178b4a"];
+
+fn said(text: &str) -> Message {
+    Message::user(format!("{text} {TOKEN}"))
+}
+
+/// A conversation that has the token in every place where one can stand.
+fn fill(archive: &Archive) -> ConversationId {
+    let mut talk = archive.start(Conversation::titled(format!("with {TOKEN}"))).unwrap();
+    let first = talk.append(said("the key is")).unwrap().head;
+    let call = ToolCall {
+        id: "c1".to_owned(),
+        name: "run".to_owned(),
+        input: Json::of(&json!({ "command": format!("curl -H 'x: {TOKEN}'") })).unwrap(),
+        extra: Default::default(),
+    };
+    let mut thinking = Thinking { text: format!("hm {TOKEN}"), ..Default::default() };
+    thinking.signature = Some("signed".to_owned());
+    let reply = Message::assistant(format!("I will use {TOKEN}"));
+    let blocks = [vec![Block::Thinking(thinking)], reply.blocks, vec![Block::ToolCall(call)]].concat();
+    let reply = Message::new(rejoin::Role::Assistant, blocks);
+    let result = ToolResult {
+        call_id: "c1".to_owned(),
+        output: Json::of(&json!({ "stdout": format!("{TOKEN}\n") })).unwrap(),
+        is_error: false,
+        extra: Default::default(),
+    };
+    let result = Message::new(rejoin::Role::Tool, vec![Block::ToolResult(result)]);
+    talk.append_turn(vec![reply, result]).unwrap();
+    let last = talk.append(Message::user("harmless")).unwrap().head;
+    let mut other = talk.fork(first, &format!("branch {TOKEN}")).unwrap();
+    other.append(said("elsewhere")).unwrap();
+    archive.label(talk.id(), last, Some(&format!("label {TOKEN}"))).unwrap();
+    archive.pin(talk.id(), last).unwrap();
+    archive.remember_for(talk.id(), "note", Some(&format!("state {TOKEN}"))).unwrap();
+    archive.remember("own", Some(&format!("state {TOKEN}"))).unwrap();
+    let open = format!(r#"{{"version":1,"base":null,"writer":"w","partial":{{"text":"{TOKEN}"}}}}"#);
+    let open =
+        Put { space: Space::OpenTurn, owner: Some(talk.id()), name: b"writer", bytes: Some(open.as_bytes()) };
+    archive.store().put(&[open], Safety::Synced).unwrap();
+    // A title that nobody sees any more.
+    archive.rename(talk.id(), &format!("again {TOKEN}")).unwrap();
+    talk.id()
+}
+
+fn prepare(archive: &Archive) {
+    while archive.maintain(Task::Index, Duration::MAX).unwrap() > 0 {}
+    archive.list(&List::default()).unwrap();
+    archive.search(&Search { text: "harmless".to_owned(), ..Search::default() }).unwrap();
+}
+
+/// Which places have findings.
+fn places(findings: &[Finding]) -> Vec<ScrubPlace> {
+    let mut places: Vec<ScrubPlace> = findings.iter().map(|finding| finding.place).collect();
+    places.dedup();
+    places
+}
+
+/// Scrubs a store that has the token everywhere, and looks at every byte of it.
+fn scrub_everything(directory: &Path, store: Arc<dyn Store>) {
+    let archive = Archive::with_store(store);
+    let id = fill(&archive);
+    prepare(&archive);
+    assert!(!holding(directory, &TRACES).is_empty());
+
+    let scrubbed = archive.scrub(id, ScrubMode::Replace).unwrap();
+    archive.scrub_state(ScrubMode::Replace).unwrap();
+    archive.maintain(Task::Repack, Duration::MAX).unwrap();
+
+    assert_eq!(holding(directory, &TRACES), Vec::<PathBuf>::new());
+    assert!(archive.verify(id).unwrap().is_sound());
+    assert_eq!(archive.check().unwrap(), []);
+    let expected = [
+        ScrubPlace::Message,
+        ScrubPlace::Label,
+        ScrubPlace::Header,
+        ScrubPlace::Branch,
+        ScrubPlace::OpenTurn,
+        ScrubPlace::State,
+    ];
+    assert_eq!((places(&scrubbed.findings), scrubbed.rewritten), (expected.to_vec(), 5));
+    assert!(archive.scrub(id, ScrubMode::Look).unwrap().is_clean());
+}
+
+#[test]
+fn no_byte_of_a_secret_is_left_in_a_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(directory.path().join("rejoin.db")).unwrap();
+
+    scrub_everything(directory.path(), Arc::new(store));
+}
+
+#[test]
+fn no_byte_of_a_secret_is_left_in_plain_files() {
+    let directory = tempfile::tempdir().unwrap();
+
+    scrub_everything(directory.path(), Arc::new(JsonlStore::open(directory.path()).unwrap()));
+}
+
+#[test]
+fn whoever_only_looks_changes_nothing() {
+    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let id = fill(&archive);
+    let before = visible(archive.store()).unwrap();
+
+    let found = archive.scrub(id, ScrubMode::Look).unwrap();
+    let remembered = archive.scrub_state(ScrubMode::Look).unwrap();
+
+    assert_eq!(visible(archive.store()).unwrap(), before);
+    assert_eq!((found.is_clean(), remembered.findings.len()), (false, 1));
+    let replaced = archive.scrub(id, ScrubMode::Replace).unwrap();
+    assert_eq!((replaced.findings, replaced.rewritten), (found.findings, found.rewritten));
+    assert_eq!((found.heads.len(), replaced.heads.len()), (0, 1));
+}
+
+#[test]
+fn a_scrub_keeps_ids_places_pins_and_everything_that_is_no_secret() {
+    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let id = fill(&archive);
+    let before = visible(archive.store()).unwrap().conversations.remove(0).1;
+
+    archive.scrub(id, ScrubMode::Replace).unwrap();
+
+    let after = visible(archive.store()).unwrap().conversations.remove(0).1;
+    let outline = |all: &[rejoin::testing::Shown]| {
+        all.iter().map(|one| (one.id, one.parent, one.seq, one.turn, one.is_pinned)).collect::<Vec<_>>()
+    };
+    assert_eq!(outline(&after), outline(&before));
+    assert_eq!(after[3].body, before[3].body);
+    assert!(after.iter().zip(&before).all(|(after, before)| after.link != before.link));
+}
+
+#[test]
+fn previews_and_searches_show_what_is_left() {
+    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let id = fill(&archive);
+
+    archive.scrub(id, ScrubMode::Replace).unwrap();
+
+    let stored = archive.conversation(id).unwrap();
+    let marked = |text: &str, rest: &str| text.starts_with(&format!("{rest}[redacted:github-token:"));
+    assert!(marked(&stored.first, "the key is "), "{}", stored.first);
+    assert!(marked(&stored.last, "I will use "), "{}", stored.last);
+    assert!(
+        marked(stored.conversation.title.as_deref().unwrap(), "again "),
+        "{:?}",
+        stored.conversation.title
+    );
+    let hits = |text: &str| {
+        archive.search(&Search { text: text.to_owned(), ..Search::default() }).unwrap().items.len()
+    };
+    assert_eq!((hits(TOKEN), hits("elsewhere")), (0, 1));
+}
+
+#[test]
+fn the_audit_log_has_rules_counts_and_digests_and_no_secret() {
+    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let id = fill(&archive);
+    let before = archive.conversation(id).unwrap().head.unwrap();
+
+    let scrubbed = archive.scrub(id, ScrubMode::Replace).unwrap();
+
+    let after = archive.conversation(id).unwrap().head.unwrap();
+    let entries = archive.audit(&AuditQuery::default()).unwrap();
+    let entry = entries.iter().find(|entry| entry.action == AuditAction::Scrubbed).unwrap();
+    assert_eq!((entry.conversation, entry.messages), (Some(id), scrubbed.rewritten));
+    let digests: serde_json::Value = entry.extra.field("digests").unwrap().to().unwrap();
+    let head = json!({"message": after.id, "before": before.digest, "after": after.digest});
+    assert!(digests.as_array().unwrap().contains(&head), "{digests}");
+    let rules: serde_json::Value = entry.extra.field("rules").unwrap().to().unwrap();
+    assert_eq!(rules[0]["rule"], "github-token");
+    let mut written = Vec::new();
+    let audit = archive.store().get(Space::Audit, None, Named::ALL, &mut |_, bytes| {
+        written.extend_from_slice(bytes);
+        Ok(())
+    });
+    audit.unwrap();
+    assert!(!String::from_utf8_lossy(&written).contains(&TOKEN[4..]));
+}
+
+#[test]
+fn damage_does_not_look_sound_after_a_scrub() {
+    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
+    talk.append(said("one")).unwrap();
+    let second = talk.append(Message::user("two")).unwrap();
+    talk.append(Message::user("three")).unwrap();
+    let forged = Message::user("forged").to_body();
+    let messages = [Rewritten { id: second.head, link: second.digest, body: &forged }];
+    let change = Change::Rewrite { messages: &messages, tip: Tip::default() };
+    archive.store().amend(talk.id(), None, &change, archive.now()).unwrap();
+
+    archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
+
+    let expected = [format!("message {} does not match its digest", second.head)];
+    assert_eq!(archive.verify(talk.id()).unwrap().faults, expected);
+}
+
+#[test]
+fn what_is_said_while_a_conversation_is_scrubbed_is_kept_and_sound() {
+    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let id = fill(&archive);
+    let writer = archive.clone();
+
+    let said_meanwhile = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            let mut recorder = writer.record(writer.resume(id).unwrap(), "test");
+            (0..200).for_each(|number| drop(recorder.append(vec![said(&number.to_string())]).unwrap()));
+            recorder.flush().unwrap();
+            recorder.waiting()
+        });
+        for _ in 0..20 {
+            let _ = archive.scrub(id, ScrubMode::Replace);
+        }
+        writing.join().unwrap()
+    });
+
+    let before = archive.conversation(id).unwrap().messages;
+    archive.scrub(id, ScrubMode::Replace).unwrap();
+    assert_eq!((said_meanwhile, before), (0, 205));
+    assert_eq!(archive.verify(id).unwrap().faults, [""; 0]);
+    assert!(archive.scrub(id, ScrubMode::Look).unwrap().is_clean());
+}

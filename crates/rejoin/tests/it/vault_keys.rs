@@ -1,0 +1,261 @@
+//! Vaults opened by their URL: keys replaced while others write, older copies noticed, stores sealed and unsealed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rejoin::vault::{Answer, Cost, Keyholder, NewSlot, Places, Secret, SecretFiles};
+use rejoin::{
+    Access, Archive, Conversation, ConversationId, Error, ErrorKind, Existing, Message, StoreUrl, Time,
+};
+
+/// As cheap as it gets, so that a test takes no time.
+const CHEAP: Cost = Cost { memory_kib: 8, passes: 1 };
+
+/// A directory with stores, key files and anchors.
+struct Machine {
+    directory: tempfile::TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The same machine, seen by another process.
+    fn access(&self) -> Access {
+        let files = Arc::new(SecretFiles::new(self.path("keys")));
+        let keys = Keyholder::new(Places { files: Some(files), ..Places::default() });
+        Access { keys: Some(keys), anchors: Some(self.path("anchors")), ..Access::default() }
+    }
+
+    fn url(&self, scheme: &str, name: &str) -> StoreUrl {
+        StoreUrl::parse(&format!("{scheme}:{}", self.path(name).display())).unwrap()
+    }
+
+    /// A new vault that a key file and a passphrase open.
+    fn vault(&self, scheme: &str) -> StoreUrl {
+        let url = self.url(scheme, "vault");
+        let keys = url.keys(&self.access(), Existing::Optional).unwrap();
+        let passphrase = NewSlot::Passphrase(Secret::from("correct horse".to_owned()), CHEAP);
+        keys.create(&[NewSlot::File, passphrase], Time::now()).unwrap();
+        url
+    }
+
+    fn open(&self, url: &StoreUrl) -> Archive {
+        self.try_open(url).unwrap()
+    }
+
+    fn try_open(&self, url: &StoreUrl) -> rejoin::Result<Archive> {
+        Archive::open_with(&url.to_string(), &self.access())
+    }
+}
+
+fn say(archive: &Archive, text: &str) -> ConversationId {
+    let mut talk = archive.start(Conversation::titled(text)).unwrap();
+    talk.append(Message::user(text)).unwrap();
+    talk.id()
+}
+
+fn titles(archive: &Archive) -> Vec<String> {
+    let ids = archive.survey().unwrap().conversations.into_iter();
+    let mut titles: Vec<String> =
+        ids.filter_map(|id| archive.conversation(id).unwrap().conversation.title).collect();
+    titles.sort();
+    titles
+}
+
+fn verified(archive: &Archive) -> Vec<String> {
+    let survey = archive.survey().unwrap();
+    let faults = survey.conversations.iter().flat_map(|id| archive.verify(*id).unwrap().faults);
+    survey.faults.iter().cloned().chain(faults).collect()
+}
+
+fn rotates(scheme: &str) {
+    let machine = Machine::new();
+    let url = machine.vault(scheme);
+    let before = machine.open(&url);
+    say(&before, "before");
+    let keys = url.keys(&machine.access(), Existing::Needed).unwrap();
+
+    let rotated = keys.rotate(Time::now()).unwrap();
+
+    // Whoever had it open goes on, and whoever opens it now finds everything.
+    say(&before, "after");
+    let expected = ["after".to_owned(), "before".to_owned()];
+    assert_eq!((rotated.epoch, rotated.unreadable), (2, 0));
+    assert_eq!([titles(&before), titles(&machine.open(&url))], [expected.clone(), expected]);
+    assert_eq!(verified(&machine.open(&url)), [""; 0]);
+}
+
+#[test]
+fn a_vault_in_sqlite_goes_on_after_a_rotation() {
+    rotates("vault+sqlite");
+}
+
+#[test]
+fn a_vault_in_files_goes_on_after_a_rotation() {
+    rotates("vault+jsonl");
+}
+
+fn rotates_while_others_write(scheme: &str, rotations: usize) {
+    let machine = Machine::new();
+    let url = machine.vault(scheme);
+    let keys = url.keys(&machine.access(), Existing::Needed).unwrap();
+    let is_over = AtomicBool::new(false);
+
+    let (mut said, rotated) = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|writer| {
+                let archive = machine.open(&url);
+                let is_over = &is_over;
+                scope.spawn(move || {
+                    let mut said = Vec::new();
+                    while !is_over.load(Ordering::Relaxed) || said.is_empty() {
+                        let title = format!("{writer}-{}", said.len());
+                        say(&archive, &title);
+                        said.push(title);
+                    }
+                    said
+                })
+            })
+            .collect();
+        let rotated: Vec<u64> =
+            (0..rotations).map(|_| keys.rotate(Time::now()).unwrap().unreadable).collect();
+        is_over.store(true, Ordering::Relaxed);
+        (writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect::<Vec<_>>(), rotated)
+    });
+
+    said.sort();
+    assert_eq!(rotated, vec![0; rotations]);
+    assert_eq!(titles(&machine.open(&url)), said);
+    assert_eq!(verified(&machine.open(&url)), [""; 0]);
+}
+
+#[test]
+fn conversations_that_begin_during_a_rotation_in_sqlite_are_not_lost() {
+    rotates_while_others_write("vault+sqlite", 10);
+}
+
+#[test]
+fn conversations_that_begin_during_a_rotation_in_files_are_not_lost() {
+    rotates_while_others_write("vault+jsonl", 5);
+}
+
+#[test]
+fn a_vault_is_not_opened_as_a_plain_store_nor_a_plain_store_as_a_vault() {
+    let machine = Machine::new();
+    let vault = machine.vault("vault+sqlite");
+    let plain = machine.url("sqlite", "plain.db");
+    say(&machine.open(&plain), "plain");
+
+    let as_plain = machine.try_open(&machine.url("sqlite", "vault")).unwrap_err();
+    let as_vault = machine.try_open(&plain.sealed()).unwrap_err();
+    let missing = machine.try_open(&machine.url("vault+jsonl", "missing")).unwrap_err();
+    let keyless = Archive::open(&vault.to_string()).unwrap_err();
+
+    let kinds = [as_plain, as_vault, missing, keyless].map(|error: Error| error.kind());
+    assert_eq!(kinds, [ErrorKind::Invalid, ErrorKind::Invalid, ErrorKind::NotFound, ErrorKind::Denied]);
+    assert!(!machine.path("missing").exists());
+}
+
+#[test]
+fn a_vault_of_another_machine_does_not_open_here() {
+    let (machine, other) = (Machine::new(), Machine::new());
+    let url = other.vault("vault+sqlite");
+
+    let refused = machine.try_open(&url).unwrap_err();
+    let asked = Access {
+        keys: Some(
+            Keyholder::new(Places::default())
+                .asking(|_| Ok(Some(Answer::Passphrase(Secret::from("correct horse".to_owned()))))),
+        ),
+        ..machine.access()
+    };
+    let opened = Archive::open_with(&url.to_string(), &asked);
+
+    assert_eq!((refused.kind(), opened.is_ok()), (ErrorKind::Denied, true));
+}
+
+#[test]
+fn an_older_copy_of_a_vault_is_not_opened_until_it_is_accepted() {
+    let machine = Machine::new();
+    let url = machine.vault("vault+jsonl");
+    say(&machine.open(&url), "old");
+    copy_directory(&machine.path("vault"), &machine.path("copy"));
+    say(&machine.open(&url), "new");
+
+    std::fs::remove_dir_all(machine.path("vault")).unwrap();
+    copy_directory(&machine.path("copy"), &machine.path("vault"));
+    let refused = machine.try_open(&url).unwrap_err();
+    url.accept(&machine.access()).unwrap();
+
+    assert_eq!(refused.kind(), ErrorKind::Conflict);
+    assert_eq!(titles(&machine.open(&url)), ["old"]);
+}
+
+fn copy_directory(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (from, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if from.is_dir() { copy_directory(&from, &to) } else { std::fs::copy(from, to).map(drop).unwrap() }
+    }
+}
+
+fn converts(plain: &str, sealed: &str) {
+    let machine = Machine::new();
+    let from = machine.url(plain, "plain");
+    let archive = machine.open(&from);
+    let trip = say(&archive, "trip");
+    let mut talk = archive.resume(trip).unwrap();
+    let receipt = talk.append(Message::assistant("Try a tasca.")).unwrap();
+    archive.pin(trip, receipt.head).unwrap();
+    let mut cheap = talk.fork(receipt.head, "on a budget").unwrap();
+    cheap.append(Message::user("Cheaper.")).unwrap();
+    archive.remember("seen", Some("yes")).unwrap();
+    say(&archive, "other");
+    let known = snapshot(&archive, trip);
+    drop((archive, talk, cheap));
+    let vault = machine.vault(sealed);
+    let back = machine.url(plain, "back");
+
+    // Begun twice: what is there already is recognised.
+    let first = from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap();
+    let second = from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap();
+    vault.convert(&back, &machine.access(), &mut |_, _, _| ()).unwrap();
+    from.erase().unwrap();
+
+    assert_eq!((first, first.contents.messages), (second, 4));
+    assert_eq!(
+        [snapshot(&machine.open(&vault), trip), snapshot(&machine.open(&back), trip)],
+        [known.clone(), known]
+    );
+    assert_eq!(machine.open(&vault).recall("seen").unwrap().as_deref(), Some("yes"));
+    assert_eq!(verified(&machine.open(&vault)), [""; 0]);
+    assert!(!machine.path("plain").exists());
+}
+
+/// A conversation as it is told.
+fn snapshot(archive: &Archive, id: ConversationId) -> String {
+    let mut stored = archive.conversation(id).unwrap();
+    // Counts changes, of which a copy has seen others; and sealed bytes are more.
+    (stored.version, stored.bytes) = (0, 0);
+    let all = archive.all_messages(id, rejoin::store::Order::OldestFirst, 0, 100).unwrap();
+    let told: Vec<_> =
+        all.iter().map(|message| (message.id, message.parent, message.digest, message.is_pinned)).collect();
+    format!("{stored:?} {told:?}")
+}
+
+#[test]
+fn a_store_in_sqlite_becomes_a_vault_and_a_plain_one_again() {
+    converts("sqlite", "vault+sqlite");
+}
+
+#[test]
+fn a_store_in_files_becomes_a_vault_and_a_plain_one_again() {
+    converts("jsonl", "vault+jsonl");
+}
