@@ -3,6 +3,7 @@
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::vault::VaultStore;
+use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::Extent;
 use crate::store::{Found, Order, Row, Selection};
@@ -55,7 +56,7 @@ impl VaultStore {
         let held = chain.segments.iter().flat_map(|ids| &ids.held).map(|held| held.id);
         let mut ids: Vec<MessageId> = held.filter(|id| id.as_str().starts_with(beginning)).collect();
         if chain.extent() != extent {
-            self.suspect(inner);
+            self.suspect(inner, Doubt::Behind);
             let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
             self.scan(inner, &mut ring, newest, &mut |Scanned { seq, id, body, .. }| {
                 if seq <= chain.covered() {

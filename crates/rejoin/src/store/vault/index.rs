@@ -3,7 +3,7 @@
 //! The log of changes says where to look, so that catching up costs what is new. A stamp is kept up to which everything
 //! was looked at; losing it costs a look at every conversation, and nothing else.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -36,39 +36,61 @@ pub(super) struct Backlog {
     reached: Option<Stamp>,
     /// What the inner store was last told.
     kept: Option<Stamp>,
-    queue: VecDeque<Waiting>,
-    queued: HashSet<ConversationId>,
+    /// With the first change of each that was not looked at.
+    queue: VecDeque<(Stamp, ConversationId)>,
+    waiting: HashMap<ConversationId, Waiting>,
+}
+
+/// What is wrong with the segments of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// They do not cover all of it.
+    Behind,
+    /// They do not fit it, or do not open.
+    Unfit,
 }
 
 /// A conversation, by its inner name, that may have messages that are not indexed.
 #[derive(Debug)]
 struct Waiting {
-    inner: ConversationId,
-    /// The first change that was not looked at.
-    since: Stamp,
     /// How many messages there are to index, at most.
     left: u64,
+    /// True when its segments may say what is not so any more.
+    is_stale: bool,
 }
 
 impl Backlog {
-    /// Adds a conversation behind the others.
-    fn add(&mut self, inner: ConversationId, since: Stamp, left: u64) {
-        if self.queued.insert(inner) {
-            self.queue.push_back(Waiting { inner, since, left: left.max(1) });
-        }
+    /// Adds a conversation behind the others, unless it is among them.
+    fn add(&mut self, inner: ConversationId, since: Stamp, left: u64) -> &mut Waiting {
+        let queue = &mut self.queue;
+        self.waiting.entry(inner).or_insert_with(|| {
+            queue.push_back((since, inner));
+            Waiting { left: left.max(1), is_stale: false }
+        })
     }
 
-    /// Takes out the first.
-    fn finish_first(&mut self) {
-        if let Some(done) = self.queue.pop_front() {
-            self.queued.remove(&done.inner);
+    /// The conversation to look at next, and whether its segments have to be made anew.
+    fn first(&self) -> Option<(ConversationId, bool)> {
+        let (_, inner) = *self.queue.front()?;
+        Some((inner, self.waiting.get(&inner).is_some_and(|waiting| waiting.is_stale)))
+    }
+
+    /// Notes what was done of the first.
+    fn went(&mut self, sliced: &Sliced) {
+        let Some((_, inner)) = self.queue.front().copied() else { return };
+        if sliced.left == 0 {
+            self.queue.pop_front();
+            self.waiting.remove(&inner);
+        } else {
+            self.waiting.insert(inner, Waiting { left: sliced.left, is_stale: false });
         }
     }
 
     /// Everything up to here was looked at.
     fn done(&self) -> Option<Stamp> {
         let reached = self.reached?;
-        Some(self.queue.front().map_or(reached, |first| first.since.saturating_sub(1).min(reached)))
+        let first = self.queue.iter().map(|(since, _)| since.saturating_sub(1)).min();
+        Some(first.map_or(reached, |first| first.min(reached)))
     }
 }
 
@@ -87,29 +109,29 @@ impl VaultStore {
         let mut backlog = self.backlog();
         self.look_for_changes(&mut backlog)?;
         let mut done = 0;
-        while let Some(first) = backlog.queue.front_mut() {
-            let sliced = self.index_slice(first.inner)?;
-            first.left = sliced.left;
-            done += sliced.done;
-            if sliced.left == 0 {
-                backlog.finish_first();
+        while let Some((inner, is_stale)) = backlog.first() {
+            if is_stale {
+                self.forget_stale(inner)?;
             }
+            let sliced = self.index_slice(inner)?;
+            done += sliced.done;
+            backlog.went(&sliced);
             if until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
         }
         self.keep_reached(&mut backlog)?;
-        let left = backlog.queue.iter().map(|waiting| waiting.left).sum();
+        let left = backlog.waiting.values().map(|waiting| waiting.left).sum();
         tracing::debug!(done, left, "search index filled");
         Ok(Progress { done, left, faults: Vec::new() })
     }
 
-    /// Notes that a conversation was found to be indexed incompletely, for the next time the index is filled.
-    pub(super) fn suspect(&self, inner: ConversationId) {
+    /// Notes what is wrong with a conversation's segments, for the next time the index is filled.
+    pub(super) fn suspect(&self, inner: ConversationId, doubt: Doubt) {
         // Whoever fills the index at this moment need not be waited for.
         if let Ok(mut backlog) = self.backlog.try_lock() {
-            let since = backlog.reached.unwrap_or_default();
-            backlog.add(inner, since, 1);
+            // No change says so.
+            backlog.add(inner, Stamp::MAX, 1).is_stale |= doubt == Doubt::Unfit;
         }
     }
 
@@ -129,17 +151,27 @@ impl VaultStore {
             reached = newest.stamp;
             for change in changes {
                 match change.what {
-                    What::Stored { messages } => backlog.add(change.conversation, change.stamp, messages),
-                    What::Changed | What::Rewritten | What::Trimmed { .. } => {
-                        backlog.add(change.conversation, change.stamp, 1);
+                    What::Stored { messages } => {
+                        backlog.add(change.conversation, change.stamp, messages);
                     }
-                    // Its segments went with it.
-                    What::Deleted { .. } => {}
+                    What::Trimmed { .. } | What::Rewritten => {
+                        backlog.add(change.conversation, change.stamp, 1).is_stale = true;
+                    }
+                    // Segments say nothing of what is changed so, and those of one that is gone went with it.
+                    What::Changed | What::Deleted { .. } => {}
                 }
             }
         }
         backlog.reached = Some(reached);
         Ok(())
+    }
+
+    /// Erases segments that may say what is not so any more; those of a conversation that is gone are gone.
+    fn forget_stale(&self, inner: ConversationId) -> Result<()> {
+        match self.forget_segments(inner) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            forgotten => forgotten,
+        }
     }
 
     fn read_reached(&self) -> Result<Stamp> {
@@ -184,6 +216,10 @@ impl VaultStore {
         let Some(kept) = self.extent_now(inner)? else { return Ok(FINISHED) };
         let mut ring = self.held.ring(Some(inner));
         let mut chain = self.chain_of(inner, &mut ring)?;
+        if chain.is_broken {
+            self.forget_segments(inner)?;
+            chain = Chain::default();
+        }
         if chain.extent() == kept {
             return Ok(FINISHED);
         }

@@ -37,12 +37,13 @@ impl VaultStore {
         visit: &mut dyn FnMut(Scanned<'_>) -> Next,
     ) -> Result<()> {
         let workspace = self.held.workspace();
-        let (mut buffer, mut is_done, mut failed) = (Vec::new(), false, Vec::new());
+        let (mut buffer, mut is_done, mut failed) = (Vec::new(), false, None);
         let read = self.inner.read(inner, what, &mut |seen| {
             let (id, body) = match Plain::open(ring, workspace.names(), inner, &seen, &mut buffer) {
                 Ok(plain) => (plain.id, Some(plain.body)),
                 Err(Trouble::Broken(why)) => {
-                    failed.push((seen.id, seen.body.to_owned(), why));
+                    // One is enough to tell: where a key is lost, none of thousands opens.
+                    failed.get_or_insert_with(|| (seen.id, seen.body.to_owned(), why));
                     (seen.id, None)
                 }
                 Err(Trouble::Failed(error)) => return Err(error),
@@ -50,7 +51,7 @@ impl VaultStore {
             is_done = visit(Scanned { seq: seen.seq, id, body, size: seen.body.len() as u64 }) == Next::Stop;
             if is_done { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
         });
-        for (id, sealed, why) in failed {
+        if let Some((id, sealed, why)) = failed {
             let record =
                 Record { what: "message", inner: Some(inner), name: id.to_string(), sealed: &sealed, why };
             self.quarantine(&record);

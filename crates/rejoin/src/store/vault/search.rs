@@ -11,13 +11,14 @@ use crate::model::{ConversationId, MessageId};
 use crate::store::tip::searchable;
 use crate::store::vault::VaultStore;
 use crate::store::vault::held::Ring;
+use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Extent, Looked};
 use crate::store::vault::shard::Held;
 use crate::store::{Hit, ListQuery, Order, Page, SearchQuery, Selection};
 
 /// A conversation in the inner store, by its inner name.
-type Sized = (ConversationId, Extent);
+type Counted = (ConversationId, Extent);
 
 /// A message that may be a hit.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +36,7 @@ impl VaultStore {
         let only = query.conversation.map(|id| workspace.names().conversation(id));
         let mut search =
             Search { vault: self, query, named: HashMap::new(), candidates: Vec::new(), hits: Vec::new() };
-        for (inner, extent) in self.sized(only)? {
+        for (inner, extent) in self.counted(only)? {
             match search.look_at(inner, extent) {
                 // It was removed since it was listed.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -46,7 +47,7 @@ impl VaultStore {
     }
 
     /// Looks at one message by its own id.
-    pub(super) fn scan_one(
+    fn scan_one(
         &self,
         inner: ConversationId,
         ring: &mut Ring<'_>,
@@ -58,7 +59,7 @@ impl VaultStore {
     }
 
     /// The conversations of the inner store, or the one that is asked for, with how much each has.
-    pub(super) fn sized(&self, only: Option<ConversationId>) -> Result<Vec<Sized>> {
+    fn counted(&self, only: Option<ConversationId>) -> Result<Vec<Counted>> {
         let only = only.map(|inner| [inner]);
         let query = ListQuery {
             only: only.as_ref().map(<[_; 1]>::as_slice),
@@ -101,16 +102,18 @@ impl Search<'_> {
         ring: &mut Ring<'_>,
         looked: Looked,
     ) -> Result<()> {
-        self.vault.suspect(inner);
         let Some(conversation) = self.name_of(inner)? else { return Ok(()) };
         let (tail, hits) = self.tail(inner, conversation, ring, looked.chain.covered())?;
         let covered = looked.chain.extent();
         let seen = Extent { messages: covered.messages + tail.messages, bytes: covered.bytes + tail.bytes };
         // What was appended meanwhile is no reason to look at everything.
         if seen == extent || self.vault.extent_now(inner)? == Some(seen) {
+            let doubt = if looked.chain.is_broken { Doubt::Unfit } else { Doubt::Behind };
+            self.vault.suspect(inner, doubt);
             self.hits.extend(hits);
             self.take(inner, looked.candidates);
         } else {
+            self.vault.suspect(inner, Doubt::Unfit);
             let (_, hits) = self.tail(inner, conversation, ring, 0)?;
             self.hits.extend(hits);
         }

@@ -8,6 +8,7 @@ use crate::model::{ConversationId, WordQuery};
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::held::{Ring, Trouble};
+use crate::store::vault::index::Doubt;
 use crate::store::vault::shard::{Held, Ids, Words};
 use crate::store::{Named, Put, Row, Safety, Space};
 
@@ -41,6 +42,8 @@ impl Extent {
 #[derive(Debug, Default)]
 pub(super) struct Chain {
     pub(super) segments: Vec<Ids>,
+    /// True when there is something beside them that does not open or does not follow.
+    pub(super) is_broken: bool,
 }
 
 impl Chain {
@@ -57,13 +60,14 @@ impl Chain {
         })
     }
 
-    /// Adds a segment; false when it does not follow.
-    fn follow(&mut self, ids: Ids) -> bool {
-        let follows = ids.span.first == self.covered().saturating_add(1);
-        if follows {
-            self.segments.push(ids);
+    /// Adds a segment as it was opened. After one that does not follow, none does.
+    fn follow(&mut self, inside: Option<&[u8]>) {
+        let next = self.covered().saturating_add(1);
+        let ids = inside.and_then(|inside| Ids::read(inside).ok());
+        match ids.filter(|ids| ids.span.first == next && !self.is_broken) {
+            Some(ids) => self.segments.push(ids),
+            None => self.is_broken = true,
         }
-        follows
     }
 }
 
@@ -86,13 +90,9 @@ pub(super) struct Fresh<'a> {
 impl VaultStore {
     /// The segments of a conversation, without their words.
     pub(super) fn chain_of(&self, inner: ConversationId, ring: &mut Ring<'_>) -> Result<Chain> {
-        let (mut chain, mut buffer, mut is_whole) = (Chain::default(), Vec::new(), true);
+        let (mut chain, mut buffer) = (Chain::default(), Vec::new());
         self.inner.get(Space::Shard, Some(inner), Named::Beginning(IDS), &mut |name, bytes| {
-            if is_whole {
-                let opened = open(ring, inner, name, bytes, &mut buffer)?;
-                is_whole =
-                    opened.and_then(|inside| Ids::read(inside).ok()).is_some_and(|ids| chain.follow(ids));
-            }
+            chain.follow(open(ring, inner, name, bytes, &mut buffer)?);
             Ok(())
         })?;
         Ok(chain)
@@ -106,27 +106,28 @@ impl VaultStore {
         query: &WordQuery,
     ) -> Result<Looked> {
         let mut looked = Looked::default();
-        let (mut buffer, mut is_whole, mut with_words) = (Vec::new(), true, 0);
+        let (mut buffer, mut with_words) = (Vec::new(), 0);
         // In order of name, so that all ids come before the words.
         self.inner.get(Space::Shard, Some(inner), Named::ALL, &mut |name, bytes| {
-            if name.starts_with(IDS) && is_whole {
-                let opened = open(ring, inner, name, bytes, &mut buffer)?;
-                let ids = opened.and_then(|inside| Ids::read(inside).ok());
-                is_whole = ids.is_some_and(|ids| looked.chain.follow(ids));
+            if name.starts_with(IDS) {
+                looked.chain.follow(open(ring, inner, name, bytes, &mut buffer)?);
+                return Ok(());
             }
             let Some(ids) = looked.chain.segments.get(with_words) else { return Ok(()) };
-            if name == words_name(ids.span.first) {
-                let opened = open(ring, inner, name, bytes, &mut buffer)?;
-                let words = opened.and_then(|inside| Words::read(inside).ok());
-                let found = words.filter(|words| words.span == ids.span).map(|words| words.matches(query));
-                if let Some(Ok(found)) = found {
-                    looked.candidates.extend(found.iter().filter_map(|seq| ids.of(*seq)));
-                    with_words += 1;
-                }
+            if name != words_name(ids.span.first) {
+                return Ok(());
+            }
+            let opened = open(ring, inner, name, bytes, &mut buffer)?;
+            let words = opened.and_then(|inside| Words::read(inside).ok());
+            let found = words.filter(|words| words.span == ids.span).map(|words| words.matches(query));
+            if let Some(Ok(found)) = found {
+                looked.candidates.extend(found.iter().filter_map(|seq| ids.of(*seq)));
+                with_words += 1;
             }
             Ok(())
         })?;
         // What lacks its words covers nothing.
+        looked.chain.is_broken |= with_words < looked.chain.segments.len();
         looked.chain.segments.truncate(with_words);
         Ok(looked)
     }
@@ -175,6 +176,7 @@ impl VaultStore {
         if names.is_empty() {
             return Ok(());
         }
+        self.suspect(inner, Doubt::Behind);
         let erase = |name| Put { space: Space::Shard, owner: Some(inner), name, bytes: None };
         let puts: Vec<Put<'_>> = names.iter().map(|name| erase(name.as_slice())).collect();
         self.inner.put(&puts, Safety::Synced)
