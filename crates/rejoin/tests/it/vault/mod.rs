@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rejoin::Result;
-use rejoin::store::{Key, KeyId, Named, Read, Space, Store, Unlock, VaultStore, Workspace};
+use rejoin::store::{Key, KeyId, Named, Space, Store, Unlock, VaultStore, Workspace};
 use rejoin::testing::Place;
 
 /// A workspace whose keys are known to the test.
