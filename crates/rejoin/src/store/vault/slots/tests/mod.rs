@@ -15,6 +15,7 @@ use crate::store::{
     Facets, MemoryStore, Named, Opening, Put, Safety, Space, SqliteStore, Stale, Store, Tip, Turn,
 };
 
+#[cfg(test)]
 mod crash;
 
 const NOW: Time = Time::from_micros(1_794_770_847_000_000);
