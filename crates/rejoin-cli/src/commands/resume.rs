@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::commands::talk::Manner;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::retention::{self, Ahead};
 use crate::shapes::ConversationShape;
 use crate::talk::stop::summary_in_list;
 use crate::talk::reach::{Reach, all};
@@ -95,7 +96,8 @@ fn go_on(context: &Context, archive: &Archive, start: &Start, overrides: &Overri
         return talk::say(context, start, overrides, Said { message: None, then: Then::Stay });
     }
     let session = Session::begin(context, start, overrides)?;
-    let stored = archive.conversation(session.conversation)?;
+    let mut stored = archive.conversation(session.conversation)?;
+    retention::date(&mut stored, Ahead::Any, context)?;
     if context.is_json() {
         return context.answer_json(&Resumed {
             conversation: ConversationShape::of(&stored, Some(stored.id)),
@@ -127,6 +129,7 @@ fn print(
     items.truncate(args.limit.into());
     if context.is_json() {
         let active: Option<ConversationId> = context.active_conversation(archive)?;
+        items.iter_mut().try_for_each(|stored| retention::date(stored, Ahead::Any, context))?;
         let items: Vec<Resumed<'_>> = items
             .iter()
             .map(|stored| Resumed {

@@ -6,14 +6,14 @@ mod changed;
 mod keeper;
 mod words;
 
-pub(crate) use changed::Changed;
+pub(crate) use changed::apply_changed;
 pub(crate) use keeper::Keeper;
 pub(crate) use words::{describe, expired, notice, soon, waiting};
 
 use std::time::Duration;
 
 use rejoin::store::Task;
-use rejoin::{Archive, ConversationId, Retention, RetentionPlan, StoredConversation, Sweep, Swept};
+use rejoin::{Archive, ConversationId, Retention, RetentionPlan, StoredConversation, Sweep, Swept, Time};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -23,11 +23,24 @@ use crate::talk::writer_lives;
 /// How long erasing what was removed may take.
 const ERASING: Duration = Duration::from_millis(200);
 
+/// How far ahead an expiry by the policy is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    Any,
+    /// Within the days of notice.
+    Notice,
+}
+
 /// Says when a conversation expires, also where only the policy of this project does. Other projects have their own.
-pub(crate) fn date(stored: &mut StoredConversation, context: &Context) -> Result<(), Failure> {
+pub(crate) fn date(stored: &mut StoredConversation, ahead: Ahead, context: &Context) -> Result<(), Failure> {
     let is_here = stored.conversation.project.as_ref() == Some(&context.project_key()?);
-    let retention = if is_here { context.config.retention() } else { Retention::FOREVER };
-    stored.conversation.expires_at = retention.expires_at(stored);
+    if stored.conversation.expires_at.is_some() || !is_here {
+        return Ok(());
+    }
+    let notice = i64::from(context.config.retention_notice_days()) * 86_400_000_000;
+    let last = Time::now().plus_micros(notice);
+    let expires = context.config.retention().expires_at(stored);
+    stored.conversation.expires_at = expires.filter(|time| ahead == Ahead::Any || *time <= last);
     Ok(())
 }
 

@@ -88,7 +88,8 @@ fn programs_are_told_everything() {
     let expected = json!({
         "dry_run": false,
         "files": [{
-            "path": path, "format": "claude", "conversations": [null], "deleted": [], "kept_lines": 1, "skipped": 1,
+            "path": path, "format": "claude", "conversations": [null], "deleted": [], "kept_lines": 1, "redacted": [],
+            "skipped": 1,
             "reasons": [{"path": path, "line": 4, "why": "the file ends in the middle of this line"}],
         }],
         "unchanged": 0, "failed": [], "unreadable": [], "other_files": 0,

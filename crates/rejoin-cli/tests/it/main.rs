@@ -59,6 +59,7 @@ mod purge;
 #[path = "../../../rejoin/tests/it/real_agent/mod.rs"]
 mod real_agent;
 mod receipts;
+mod redaction;
 mod rename;
 mod restart;
 mod resume;

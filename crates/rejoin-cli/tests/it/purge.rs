@@ -59,6 +59,21 @@ fn a_purge_reports_and_the_events_and_the_audit_log_tell_its_reason() {
 }
 
 #[test]
+fn the_runs_of_sub_agents_go_along() {
+    let world = World::new();
+    let mut trip = world.conversation("Lisbon");
+    let [question, _] = ask(&mut trip, "Where to eat?", "In Alfama.");
+    let archive = world.archive();
+    let mut run = archive.start_subagent(trip.id(), question, "scout", "1").unwrap();
+    let [asked, _] = ask(&mut run, "Look.", "Looked.");
+    archive.start_subagent(run.id(), asked, "deeper", "1").unwrap();
+
+    let report = world.rejoin(["purge", "lisbon", "--yes", "--json"]).run().json();
+
+    assert_eq!((&report["purged"], &report["messages"]), (&json!(3), &json!(4)));
+}
+
+#[test]
 fn scripts_read_the_report() {
     let world = World::new();
     let trip = world.conversation("Lisbon");

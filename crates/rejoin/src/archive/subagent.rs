@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::{Conversation, ConversationId, Json, MessageId, StoredConversation};
 
 /// The kind of such a conversation, and the beginning of its label.
-const KIND: &str = "subagent";
+pub(super) const KIND: &str = "subagent";
 
 /// The header's own fields.
 const RUN: &str = "subagent";
@@ -122,6 +122,7 @@ impl Archive {
         let mut header = Conversation {
             project: stored.conversation.project,
             privacy: stored.conversation.privacy,
+            follows_retention: stored.conversation.follows_retention,
             kind: KIND.to_owned(),
             ..Conversation::titled(subagent.to_string())
         };

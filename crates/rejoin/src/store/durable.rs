@@ -109,6 +109,21 @@ pub(crate) fn publish_unsynced(draft: NamedTempFile, path: &Path) -> io::Result<
     draft.persist(path).map(drop).map_err(|failed| failed.error)
 }
 
+/// Whether everything on a file system can be synced at once.
+pub(crate) const CAN_SYNC_FILE_SYSTEM: bool = cfg!(target_os = "linux");
+
+/// Syncs everything on the file system that a directory lies on.
+#[cfg(target_os = "linux")]
+pub(crate) fn sync_file_system(directory: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(directory)?)?)
+}
+
+/// Syncs everything on the file system that a directory lies on.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn sync_file_system(_: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Removes a file.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)

@@ -259,3 +259,48 @@ fn a_store_in_sqlite_becomes_a_vault_and_a_plain_one_again() {
 fn a_store_in_files_becomes_a_vault_and_a_plain_one_again() {
     converts("jsonl", "vault+jsonl");
 }
+
+/// How many conversations are rotated to see how long it takes; `ROTATED_CONVERSATIONS` names another number.
+const ROTATED: usize = 500;
+
+/// Times a rotation of conversations with `messages` messages each, in memory where the system has a place there.
+fn timed(scheme: &str, messages: usize) -> std::time::Duration {
+    let conversations =
+        std::env::var("ROTATED_CONVERSATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROTATED);
+    let memory = std::path::Path::new("/dev/shm");
+    let directory = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let machine = Machine { directory: directory.unwrap() };
+    let url = machine.vault(scheme);
+    let archive = machine.open(&url);
+    for number in 0..conversations {
+        let mut talk = archive.start(Conversation::titled(format!("{number}"))).unwrap();
+        (0..messages).for_each(|_| drop(talk.append(Message::user("x".repeat(1_000))).unwrap()));
+    }
+    drop(archive);
+    let keys = url.keys(&machine.access(), Existing::Needed).unwrap();
+    let began = std::time::Instant::now();
+
+    let rotated = keys.rotate(Time::now()).unwrap();
+
+    let took = began.elapsed();
+    assert_eq!(rotated.keys, conversations as u64 + 1);
+    crate::skip::tell(&format!(
+        "rotated {scheme}, {conversations} conversations of {messages} messages: {took:?}"
+    ));
+    took
+}
+
+#[test]
+fn a_rotation_in_sqlite_takes_a_moment_whatever_the_conversations_hold() {
+    let [short, long] = [1, 10].map(|messages| timed("vault+sqlite", messages));
+
+    // Two seconds for ten thousand; the rest is room for a busy machine.
+    assert!(short.as_secs() < 20 && long.as_secs() < 20, "{short:?} {long:?}");
+}
+
+#[test]
+fn a_rotation_in_files_is_a_matter_of_seconds() {
+    let took = timed("vault+jsonl", 1);
+
+    assert!(took.as_secs() < 60, "{took:?}");
+}

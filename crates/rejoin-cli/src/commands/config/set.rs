@@ -11,7 +11,7 @@ use crate::config::trust::{Register, Standing};
 use crate::config::{Config, file, resolve, write};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::retention::Changed;
+use crate::retention;
 use crate::ui::json;
 
 /// Change a key in your configuration file
@@ -54,15 +54,12 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let effect = write::check(&path, &old, &new, &context.surroundings, context.config.project())?;
 
     let standing = args.target.local.then(|| standing(&old, context)).transpose()?;
-    let changed = named.name.starts_with("retention.").then_some(effect.as_ref()).flatten();
-    let changed = changed.map(|config| Changed::weigh(config, context)).transpose()?;
     write::replace(&path, &new)?;
     if standing == Some(Standing::Trusted) {
         renew_trust(&new, context)?;
     }
     if context.is_json() {
-        context.answer_json(&json!({"key": named.name, "value": value, "file": json::path(&path)}))?;
-        return changed.map_or(Ok(()), |changed| changed.apply(context));
+        return context.answer_json(&json!({"key": named.name, "value": value, "file": json::path(&path)}));
     }
     context.note(&format!("Set {} to {value} in {}", named.name, path.display()));
     if standing.is_some_and(|standing| standing != Standing::Trusted) && named.key.guard == Guard::Trust {
@@ -70,7 +67,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     } else {
         tell_if_hidden(&named, &path, effect.as_ref(), context);
     }
-    changed.map_or(Ok(()), |changed| changed.apply(context))
+    if named.name.starts_with("retention.") { retention::apply_changed(context) } else { Ok(()) }
 }
 
 fn standing(text: &str, context: &Context) -> Result<Standing, Failure> {

@@ -116,16 +116,16 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             .map_err(|error| Failure::io(format!("write `{}`", path.display()), error))?;
         let message = target.or(stored.head.map(|head| head.id));
         let to = args.to.command().to_owned();
-        let mut entry = AuditEntry::new(AuditAction::Exported, "user-requested").to(stored.id);
-        entry.extra.set("format", Json::of(&to).expect("a name is JSON"));
-        if let Err(error) = archive.note_audit(entry.counting(stored.messages, stored.bytes)) {
-            context.manner.warn(&format!("the hand-off is not in the audit log: {error}"), None);
-        }
         let handoff = Handoff { to, session: session.clone(), message, at: archive.now() };
         // The session is there and can be gone on with, whatever becomes of the note.
         if let Err(failure) = remember(&archive, &stored, &handoff) {
             let message = format!("the hand-off was not noted: {}", failure.summary());
             context.manner.warn(&message, failure.next_step());
+        }
+        let mut entry = AuditEntry::new(AuditAction::Exported, "user-requested").to(stored.id);
+        entry.extra.set("format", Json::of(&args.to.command()).expect("a name is JSON"));
+        if let Err(error) = archive.note_audit(entry.counting(stored.messages, stored.bytes)) {
+            context.manner.warn(&format!("the hand-off is not in the audit log: {error}"), None);
         }
     }
     if context.is_json() {

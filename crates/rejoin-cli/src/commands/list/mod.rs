@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::retention;
+use crate::retention::{self, Ahead};
 use crate::shapes::ConversationShape;
 
 /// List conversations, the most recently active first
@@ -54,7 +54,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let query = args.query(context)?;
     let (mut listed, total) = standing(&query, &archive, context)?;
     for stored in &mut listed.items {
-        retention::date(stored, context)?;
+        retention::date(stored, if context.is_json() { Ahead::Any } else { Ahead::Notice }, context)?;
     }
     let active = context.active_conversation(&archive)?;
     if context.is_json() {

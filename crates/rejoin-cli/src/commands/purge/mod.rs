@@ -2,7 +2,7 @@
 
 mod report;
 
-use rejoin::{Archive, ConversationId, PurgeReason, PurgeReport, StoredConversation};
+use rejoin::{Archive, ConversationId, PurgeReason, PurgeReport, StoredConversation, Subagents};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
@@ -14,7 +14,7 @@ use crate::ui::size;
 
 /// Remove conversations with every trace, and report it
 ///
-/// Nothing they said is left in any file of the store, in its search index or among the lines of the prompt. What
+/// The runs of their sub-agents go along. Nothing they said is left in any file of the store, in its search index or among the lines of the prompt. What
 /// was copied, exported or handed off is elsewhere and stays. Disks may keep old blocks; only a vault answers that.
 ///
 /// Reasons: user-requested, retention-expired, privacy-policy-change, workspace-reset, corruption-detected.
@@ -63,6 +63,7 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
             found.push(stored);
         }
     }
+    add_runs(archive, &mut found)?;
     let standing = Standing::here(archive, context)?;
     let mut shown = String::from("This will be purged:\n");
     for stored in found.iter().take(LISTED) {
@@ -82,6 +83,20 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
     let report = archive.purge(&ids, args.reason, &mut |_| progress.advance(1));
     progress.finish();
     Ok(report)
+}
+
+/// Adds the runs of sub-agents that the conversations started, and those that they started.
+fn add_runs(archive: &Archive, found: &mut Vec<StoredConversation>) -> Result<(), Failure> {
+    let mut next = 0;
+    while let Some(parent) = found.get(next).map(|stored| stored.id) {
+        for run in archive.subagents(&Subagents { parent: Some(parent), ..Subagents::default() })? {
+            if !found.iter().any(|other| other.id == run.id) {
+                found.push(run);
+            }
+        }
+        next += 1;
+    }
+    Ok(())
 }
 
 fn everything(

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::retention::{self, Ahead};
 use crate::shapes::{ConversationShape, MessageShape};
 
 pub(super) use self::request::Language;
@@ -58,7 +59,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Some(id) => named::resolve(&archive, id)?,
         None => Named::Conversation(context.needed_conversation(&archive)?),
     };
-    let stored = context.as_of(archive.now(), archive.conversation(named.conversation())?);
+    let mut stored = context.as_of(archive.now(), archive.conversation(named.conversation())?);
+    retention::date(&mut stored, Ahead::Any, context)?;
     let target = target(&args, named, &stored)?;
     if let Some(language) = args.view {
         return request::show(archive, &stored, target, language, context);

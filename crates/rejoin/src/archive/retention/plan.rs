@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::archive::retention::{DAY, Retention, Sweep};
-use crate::archive::{Archive, List};
+use crate::archive::{Archive, List, subagent};
 use crate::error::Result;
 use crate::model::{ConversationId, Hold, StoredConversation, Time};
 use crate::store::{Named, Put, Safety, Space};
@@ -188,12 +188,14 @@ const fn cause_of(stored: &StoredConversation) -> Cause {
 }
 
 impl Retention {
-    /// True for a conversation of which there may be too many. For ever means for ever, and so does until a day.
-    const fn counts(&self, stored: &StoredConversation) -> bool {
+    /// True for a conversation of which there may be too many. For ever means for ever, and so does until a day. Runs of
+    /// sub-agents belong to another conversation and do not count.
+    fn counts(&self, stored: &StoredConversation) -> bool {
         let header = &stored.conversation;
         self.days.is_some()
             && header.follows_retention
             && header.expires_at.is_none()
+            && header.kind != subagent::KIND
             && matches!(header.hold, Hold::None)
     }
 

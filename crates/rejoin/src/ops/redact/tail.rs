@@ -3,13 +3,16 @@
 use crate::ops::redact::find::Personal;
 use crate::ops::redact::{Redactor, Rules};
 
+/// A longer word may be anything.
+const ORDINARY: usize = 15;
+
 /// No secret without a space is longer.
 const LONGEST: usize = 8 << 10;
 
 impl Redactor<'_> {
     /// How many bytes of a text cannot be the beginning of a secret that has not arrived.
     ///
-    /// The last word never can be told, nor a line whose name says that a secret follows, nor a private key without its
+    /// A last word that is none of a language cannot be told, nor a line whose name says that a secret follows, nor a private key without its
     /// last line.
     pub(crate) fn settled(&self, text: &str) -> usize {
         settled(self.rules, text)
@@ -20,7 +23,7 @@ fn settled(rules: &Rules, text: &str) -> usize {
     let word = text
         .rfind(char::is_whitespace)
         .map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8));
-    let mut end = word;
+    let mut end = if is_ordinary(&text[word..]) { text.len() } else { word };
     end = end.min(rules.finder().unfinished(text).unwrap_or(end));
     if rules.personal.iter().any(|kind| matches!(kind, Personal::Phone | Personal::Card)) {
         let number =
@@ -36,4 +39,12 @@ fn settled(rules: &Rules, text: &str) -> usize {
         return (0..=least).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     }
     end
+}
+
+/// True for a word of a language: no token begins like that, and what a name announces is held back by its name.
+fn is_ordinary(word: &str) -> bool {
+    let letters = word.trim_end_matches(['.', ',', '!', '?', ';', ':']);
+    letters.len() <= ORDINARY
+        && letters.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+        && letters.bytes().take(1).all(|byte| byte.is_ascii_alphabetic())
 }

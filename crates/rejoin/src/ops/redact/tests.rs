@@ -255,10 +255,11 @@ fn a_header_keeps_what_identifies_it() {
 fn the_end_of_what_is_arriving_is_held_back() {
     let cases = [
         ("In Alfama ", "In Alfama "),
-        ("In Alfama", "In "),
+        ("In Alfama", "In Alfama"),
+        ("In Alfama7", "In "),
         ("use ghp_16C7", "use "),
         ("set password = \"correct horse", "set "),
-        ("the key to it is", "the key to it "),
+        ("the key to it is", "the key to it is"),
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIE vQIB", ""),
         ("Authorization: Bearer ", ""),
         ("line\npassword: x\nnext ", "line\npassword: x\nnext "),
@@ -325,4 +326,45 @@ proptest! {
 
         prop_assert!(is_same(&clean.unwrap_or_else(|| text.clone()), &text));
     }
+}
+
+/// Text as it is said about programs: this library's own, with words such as key and token in it.
+fn ordinary() -> Message {
+    let text = [
+        include_str!("../../archive/handle.rs"),
+        include_str!("../../store/turn.rs"),
+        include_str!("../view/repair.rs"),
+        include_str!("../../../../../docs/decisions.md"),
+        include_str!("../../../../../docs/cli.md"),
+    ]
+    .concat();
+    let output = Json::of(&text).unwrap();
+    Message::new(Role::Tool, vec![Block::text(&text), Block::tool_result("c", output)])
+}
+
+#[test]
+fn ordinary_text_is_looked_at_soon() {
+    let message = ordinary();
+    let body = message.to_body();
+    let least = |work: &mut dyn FnMut()| {
+        let once = |_| {
+            let start = std::time::Instant::now();
+            work();
+            start.elapsed()
+        };
+        (0..7).map(once).min().unwrap()
+    };
+
+    let looked = with(&Redaction::new(), |redactor| {
+        assert!(redactor.message(&message, &body).is_none());
+        least(&mut || assert!(redactor.message(&message, &body).is_none()))
+    });
+    let read = least(&mut || drop(serde_json::from_str::<serde_json::Value>(&body).unwrap()));
+
+    println!(
+        "{} bytes: looked at in {looked:?}, read in {read:?}: {:.2}",
+        body.len(),
+        looked.as_secs_f64() / read.as_secs_f64()
+    );
+    assert!(looked.as_secs() < 1, "{looked:?}");
 }

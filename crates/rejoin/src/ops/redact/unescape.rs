@@ -53,7 +53,7 @@ impl<'t> Reading<'t> {
             at += length;
         }
         places.push(place_of(bytes.len()));
-        is_changed.then(|| Reading { text: Cow::Owned(text), places: Some(places) })
+        is_changed.then_some(Reading { text: Cow::Owned(text), places: Some(places) })
     }
 }
 

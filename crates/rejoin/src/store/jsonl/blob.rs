@@ -28,6 +28,29 @@ struct Shelf {
     blobs: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
+/// From how many blobs on one sync of the whole file system is shorter than one for each.
+const MANY: usize = 32;
+
+/// When a file is synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Care {
+    /// Before anything else is done, with its name.
+    Now,
+    /// Its contents before its name; the name whenever.
+    Contents,
+    /// By whoever asked for it, together with others.
+    Later,
+}
+
+impl From<Safety> for Care {
+    fn from(safety: Safety) -> Self {
+        match safety {
+            Safety::Synced => Self::Now,
+            Safety::Unsynced => Self::Contents,
+        }
+    }
+}
+
 /// What a turn did to blobs.
 type Changes = Vec<(BlobKey, Option<Vec<u8>>)>;
 
@@ -86,7 +109,7 @@ impl JsonlStore {
         let path = self.pending_path();
         let text =
             serde_json::to_vec(&blobs.iter().map(Blob::of).collect::<Vec<_>>()).expect("it is plain data");
-        self.publish(&path, &text, Safety::Synced)
+        self.publish(&path, &text, Care::Now)
     }
 
     /// Puts blobs of several owners in their places, before anything else is done to blobs.
@@ -96,11 +119,21 @@ impl JsonlStore {
         if pending.is_empty() {
             return Ok(());
         }
+        let care =
+            if pending.len() < MANY || !durable::CAN_SYNC_FILE_SYSTEM { Care::Now } else { Care::Later };
         for blob in &pending {
             let Some(space) = blob.space() else { continue };
             let (name, bytes) = (blob.name.clone().into_bytes(), blob.bytes.clone().map(Octets::into_bytes));
             let put = Put { space, owner: blob.owner, name: &name, bytes: bytes.as_deref() };
-            self.replace(&[put], self.stamp_of_blobs(&[put])?, Safety::Synced)?;
+            // What the lines of the owner say of it is older: nothing was written since the file was.
+            let owner = blob.owner.map(|owner| self.open_known(owner)).transpose()?.flatten();
+            let in_lines = owner.map_or(0, |(_, known)| known.kept.stamp);
+            self.replace_with(&[put], self.stamp_of_blobs(&[put])?.max(in_lines), care)?;
+        }
+        // Order: everything in its place, one sync for all of it, and then the file that would put it there again goes.
+        if care == Care::Later {
+            let directory = self.layout.blobs();
+            durable::sync_file_system(&directory).during(|| format!("sync `{}`", directory.display()))?;
         }
         erase_shelf(&path)
     }
@@ -133,7 +166,7 @@ impl JsonlStore {
                 continue;
             }
             if self.has_blobs_in_lines(space, Some(id))? {
-                self.write_shelf(&path, &Shelf { stamp, ..Shelf::default() }, Safety::Unsynced)?;
+                self.write_shelf(&path, &Shelf { stamp, ..Shelf::default() }, Care::Contents)?;
             } else {
                 durable::remove(&path).during(|| format!("remove `{}`", path.display()))?;
             }
@@ -175,7 +208,7 @@ impl JsonlStore {
             let mut shelf = self.shelf(space, Some(kept.id))?;
             if path.exists() || !shelf.blobs.is_empty() {
                 shelf.stamp = stamp;
-                self.write_shelf(&path, &shelf, Safety::Synced)?;
+                self.write_shelf(&path, &shelf, Care::Now)?;
             }
         }
         Ok(())
@@ -187,6 +220,10 @@ impl JsonlStore {
     }
 
     fn replace(&self, blobs: &[Put<'_>], stamp: Stamp, safety: Safety) -> Result<()> {
+        self.replace_with(blobs, stamp, safety.into())
+    }
+
+    fn replace_with(&self, blobs: &[Put<'_>], stamp: Stamp, care: Care) -> Result<()> {
         let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
         for (space, owner) in shelves {
             let path = self.shelf_path(space, owner);
@@ -205,7 +242,7 @@ impl JsonlStore {
             if shelf.blobs.is_empty() && !self.has_blobs_in_lines(space, owner)? {
                 erase_shelf(&path)?;
             } else {
-                self.write_shelf(&path, &shelf, safety)?;
+                self.write_shelf(&path, &shelf, care)?;
             }
         }
         Ok(())
@@ -252,7 +289,7 @@ impl JsonlStore {
         Ok(shelf)
     }
 
-    fn write_shelf(&self, path: &Path, shelf: &Shelf, safety: Safety) -> Result<()> {
+    fn write_shelf(&self, path: &Path, shelf: &Shelf, care: Care) -> Result<()> {
         let mut text = serde_json::to_vec(&Beginning { change: shelf.stamp }).expect("it is plain data");
         for (name, bytes) in &shelf.blobs {
             text.push(b'\n');
@@ -260,20 +297,21 @@ impl JsonlStore {
             serde_json::to_writer(&mut text, &item).expect("it is plain data");
         }
         text.push(b'\n');
-        self.publish(path, &text, safety)
+        self.publish(path, &text, care)
     }
 
-    fn publish(&self, path: &Path, text: &[u8], safety: Safety) -> Result<()> {
+    fn publish(&self, path: &Path, text: &[u8], care: Care) -> Result<()> {
         let written = (|| {
             durable::create_private_directory(path)?;
             let draft = durable::draft_in(&self.layout.temporary(), path)?;
             durable::write_at(draft.as_file(), 0, text)?;
-            match safety {
-                Safety::Synced => durable::publish(draft, path, Existing::Replace),
+            match care {
+                Care::Now => durable::publish(draft, path, Existing::Replace),
                 // Other blobs stand in the same file: without this sync a power cut could take all of them.
-                Safety::Unsynced => {
+                Care::Contents => {
                     draft.as_file().sync_data().and_then(|()| durable::publish_unsynced(draft, path))
                 }
+                Care::Later => durable::publish_unsynced(draft, path),
             }
         })();
         written.during(|| format!("write `{}`", path.display()))

@@ -21,8 +21,9 @@ impl JsonlStore {
         // Whoever waits for the lock finds that the store is gone.
         let _log = Log::open(layout.changes(), WAIT)?;
         for folder in layout.folders().during(attempt)? {
-            for id in layout.conversations(&folder).during(attempt)? {
-                let path = layout.file(&folder, id);
+            let ids = layout.conversations(&folder).during(attempt)?.into_iter();
+            let files = ids.map(|id| layout.file(&folder, id)).chain([layout.marker(&folder)]);
+            for path in files.filter(|path| path.exists()) {
                 let erased = durable::open_to_write(&path).and_then(|file| durable::erase(&file, &path));
                 erased.during(attempt)?;
             }

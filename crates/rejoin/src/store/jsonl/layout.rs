@@ -129,6 +129,11 @@ impl Layout {
         self.root.join(folder).join(format!("{id}{ENDING}"))
     }
 
+    /// The file that says whose a folder is.
+    pub(super) fn marker(&self, folder: &str) -> PathBuf {
+        self.root.join(folder).join(PROJECT)
+    }
+
     /// The names of the projects' folders.
     pub(super) fn folders(&self) -> io::Result<Vec<String>> {
         let mut folders = Vec::new();

@@ -42,7 +42,7 @@ impl VaultStore {
         let sealed = Opening { facets: &Facets::default(), header: &header, created: Time::from_micros(0) };
         let appended = self.append_with(turn, inner, Some(sealed), &keys, None, &[own])?;
         if !appended.replayed {
-            self.held.confirm_epoch(inner, &keys)?;
+            self.held.confirm_epoch(inner, &keys, workspace.id())?;
             self.held.keep(Some(inner), keys);
             self.learn_name(inner, turn.conversation);
         }

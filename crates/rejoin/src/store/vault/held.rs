@@ -45,7 +45,7 @@ impl Trouble {
     /// The error of a thing that does not open.
     pub(crate) fn of(self, what: &str) -> Error {
         match self {
-            Self::Broken(broken) => Error::corrupt(format!("{what} does not open")).because(broken),
+            Self::Broken(broken) => Error::corrupt(format!("{what} does not open: {broken}")),
             Self::Failed(error) => error,
         }
     }
@@ -124,10 +124,8 @@ impl Held {
         {
             unwrapped = self.workspace().unwrap(&wrapped, owner);
         }
-        let keys = unwrapped.map_err(|broken| match broken {
-            Broken::Key(_) => broken,
-            _ => Broken::WrappedKey,
-        })?;
+        let is_unknown = matches!(unwrapped, Err(Broken::Key(_)));
+        let keys = unwrapped.map_err(|broken| if is_unknown { broken } else { Broken::WrappedKey })?;
         Ok(self.keep(owner, DataKeys(keys)))
     }
 
@@ -165,13 +163,24 @@ impl Held {
         Ok(())
     }
 
-    /// Makes sure that the key of a conversation that was just made is wrapped with the newest workspace key.
-    pub(crate) fn confirm_epoch(&self, owner: ConversationId, made: &DataKeys) -> Result<()> {
-        // Each time round, somebody has made a new workspace key meanwhile.
-        while self.renew()? {
-            self.put_keys(owner, &self.workspace().wrap(made.newest(), Some(owner)))?;
+    /// Makes sure that the key of a conversation that was just made is wrapped with the newest workspace key, and not only with
+    /// the one that was the newest before it was stored.
+    pub(crate) fn confirm_epoch(
+        &self,
+        owner: ConversationId,
+        made: &DataKeys,
+        mut wrapped_with: KeyId,
+    ) -> Result<()> {
+        loop {
+            self.renew()?;
+            let workspace = self.workspace();
+            if workspace.id() == wrapped_with {
+                return Ok(());
+            }
+            // Somebody has made a new workspace key meanwhile, and may do so again.
+            wrapped_with = workspace.id();
+            self.put_keys(owner, &workspace.wrap(made.newest(), Some(owner)))?;
         }
-        Ok(())
     }
 
     /// What opens the records of a conversation, or of what belongs to none.

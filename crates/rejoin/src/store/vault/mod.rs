@@ -34,6 +34,7 @@ mod workspace;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +65,8 @@ pub struct VaultStore {
     newest: Mutex<HashMap<ConversationId, u32>>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
+    /// How many records were found that do not open.
+    quarantined: AtomicU32,
     /// What the search index has still to take in.
     backlog: Mutex<Backlog>,
 }
@@ -82,6 +85,7 @@ impl VaultStore {
             refreshing: Mutex::default(),
             newest: Mutex::default(),
             checking: Mutex::default(),
+            quarantined: AtomicU32::new(0),
             backlog: Mutex::default(),
         })
     }

@@ -68,10 +68,10 @@ impl Names {
         inner: Option<ConversationId>,
         prefix: &[u8],
     ) -> Option<[u8; 16]> {
-        match space {
-            Space::Attachment if prefix.len() < STEM => None,
-            _ => Some(self.stem(space, inner, stem(space, prefix))),
+        if space == Space::Attachment && prefix.len() < STEM {
+            return None;
         }
+        Some(self.stem(space, inner, stem(space, prefix)))
     }
 
     /// What the inner store keeps of a digest.
@@ -163,10 +163,7 @@ pub(crate) fn space_byte(space: Space) -> u8 {
 }
 
 fn stem(space: Space, name: &[u8]) -> &[u8] {
-    match space {
-        Space::Attachment => &name[..name.len().min(STEM)],
-        _ => &[],
-    }
+    if space == Space::Attachment { &name[..name.len().min(STEM)] } else { &[] }
 }
 
 const fn halves(value: u64) -> (u32, u32) {

@@ -3,6 +3,8 @@
 //! What is damaged may still be repaired by somebody who has another copy. So nothing is removed, and the copy outlives whatever
 //! happens to the original.
 
+use std::sync::atomic::Ordering;
+
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -10,6 +12,9 @@ use crate::model::{ConversationId, Time};
 use crate::store::vault::VaultStore;
 use crate::store::vault::envelope::Broken;
 use crate::store::{Named, Put, Read, Safety, Space};
+
+/// How many copies are made while a store is open. Where more is damaged, the whole store has to be copied by hand.
+const MOST: u32 = 1_000;
 
 /// A record that does not open.
 pub(super) struct Record<'a> {
@@ -39,6 +44,9 @@ struct Kept<'a> {
 impl VaultStore {
     /// Copies a record to quarantine, once. A store that takes no copy does not make the matter worse.
     pub(super) fn quarantine(&self, record: &Record<'_>) {
+        if self.quarantined.fetch_add(1, Ordering::Relaxed) >= MOST {
+            return;
+        }
         let conversation = record.inner.and_then(|inner| self.outer_name(inner));
         let name = Sha256::new()
             .chain_update(record.what)

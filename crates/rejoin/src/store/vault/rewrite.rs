@@ -1,12 +1,11 @@
 //! Replacing what messages say, or what they are sealed with.
 //!
-//! A child names the digest of its parent inside. So the children of what is rewritten are sealed anew too, though they say
-//! the same as before.
+//! A child names the digest of its parent inside. The contract wants it to be rewritten with its parent, so that both fit.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::vault::VaultStore;
 use crate::store::vault::held::DataKeys;
@@ -34,21 +33,22 @@ impl VaultStore {
         at: Time,
     ) -> Result<Version> {
         let inner = self.held.workspace().names().conversation(id);
-        // Before, so that a crash leaves no index of what is not said any more; and after, because somebody may have
-        // filled it meanwhile.
-        self.forget_segments(inner)?;
-        let mut version = self.rewrite_once(id, expected, messages, tip, at)?;
-        // What was appended meanwhile names the digests from before. It is found by what it lacks.
-        let mut count = version.1;
-        while self.row_now(inner)?.is_some_and(|known| known.raw.messages > count) {
-            version = self.rewrite_once(id, None, messages, tip, at)?;
-            count = version.1;
-        }
-        self.forget_segments(inner)?;
-        Ok(version.0)
+        // The words of what is replaced must not stay. The index is erased before, for a crash, and after, because somebody may
+        // have filled it meanwhile: a rewrite of the same length does not show in what it covers.
+        self.forget_words(inner)?;
+        let version = self.rewrite_once(id, expected, messages, tip, at)?;
+        self.forget_words(inner)?;
+        Ok(version)
     }
 
-    /// The new version, and how many messages were looked at.
+    /// Erases the search index of a conversation, if it is there.
+    fn forget_words(&self, inner: ConversationId) -> Result<()> {
+        match self.forget_segments(inner) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            forgotten => forgotten,
+        }
+    }
+
     fn rewrite_once(
         &self,
         id: ConversationId,
@@ -56,7 +56,7 @@ impl VaultStore {
         messages: &[Rewritten<'_>],
         tip: Tip<'_>,
         at: Time,
-    ) -> Result<(Version, u64)> {
+    ) -> Result<Version> {
         let workspace = self.held.workspace();
         let names = workspace.names();
         let inner = names.conversation(id);
@@ -64,7 +64,7 @@ impl VaultStore {
             return Err(Error::not_found(format!("there is no conversation `{id}`")));
         };
         let keys = self.keys_of(Some(id), Some(inner))?;
-        let (renewed, count) = self.renewed(id, inner, messages)?;
+        let renewed = self.renewed(id, inner, messages)?;
         let sealed: Vec<(MessageId, Digest, String)> = renewed
             .iter()
             .map(|own| {
@@ -86,7 +86,7 @@ impl VaultStore {
         let amended = self.inner.amend(inner, expected, &change, at);
         let version = amended.map_err(|error| self.renamed(error, id, &ids))?;
         self.held.confirm(inner, &keys)?;
-        Ok((version, count))
+        Ok(version)
     }
 
     fn sealed_tip(
@@ -108,24 +108,22 @@ impl VaultStore {
         (seal_first(tip.first, key, inner), last.seal(key, inner))
     }
 
-    /// The messages that are rewritten and their children, as they are to be sealed, and how many messages there are.
+    /// The messages that are rewritten and there, as they are to be sealed.
     fn renewed(
         &self,
         id: ConversationId,
         inner: ConversationId,
         messages: &[Rewritten<'_>],
-    ) -> Result<(Vec<Renewed>, u64)> {
+    ) -> Result<Vec<Renewed>> {
         let workspace = self.held.workspace();
         let links: HashMap<MessageId, &Rewritten<'_>> = messages.iter().map(|own| (own.id, own)).collect();
         let named: BTreeSet<MessageId> =
             messages.iter().map(|own| workspace.names().message(inner, own.id)).collect();
         let mut ring = self.held.ring(Some(inner));
-        let (mut renewed, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
+        let (mut renewed, mut buffer) = (Vec::new(), Vec::new());
         let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
         self.inner.read(inner, all, &mut |seen| {
-            count += 1;
-            let is_meant = |id: MessageId| named.contains(&id);
-            if !is_meant(seen.id) && !seen.parent.is_some_and(is_meant) {
+            if !named.contains(&seen.id) {
                 return Ok(());
             }
             let plain = Plain::open(&mut ring, workspace.names(), inner, &seen, &mut buffer);
@@ -135,12 +133,12 @@ impl VaultStore {
                 id: parent.id,
                 link: links.get(&parent.id).map_or(parent.link, |rewritten| rewritten.link),
             });
-            let own = links.get(&plain.id);
-            let digest = own.map_or(plain.digest, |own| own.link);
-            let body = own.map_or(plain.body, |own| own.body).to_owned();
-            renewed.push(Renewed { id: plain.id, parent, digest, floor: plain.floor, body });
+            if let Some(own) = links.get(&plain.id) {
+                let (digest, body) = (own.link, own.body.to_owned());
+                renewed.push(Renewed { id: plain.id, parent, digest, floor: plain.floor, body });
+            }
             Ok(())
         })?;
-        Ok((renewed, count))
+        Ok(renewed)
     }
 }

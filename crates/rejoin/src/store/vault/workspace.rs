@@ -99,7 +99,7 @@ impl Workspace {
     }
 
     /// The key of the hashed tokens of redaction.
-    pub(crate) fn token_key(&self) -> Key {
+    pub fn token_key(&self) -> Key {
         self.name_key.derive("rejoin/vault/token/1\n")
     }
 

@@ -1,11 +1,16 @@
 //! Vaults: over every store, damaged in every way, beside others.
 
+mod altered;
+mod kill;
 mod search;
+mod tamper;
+mod together;
+mod write;
 
 use std::sync::Arc;
 
 use rejoin::Result;
-use rejoin::store::{Key, KeyId, Named, Read, Space, Store, Unlock, VaultStore, Workspace};
+use rejoin::store::{Key, KeyId, Named, Space, Store, Unlock, VaultStore, Workspace};
 use rejoin::testing::Place;
 
 /// A workspace whose keys are known to the test.

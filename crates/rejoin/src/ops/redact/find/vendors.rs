@@ -232,7 +232,7 @@ impl Vendor {
         };
         let is_random = self.least < 8 || variety(letters) >= 7 && !is_placeholder(letters);
         let is_token = is_long && is_mixed && is_complete && is_random && self.is_in_shape(letters);
-        is_token.then(|| Found {
+        is_token.then_some(Found {
             range: begin..end,
             rule: Rule::Named(self.rule),
             weight: Weight::Vendor(self.first.len()),

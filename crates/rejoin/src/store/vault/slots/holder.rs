@@ -67,25 +67,38 @@ impl Keyholder {
 
     /// Reads the record of a store and opens it.
     pub(super) fn open(&self, inner: &dyn Store) -> Result<(Record, Workspace)> {
-        let (record, written) = Record::read(inner)?.map_or_else(|| Err(no_record(inner)), Ok)?;
-        let workspace = self.open_record(&record, &written)?;
-        Ok((record, workspace))
+        let read = || Record::read(inner)?.map_or_else(|| Err(no_record(inner)), Ok);
+        let (mut record, mut written) = read()?;
+        loop {
+            let obstacles = match self.open_with_places(&record, &written)? {
+                Ok(workspace) => return Ok((record, workspace)),
+                Err(obstacles) => obstacles,
+            };
+            // A rotation may have replaced the secrets between the two looks.
+            let (now, written_now) = read()?;
+            if now == record {
+                let workspace = self.enter_asking(&record, &written, obstacles)?;
+                return Ok((record, workspace));
+            }
+            (record, written) = (now, written_now);
+        }
     }
 
-    fn open_record(&self, record: &Record, written: &Written) -> Result<Workspace> {
+    /// Opens a record without asking anybody, or says why no place helped.
+    fn open_with_places(&self, record: &Record, written: &Written) -> Result<Result<Workspace, Vec<String>>> {
         if let Some((id, pair)) = self.opened().clone()
             && let Some(slot) = record.slots.iter().find(|slot| slot.id == id)
         {
-            return opened(record, written, slot, &pair);
+            return opened(record, written, slot, &pair).map(Ok);
         }
         let mut obstacles = Vec::new();
         for slot in record.slots.iter().filter(|slot| slot.kind.has_place()) {
             match self.pair_of(record.vault, slot) {
-                Ok(pair) => return self.enter(record, written, slot, pair),
+                Ok(pair) => return self.enter(record, written, slot, pair).map(Ok),
                 Err(error) => obstacles.push(chain(&error)),
             }
         }
-        self.enter_asking(record, written, obstacles)
+        Ok(Err(obstacles))
     }
 
     /// Opens a slot with the secret that its place keeps.
