@@ -41,7 +41,7 @@ fn several_vaults_over_one_file_append_at_once() {
     let archive = Archive::with_store(Arc::new(fresh));
     let unsound: Vec<String> =
         (0..=WRITERS).flat_map(|number| archive.verify(conversation(number)).unwrap().faults).collect();
-    assert_eq!(unsound, [String::new(); 0]);
+    assert!(unsound.is_empty(), "{unsound:?}");
     assert_eq!(archive.survey().unwrap().conversations.len(), 5);
 }
 
