@@ -19,7 +19,7 @@ use crate::store::vault::slots::record::{self, Record, Replaced};
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::{Secret, SlotId, VaultId, wraps};
 use crate::store::vault::{Key, KeyId, Workspace};
-use crate::store::{Put, Safety};
+use crate::store::{Put, Safety, Stamp};
 
 /// How often conversations that were removed meanwhile may make the write start over.
 const ATTEMPTS: usize = 10;
@@ -36,6 +36,17 @@ pub struct Rotated {
     /// Keyring and file slots that got no new secret, because their place could not be used: an older copy of the store
     /// opens with the secrets they have.
     pub kept: Vec<SlotId>,
+}
+
+/// What the one write did.
+struct Switched {
+    /// How many data keys were wrapped anew.
+    keys: u64,
+    /// Whose data keys did not open. Whoever makes a conversation may be about to wrap its key with the key before, which is
+    /// no change of the store, so these are looked at again.
+    unreadable: Vec<Option<ConversationId>>,
+    /// Up to which change keys were looked for.
+    seen: Stamp,
 }
 
 impl Keys {
@@ -107,7 +118,7 @@ impl Keys {
         }
         let mut record = Record::new(&next, slots).retire(&next, &before);
         record.replaced = replaced;
-        let (keys, unreadable, seen) = match self.switch(&record, &before, &next) {
+        let switched = match self.switch(&record, &before, &next) {
             Ok(done) => done,
             Err(error) => {
                 // What failed may be there all the same, and then it needs its secrets.
@@ -118,7 +129,10 @@ impl Keys {
             }
         };
         let next = next.with_retired(before.id(), before.key());
-        self.finish(record, &next, &wraps::changed_since(inner, seen)?)?;
+        let mut late = wraps::changed_since(inner, switched.seen)?;
+        late.extend(&switched.unreadable);
+        self.finish(record, &next, &late)?;
+        let (keys, unreadable) = (switched.keys, switched.unreadable.len() as u64);
         Ok(Rotated { epoch: next.epoch(), keys, unreadable, kept })
     }
 
@@ -138,8 +152,8 @@ impl Keys {
         Ok(Some(renewed))
     }
 
-    /// The one write. Answers how many keys were wrapped, how many do not open, and up to which change keys were looked for.
-    fn switch(&self, record: &Record, before: &Workspace, next: &Workspace) -> Result<(u64, u64, u64)> {
+    /// The one write.
+    fn switch(&self, record: &Record, before: &Workspace, next: &Workspace) -> Result<Switched> {
         let inner = self.inner.as_ref();
         let bytes = record.to_bytes(next);
         let mut attempt = 1;
@@ -150,7 +164,10 @@ impl Keys {
             let mut puts: Vec<Put<'_>> = found.wraps.iter().map(wraps::Wrap::put).collect();
             puts.push(record::put(&bytes));
             match inner.put(&puts, Safety::Synced) {
-                Ok(()) => return Ok((found.wraps.len() as u64, found.unreadable.len() as u64, seen)),
+                Ok(()) => {
+                    let keys = found.wraps.len() as u64;
+                    return Ok(Switched { keys, unreadable: found.unreadable, seen });
+                }
                 // A conversation was removed after it was listed; nothing was written.
                 Err(error) if error.kind() == ErrorKind::NotFound && attempt < ATTEMPTS => attempt += 1,
                 Err(error) => return Err(error),
