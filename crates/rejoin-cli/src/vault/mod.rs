@@ -58,7 +58,7 @@ pub(crate) fn explain(url: &StoreUrl, error: rejoin::Error) -> Failure {
         ),
         (StoreUrl::Vault(_), ErrorKind::Invalid) => failure
             .hint(format!("run `rejoin --store {} vault encrypt` to seal what it holds", inner_of(url))),
-        (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), ErrorKind::Invalid) => {
+        (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), ErrorKind::Denied) => {
             failure.hint(format!("run `rejoin config set store {}`, or name it with `--store`", url.sealed()))
         }
         _ => failure,

@@ -87,7 +87,10 @@ impl StoreUrl {
             let store = self.open_plain(access.wait)?;
             return match vault_status(store.as_ref())? {
                 None => Ok(store),
-                Some(_) => Err(Error::invalid(format!("`{self}` is sealed; it is the vault `vault+{self}`"))),
+                Some(_) => Err(Error::new(
+                    ErrorKind::Denied,
+                    format!("`{self}` is sealed; it is the vault `vault+{self}`"),
+                )),
             };
         };
         let Some(keys) = &access.keys else {

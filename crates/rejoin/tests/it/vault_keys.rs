@@ -158,7 +158,7 @@ fn a_vault_is_not_opened_as_a_plain_store_nor_a_plain_store_as_a_vault() {
     let keyless = Archive::open(&vault.to_string()).unwrap_err();
 
     let kinds = [as_plain, as_vault, missing, keyless].map(|error: Error| error.kind());
-    assert_eq!(kinds, [ErrorKind::Invalid, ErrorKind::Invalid, ErrorKind::NotFound, ErrorKind::Denied]);
+    assert_eq!(kinds, [ErrorKind::Denied, ErrorKind::Invalid, ErrorKind::NotFound, ErrorKind::Denied]);
     assert!(!machine.path("missing").exists());
 }
 
