@@ -204,7 +204,6 @@ fn flips(text: &str) -> Vec<String> {
 
 #[test]
 fn a_damaged_header_branch_or_blob_is_a_fault() {
-    const OPENS: &str = "its header does not open: it was changed or moved since it was sealed";
     let header = |inner: &dyn Store, row: &Row| {
         let all = flips(&row.header);
         let header = &all[all.len() / 2];
@@ -230,7 +229,8 @@ fn a_damaged_header_branch_or_blob_is_a_fault() {
         }
     };
 
-    assert_eq!(checked(header), [OPENS]);
+    let faults = checked(header);
+    assert!(matches!(&faults[..], [fault] if fault.starts_with("its header does not open: ")), "{faults:?}");
     assert_eq!(checked(branch).len(), 1);
     assert_eq!(checked(blob(|row| Some(row.id))).len(), 1);
     assert_eq!(checked(blob(|_| None)).len(), 1);
