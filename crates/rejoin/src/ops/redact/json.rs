@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::ops::redact::find::{Finder, Personal, Rule};
+use crate::ops::redact::find::{Finder, MARKER, Personal, Rule};
 use crate::ops::redact::{Redactor, Tally, text};
 
 /// So many letters of base64 and nothing else are data, not text.
@@ -135,9 +135,11 @@ impl Walk<'_> {
             let written = serde_json::to_string(&changed).expect("a text can be written as JSON");
             self.replace(start..end + 1, &written);
         }
+        // A marker has the name of its rule in it, which says nothing of what stands beside it.
+        let can_name = is_short && !text.contains(MARKER);
         match name.as_deref() {
-            _ if is_name => self.name = is_short.then(|| text.into_owned()),
-            Some("name" | "key" | "Name" | "Key") => self.pair = is_short.then(|| text.into_owned()),
+            _ if is_name => self.name = can_name.then(|| text.into_owned()),
+            Some("name" | "key" | "Name" | "Key") => self.pair = can_name.then(|| text.into_owned()),
             _ => {}
         }
     }

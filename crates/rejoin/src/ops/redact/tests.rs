@@ -294,6 +294,17 @@ fn texts() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece(), 0..12).prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn a_key_that_has_ended_is_not_cut_off_by_what_follows() {
+    let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
+    let text = [begin, end, begin, begin].concat();
+
+    let once = with(&Redaction::new(), |redactor| redactor.text(&text, &mut Tally::default())).unwrap();
+    let twice = with(&Redaction::new(), |redactor| redactor.text(&once, &mut Tally::default()));
+
+    assert_eq!((plain(&once), twice), (format!("{begin}{end}<cut-secret>"), None));
+}
+
 proptest! {
     #[test]
     fn redacting_twice_is_redacting_once(text in texts()) {

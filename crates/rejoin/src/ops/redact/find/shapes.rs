@@ -53,7 +53,7 @@ pub(super) fn is_open_key(text: &str, at: usize) -> bool {
         None => rest.len() <= 60 && !rest.contains('\n'),
         Some((label, body)) => {
             label.to_ascii_uppercase().contains("PRIVATE KEY")
-                && (!body.contains("-----END") || !body.trim_end().ends_with("-----"))
+                && !body.split_once("-----END").is_some_and(|(_, last)| last.contains("-----"))
                 && body.bytes().filter(|byte| !is_of_key(*byte)).count() * 10 <= body.len()
         }
     }
