@@ -146,6 +146,18 @@ pub(super) fn an_erased_blob_stays_erased(trial: &mut Trial<'_>) -> Result<()> {
     Draft::to(conversation(1)).say("a", "", "hello").blob(own(b"b", None)).append(trial.store())?;
 
     assert_eq!(trial.observe(|store| blobs(store, Space::State, owner, b""))?, []);
+    // Nor does one come back that a turn stored for others.
+    for (name, owner) in [("b", None), ("c", Some(conversation(2)))] {
+        let stray = |bytes| Put { owner, ..state(b"a", bytes) };
+        if let Some(owner) = owner {
+            Draft::opening(owner).append(trial.store())?;
+        }
+        Draft::to(conversation(1)).say(name, "", "hello").blob(stray(Some(b"1"))).append(trial.store())?;
+        trial.store().put(&[stray(None)], Safety::Synced)?;
+        trial.reopen();
+        trial.store().put(&[own(b"d", Some(b"4"))], Safety::Synced)?;
+        assert_eq!(trial.observe(|store| blobs(store, Space::State, owner, b""))?, []);
+    }
     Ok(())
 }
 

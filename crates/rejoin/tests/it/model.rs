@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngSeed, TestCaseError, TestCaseResult};
+use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use rejoin::store::{
     Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note,
     Opening, Order, Put, Read, Rewritten, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore,
@@ -710,14 +710,6 @@ proptest! {
     fn the_jsonl_store_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
         agree(Counts::Bytes, |path| Box::new(JsonlStore::open(path).unwrap()), &operations)?;
     }
-}
-
-// The same histories every time. Others show that a blob which a turn stored for no conversation comes back in plain
-// files after it was erased and the store reopened.
-proptest! {
-    #![proptest_config(Config {
-        cases: 96, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..Config::default()
-    })]
 
     #[test]
     fn a_vault_in_sqlite_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {

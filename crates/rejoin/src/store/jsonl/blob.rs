@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
+use crate::store::jsonl::changes;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::{BlobKey, Kept};
 use crate::store::jsonl::line::Blob;
@@ -248,13 +249,18 @@ impl JsonlStore {
         Ok(())
     }
 
-    /// True when lines of a conversation hold blobs that would come back if their file were gone.
+    /// True when lines hold blobs that would come back if their file were gone: the lines of their owner, and those of the
+    /// newest change, whose blobs of others are put in place again by whoever opens the store next.
     fn has_blobs_in_lines(&self, space: Space, owner: Option<ConversationId>) -> Result<bool> {
-        let known = owner.map(|id| self.open_known(id)).transpose()?.flatten();
-        Ok(known.is_some_and(|(_, known)| {
+        let newest = changes::newest_noted(&self.layout.changes())?;
+        for id in owner.into_iter().chain(newest.map(|noted| noted.conversation)) {
+            let Some((_, known)) = self.open_known(id)? else { continue };
             let mut blobs = known.kept.blobs.iter();
-            blobs.any(|((own, of, _), (_, bytes))| *own == space && *of == owner && bytes.is_some())
-        }))
+            if blobs.any(|((own, of, _), (_, bytes))| *own == space && *of == owner && bytes.is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The blobs of a space and an owner, as they are now.

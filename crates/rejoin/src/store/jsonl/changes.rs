@@ -184,11 +184,16 @@ pub(super) fn noted_since(path: &Path, after: Stamp) -> Result<Vec<Changed>> {
     read().during(|| format!("read `{}`", path.display()))
 }
 
-/// The newest change. It may not have happened yet, those before it have: one at most is being written.
+/// The stamp of the newest change.
 pub(super) fn newest(path: &Path) -> Result<Stamp> {
+    Ok(newest_noted(path)?.map_or(0, |noted| noted.stamp))
+}
+
+/// The newest change. It may not have happened yet, those before it have: one at most is being written.
+pub(super) fn newest_noted(path: &Path) -> Result<Option<Noted>> {
     let read = || {
         let file = durable::open_to_read(path)?;
-        Ok(end_of(&file, file.metadata()?.len())?.1.map_or(0, |noted| noted.stamp))
+        Ok(end_of(&file, file.metadata()?.len())?.1)
     };
     read().during(|| format!("read `{}`", path.display()))
 }

@@ -17,6 +17,7 @@ mod index;
 mod key;
 mod message;
 mod names;
+mod newest;
 mod quarantine;
 mod read;
 mod rewrite;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::vault::VaultStore;
+use crate::store::vault::newest::newest_stamp;
 use crate::store::vault::row::Known;
 use crate::store::{ListQuery, Page, Row, Stamp, What};
 
@@ -58,7 +59,7 @@ impl VaultStore {
         let stamp = match stamp {
             None => {
                 // What changes after this point is looked at again.
-                let stamp = self.newest_stamp()?;
+                let stamp = newest_stamp(self.inner.as_ref(), 0)?;
                 self.relist(self.inner.list(&ALL)?.items)?;
                 stamp
             }
@@ -171,32 +172,6 @@ impl VaultStore {
             rows.named.remove(gone);
         }
         Ok(stamp)
-    }
-
-    /// The stamp of the newest change. The log is long: halving finds its end without reading all of it.
-    fn newest_stamp(&self) -> Result<Stamp> {
-        let end_of = |after: Stamp| -> Result<Option<Stamp>> {
-            Ok(self.inner.changes(after, Duration::ZERO)?.last().map(|change| change.stamp))
-        };
-        let Some(mut low) = end_of(0)? else { return Ok(0) };
-        let mut step: Stamp = 1 << 14;
-        let mut high = loop {
-            match end_of(low.saturating_add(step))? {
-                Some(further) => low = further,
-                None => break low.saturating_add(step),
-            }
-            step = step.saturating_mul(2);
-        };
-        // Everything up to `low` is there, nothing after `high`.
-        while let Some(further) = end_of(low)? {
-            low = further;
-            let middle = low + high.saturating_sub(low) / 2;
-            match end_of(middle)? {
-                Some(further) => low = further,
-                None => high = middle,
-            }
-        }
-        Ok(low)
     }
 
     pub(super) fn rows(&self) -> MutexGuard<'_, Rows> {

@@ -19,9 +19,10 @@ use crate::model::{ConversationId, Time};
 use crate::store::durable::{self, Existing};
 use crate::store::vault::Workspace;
 use crate::store::vault::key::Hasher;
+use crate::store::vault::newest::newest_stamp;
+use crate::store::vault::slots::VaultId;
 use crate::store::vault::slots::record::Record;
 use crate::store::vault::slots::text::Base64;
-use crate::store::vault::slots::{VaultId, wraps};
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
@@ -94,9 +95,9 @@ impl AnchorPlace {
     pub fn write(&self, inner: &dyn Store) -> Result<()> {
         // A damaged anchor is for a person to look at, not to be written over.
         let known = self.read()?.map_or(0, |known| known.stamp);
-        let stamp = wraps::newest(inner, known)?;
+        let stamp = newest_stamp(inner, known)?;
         let root = self.root(inner)?;
-        let is_settled = wraps::newest(inner, stamp)? == stamp;
+        let is_settled = newest_stamp(inner, stamp)? == stamp;
         let known = Known {
             version: 1,
             vault: self.vault,

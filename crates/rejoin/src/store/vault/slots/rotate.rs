@@ -13,6 +13,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
+use crate::store::vault::newest::newest_stamp;
 use crate::store::vault::slots::keys::Keys;
 use crate::store::vault::slots::passphrase::Cost;
 use crate::store::vault::slots::record::{self, Record, Replaced};
@@ -159,7 +160,7 @@ impl Keys {
         let mut attempt = 1;
         loop {
             // Conversations that grow while they are listed may be passed over; they are among what changed since.
-            let seen = wraps::newest(inner, 0)?;
+            let seen = newest_stamp(inner, 0)?;
             let found = wraps::rewrap(inner, &wraps::owners(inner)?, before, next)?;
             let mut puts: Vec<Put<'_>> = found.wraps.iter().map(wraps::Wrap::put).collect();
             puts.push(record::put(&bytes));

@@ -15,10 +15,6 @@ pub(super) const NAME: &[u8] = b"data";
 
 const PAGE: usize = 1_000;
 
-/// How many changes are read one after the other without looking further ahead.
-const FEW: usize = 1_000;
-const STEP: Stamp = 1 << 14;
-
 /// How long one wrapped key is.
 const WRAPPED: usize = KeyId::LENGTH + OVERHEAD + KEY_LENGTH;
 
@@ -42,23 +38,6 @@ pub(super) struct Rewrapped {
     pub(super) wraps: Vec<Wrap>,
     /// Conversations whose keys do not open; they stay as they are.
     pub(super) unreadable: Vec<Option<ConversationId>>,
-}
-
-/// The newest change of a store; that of `known` is known to be there.
-pub(super) fn newest(inner: &dyn Read, known: Stamp) -> Result<Stamp> {
-    // Far behind, steps that double are shorter than reading every change.
-    let (mut newest, mut step) = (known, 0);
-    loop {
-        let changes = inner.changes(newest.saturating_add(step), Duration::ZERO)?;
-        match changes.last() {
-            Some(last) => {
-                newest = last.stamp;
-                step = if step == 0 && changes.len() < FEW { 0 } else { (step * 2).max(STEP) };
-            }
-            None if step == 0 => return Ok(newest),
-            None => step = if step > STEP { step / 2 } else { 0 },
-        }
-    }
 }
 
 /// Every owner of a data key: all conversations, and what belongs to none.
