@@ -279,11 +279,13 @@ pub enum Space {
     Attachment,
     /// Records that could not be opened, with the reason.
     Quarantine,
+    /// What those who follow the events are told besides changes.
+    Notice,
 }
 
 impl Space {
     /// Every space.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::State,
         Self::Project,
         Self::OpenTurn,
@@ -294,6 +296,7 @@ impl Space {
         Self::Audit,
         Self::Attachment,
         Self::Quarantine,
+        Self::Notice,
     ];
 
     /// The number a store writes for it; never reused.
@@ -309,6 +312,7 @@ impl Space {
             Self::Audit => 8,
             Self::Attachment => 9,
             Self::Quarantine => 10,
+            Self::Notice => 11,
         }
     }
 }

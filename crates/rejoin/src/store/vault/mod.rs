@@ -40,6 +40,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use key::{Key, KeyId};
+pub(crate) use newest::newest_stamp;
 pub use unlock::Unlock;
 pub use workspace::Workspace;
 
@@ -167,6 +168,7 @@ impl Store for VaultStore {
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.erase_lost(blobs)?;
         self.put_sealed(blobs, safety)
     }
 

@@ -2,6 +2,7 @@
 
 mod altered;
 mod kill;
+mod quarantine;
 mod search;
 mod tamper;
 mod together;

@@ -293,6 +293,7 @@ fn a_message_that_does_not_open_is_named_and_copied_and_the_rest_stays_readable(
     let expected = serde_json::json!({
         "what": "message",
         "why": "it was changed or moved since it was sealed",
+        "is_lost": true,
         "conversation": id,
         "inner_conversation": damaged.name,
         "inner_name": message,
