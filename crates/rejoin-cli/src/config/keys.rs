@@ -54,7 +54,7 @@ pub(crate) const KEYS: &[Key] = &[
     open("compact.user_tokens", Shape::Integer { least: 0, most: 10_000_000 }, Some("20000"), "tokens of user messages that compaction keeps"),
     open("compact.on_summary_failure", Shape::Choice(&["abort", "placeholder"]), Some("abort"), "when no summary can be had: keep the history and warn, or go on with a placeholder"),
     open("compact.model", Shape::Text, None, "the model that writes summaries; the conversation's own if unset"),
-    guarded("vault.quarantine_days", Shape::Integer { least: 0, most: 365 }, Some("7"), "days a deleted conversation can still be brought back"),
+    guarded("vault.quarantine_days", Shape::Integer { least: 0, most: 365 }, Some("7"), "days until a record that does not open is purged from quarantine"),
     guarded("git.commit_sessions", Shape::Boolean, Some("false"), "whether conversations are committed to the repository"),
     guarded("git.allow_plaintext", Shape::Boolean, Some("false"), "whether they may be committed unencrypted"),
     guarded("tools.allow", Shape::Texts, Some("[]"), "tools that run without asking"),
