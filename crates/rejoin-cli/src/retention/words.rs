@@ -46,7 +46,7 @@ pub(crate) fn expired(report: &PurgeReport) -> Option<String> {
 /// Damaged records that have gone; none when none has.
 pub(crate) fn purged(records: &[Quarantined]) -> Option<String> {
     let count = (!records.is_empty()).then(|| damaged(records.len()))?;
-    Some(format!("{count} went after their days in quarantine. More: rejoin audit"))
+    Some(format!("{count} went after its time in quarantine. More: rejoin audit"))
 }
 
 /// Damaged records that are in quarantine; none when none is.
