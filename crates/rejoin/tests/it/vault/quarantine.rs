@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use rejoin::store::{Change, MemoryStore, Named, Note, Put, Read, Rewritten, Safety, Space, Store, Tip};
 use rejoin::{
-    Archive, AuditAction, AuditQuery, ConversationId, ErrorKind, Event, EventKind, Nature, SystemNature, Time,
+    Archive, AuditAction, AuditQuery, ConversationId, ErrorKind, Event, EventKind, Message, Nature,
+    SystemNature, Time,
 };
 
 use crate::vault::altered::kept;
@@ -220,4 +221,29 @@ fn a_header_that_does_not_open_stays_until_somebody_decides() {
         .map(|record| (record.what, record.is_lost))
         .collect();
     assert_eq!(named, [("header".to_owned(), false)]);
+}
+
+#[test]
+fn a_torn_open_turn_is_passed_over_and_the_next_save_writes_it_whole() {
+    let stage = Stage::new();
+    let archive = stage.archive();
+    let mut recorder = archive.record(archive.resume(conversation(1)).unwrap(), "1@1");
+    assert!(recorder.save_open(&Message::assistant("In Al"), &[]));
+    let owner = Some(stage.name);
+    let mut torn = None;
+    let get = stage.inner.get(Space::OpenTurn, owner, Named::ALL, &mut |name, bytes| {
+        torn = Some((name.to_vec(), bytes[..bytes.len() / 2].to_vec()));
+        Ok(())
+    });
+    get.unwrap();
+    let (name, half) = torn.unwrap();
+    let put = Put { space: Space::OpenTurn, owner, name: &name, bytes: Some(&half) };
+    stage.inner.put(&[put], Safety::Synced).unwrap();
+
+    let while_torn = stage.archive().open_turns(conversation(1)).unwrap();
+    let is_saved = recorder.save_open(&Message::assistant("In Alfama"), &[]);
+
+    let whole: Vec<String> =
+        stage.archive().open_turns(conversation(1)).unwrap().iter().map(|turn| turn.partial.text()).collect();
+    assert_eq!((while_torn, is_saved, whole), (vec![], true, vec!["In Alfama".to_owned()]));
 }
