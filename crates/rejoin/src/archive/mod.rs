@@ -144,8 +144,13 @@ impl Archive {
     }
 
     /// Starts a conversation. It is on disk when this returns.
-    pub fn start(&self, conversation: Conversation) -> Result<Handle> {
+    ///
+    /// In a vault it may not be exported until [`Archive::update`] says so.
+    pub fn start(&self, mut conversation: Conversation) -> Result<Handle> {
         let now = self.now();
+        if self.store.capabilities().is_sealed {
+            conversation.privacy.exportable = false;
+        }
         for _ in 0..ATTEMPTS {
             let mut random = [0; 10];
             self.nature.fill(&mut random);

@@ -16,12 +16,14 @@ pub struct Capabilities {
     pub is_shared: bool,
     /// True when `SearchOrder::Best` ranks; otherwise it is newest first.
     pub ranks: bool,
+    /// True when everything is sealed before it is stored, so that what leaves the store leaves its protection.
+    pub is_sealed: bool,
 }
 
 impl Capabilities {
     /// Capabilities of a store that keeps nothing beyond its life.
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        Self { is_durable, is_shared, ranks }
+        Self { is_durable, is_shared, ranks, is_sealed: false }
     }
 }
 
