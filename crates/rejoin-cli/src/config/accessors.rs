@@ -47,6 +47,11 @@ impl Config {
         self.boolean("git.commit_sessions")
     }
 
+    /// Whether what a vault keeps may be committed, which is in the clear.
+    pub(crate) fn allows_plaintext(&self) -> bool {
+        self.boolean("git.allow_plaintext")
+    }
+
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
     }

@@ -56,7 +56,7 @@ pub(crate) const KEYS: &[Key] = &[
     open("compact.model", Shape::Text, None, "the model that writes summaries; the conversation's own if unset"),
     guarded("vault.quarantine_days", Shape::Integer { least: 0, most: 365 }, Some("7"), "days until a record that does not open is purged from quarantine"),
     guarded("git.commit_sessions", Shape::Boolean, Some("false"), "whether conversations are committed to the repository"),
-    guarded("git.allow_plaintext", Shape::Boolean, Some("false"), "whether they may be committed unencrypted"),
+    guarded("git.allow_plaintext", Shape::Boolean, Some("false"), "whether those of a vault may be committed, which is in the clear"),
     guarded("tools.allow", Shape::Texts, Some("[]"), "tools that run without asking"),
     guarded("tools.ask", Shape::Texts, Some("[]"), "tools that ask first"),
     guarded("tools.deny", Shape::Texts, Some("[]"), "tools that never run"),

@@ -35,7 +35,8 @@ impl Policies {
     pub(crate) fn of(archive: &Archive, context: &Context) -> Result<Self, Failure> {
         let here = Policy::here(archive, context)?;
         let mut all = Vec::new();
-        for key in projects(archive)?.into_iter().filter(|key| *key != here.project) {
+        let own = archive.key_as_kept(&here.project);
+        for key in projects(archive)?.into_iter().filter(|key| *key != own) {
             all.extend(elsewhere(&key, archive, context)?);
         }
         all.insert(0, here);
