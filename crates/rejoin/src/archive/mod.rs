@@ -18,6 +18,7 @@ mod marks;
 mod name;
 mod project;
 mod purge;
+mod quarantine;
 mod query;
 mod record;
 mod redact;
@@ -43,6 +44,7 @@ pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
 pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
+pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved, Strain};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
@@ -142,8 +144,13 @@ impl Archive {
     }
 
     /// Starts a conversation. It is on disk when this returns.
-    pub fn start(&self, conversation: Conversation) -> Result<Handle> {
+    ///
+    /// In a vault it may not be exported until [`Archive::update`] says so.
+    pub fn start(&self, mut conversation: Conversation) -> Result<Handle> {
         let now = self.now();
+        if self.store.capabilities().is_sealed {
+            conversation.privacy.exportable = false;
+        }
         for _ in 0..ATTEMPTS {
             let mut random = [0; 10];
             self.nature.fill(&mut random);

@@ -24,7 +24,8 @@ const MARK: &str = " purge=";
 
 /// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
 /// which are hashes and ids, stay.
-const UNOWNED: [Space; 4] = [Space::State, Space::Project, Space::Attachment, Space::Quarantine];
+const UNOWNED: [Space; 5] =
+    [Space::State, Space::Project, Space::Attachment, Space::Quarantine, Space::Notice];
 
 /// Why something is purged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -179,7 +180,7 @@ impl Archive {
     /// Erases what the store still holds of what was removed; true when nothing is left, else it is remembered.
     ///
     /// This is the one place that runs after every purge.
-    fn erase_traces(&self) -> Result<bool> {
+    pub(super) fn erase_traces(&self) -> Result<bool> {
         let is_erased = self.store().maintain(Task::Checkpoint, ERASING)?.left == 0;
         let rest = (!is_erased).then(|| self.now().to_string());
         if is_erased || self.recall(UNERASED)?.is_none() {

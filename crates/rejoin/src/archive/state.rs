@@ -27,7 +27,7 @@ impl Archive {
     }
 
     fn recalled(&self, owner: Option<ConversationId>, name: &str) -> Result<Option<String>> {
-        let mut found = None;
+        let (name, mut found) = (self.redacted_text(name), None);
         self.store().get(Space::State, owner, Named::One(name.as_bytes()), &mut |_, bytes| {
             let text = str::from_utf8(bytes);
             found = Some(
@@ -44,6 +44,8 @@ impl Archive {
         if self.recalled(owner, name)?.as_deref() == text {
             return Ok(());
         }
+        // A name may have the path of a project in it.
+        let name = self.redacted_text(name);
         let blob = Put { space: Space::State, owner, name: name.as_bytes(), bytes: text.map(str::as_bytes) };
         self.store().put(&[blob], Safety::Synced)
     }
