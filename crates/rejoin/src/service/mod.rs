@@ -27,6 +27,10 @@
 //! # Ok::<(), rejoin::Error>(())
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/service.md")]
+struct Page;
+
 mod input;
 mod list;
 mod purge;
@@ -122,6 +126,7 @@ impl ConversationStorageService {
             counted: record::counted(path.iter().map(|found| found.message.role)),
         };
         let mut record = record::of_header(&stored.conversation, around, frames(&path, stored.created_at));
+        stored.title().clone_into(&mut record.title);
         record.storage = StorageEnvelope {
             blob_uri: format!("rejoin:{id}"),
             blob_version: blob_version(&stored),

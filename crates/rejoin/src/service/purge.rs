@@ -55,7 +55,7 @@ impl ConversationStorageService {
         let id: ConversationId = conversation_id.parse()?;
         self.forget_writes(id);
         let report = self.opened()?.purge(&[id], reason, &mut |_| ());
-        self.retry_after_purge();
+        self.try_waiting();
         match report.failures.into_iter().next() {
             Some(failed) => Err(Error::new(failed.kind, failed.error)),
             None => Ok(()),
@@ -75,16 +75,10 @@ impl ConversationStorageService {
         // Who may still be at work cannot be known here, so whoever says so is believed.
         let sweep = Sweep { project: None, retention: self.retention, active: &[], is_alive: &|_| true };
         let swept = self.opened()?.sweep(&sweep)?;
-        self.retry_after_purge();
+        self.try_waiting();
         Ok(match swept {
             Swept::Waiting(_) => None,
             Swept::Done(report) => Some(report.into()),
         })
-    }
-
-    fn retry_after_purge(&self) {
-        if let Err(error) = self.retry() {
-            tracing::warn!(?error, "what waits for room could not be tried again");
-        }
     }
 }

@@ -12,6 +12,9 @@ use crate::service::{
     ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, snapshot, write,
 };
 
+/// What a caller is told whose write waits.
+const FULL: &str = "there is no room left to save; the record waits and is saved once some space is free";
+
 /// What waits, and what nobody was told yet.
 #[derive(Default)]
 pub(super) struct Waiting {
@@ -105,28 +108,39 @@ impl ConversationStorageService {
         work: impl FnOnce(&Archive) -> Result<()>,
     ) -> Result<()> {
         if self.waiting_writes() > 0 {
-            self.retry()?;
+            self.try_waiting();
         }
         if self.waiting().writes.iter().any(|write| write.is_of(id)) {
             self.waiting().writes.push_back(later());
-            return Err(Error::new(ErrorKind::Unavailable, full()));
+            return Err(Error::new(ErrorKind::Unavailable, FULL));
         }
-        let archive = self.opened()?;
+        let archive = match self.opened() {
+            Ok(archive) => archive,
+            Err(error) => return Err(self.wait_if_full(error, later)),
+        };
         let begun = archive.now();
-        match work(&archive) {
-            Ok(()) => {
-                let took = archive.now().as_micros() - begun.as_micros();
-                self.waiting().strains.wrote(Duration::from_micros(u64::try_from(took).unwrap_or(0)));
-                Ok(())
-            }
-            Err(error) => {
-                self.note_failure(&error);
-                if !is_for_want_of_room(&error) {
-                    return Err(error);
-                }
-                self.waiting().writes.push_back(later());
-                Err(error.during(full()))
-            }
+        if let Err(error) = work(&archive) {
+            return Err(self.wait_if_full(error, later));
+        }
+        let took = archive.now().as_micros() - begun.as_micros();
+        self.waiting().strains.wrote(Duration::from_micros(u64::try_from(took).unwrap_or(0)));
+        Ok(())
+    }
+
+    /// Lets a write wait if it failed for want of room; what its caller is told either way.
+    fn wait_if_full(&self, error: Error, later: impl FnOnce() -> Write) -> Error {
+        self.note_failure(&error);
+        if !is_for_want_of_room(&error) {
+            return error;
+        }
+        self.waiting().writes.push_back(later());
+        error.during(FULL)
+    }
+
+    /// Makes what waits, as far as it goes.
+    pub(super) fn try_waiting(&self) {
+        if let Err(error) = self.retry() {
+            tracing::warn!(?error, "what waits for room could not be tried again");
         }
     }
 
@@ -162,11 +176,6 @@ impl ConversationStorageService {
         }
         Ok(archive.clone())
     }
-}
-
-/// What a caller is told whose write waits.
-fn full() -> &'static str {
-    "there is no room left to save; the record waits and is saved once some space is free"
 }
 
 impl fmt::Debug for Waiting {

@@ -1,6 +1,6 @@
 //! The acceptance criteria of the document that the service comes from, one test each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use crate::stores::{Directory, File, Memory};
 use crate::vault::{Vault, sealed};
 
 const DAY: i64 = 86_400;
+const NOWHERE: [PathBuf; 0] = [];
 
 fn titles(service: &ConversationStorageService, options: &ListOptions) -> Vec<String> {
     service.list_records(options).unwrap().items.into_iter().map(|item| item.title).collect()
@@ -40,7 +41,7 @@ fn commit_nine(place: &dyn Place, directory: &Path) -> Duration {
     took.sort();
     let expected: Vec<String> = (1..=9).rev().map(|number| format!("session {number}")).collect();
     assert_eq!(titles(&service, &ListOptions::default()), expected);
-    assert_eq!(holding(directory, &["build failing", "session 1", "Agent Voice"]), [Path::new(""); 0]);
+    assert_eq!(holding(directory, &["build failing", "session 1", "Agent Voice"]), NOWHERE);
     took[4]
 }
 
@@ -70,7 +71,7 @@ fn ac_002_after_a_crash_the_snapshot_opens_and_restores_the_talk_in_time() {
     service.commit_snapshot(&snapshot).unwrap();
     // A process that is killed closes nothing.
     std::mem::forget(service);
-    assert_eq!(holding(&directory, &["unused imports"]), [Path::new(""); 0]);
+    assert_eq!(holding(&directory, &["unused imports"]), NOWHERE);
 
     let begun = Instant::now();
     let service = open(&place);
@@ -111,7 +112,7 @@ fn ac_003_after_fifteen_days_with_fourteen_records_are_gone_and_not_listed() {
     let told = (report.reason, report.purged_count, report.failures.len());
     assert_eq!(told, (PurgeReason::RetentionExpired, 1, 0));
     assert_eq!(service.get_record(&id_of(1)).unwrap(), None);
-    assert_eq!(holding(&directory, &["build failing"]), [Path::new(""); 0]);
+    assert_eq!(holding(&directory, &["build failing"]), NOWHERE);
 }
 
 #[test]
