@@ -145,7 +145,7 @@ fn ac_004_a_purge_on_privacy_grounds_removes_everything_and_tells_its_reason() {
     assert!(audited.contains(&(AuditAction::PurgeCompleted, why())), "{audited:?}");
 }
 
-/// Changes a letter of the newest message that a store holds.
+/// Changes a letter of the newest message of the one conversation that a store holds.
 fn tamper(inner: &dyn Store) {
     let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
     let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: 1 };
@@ -168,9 +168,9 @@ fn tamper(inner: &dyn Store) {
 fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_purged() {
     let inner = Memory(MemoryStore::new());
     let service = ConversationStorageService::new(Archive::with_store(Arc::new(sealed(inner.open()))));
-    service.create_record(&input(1, "sound")).unwrap();
     service.create_record(&input(2, "tampered")).unwrap();
     tamper(inner.open().as_ref());
+    service.create_record(&input(1, "sound")).unwrap();
 
     let error = service.get_record(&id_of(2)).unwrap_err();
 

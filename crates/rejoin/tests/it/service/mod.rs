@@ -3,6 +3,7 @@
 mod accept;
 mod bars;
 mod example;
+mod full;
 mod list;
 mod record;
 mod snapshot;
