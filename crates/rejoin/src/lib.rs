@@ -23,6 +23,7 @@ mod error;
 pub mod formats;
 mod model;
 mod ops;
+pub mod service;
 pub mod store;
 pub mod testing;
 

@@ -9,7 +9,7 @@ use crate::model::{
     preview,
 };
 use crate::ops::Tally;
-use crate::store::{Anchor, Entry, Note, Put, Stale, Tip, Turn};
+use crate::store::{Anchor, Entry, Note, Opening, Put, Stale, Tip, Turn};
 
 /// A conversation held open.
 ///
@@ -73,12 +73,12 @@ impl Handle {
     }
 
     fn append_stale(&mut self, messages: Vec<Message>, stale: Stale) -> Result<Receipt> {
-        let messages: Vec<(Option<usize>, Message)> = messages
-            .into_iter()
-            .enumerate()
-            .map(|(place, message)| (place.checked_sub(1), message))
-            .collect();
-        self.write(messages, stale)
+        self.write(Self::in_line(messages), stale)
+    }
+
+    /// Messages of which each follows the one before.
+    pub(super) fn in_line(messages: Vec<Message>) -> Vec<(Option<usize>, Message)> {
+        messages.into_iter().enumerate().map(|(place, message)| (place.checked_sub(1), message)).collect()
     }
 
     /// Appends messages of which each follows the head, or an earlier one of this call, by position.
@@ -144,9 +144,9 @@ impl Handle {
     ) -> Result<Receipt> {
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
-                prepared.ids = self.fresh_ids(&prepared.drafts);
+                self.rename(prepared);
             }
-            match self.write_once(prepared, stale, blobs) {
+            match self.write_once(prepared, None, stale, blobs) {
                 // An id that is taken is replaced; a stale head is the caller's to solve.
                 Err(error)
                     if error.kind() == ErrorKind::Conflict && self.still_holds(prepared.base, stale)? => {}
@@ -159,6 +159,16 @@ impl Handle {
             }
         }
         Err(Error::conflict("no free message id was found"))
+    }
+
+    /// Stores a prepared turn that opens its conversation.
+    pub(super) fn open(&self, prepared: &Prepared, opening: Opening<'_>) -> Result<Receipt> {
+        self.write_once(prepared, Some(opening), Stale::Refuse, &[])
+    }
+
+    /// Gives the messages of a turn that is not stored other ids.
+    pub(super) fn rename(&self, prepared: &mut Prepared) {
+        prepared.ids = self.fresh_ids(&prepared.drafts);
     }
 
     fn fresh_ids(&self, drafts: &[Draft]) -> Vec<MessageId> {
@@ -230,7 +240,13 @@ impl Handle {
         Ok((drafts, tally))
     }
 
-    fn write_once(&self, prepared: &Prepared, stale: Stale, blobs: &[Put<'_>]) -> Result<Receipt> {
+    fn write_once(
+        &self,
+        prepared: &Prepared,
+        opening: Option<Opening<'_>>,
+        stale: Stale,
+        blobs: &[Put<'_>],
+    ) -> Result<Receipt> {
         let Prepared { base, drafts, ids, tally } = prepared;
         let entries: Vec<Entry<'_>> = drafts
             .iter()
@@ -249,7 +265,7 @@ impl Handle {
         let last = drafts.iter().rev().find(|draft| draft.role == Role::Assistant);
         let turn = Turn {
             conversation: self.id,
-            opening: None,
+            opening,
             stale,
             entries: &entries,
             tip: Tip {
