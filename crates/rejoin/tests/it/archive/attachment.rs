@@ -18,8 +18,8 @@ use rejoin::store::{
 use rejoin::view::{Recipient, Said, view};
 use rejoin::{
     Archive, Attachment, AttachmentKind, Block, Conversation, ConversationId, ErrorKind, Extent, Fields,
-    Import, ImportMode, Imported, Json, Limits, Media, MediaKind, Message, PurgeReason, Redaction, Role,
-    ScrubMode, ScrubPlace,
+    Import, ImportMode, Imported, Json, Limits, Media, MediaKind, Message, OpenTurn, PurgeReason, Recorder,
+    Redaction, Role, Saved, ScrubMode, ScrubPlace,
 };
 
 use super::{Lab, archive_in};
@@ -106,6 +106,20 @@ fn all(archive: &Archive, id: ConversationId) -> Vec<Vec<Block>> {
     messages.into_iter().map(|stored| stored.message.blocks).collect()
 }
 
+/// Saves replies that are not finished.
+struct OpenTurnOf<'a> {
+    archive: &'a Archive,
+    id: ConversationId,
+}
+
+impl OpenTurnOf<'_> {
+    fn save(&self, partial: Message) -> OpenTurn {
+        let mut recorder = Recorder::new(self.archive.resume(self.id).unwrap(), "1@1");
+        assert!(recorder.save_open(&Message { role: Role::Assistant, ..partial }, &[]));
+        self.archive.open_turns(self.id).unwrap().remove(0)
+    }
+}
+
 /// The names and lengths of the chunks that a conversation has.
 fn chunks(archive: &Archive, id: ConversationId) -> Vec<(Vec<u8>, usize)> {
     let mut found = Vec::new();
@@ -137,11 +151,11 @@ fn import(archive: &Archive, path: &Path) -> Imported {
     archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap()
 }
 
-/// An image of 25 MB: appended, read, viewed, exported, imported elsewhere and here, and purged.
-fn goes_everywhere(name: &str) {
+/// A large image: appended, read, viewed, exported, imported elsewhere and here, and purged.
+fn goes_everywhere(name: &str, length: usize) {
     let shop = Shop::new();
     let (archive, other) = (shop.archive(name), shop.archive(&format!("{name}-other")));
-    let said = image(25_000_000, 1);
+    let said = image(length, 1);
     let mut talk = start(&archive);
     talk.append(said.clone()).unwrap();
     talk.append(Message::assistant("A tasca.")).unwrap();
@@ -159,7 +173,7 @@ fn goes_everywhere(name: &str) {
     assert_eq!(all(&other, id), all(&archive, id));
     assert!([&archive, &other].iter().all(|archive| archive.verify(id).unwrap().is_sound()));
     assert!(archive.conversation(id).unwrap().bytes < 10_000);
-    assert_eq!(chunks(&archive, id).len(), 24);
+    assert_eq!(chunks(&archive, id).len(), length.div_ceil(1 << 20));
     archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ());
     assert_eq!(archive.check().unwrap(), []);
     assert_eq!(archive.conversation(id).unwrap_err().kind(), ErrorKind::NotFound);
@@ -167,27 +181,27 @@ fn goes_everywhere(name: &str) {
 
 #[test]
 fn a_large_image_goes_everywhere_from_memory() {
-    goes_everywhere("memory");
+    goes_everywhere("memory", 2_500_000);
 }
 
 #[test]
 fn a_large_image_goes_everywhere_from_a_database() {
-    goes_everywhere("sqlite");
+    goes_everywhere("sqlite", 25_000_000);
 }
 
 #[test]
 fn a_large_image_goes_everywhere_from_plain_files() {
-    goes_everywhere("jsonl");
+    goes_everywhere("jsonl", 2_500_000);
 }
 
 #[test]
 fn a_large_image_goes_everywhere_from_a_sealed_database() {
-    goes_everywhere("vault+sqlite");
+    goes_everywhere("vault+sqlite", 2_500_000);
 }
 
 #[test]
 fn a_large_image_goes_everywhere_from_sealed_files() {
-    goes_everywhere("vault+jsonl");
+    goes_everywhere("vault+jsonl", 25_000_000);
 }
 
 const STORES: [&str; 6] = ["memory", "sqlite", "jsonl", "vault+memory", "vault+sqlite", "vault+jsonl"];
@@ -457,6 +471,39 @@ fn a_scrub_finds_secrets_in_attachments_and_leaves_no_byte_of_them() {
     let found = || vec![ScrubPlace::Attachment];
     assert_eq!(done, [0; 2].map(|_| ([found(), found()], true, vec![], 3, true)));
     assert_eq!(holding(shop.path(), &[TOKEN]), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_conversation_that_takes_the_place_of_a_deleted_one_has_its_attachments() {
+    let archive = archive_in(&Lab::new());
+    let talk = start(&archive);
+    let gone = talk.id();
+    let mut recorder = Recorder::new(talk, "1@1");
+    archive.delete_conversations(&[gone], "test");
+
+    let saved = recorder.append(vec![image(MEGABYTE, 20)]).unwrap();
+
+    let Saved::Now(receipt) = saved else { panic!("it is saved") };
+    assert_ne!(receipt.conversation, gone);
+    assert_eq!(all(&archive, receipt.conversation), [image(MEGABYTE, 20).blocks]);
+    assert_eq!(archive.attachments(receipt.conversation).unwrap().len(), 1);
+}
+
+#[test]
+fn a_replayed_turn_settles_its_attachments() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let mut talk = start(&archive);
+    let open = OpenTurnOf { archive: &archive, id: talk.id() };
+    talk.append(Message::user("Draw.")).unwrap();
+    let turn = open.save(image(MEGABYTE, 21));
+    let first = archive.keep_open_turn(talk.id(), &turn).unwrap();
+    let second = archive.keep_open_turn(talk.id(), &turn).unwrap();
+
+    archive.delete_messages(talk.id(), &first.messages, Children::Remove, "test").unwrap();
+
+    assert!(second.replayed);
+    assert_eq!(archive.attachments(talk.id()).unwrap(), []);
 }
 
 #[test]
