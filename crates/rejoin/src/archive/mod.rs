@@ -3,6 +3,7 @@
 //! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
 //! keeps the bytes.
 
+mod attachment;
 mod audit;
 mod convert;
 mod copies;
@@ -61,7 +62,7 @@ use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
     StoredMessage, Time,
 };
-use crate::ops::{Survey, Verdict, survey, verify_conversation};
+use crate::ops::{Survey, Verdict, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, Fault, ListQuery, Opening, Order, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
@@ -248,6 +249,7 @@ impl Archive {
             messages.push(decode_message(&seen)?);
             Ok(())
         })?;
+        fill(self.store(), id, messages.iter_mut().map(|stored| &mut stored.message))?;
         Ok(messages)
     }
 

@@ -1,5 +1,6 @@
 //! What programs see of the archive.
 
+mod attachment;
 mod audit;
 mod delete;
 mod describe;
