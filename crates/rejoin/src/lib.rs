@@ -23,6 +23,7 @@ mod error;
 pub mod formats;
 mod model;
 mod ops;
+pub mod service;
 pub mod store;
 pub mod testing;
 
@@ -31,8 +32,8 @@ pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Cause, Converted, Deleted,
     DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
     Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
-    Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats,
-    StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
+    Quarantined, Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched,
+    Stage, Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};

@@ -47,6 +47,11 @@ impl Config {
         self.boolean("git.commit_sessions")
     }
 
+    /// Whether what a vault keeps may be committed, which is in the clear.
+    pub(crate) fn allows_plaintext(&self) -> bool {
+        self.boolean("git.allow_plaintext")
+    }
+
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
     }
@@ -72,6 +77,11 @@ impl Config {
     /// How many days ahead it is told that a conversation expires.
     pub(crate) fn retention_notice_days(&self) -> u32 {
         u32::try_from(self.number("retention.notice_days")).unwrap_or(u32::MAX)
+    }
+
+    /// How many days a record that does not open stays in quarantine.
+    pub(crate) fn quarantine_days(&self) -> u32 {
+        u32::try_from(self.number("vault.quarantine_days")).unwrap_or(u32::MAX)
     }
 
     /// Where exports are written unless another place is named.
@@ -230,7 +240,7 @@ mod tests {
             config.compact_user_tokens(),
         ];
         assert_eq!(config.retention(), Retention { days: Some(30), max_per_project: Some(100) });
-        assert_eq!(config.retention_notice_days(), 5);
+        assert_eq!((config.retention_notice_days(), config.quarantine_days()), (5, 7));
         let rules = [config.tools_allow(), config.tools_ask(), config.tools_deny()];
         let redaction = (config.redact_enabled(), config.redact_personal(), config.redact_patterns());
         let choices =

@@ -10,7 +10,7 @@ use crate::model::{
     preview,
 };
 use crate::ops::{Detached, Settled, Tally, detach, referred, settle};
-use crate::store::{Anchor, Entry, Note, Put, Safety, Stale, Tip, Turn};
+use crate::store::{Anchor, Entry, Note, Opening, Put, Safety, Stale, Tip, Turn};
 
 /// A conversation held open.
 ///
@@ -74,12 +74,12 @@ impl Handle {
     }
 
     fn append_stale(&mut self, messages: Vec<Message>, stale: Stale) -> Result<Receipt> {
-        let messages: Vec<(Option<usize>, Message)> = messages
-            .into_iter()
-            .enumerate()
-            .map(|(place, message)| (place.checked_sub(1), message))
-            .collect();
-        self.write(messages, stale)
+        self.write(Self::in_line(messages), stale)
+    }
+
+    /// Messages of which each follows the one before.
+    pub(super) fn in_line(messages: Vec<Message>) -> Vec<(Option<usize>, Message)> {
+        messages.into_iter().enumerate().map(|(place, message)| (place.checked_sub(1), message)).collect()
     }
 
     /// Appends messages of which each follows the head, or an earlier one of this call, by position.
@@ -149,9 +149,9 @@ impl Handle {
             blobs.iter().copied().chain(settled.iter().map(|card| card.put(self.id))).collect();
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
-                prepared.ids = self.fresh_ids(&prepared.drafts);
+                self.rename(prepared);
             }
-            match self.write_once(prepared, stale, &blobs) {
+            match self.write_once(prepared, None, stale, &blobs) {
                 // An id that is taken is replaced; a stale head is the caller's to solve.
                 Err(error)
                     if error.kind() == ErrorKind::Conflict && self.still_holds(prepared.base, stale)? => {}
@@ -187,6 +187,19 @@ impl Handle {
         let referred: BTreeSet<Digest> =
             prepared.drafts.iter().flat_map(|draft| draft.referred.iter().copied()).collect();
         settle(self.archive.store(), self.id, referred)
+    }
+
+    /// Stores a prepared turn that opens its conversation.
+    pub(super) fn open(&self, prepared: &Prepared, opening: Opening<'_>) -> Result<Receipt> {
+        if !prepared.detached.is_empty() {
+            return Err(Error::invalid("a conversation cannot begin with an attachment; append it afterwards"));
+        }
+        self.write_once(prepared, Some(opening), Stale::Refuse, &[])
+    }
+
+    /// Gives the messages of a turn that is not stored other ids.
+    pub(super) fn rename(&self, prepared: &mut Prepared) {
+        prepared.ids = self.fresh_ids(&prepared.drafts);
     }
 
     fn fresh_ids(&self, drafts: &[Draft]) -> Vec<MessageId> {
@@ -271,7 +284,13 @@ impl Handle {
         Ok(Drafted { drafts, tally, detached })
     }
 
-    fn write_once(&self, prepared: &Prepared, stale: Stale, blobs: &[Put<'_>]) -> Result<Receipt> {
+    fn write_once(
+        &self,
+        prepared: &Prepared,
+        opening: Option<Opening<'_>>,
+        stale: Stale,
+        blobs: &[Put<'_>],
+    ) -> Result<Receipt> {
         let Prepared { base, drafts, ids, tally, detached: _ } = prepared;
         let entries: Vec<Entry<'_>> = drafts
             .iter()
@@ -290,7 +309,7 @@ impl Handle {
         let last = drafts.iter().rev().find(|draft| draft.role == Role::Assistant);
         let turn = Turn {
             conversation: self.id,
-            opening: None,
+            opening,
             stale,
             entries: &entries,
             tip: Tip {

@@ -26,7 +26,7 @@ const TITLE_BYTES: usize = 1_000;
 const BLOCKS: usize = 10_000;
 
 impl Limits {
-    pub(super) fn check_turn(&self, bytes: u64) -> Result<()> {
+    pub(crate) fn check_turn(&self, bytes: u64) -> Result<()> {
         if bytes > self.turn_bytes {
             return Err(Error::invalid(format!(
                 "the turn has {bytes} bytes, more than `limits.turn_bytes` = {}",
@@ -64,7 +64,7 @@ impl Limits {
     }
 }
 
-pub(super) fn check_title(title: &str) -> Result<()> {
+pub(crate) fn check_title(title: &str) -> Result<()> {
     if title.trim().is_empty() {
         return Err(Error::invalid("a title must not be empty"));
     }

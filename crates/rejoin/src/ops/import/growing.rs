@@ -92,7 +92,10 @@ impl<'a> Growing<'a> {
     ) -> Result<Self> {
         let names = Names(format);
         let id = names.conversation(&found.id, found.created_at);
-        let header = header_of(&found, format, source, above.as_ref(), into.now)?;
+        let mut header = header_of(&found, format, source, above.as_ref(), into.now)?;
+        if into.store.capabilities().is_sealed {
+            header.privacy.exportable = false;
+        }
         let clean = into.redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
         let header = clean.unwrap_or(header);
         let stored = row_of(into.store, id)?;

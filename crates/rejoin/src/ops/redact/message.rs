@@ -65,6 +65,10 @@ impl Redactor<'_> {
         }
         clean.participants.iter_mut().filter_map(|one| one.name.as_mut()).for_each(|name| sweep.short(name));
         clean.privacy.consent.iter_mut().for_each(|consent| sweep.short(consent));
+        clean.project.iter_mut().for_each(|project| sweep.short(project));
+        if let Some(origin) = &mut clean.origin {
+            origin.source_path.iter_mut().for_each(|path| sweep.short(path));
+        }
         sweep.fields(&mut clean.extra);
         tally.extend(&sweep.tally);
         (!sweep.tally.is_empty()).then_some(clean)

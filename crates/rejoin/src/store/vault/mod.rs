@@ -40,6 +40,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use key::{Key, KeyId};
+pub(crate) use newest::newest_stamp;
 pub use unlock::Unlock;
 pub use workspace::Workspace;
 
@@ -51,8 +52,8 @@ use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
-    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob,
+    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, TOKEN_KEY, Target, Task, Turn, Version,
+    Visit, VisitBlob,
 };
 
 /// Keeps conversations in another store, sealed.
@@ -113,7 +114,7 @@ impl fmt::Debug for VaultStore {
 
 impl Read for VaultStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { ranks: false, ..self.inner.capabilities() }
+        Capabilities { ranks: false, is_sealed: true, ..self.inner.capabilities() }
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
@@ -143,6 +144,9 @@ impl Read for VaultStore {
         named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
+        if space == Space::Key && owner.is_none() && named == Named::One(TOKEN_KEY) {
+            return visit(TOKEN_KEY, self.held.workspace().token_key().expose());
+        }
         self.get_opened(space, owner, named, visit)
     }
 }
@@ -167,6 +171,7 @@ impl Store for VaultStore {
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.erase_lost(blobs)?;
         self.put_sealed(blobs, safety)
     }
 
