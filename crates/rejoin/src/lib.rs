@@ -30,7 +30,7 @@ pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Cause, Converted, Deleted,
     DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
-    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
+    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport,
     Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats,
     StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
 };

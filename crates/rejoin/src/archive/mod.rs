@@ -42,7 +42,7 @@ pub use imports::{DeletedHere, Imports};
 pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
-pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
+pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved, Strain};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};

@@ -16,12 +16,14 @@ pub struct Capabilities {
     pub is_shared: bool,
     /// True when `SearchOrder::Best` ranks; otherwise it is newest first.
     pub ranks: bool,
+    /// True when [`Task::Renew`] replaces keys: what is kept is sealed, and the store can make new keys for it.
+    pub renews_keys: bool,
 }
 
 impl Capabilities {
     /// Capabilities of a store that keeps nothing beyond its life.
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        Self { is_durable, is_shared, ranks }
+        Self { is_durable, is_shared, ranks, renews_keys: false }
     }
 }
 
@@ -376,6 +378,8 @@ pub enum Task {
     Repack,
     /// Look for damage.
     Check,
+    /// Replace the keys of what is kept, so that keys of today do not open what was removed before.
+    Renew,
 }
 
 /// How far background work got.
@@ -385,7 +389,7 @@ pub struct Progress {
     pub done: u64,
     /// How many are left; none when it is finished.
     pub left: u64,
-    /// What a check found.
+    /// What a check found, or what a renewal of keys could not reach.
     pub faults: Vec<Fault>,
 }
 

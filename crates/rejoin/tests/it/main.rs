@@ -18,4 +18,5 @@ mod skip;
 mod stores;
 mod vault;
 mod vault_keys;
+mod vault_purge;
 mod view;

@@ -3,9 +3,10 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use crate::error::{ErrorKind, Result};
-use crate::model::ConversationId;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, Time};
 use crate::store::vault::VaultStore;
+use crate::store::vault::slots::Keys;
 use crate::store::{Fault, ListQuery, Named, Progress, Read, Space, Task};
 
 impl VaultStore {
@@ -18,6 +19,7 @@ impl VaultStore {
                 let progress = self.inner.maintain(task, budget)?;
                 Ok(Progress { faults: self.named_faults(progress.faults), ..progress })
             }
+            Task::Renew => self.keys.as_ref().map_or_else(|| Ok(Progress::default()), |keys| renew(keys, budget)),
         }
     }
 
@@ -96,4 +98,18 @@ impl VaultStore {
         let rename = |fault: Fault| Fault { conversation: fault.conversation.map(named), ..fault };
         faults.into_iter().map(rename).collect()
     }
+}
+
+/// Replaces the keys. Slots whose secrets are on other machines are faults; a place that does not answer is an error, though
+/// the keys were replaced: trying again may help.
+fn renew(keys: &Keys, patience: Duration) -> Result<Progress> {
+    let rotated = keys.clone().with_patience(patience).rotate(Time::now())?;
+    if let Some(slot) = rotated.unreached.first() {
+        return Err(Error::new(
+            ErrorKind::Unavailable,
+            format!("the place of the secret of slot `{slot}` did not answer, so it was not replaced"),
+        ));
+    }
+    let kept = |slot| Fault { conversation: None, what: format!("slot `{slot}` kept its secret") };
+    Ok(Progress { done: 1, left: 0, faults: rotated.kept.iter().map(kept).collect() })
 }

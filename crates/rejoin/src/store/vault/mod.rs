@@ -49,6 +49,7 @@ use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, Held, blob};
 use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
+use crate::store::vault::slots::Keys;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
@@ -70,6 +71,8 @@ pub struct VaultStore {
     quarantined: AtomicU32,
     /// What the search index has still to take in.
     backlog: Mutex<Backlog>,
+    /// What replaces keys; none where somebody else looks after them.
+    keys: Option<Keys>,
 }
 
 impl VaultStore {
@@ -88,7 +91,15 @@ impl VaultStore {
             checking: Mutex::default(),
             quarantined: AtomicU32::new(0),
             backlog: Mutex::default(),
+            keys: None,
         })
+    }
+
+    /// The same, which can replace its keys: those that are given are of the same store.
+    #[must_use]
+    pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.keys = Some(keys);
+        self
     }
 
     /// Makes a vault of an empty store: stores the key of what belongs to no conversation, wrapped with this workspace's.
@@ -113,7 +124,7 @@ impl fmt::Debug for VaultStore {
 
 impl Read for VaultStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { ranks: false, ..self.inner.capabilities() }
+        Capabilities { ranks: false, renews_keys: self.keys.is_some(), ..self.inner.capabilities() }
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {

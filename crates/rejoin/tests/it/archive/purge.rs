@@ -44,6 +44,7 @@ fn a_purge_reports_what_went_and_what_did_not() {
         bytes,
         failures: vec![failure],
         is_erased: true,
+        keys: rejoin::PurgeKeys::None,
     };
     assert_eq!((report, told), (expected, vec![1, 2, 3]));
 }

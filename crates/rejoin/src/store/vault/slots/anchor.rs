@@ -290,6 +290,7 @@ impl<S: Store> Store for Anchored<S> {
     }
 
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.store.maintain(task, budget)
+        let progress = self.store.maintain(task, budget);
+        if task == Task::Renew { self.noted(progress) } else { progress }
     }
 }

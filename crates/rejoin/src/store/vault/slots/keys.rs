@@ -117,6 +117,13 @@ impl Keys {
         self
     }
 
+    /// The same, which waits this long for another process that changes keys.
+    #[must_use]
+    pub const fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Makes a vault of a store that holds nothing.
     ///
     /// A store that holds anything is a conflict: a vault is never made over it.

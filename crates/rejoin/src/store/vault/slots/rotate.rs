@@ -37,6 +37,8 @@ pub struct Rotated {
     /// Keyring and file slots that got no new secret, because their place could not be used: an older copy of the store
     /// opens with the secrets they have.
     pub kept: Vec<SlotId>,
+    /// Those of them whose place did not answer. Trying again may help; the others are on another machine.
+    pub unreached: Vec<SlotId>,
 }
 
 /// What the one write did.
@@ -93,7 +95,7 @@ impl Keys {
             Key::random(),
             before.name_key().clone(),
         );
-        let mut kept = Vec::new();
+        let (mut kept, mut unreached) = (Vec::new(), Vec::new());
         let mut fresh = Vec::new();
         let mut replaced = record.replaced.clone();
         let mut slots = Vec::new();
@@ -109,7 +111,8 @@ impl Keys {
                     fresh.push(renewed.clone());
                     slots.push(renewed);
                 }
-                Ok(None) | Err(_) => {
+                failed @ (Ok(None) | Err(_)) => {
+                    unreached.extend(failed.is_err().then_some(slot.id));
                     kept.extend(slot.kind.has_place().then_some(slot.id));
                     let mut slot = slot.clone();
                     slot.seal(&next)?;
@@ -134,7 +137,7 @@ impl Keys {
         late.extend(&switched.unreadable);
         self.finish(record, &next, &late)?;
         let (keys, unreadable) = (switched.keys, switched.unreadable.len() as u64);
-        Ok(Rotated { epoch: next.epoch(), keys, unreadable, kept })
+        Ok(Rotated { epoch: next.epoch(), keys, unreadable, kept, unreached })
     }
 
     /// A slot of the same kind with a secret of its own; none where nobody but a person has the secret.
