@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
-pub use convert::Converted;
+pub use convert::{Converted, Leftover};
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};

@@ -222,7 +222,11 @@ fn open_vault(
     let vault = VaultStore::open(Arc::clone(&inner), Arc::new(keys.clone()))?.with_keys(own);
     Ok(match anchor {
         None => Arc::new(vault),
-        Some(anchor) => Arc::new(Anchored::new(vault, inner, anchor)),
+        Some(anchor) => {
+            let knows_keys = anchor.knows_keys(inner.as_ref())?;
+            let anchored = Anchored::new(vault, inner, anchor);
+            Arc::new(if knows_keys { anchored } else { anchored.after_new_keys() })
+        }
     })
 }
 

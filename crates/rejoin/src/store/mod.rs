@@ -8,6 +8,7 @@
 mod durable;
 mod jsonl;
 mod memory;
+mod newest;
 pub(crate) mod place;
 mod query;
 mod sqlite;
@@ -20,6 +21,7 @@ use std::time::Duration;
 pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
+pub(crate) use newest::newest_stamp;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,

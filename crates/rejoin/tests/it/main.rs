@@ -17,6 +17,7 @@ mod scrub;
 mod skip;
 mod stores;
 mod vault;
+mod vault_anew;
 mod vault_keys;
 mod vault_purge;
 mod view;

@@ -14,7 +14,7 @@ use crate::archive::audit::AuditName;
 use crate::archive::{Archive, AuditAction, AuditEntry, AuditFailure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Json, Time};
-use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task};
+use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task, newest_stamp};
 
 /// How long one attempt to erase what a store still holds may take.
 const ERASING: Duration = Duration::from_millis(200);
@@ -27,6 +27,13 @@ const RETRIED: &str = "purge-retried";
 
 /// Stands between the code and the name of the report, in the reason that the store keeps.
 const MARK: &str = " purge=";
+
+/// What a report says further: the newest change when it was written, and the conversation that went last.
+pub(super) const NEWEST: &str = "newest_change";
+pub(super) const LAST: &str = "last";
+
+/// How often a report is written again because of what happened meanwhile.
+const WRITES: usize = 10;
 
 /// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
 /// which are hashes and ids, stay.
@@ -270,13 +277,33 @@ impl<'a> Purging<'a> {
         }
         self.report.is_erased = self.archive.erase_traces().unwrap_or(false);
         self.report.completed_at = self.archive.now();
-        let entry = entry_of(&self.report);
-        if let Err(error) = self.archive.put_audit(&self.name, entry) {
+        if let Err(error) = self.write_report() {
             tracing::warn!(kind = error.kind().as_str(), "the report of a purge was not written");
         }
         let (purged, failed) = (self.report.purged.len(), self.report.failures.len());
         tracing::info!(reason = self.report.reason.as_str(), purged, failed, "privacy.purge.completed");
         self.report
+    }
+}
+
+impl Purging<'_> {
+    /// Writes the report, with the newest change there is: whoever follows the events and stopped before it was not told.
+    fn write_report(&self) -> Result<()> {
+        let mut newest = newest_stamp(self.archive.store(), 0)?;
+        for _ in 0..WRITES {
+            let mut entry = entry_of(&self.report);
+            entry.extra.set(NEWEST, Json::of(&newest).expect("a number is JSON"));
+            if let Some(last) = self.report.purged.last() {
+                entry.extra.set(LAST, Json::of(last).expect("an id is JSON"));
+            }
+            self.archive.put_audit(&self.name, entry)?;
+            let now = newest_stamp(self.archive.store(), newest)?;
+            if now == newest {
+                break;
+            }
+            newest = now;
+        }
+        Ok(())
     }
 }
 

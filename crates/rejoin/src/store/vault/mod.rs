@@ -5,6 +5,7 @@
 //! told; the rest stays readable.
 
 mod amend;
+mod anew;
 mod append;
 mod blob;
 mod changes;
@@ -17,7 +18,6 @@ mod index;
 mod key;
 mod message;
 mod names;
-mod newest;
 mod quarantine;
 mod read;
 mod rewrite;

@@ -13,7 +13,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::vault::newest::newest_stamp;
+use crate::store::newest_stamp;
 use crate::store::vault::slots::keys::Keys;
 use crate::store::vault::slots::passphrase::Cost;
 use crate::store::vault::slots::record::{self, Record, Replaced};
@@ -120,7 +120,7 @@ impl Keys {
                 }
             }
         }
-        let mut record = Record::new(&next, slots).retire(&next, &before);
+        let mut record = Record::new(&next, slots).retire(record);
         record.replaced = replaced;
         let switched = match self.switch(&record, &before, &next) {
             Ok(done) => done,
@@ -165,7 +165,7 @@ impl Keys {
             // Conversations that grow while they are listed may be passed over; they are among what changed since.
             let seen = newest_stamp(inner, 0)?;
             let found = wraps::rewrap(inner, &wraps::owners(inner)?, before, next)?;
-            let mut puts: Vec<Put<'_>> = found.wraps.iter().map(wraps::Wrap::put).collect();
+            let mut puts: Vec<Put<'_>> = found.wraps.iter().flat_map(wraps::Wrap::puts).collect();
             puts.push(record::put(&bytes));
             match inner.put(&puts, Safety::Synced) {
                 Ok(()) => {
@@ -190,7 +190,7 @@ impl Keys {
         if record.is_rotating() {
             let late = wraps::rewrap(inner, owners, workspace, workspace)?;
             for wrap in &late.wraps {
-                match inner.put(&[wrap.put()], Safety::Synced) {
+                match inner.put(&wrap.puts().collect::<Vec<_>>(), Safety::Synced) {
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     other => other?,
                 }
