@@ -68,7 +68,11 @@ impl Context {
     }
 
     fn limits(&self) -> Limits {
-        Limits { turn_bytes: self.config.turn_bytes(), conversation_bytes: self.config.conversation_bytes() }
+        Limits {
+            turn_bytes: self.config.turn_bytes(),
+            conversation_bytes: self.config.conversation_bytes(),
+            attachment_chunk_bytes: self.config.attachment_chunk_bytes(),
+        }
     }
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {

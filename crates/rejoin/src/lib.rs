@@ -23,6 +23,7 @@ mod error;
 pub mod formats;
 mod model;
 mod ops;
+pub mod service;
 pub mod store;
 pub mod testing;
 
@@ -37,11 +38,11 @@ pub use archive::{
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
-    Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold, Incomplete, Json, Media,
-    MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy,
-    PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status,
-    StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
-    WORDS_VERSION, WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word,
+    Attachment, AttachmentKind, Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold,
+    Incomplete, Json, Media, MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH,
+    Participant, Privacy, PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot,
+    Status, StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult,
+    Usage, WORDS_VERSION, WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word,
     is_invisible, preview, slug, word_root, words,
 };
 pub mod compact {

@@ -97,6 +97,10 @@ impl Config {
         self.number("limits.conversation_bytes")
     }
 
+    pub(crate) fn attachment_chunk_bytes(&self) -> u64 {
+        self.number("limits.attachment_chunk_bytes")
+    }
+
     /// How long to wait while another program writes.
     pub(crate) fn wait(&self) -> Duration {
         Duration::from_secs(self.number("limits.wait_seconds"))
@@ -229,6 +233,7 @@ mod tests {
             config.clean_older_than_days(),
             config.turn_bytes(),
             config.conversation_bytes(),
+            config.attachment_chunk_bytes(),
             config.wait().as_secs(),
             config.auto_pause().as_secs(),
             config.tools_run_limit().as_secs(),
@@ -246,7 +251,7 @@ mod tests {
         assert_eq!(compaction, (0.8, OnSummaryFailure::Abort, None));
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
         assert_eq!(config.export_directory(), Path::new("/home/ada/Downloads"));
-        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120, 20_000]);
+        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 1 << 20, 10, 300, 120, 20_000]);
         assert_eq!(rules, [&[] as &[String]; 3]);
         assert_eq!(redaction, (true, &[] as &[String], &[] as &[String]));
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));

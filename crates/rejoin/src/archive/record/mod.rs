@@ -15,6 +15,7 @@ use std::time::Duration;
 
 pub use open_turn::OpenTurn;
 pub use strain::Strain;
+pub(crate) use strain::{Strains, is_for_want_of_room};
 
 use crate::archive::handle::Prepared;
 use crate::archive::status::Ending;
@@ -25,7 +26,6 @@ use crate::model::{
 };
 use crate::store::{Safety, Stale, Told, put_notice};
 use breaker::Breaker;
-use strain::Strains;
 use tally::Tally;
 
 /// How long the name of an open turn is: two programs must never choose the same.

@@ -71,7 +71,7 @@ impl fmt::Display for Strain {
 
 /// What is wrong with the store now, and what of it nobody was told yet.
 #[derive(Default)]
-pub(super) struct Strains {
+pub(crate) struct Strains {
     is_slow: bool,
     is_low: bool,
     is_full: bool,
@@ -84,11 +84,11 @@ pub(super) struct Strains {
 type Room = dyn Fn() -> Option<u64> + Send;
 
 impl Strains {
-    pub(super) fn watch_room(&mut self, room: impl Fn() -> Option<u64> + Send + 'static) {
+    pub(crate) fn watch_room(&mut self, room: impl Fn() -> Option<u64> + Send + 'static) {
         self.room = Some(Box::new(room));
     }
 
-    pub(super) fn take(&mut self) -> Vec<Strain> {
+    pub(crate) fn take(&mut self) -> Vec<Strain> {
         std::mem::take(&mut self.news)
     }
 
@@ -98,7 +98,7 @@ impl Strains {
     }
 
     /// A write went well and took this long.
-    pub(super) fn wrote(&mut self, took: Duration) {
+    pub(crate) fn wrote(&mut self, took: Duration) {
         self.is_full = false;
         self.note(|own| &mut own.is_slow, (took > SLOW).then_some(Strain::Slow { took }));
         let free = self.room.as_ref().and_then(|room| room());
@@ -107,7 +107,7 @@ impl Strains {
     }
 
     /// A write failed.
-    pub(super) fn failed(&mut self, error: &Error) {
+    pub(crate) fn failed(&mut self, error: &Error) {
         if is_for_want_of_room(error) {
             self.note(|own| &mut own.is_full, Some(Strain::Exhausted));
         }
@@ -124,7 +124,7 @@ impl Strains {
 }
 
 /// True when the disk is full, or the share of it that may be used.
-fn is_for_want_of_room(error: &Error) -> bool {
+pub(crate) fn is_for_want_of_room(error: &Error) -> bool {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {
         matches!(

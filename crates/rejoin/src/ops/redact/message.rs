@@ -80,7 +80,8 @@ fn is_attached_text(block: &Block) -> bool {
     matches!(block, Block::Media(media) if is_text(media) && media.data.is_some())
 }
 
-fn is_text(media: &Media) -> bool {
+/// True for a file whose bytes are text.
+pub(crate) fn is_text(media: &Media) -> bool {
     let kind = media.mime_type.as_str();
     kind.starts_with("text/")
         || ["json", "xml", "yaml", "toml", "javascript", "x-sh"].iter().any(|word| kind.contains(word))
@@ -136,7 +137,10 @@ impl Sweep<'_> {
                 &mut block.extra
             }
             Block::Media(block) => {
-                block.uri.iter_mut().for_each(|uri| self.text(uri));
+                // The digest in the address of an attachment is no secret.
+                if block.attachment().is_none() {
+                    block.uri.iter_mut().for_each(|uri| self.text(uri));
+                }
                 self.attached(block);
                 &mut block.extra
             }

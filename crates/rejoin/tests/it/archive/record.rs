@@ -283,7 +283,7 @@ fn nothing_moves_the_recorder_while_messages_wait() {
 
 #[test]
 fn a_turn_that_is_too_large_is_refused_by_the_limits_name_and_the_rest_goes_on() {
-    let limits = Limits { turn_bytes: 1_000, conversation_bytes: 1_500 };
+    let limits = Limits { turn_bytes: 1_000, conversation_bytes: 1_500, ..Limits::default() };
     let mut desk = desk();
     desk.recorder = record(&desk.archive.clone().with_limits(limits));
     desk.store.set(Mood::Failing(ErrorKind::Locked));
