@@ -192,7 +192,9 @@ impl Handle {
     /// Stores a prepared turn that opens its conversation.
     pub(super) fn open(&self, prepared: &Prepared, opening: Opening<'_>) -> Result<Receipt> {
         if !prepared.detached.is_empty() {
-            return Err(Error::invalid("a conversation cannot begin with an attachment; append it afterwards"));
+            return Err(Error::invalid(
+                "a conversation cannot begin with an attachment; append it afterwards",
+            ));
         }
         self.write_once(prepared, Some(opening), Stale::Refuse, &[])
     }
