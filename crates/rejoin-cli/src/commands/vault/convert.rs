@@ -125,7 +125,7 @@ fn left_behind(inner: &StoreUrl) -> Option<StoreUrl> {
     let name = path.file_name()?.to_str()?;
     let plain = path.with_file_name(name.replacen(".vault", "", 1));
     let is_other = plain != path && plain.exists();
-    is_other.then(|| match inner {
+    is_other.then_some(match inner {
         StoreUrl::Jsonl(_) => StoreUrl::Jsonl(plain),
         _ => StoreUrl::Sqlite(plain),
     })
