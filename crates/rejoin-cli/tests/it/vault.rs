@@ -302,7 +302,7 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
 
 /// Changes a letter in the last message of a vault, as somebody with a hex editor would.
 fn damage(world: &World) {
-    let inner = rejoin::store::SqliteStore::open(&world.store()).unwrap();
+    let inner = rejoin::store::SqliteStore::open(world.store()).unwrap();
     let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
     let mut last = None;
     let all = Selection::All { order: Order::NewestFirst, offset: 0, limit: 1 };
