@@ -125,10 +125,8 @@ fn left_behind(inner: &StoreUrl) -> Option<StoreUrl> {
     let path = inner.path()?;
     let name = path.file_name()?.to_str()?;
     let plain = path.with_file_name(name.replacen(".vault", "", 1));
-    if plain == path || !plain.exists() {
-        return None;
-    }
-    Some(match inner {
+    let is_other = plain != path && plain.exists();
+    is_other.then_some(match inner {
         StoreUrl::Jsonl(_) => StoreUrl::Jsonl(plain),
         _ => StoreUrl::Sqlite(plain),
     })

@@ -113,9 +113,10 @@ struct OpenTurnOf<'a> {
 }
 
 impl OpenTurnOf<'_> {
-    fn save(&self, partial: Message) -> OpenTurn {
+    fn save(&self, mut partial: Message) -> OpenTurn {
+        partial.role = Role::Assistant;
         let mut recorder = Recorder::new(self.archive.resume(self.id).unwrap(), "1@1");
-        assert!(recorder.save_open(&Message { role: Role::Assistant, ..partial }, &[]));
+        assert!(recorder.save_open(&partial, &[]));
         self.archive.open_turns(self.id).unwrap().remove(0)
     }
 }
