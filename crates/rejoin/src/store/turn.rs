@@ -16,6 +16,8 @@ pub struct Capabilities {
     pub is_shared: bool,
     /// True when `SearchOrder::Best` ranks; otherwise it is newest first.
     pub ranks: bool,
+    /// True when everything is sealed before it is stored, so that what leaves the store leaves its protection.
+    pub is_sealed: bool,
     /// True when [`Task::Renew`] replaces keys: what is kept is sealed, and the store can make new keys for it.
     pub renews_keys: bool,
 }
@@ -23,7 +25,7 @@ pub struct Capabilities {
 impl Capabilities {
     /// Capabilities of a store that keeps nothing beyond its life.
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        Self { is_durable, is_shared, ranks, renews_keys: false }
+        Self { is_durable, is_shared, ranks, is_sealed: false, renews_keys: false }
     }
 }
 
@@ -281,11 +283,13 @@ pub enum Space {
     Attachment,
     /// Records that could not be opened, with the reason.
     Quarantine,
+    /// What those who follow the events are told besides changes.
+    Notice,
 }
 
 impl Space {
     /// Every space.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::State,
         Self::Project,
         Self::OpenTurn,
@@ -296,6 +300,7 @@ impl Space {
         Self::Audit,
         Self::Attachment,
         Self::Quarantine,
+        Self::Notice,
     ];
 
     /// The number a store writes for it; never reused.
@@ -311,6 +316,7 @@ impl Space {
             Self::Audit => 8,
             Self::Attachment => 9,
             Self::Quarantine => 10,
+            Self::Notice => 11,
         }
     }
 }

@@ -52,8 +52,8 @@ use crate::store::vault::rows::Rows;
 use crate::store::vault::slots::Keys;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
-    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob,
+    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, TOKEN_KEY, Target, Task, Turn, Version,
+    Visit, VisitBlob,
 };
 
 /// Keeps conversations in another store, sealed.
@@ -124,7 +124,8 @@ impl fmt::Debug for VaultStore {
 
 impl Read for VaultStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { ranks: false, renews_keys: self.keys.is_some(), ..self.inner.capabilities() }
+        let renews_keys = self.keys.is_some();
+        Capabilities { ranks: false, is_sealed: true, renews_keys, ..self.inner.capabilities() }
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
@@ -154,6 +155,9 @@ impl Read for VaultStore {
         named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
+        if space == Space::Key && owner.is_none() && named == Named::One(TOKEN_KEY) {
+            return visit(TOKEN_KEY, self.held.workspace().token_key().expose());
+        }
         self.get_opened(space, owner, named, visit)
     }
 }
@@ -178,6 +182,7 @@ impl Store for VaultStore {
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.erase_lost(blobs)?;
         self.put_sealed(blobs, safety)
     }
 

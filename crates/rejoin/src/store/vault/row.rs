@@ -196,7 +196,8 @@ impl Opening<'_> {
             Err(Trouble::Failed(error)) => Err(error),
             Err(Trouble::Broken(why)) => {
                 self.faults.push(format!("its {what} does not open: {why}"));
-                let record = Record { what, inner: Some(self.inner), name: name.to_owned(), sealed, why };
+                let record =
+                    Record { what, space: None, inner: Some(self.inner), name: name.to_owned(), sealed, why };
                 self.vault.quarantine(&record);
                 Ok(None)
             }
