@@ -92,18 +92,19 @@ fn use_vault(world: &World) -> Vec<String> {
     assert_eq!(piped.code, 0, "{piped:?}");
     done(world, &["new", "--title", "quetzaltitle"]);
     let receipt: Value =
-        serde_json::from_str(&done(world, &["append", "quetzalappended", "--json"])).unwrap();
+        serde_json::from_str(&done(world, &["append", "quetzalappended and more", "--json"])).unwrap();
     let message = receipt["messages"][0].as_str().unwrap();
     done(world, &["label", message, "quetzallabel"]);
     done(world, &["fork", message, "--title", "quetzalbranch"]);
     done(world, &["rename", "quetzaltitle", "quetzalrenamed"]);
     // A secret that was stored, and is taken out later.
     done(world, &["config", "set", "redact.enabled", "false"]);
-    done(world, &["append", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"]);
+    done(world, &["append", "the key ghp_16C7e42F292c6912E7710c838347Ae178B4a"]);
     done(world, &["config", "set", "redact.enabled", "true"]);
     world.write(&format!("sessions/{SESSION}.jsonl"), &session(world).replace("tasca", "quetzalimported"));
     done(world, &["import", "../sessions"]);
-    assert!(done(world, &["search", "quetzalimported", "--json"]).contains("quetzalimported"));
+    let found: Value = serde_json::from_str(&done(world, &["search", "quetzalimported", "--json"])).unwrap();
+    assert_eq!(found["items"].as_array().unwrap().len(), 1, "{found}");
     done(world, &["search", "quetzalasked"]);
     assert!(done(world, &["scrub", "--all", "--yes"]).contains("github"));
     done(world, &["vault", "rotate"]);

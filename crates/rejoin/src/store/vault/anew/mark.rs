@@ -21,7 +21,7 @@ const HEAD: usize = 17;
 /// Names a run.
 pub(in crate::store::vault) type RunId = [u8; 16];
 
-/// The name of a run that is over with its only owner.
+/// A name for a run.
 pub(in crate::store::vault) fn random_run() -> RunId {
     let mut run = [0; 16];
     fill(&mut run);
