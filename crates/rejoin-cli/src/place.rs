@@ -68,7 +68,11 @@ impl Context {
     }
 
     fn limits(&self) -> Limits {
-        Limits { turn_bytes: self.config.turn_bytes(), conversation_bytes: self.config.conversation_bytes() }
+        Limits {
+            turn_bytes: self.config.turn_bytes(),
+            conversation_bytes: self.config.conversation_bytes(),
+            attachment_chunk_bytes: self.config.attachment_chunk_bytes(),
+        }
     }
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
@@ -126,13 +130,7 @@ impl Context {
 
     /// The project's active conversation: the one that `new`, `resume` or `append` used last.
     pub(crate) fn active_conversation(&self, archive: &Archive) -> Result<Option<ConversationId>, Failure> {
-        let id = archive.recall(&self.active_name()?)?;
-        let Some(id) = id.and_then(|id| id.parse().ok()) else { return Ok(None) };
-        match archive.conversation(id) {
-            Ok(_) => Ok(Some(id)),
-            Err(error) if error.kind() == rejoin::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        active_in(archive, &self.project_key()?)
     }
 
     /// The project's active conversation, where a command cannot do without one.
@@ -180,11 +178,22 @@ pub(crate) fn carry_active(archive: &Archive, from: &str, to: &str) -> Result<()
 }
 
 /// What identifies the project in a directory: the id it carries, or its path.
-fn key_of(directory: &Path) -> Result<String, Failure> {
+pub(crate) fn key_of(directory: &Path) -> Result<String, Failure> {
     let identity = directory.join(IDENTITY);
     match fs::read_to_string(&identity) {
         Ok(id) => check_identity(id.trim(), &identity),
         Err(_) => Ok(directory.to_string_lossy().into_owned()),
+    }
+}
+
+/// The conversation that is active in a project, if there is one.
+pub(crate) fn active_in(archive: &Archive, key: &str) -> Result<Option<ConversationId>, Failure> {
+    let id = archive.recall(&active_name(key))?;
+    let Some(id) = id.and_then(|id| id.parse().ok()) else { return Ok(None) };
+    match archive.conversation(id) {
+        Ok(_) => Ok(Some(id)),
+        Err(error) if error.kind() == rejoin::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             break;
         }
         for event in told {
-            println!("{} {} {}", event.stamp, event.kind.name(), event.conversation.short());
+            let short = event.conversation.map(|id| id.short().to_string()).unwrap_or_default();
+            println!("{} {} {short}", event.stamp, event.kind.name());
             if let EventKind::Deleted { reason } = &event.kind {
                 println!("  because {reason}");
             }

@@ -23,6 +23,7 @@ mod error;
 pub mod formats;
 mod model;
 mod ops;
+pub mod service;
 pub mod store;
 pub mod testing;
 
@@ -31,17 +32,17 @@ pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Cause, Converted, Deleted,
     DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
     Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
-    Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats,
-    StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
+    Quarantined, Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched,
+    Stage, Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
-    Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold, Incomplete, Json, Media,
-    MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH, Participant, Privacy,
-    PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status,
-    StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
-    WORDS_VERSION, WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word,
+    Attachment, AttachmentKind, Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold,
+    Incomplete, Json, Media, MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH,
+    Participant, Privacy, PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot,
+    Status, StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult,
+    Usage, WORDS_VERSION, WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word,
     is_invisible, preview, slug, word_root, words,
 };
 pub mod compact {

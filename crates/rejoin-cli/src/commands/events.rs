@@ -5,11 +5,12 @@ use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use rejoin::{Archive, Event, EventKind, Events};
+use rejoin::{Archive, Event, EventKind, Events, Strain};
 use serde_json::{Value as Json, json};
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::retention::sweep_meanwhile;
 use crate::ui::paint::Meaning;
 use crate::ui::when::Clock;
 use crate::ui::{clean, fit, size};
@@ -27,6 +28,9 @@ const UNTIL_THERE: Duration = Duration::from_millis(200);
 const NAME: usize = "conversationChanged".len();
 
 /// Show what happened to conversations, from any process
+///
+/// Also what is not about one conversation: a record of a vault that does not open (`record.quarantined`), writes that
+/// take long (`storage.write.slow`) and little room (`storage.capacity.low`, `storage.capacity.exhausted`).
 ///
 /// Without options it shows the newest 20. Each line ends with a number: `--after` continues behind it. An
 /// event may be told twice, but none is left out.
@@ -76,7 +80,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 fn follow(args: &Args, context: &Context) -> Result<(), Failure> {
-    let mut events = subscribe(args.after, context)?;
+    let (archive, mut events) = subscribe(args.after, context)?;
+    let _broom = sweep_meanwhile(context, &archive);
     let mut answer = context.answer();
     let mut teller = Teller::new(&mut answer, args.limit.unwrap_or(u64::MAX), context);
     loop {
@@ -88,7 +93,7 @@ fn follow(args: &Args, context: &Context) -> Result<(), Failure> {
 }
 
 /// Follows the store. One that does not exist is waited for, so that its first event is told as well.
-fn subscribe(after: Option<u64>, context: &Context) -> Result<Events, Failure> {
+fn subscribe(after: Option<u64>, context: &Context) -> Result<(Archive, Events), Failure> {
     let url = context.store_url()?;
     let is_missing = || url.path().is_some_and(|path| !path.exists());
     let begins_empty = is_missing();
@@ -96,11 +101,12 @@ fn subscribe(after: Option<u64>, context: &Context) -> Result<Events, Failure> {
         thread::sleep(UNTIL_THERE);
     }
     let archive = context.archive_to_read()?;
-    Ok(match after {
+    let events = match after {
         Some(stamp) => archive.events_after(stamp),
         None if begins_empty => archive.events_after(0),
         None => archive.subscribe()?,
-    })
+    };
+    Ok((archive, events))
 }
 
 /// The last events there are, in order.
@@ -158,21 +164,23 @@ impl<'a, Output: Write> Teller<'a, Output> {
 
     fn line(&self, event: &Event) -> String {
         let paint = self.context.paint();
-        let meaning = match event.kind.reason() {
-            Some(_) => Meaning::Warning,
-            None => Meaning::Plain,
+        let meaning = match (&event.kind, event.kind.reason()) {
+            (EventKind::Strained(_), _) | (_, Some(_)) => Meaning::Warning,
+            (_, None) => Meaning::Plain,
         };
         let mut parts = vec![
             paint.apply(Meaning::Dim, &self.clock.minute(event.at.as_micros())),
             paint.apply(meaning, &fit::pad_right(event.kind.name(), NAME)),
-            paint.apply(Meaning::Id, event.conversation.short().as_str()),
         ];
-        match event.kind {
-            EventKind::Stored { messages } => parts.push(size::count(messages, "message", "messages")),
+        parts.extend(event.conversation.map(|id| paint.apply(Meaning::Id, id.short().as_str())));
+        match &event.kind {
+            EventKind::Stored { messages } => parts.push(size::count(*messages, "message", "messages")),
             EventKind::PurgeCompleted { conversations, failures, .. } => {
-                parts.push(size::count(conversations, "conversation", "conversations"));
-                parts.extend((failures > 0).then(|| format!("{} failed", size::number(failures))));
+                parts.push(size::count(*conversations, "conversation", "conversations"));
+                parts.extend((*failures > 0).then(|| format!("{} failed", size::number(*failures))));
             }
+            EventKind::Quarantined { what, .. } => parts.push(clean::line(what)),
+            EventKind::Strained(strain) => parts.push(strain.to_string()),
             _ => {}
         }
         parts.extend(event.kind.reason().map(clean::line));
@@ -188,14 +196,17 @@ fn to_json(event: &Event) -> Json {
         "at": event.at,
         "conversation": event.conversation,
     });
-    match event.kind {
-        EventKind::Stored { messages } => told["messages"] = messages.into(),
+    match &event.kind {
+        EventKind::Stored { messages } => told["messages"] = (*messages).into(),
         EventKind::PurgeCompleted { conversations, messages, bytes, failures, .. } => {
-            told["conversations"] = conversations.into();
-            told["messages"] = messages.into();
-            told["bytes"] = bytes.into();
-            told["failures"] = failures.into();
+            told["conversations"] = (*conversations).into();
+            told["messages"] = (*messages).into();
+            told["bytes"] = (*bytes).into();
+            told["failures"] = (*failures).into();
         }
+        EventKind::Quarantined { what, .. } => told["what"] = what.as_str().into(),
+        EventKind::Strained(Strain::Slow { took }) => told["milliseconds"] = json!(took.as_millis()),
+        EventKind::Strained(Strain::Low { free }) => told["free"] = (*free).into(),
         _ => {}
     }
     if let Some(reason) = event.kind.reason() {

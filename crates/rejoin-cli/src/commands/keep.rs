@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", conflicts_with = "release")]
     until: Option<String>,
 
-    /// Whether it may be exported
-    #[arg(long, value_enum, value_name = "YES|NO")]
+    /// Whether it may be exported; in a vault it may not unless you say so
+    #[arg(long, value_enum, value_name = "YES|NO", num_args = 0..=1, default_missing_value = "yes")]
     exportable: Option<Answer>,
 }
 

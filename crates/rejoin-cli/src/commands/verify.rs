@@ -1,9 +1,10 @@
 //! `rejoin verify`: is everything still as it was written?
 
 use rejoin::store::Fault;
-use rejoin::{Archive, ConversationId, ErrorKind, Stage, StoreUrl};
+use rejoin::{Archive, ConversationId, ErrorKind, Quarantined, Stage, StoreUrl};
 use serde_json::{Value as Json, json};
 
+use crate::commands::doctor::quarantined_name;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
@@ -15,7 +16,8 @@ use crate::ui::table::{Column, Table};
 /// Check that everything is as it was written
 ///
 /// Looks at the structure of the store, and at the digest of every message: each vouches for all that came before
-/// it. What is damaged is named, and the rest is checked all the same. Nothing is changed.
+/// it. What is damaged is named, and the rest is checked all the same. Nothing is changed. Of a vault, records that
+/// did not open are copied to quarantine and named.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,14 +37,18 @@ struct Findings {
     messages: u64,
     bytes: u64,
     faults: Vec<Fault>,
+    /// Records that did not open, now or before.
+    quarantined: Vec<Quarantined>,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
-    let findings = match args.conversation {
+    let mut findings = match args.conversation {
         None => check_everything(&archive, context)?,
         Some(name) => check_one(&archive, find(&archive, &name)?)?,
     };
+    // A quarantine that cannot be read is a fault that the check of the structure found.
+    findings.quarantined = archive.quarantined().unwrap_or_default();
     findings.show(context)?;
     findings.judge(context)
 }
@@ -112,6 +118,9 @@ impl Findings {
             for line in fit::wrap(&told, context.columns().unwrap_or(usize::MAX)) {
                 writeln!(answer, "{line}")?;
             }
+            for record in &self.quarantined {
+                writeln!(answer, "In quarantine: {}.", quarantined_name(record, context))?;
+            }
             Ok(())
         })
     }
@@ -125,11 +134,20 @@ impl Findings {
                 json!({"conversation": fault.conversation, "short": short, "what": fault.what})
             })
             .collect();
+        let quarantined: Vec<Json> = self
+            .quarantined
+            .iter()
+            .map(|record| {
+                let Quarantined { at, what, why, conversation, is_lost, .. } = record;
+                json!({"at": at, "what": what, "why": why, "conversation": conversation, "lost": is_lost})
+            })
+            .collect();
         json!({
             "conversations": self.conversations,
             "messages": self.messages,
             "bytes": self.bytes,
             "faults": faults,
+            "quarantined": quarantined,
         })
     }
 

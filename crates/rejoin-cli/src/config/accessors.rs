@@ -47,6 +47,11 @@ impl Config {
         self.boolean("git.commit_sessions")
     }
 
+    /// Whether what a vault keeps may be committed, which is in the clear.
+    pub(crate) fn allows_plaintext(&self) -> bool {
+        self.boolean("git.allow_plaintext")
+    }
+
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
     }
@@ -74,6 +79,11 @@ impl Config {
         u32::try_from(self.number("retention.notice_days")).unwrap_or(u32::MAX)
     }
 
+    /// How many days a record that does not open stays in quarantine.
+    pub(crate) fn quarantine_days(&self) -> u32 {
+        u32::try_from(self.number("vault.quarantine_days")).unwrap_or(u32::MAX)
+    }
+
     /// Where exports are written unless another place is named.
     pub(crate) fn export_directory(&self) -> &Path {
         Path::new(self.text("export.directory"))
@@ -85,6 +95,10 @@ impl Config {
 
     pub(crate) fn conversation_bytes(&self) -> u64 {
         self.number("limits.conversation_bytes")
+    }
+
+    pub(crate) fn attachment_chunk_bytes(&self) -> u64 {
+        self.number("limits.attachment_chunk_bytes")
     }
 
     /// How long to wait while another program writes.
@@ -219,13 +233,14 @@ mod tests {
             config.clean_older_than_days(),
             config.turn_bytes(),
             config.conversation_bytes(),
+            config.attachment_chunk_bytes(),
             config.wait().as_secs(),
             config.auto_pause().as_secs(),
             config.tools_run_limit().as_secs(),
             config.compact_user_tokens(),
         ];
         assert_eq!(config.retention(), Retention { days: Some(30), max_per_project: Some(100) });
-        assert_eq!(config.retention_notice_days(), 5);
+        assert_eq!((config.retention_notice_days(), config.quarantine_days()), (5, 7));
         let rules = [config.tools_allow(), config.tools_ask(), config.tools_deny()];
         let redaction = (config.redact_enabled(), config.redact_personal(), config.redact_patterns());
         let choices =
@@ -236,7 +251,7 @@ mod tests {
         assert_eq!(compaction, (0.8, OnSummaryFailure::Abort, None));
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
         assert_eq!(config.export_directory(), Path::new("/home/ada/Downloads"));
-        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 10, 300, 120, 20_000]);
+        assert_eq!(numbers, [7, 10_000_000, 1 << 30, 1 << 20, 10, 300, 120, 20_000]);
         assert_eq!(rules, [&[] as &[String]; 3]);
         assert_eq!(redaction, (true, &[] as &[String], &[] as &[String]));
         assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));

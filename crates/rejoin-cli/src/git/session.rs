@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use rejoin::formats::{Format, Tree, Written};
-use rejoin::{Archive, ConversationId, Extent, Fields, Json};
+use rejoin::{Archive, ConversationId, Extent, Fields, Json, StoreUrl, StoredConversation};
 use rustix::fs::OFlags;
 use serde::Deserialize;
 
@@ -59,6 +59,7 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
             Failure::new(Kind::Conflict, obstacle).hint("it is committed when you stop the next time")
         );
     }
+    check_sealed(context, &stored)?;
     let mut tree = archive.tree(id, Extent::Path(None))?;
     let files = placed(&mut tree, &project)?;
     let folder = folder_of(&files)?;
@@ -85,6 +86,24 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
     let commit =
         repository.commit(&paths, &new, &format!("Conversation \"{}\": {what}", named::title(&stored)))?;
     Ok(Some(format!("Committed {} as {commit}", folder.display())))
+}
+
+/// What is sealed in a vault would stand in the repository in the clear, so both the configuration and the conversation have
+/// to allow it.
+fn check_sealed(context: &Context, stored: &StoredConversation) -> Result<(), Failure> {
+    let is_vault = matches!(context.store_url()?, StoreUrl::Vault(_));
+    if is_vault && !context.config.allows_plaintext() {
+        return Err(Failure::new(Kind::Denied, "it is kept in a vault, and a commit is in the clear").hint(
+            "run `rejoin config set git.allow_plaintext true` to allow it, or `rejoin config set \
+             git.commit_sessions false` to commit none",
+        ));
+    }
+    if !stored.conversation.privacy.exportable {
+        let short = stored.id.short();
+        return Err(Failure::new(Kind::Denied, "it is marked as not exportable")
+            .hint(format!("run `rejoin keep {short} --exportable yes` to allow it")));
+    }
+    Ok(())
 }
 
 /// The files of the session, in the folder that the conversation has already or in one that is free.

@@ -1,8 +1,6 @@
 //! A policy that a person changed: what it does is told, and done at once after a question.
 
-use rejoin::Swept;
-
-use super::{Policy, describe, expired, waiting};
+use super::{Policies, describe, expired, waiting};
 use crate::config::origin::Origin;
 use crate::config::{Config, Overrides};
 use crate::context::{Consent, Context};
@@ -25,9 +23,10 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
     }
     let context = before.configured(config);
     let archive = context.archive_to_read()?;
-    let policy = Policy::here(&archive, &context)?;
-    context.note(&describe(&policy.retention));
-    let due = policy.plan(&archive)?.due;
+    let policies = Policies::of(&archive, &context)?;
+    let retention = policies.here().retention;
+    context.note(&describe(&retention));
+    let due = policies.plan(&archive)?.due;
     if due.is_empty() {
         return Ok(());
     }
@@ -38,21 +37,16 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
         return Ok(());
     }
     let bytes = size::bytes(due.iter().map(|expiring| expiring.stored.bytes).sum());
-    context.confirm(&format!("Delete {count} ({bytes}) of this project at once?"), Consent::Ask).map_err(
-        |failure| {
-            failure
-                .retold("the setting is changed, and nothing was deleted")
-                .or_hint("run `rejoin expire --dry-run` to see what goes, or set it back")
-        },
-    )?;
-    archive.see_retention(&policy.retention)?;
-    match policy.sweep(&archive)? {
-        Swept::Waiting(until) => context.note(&waiting(until, &context.clock())),
-        Swept::Done(report) => {
-            if let Some(told) = expired(&report) {
-                context.note(&told);
-            }
-        }
+    context.confirm(&format!("Delete {count} ({bytes}) at once?"), Consent::Ask).map_err(|failure| {
+        failure
+            .retold("the setting is changed, and nothing was deleted")
+            .or_hint("run `rejoin expire --dry-run` to see what goes, or set it back")
+    })?;
+    archive.see_retention(&retention)?;
+    let round = policies.sweep(&archive, &context)?;
+    let waits = round.waits_until.map(|until| waiting(until, &context.clock()));
+    for told in waits.into_iter().chain(round.report.as_ref().and_then(expired)) {
+        context.note(&told);
     }
     Ok(())
 }

@@ -1,18 +1,19 @@
-//! Retention while a prompt is open: a sweep at the start and every six hours, told before the next line.
+//! Retention while a program runs for long: a sweep at the start and every six hours. At a prompt it is told before the next
+//! line.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rejoin::{Archive, ConversationId, Retention, Swept};
+use rejoin::{Archive, ConversationId, Retention};
 
-use super::{Policy, expired, notice, soon, waiting};
+use super::{Policies, Policy, expired, notice, purged, quarantined, soon, waiting};
 use crate::config::{Config, Overrides};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::own_writer;
 
-/// How often an open prompt sweeps.
+/// How often a program that runs for long sweeps.
 const EVERY: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// How long the start waits for what there is to tell; more is told before the next line.
@@ -28,12 +29,28 @@ pub(crate) struct Keeper {
     used: Option<(Archive, ConversationId)>,
 }
 
-/// The thread that sweeps. It ends when nobody holds the other end.
+/// The thread that sweeps for a prompt, and what it has to tell.
 #[derive(Debug)]
 struct Sweeping {
-    open: Sender<()>,
+    broom: Broom,
     told: Receiver<String>,
+}
+
+/// The thread that sweeps. It ends when nobody holds the other end.
+#[derive(Debug)]
+pub(crate) struct Broom {
+    open: Sender<()>,
     thread: JoinHandle<()>,
+}
+
+/// Sweeps while something else runs for long, and notes what went. It ends with what is returned.
+pub(crate) fn sweep_meanwhile(context: &Context, archive: &Archive) -> Broom {
+    let noted = context.configured(context.config.clone());
+    Broom::start(context, archive, move |news| {
+        if !news.is_empty() {
+            noted.note(&news);
+        }
+    })
 }
 
 impl Keeper {
@@ -56,7 +73,7 @@ impl Keeper {
     fn begin(context: &Context, archive: &Archive) -> Result<(Self, Vec<String>), Failure> {
         let policy = Policy::here(archive, context)?;
         if policy.is_seen(archive)? {
-            let sweeping = Sweeping::start(context, archive);
+            let sweeping = Sweeping::telling(context, archive);
             let told = sweeping.greeting();
             return Ok((Self { sweeping: Some(sweeping), ..Self::idle() }, told));
         }
@@ -64,7 +81,7 @@ impl Keeper {
         if !context.surroundings.terminal.stdout || !context.shows_notes() {
             return Ok((Self::idle(), Vec::new()));
         }
-        let told = notice(&policy.retention, &policy.plan(archive)?);
+        let told = notice(&policy.retention, &Policies::of(archive, context)?.plan(archive)?);
         Ok((Self { shown: Some(policy.retention), ..Self::idle() }, told))
     }
 
@@ -104,17 +121,17 @@ impl Keeper {
     /// Waits for a sweep that is under way.
     pub(crate) fn finish(&mut self) {
         self.let_go();
-        if let Some(Sweeping { open, thread, .. }) = self.sweeping.take() {
+        if let Some(Sweeping { broom: Broom { open, thread }, .. }) = self.sweeping.take() {
             drop(open);
             let _ = thread.join();
         }
     }
 }
 
-impl Sweeping {
-    fn start(context: &Context, archive: &Archive) -> Self {
+impl Broom {
+    /// Begins to sweep. An empty text is told after each sweep.
+    fn start(context: &Context, archive: &Archive, tell: impl Fn(String) + Send + 'static) -> Self {
         let (open, closed) = mpsc::channel();
-        let (tell, told) = mpsc::channel();
         let (context, archive) = (context.configured(context.config.clone()), archive.clone());
         let overrides =
             Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
@@ -124,16 +141,24 @@ impl Sweeping {
                 let news = Config::load(&context.surroundings, &overrides)
                     .and_then(|config| look(&context.configured(config), &archive));
                 match news {
-                    Ok(news) => news.into_iter().for_each(|news| drop(tell.send(news))),
+                    Ok(news) => news.into_iter().for_each(&tell),
                     Err(failure) => tracing::warn!(kind = failure.kind(), "the sweep failed"),
                 }
-                let _ = tell.send(String::new());
+                tell(String::new());
                 if closed.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
             }
         });
-        Self { open, told, thread }
+        Self { open, thread }
+    }
+}
+
+impl Sweeping {
+    fn telling(context: &Context, archive: &Archive) -> Self {
+        let (tell, told) = mpsc::channel();
+        let broom = Broom::start(context, archive, move |news| drop(tell.send(news)));
+        Self { broom, told }
     }
 
     /// What the first sweep has to tell, if it is quick; an empty text ends each sweep.
@@ -151,17 +176,19 @@ impl Sweeping {
 
 /// Sweeps once, if what the policy does was seen.
 fn look(context: &Context, archive: &Archive) -> Result<Vec<String>, Failure> {
-    let policy = Policy::here(archive, context)?;
-    if !policy.is_seen(archive)? {
+    let policies = Policies::of(archive, context)?;
+    if !policies.here().is_seen(archive)? {
         return Ok(Vec::new());
     }
-    let news = match policy.sweep(archive)? {
-        Swept::Waiting(until) if !policy.plan(archive)?.due.is_empty() => {
-            Some(waiting(until, &context.clock()))
-        }
-        Swept::Waiting(_) => None,
-        Swept::Done(report) => expired(&report),
-    };
-    let soon = soon(&policy.plan(archive)?, &context.clock());
-    Ok(news.into_iter().chain(soon).collect())
+    let round = policies.sweep(archive, context)?;
+    let plan = policies.plan(archive)?;
+    let waits = round.waits_until.filter(|_| !plan.due.is_empty());
+    let news = [
+        waits.map(|until| waiting(until, &context.clock())),
+        round.report.as_ref().and_then(expired),
+        purged(&round.quarantined),
+        quarantined(&archive.quarantined()?),
+        soon(&plan, &context.clock()),
+    ];
+    Ok(news.into_iter().flatten().collect())
 }

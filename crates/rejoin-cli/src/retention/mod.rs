@@ -3,12 +3,14 @@
 //! A policy counts once somebody has seen on a terminal what it does, and has gone on.
 
 mod changed;
+mod everywhere;
 mod keeper;
 mod words;
 
 pub(crate) use changed::apply_changed;
-pub(crate) use keeper::Keeper;
-pub(crate) use words::{describe, expired, notice, soon, waiting};
+pub(crate) use everywhere::Policies;
+pub(crate) use keeper::{Keeper, sweep_meanwhile};
+pub(crate) use words::{describe, expired, notice, purged, quarantined, soon, waiting};
 
 use std::time::Duration;
 

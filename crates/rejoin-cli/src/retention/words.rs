@@ -1,6 +1,6 @@
 //! What people are told about retention.
 
-use rejoin::{PurgeReport, Retention, RetentionPlan, Time};
+use rejoin::{PurgeReport, Quarantined, Retention, RetentionPlan, Time};
 
 use crate::ui::size;
 use crate::ui::when::Clock;
@@ -8,9 +8,9 @@ use crate::ui::when::Clock;
 /// What a policy does, in one sentence.
 pub(crate) fn describe(retention: &Retention) -> String {
     let Some(days) = retention.days else { return "Conversations are kept for ever.".to_owned() };
-    let begin = format!("Conversations of this project are deleted {days} days after they were last used");
+    let begin = format!("Conversations are deleted {days} days after they were last used");
     match retention.max_per_project {
-        Some(most) => format!("{begin}, and the oldest beyond {} of them.", size::number(most)),
+        Some(most) => format!("{begin}, and the oldest beyond {} of a project.", size::number(most)),
         None => format!("{begin}."),
     }
 }
@@ -43,6 +43,22 @@ pub(crate) fn expired(report: &PurgeReport) -> Option<String> {
     Some(format!("{count} expired and went, {bytes} freed. More: rejoin audit"))
 }
 
+/// Damaged records that have gone; none when none has.
+pub(crate) fn purged(records: &[Quarantined]) -> Option<String> {
+    let count = (!records.is_empty()).then(|| damaged(records.len()))?;
+    Some(format!("{count} went after its time in quarantine. More: rejoin audit"))
+}
+
+/// Damaged records that are in quarantine; none when none is.
+pub(crate) fn quarantined(records: &[Quarantined]) -> Option<String> {
+    let count = (!records.is_empty()).then(|| damaged(records.len()))?;
+    Some(format!("{count} in quarantine. What to do: rejoin doctor"))
+}
+
+fn damaged(count: usize) -> String {
+    size::count(count as u64, "record that does not open", "records that do not open")
+}
+
 /// Why nothing goes yet.
 pub(crate) fn waiting(until: Time, clock: &Clock) -> String {
     let until = clock.minute(until.as_micros());
@@ -67,9 +83,8 @@ mod tests {
 
         let expected = [
             "Conversations are kept for ever.",
-            "Conversations of this project are deleted 30 days after they were last used.",
-            "Conversations of this project are deleted 7 days after they were last used, and the oldest beyond \
-             1,000 of them.",
+            "Conversations are deleted 30 days after they were last used.",
+            "Conversations are deleted 7 days after they were last used, and the oldest beyond 1,000 of a project.",
         ];
         assert_eq!(policies.map(|policy| describe(&policy)), expected);
     }

@@ -25,7 +25,7 @@ fn a_conversation_goes_with_everything_in_it_and_the_reason_is_told() {
 
     let expected = format!("Deleted \"Lisbon\" (2 messages, {size} B): {short}\n");
     assert_eq!((outcome, is_gone(&trip)), (Outcome::answer(&expected), true));
-    let last = |event: Option<Event>| event.map(|event| (event.conversation, event.kind));
+    let last = |event: Option<Event>| event.map(|event| (event.conversation.unwrap(), event.kind));
     let events = world.archive().events_after(0).next(std::time::Duration::ZERO).unwrap();
     let told = EventKind::Deleted { reason: "user-requested".to_owned() };
     assert_eq!(last(events.last().cloned()), Some((trip.id(), told)));

@@ -173,7 +173,7 @@ fn all_of_a_project_are_exported_and_one_that_fails_does_not_stop_the_others() {
     assert_eq!((outcome.code, lines), (1, expected.iter().map(String::as_str).collect::<Vec<_>>()));
     let told = format!(
         "Exported 2 conversations.\nerror: 1 of 3 conversations could not be exported\n  caused by: {s} (Secret): conversation `{secret}` is marked as not exportable\n\
-         hint: its privacy settings say that it must not leave the store; add `--force` to write it anyway\n"
+         hint: run `rejoin keep {s} --exportable yes` to let it leave the store, or add `--force` to write it this once\n"
     );
     assert_eq!(outcome.stderr, told);
     assert_eq!(fs::read_dir(world.path("project/out")).unwrap().count(), 2);

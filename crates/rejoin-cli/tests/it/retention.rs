@@ -40,8 +40,8 @@ fn a_dry_run_tells_what_goes_and_when() {
     let outcome = world.rejoin(["expire", "--dry-run"]).run();
 
     let expected = format!(
-        "Conversations of this project are deleted 30 days after they were last used, and the oldest beyond 100 of \
-         them.\n\
+        "Conversations are deleted 30 days after they were last used, and the oldest beyond 100 of a \
+         project.\n\
          id      title  expires    why  messages   size\n\
          {}  Old    now        age         1  103 B\n\
          {}  Soon   in 3 days  age         1  103 B\n\
@@ -87,7 +87,7 @@ fn scripts_read_what_a_sweep_came_to() {
     let expected = json!({
         "policy": {"days": 30, "max_per_project": 100, "notice_days": 5},
         "items": [{
-            "id": id, "title": "Old", "messages": 1, "bytes": stored.bytes,
+            "id": id, "title": "Old", "project": "[world]/project", "messages": 1, "bytes": stored.bytes,
             "last_active_at": stored.last_active_at,
             "expires_at": stored.last_active_at.plus_micros(30 * DAY), "why": "age", "outcome": "deleted",
         }],
@@ -208,8 +208,8 @@ fn a_changed_policy_is_told_and_a_script_that_changes_it_deletes_nothing() {
     let outcome = world.rejoin(["config", "set", "retention.days", "7"]).run();
 
     let expected = "Set retention.days to 7 in [world]/home/.config/rejoin/config.toml\n\
-                    Conversations of this project are deleted 7 days after they were last used, and the oldest \
-                    beyond 100 of them.\n\
+                    Conversations are deleted 7 days after they were last used, and the oldest \
+                    beyond 100 of a project.\n\
                     1 conversation would go, once this was seen at a terminal: rejoin expire\n";
     assert_eq!((outcome, left(&world).len()), (Outcome::note(expected), 2));
 }
@@ -222,7 +222,7 @@ fn a_person_who_changes_the_policy_is_asked_and_it_is_done_at_once() {
     let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
 
     terminal.enter("rejoin config set retention.days 7");
-    terminal.wait_for("of this project at once?");
+    terminal.wait_for("at once?");
     terminal.enter("y");
 
     terminal.wait_for("1 conversation expired and went");
@@ -279,4 +279,91 @@ fn what_another_prompt_has_open_is_not_touched() {
 
     assert_eq!(while_open, ("Passed by: 1 in use.\n".to_owned(), 2));
     assert!(world.archive().conversation(id).is_ok());
+}
+
+/// A talk of another project that follows the policy and was last active so many days ago.
+fn talk_in(world: &World, project: &str, title: &str, days: i64) -> ConversationId {
+    let id = talk(world, title, days);
+    world.archive().update(id, |header| header.project = Some(project.to_owned())).unwrap();
+    id
+}
+
+#[test]
+fn every_project_is_swept_by_its_own_policy_once_that_was_seen() {
+    let world = World::new();
+    let keeps = world.path("keeps").canonicalize().unwrap_or_else(|_| world.path("keeps"));
+    world.write("keeps/.rejoin/config.toml", "retention.days = \"forever\"\n");
+    world.write("hasty/.rejoin/config.toml", "retention.days = 7\n");
+    for project in ["keeps", "hasty"] {
+        let trusted = world.rejoin(["trust", "--yes"]).from(project).run();
+        assert_eq!(trusted.code, 0, "{trusted:?}");
+    }
+    let hasty = world.path("hasty").canonicalize().unwrap();
+    let keeps = keeps.canonicalize().unwrap();
+    talk(&world, "Here", 1);
+    talk_in(&world, keeps.to_str().unwrap(), "Kept", 40);
+    talk_in(&world, hasty.to_str().unwrap(), "Hasty", 8);
+    talk_in(&world, "/home/ada/gone", "Gone", 31);
+    see(&world);
+
+    let first = world.rejoin(["expire"]).run();
+    let after_first = left(&world);
+    world.archive().see_retention(&Retention { days: Some(7), max_per_project: Some(100) }).unwrap();
+    let second = world.rejoin(["expire"]).run();
+
+    assert!(first.stdout.starts_with("1 conversation expired and went, "), "{first:?}");
+    assert_eq!(after_first, ["Hasty", "Here", "Kept"]);
+    assert!(second.stdout.starts_with("1 conversation expired and went, "), "{second:?}");
+    assert_eq!(left(&world), ["Here", "Kept"]);
+}
+
+#[test]
+fn a_project_whose_configuration_is_broken_keeps_everything() {
+    let world = World::new();
+    world.write("broken/.rejoin/config.toml", "retention.days = = 7\n");
+    let broken = world.path("broken").canonicalize().unwrap();
+    talk(&world, "Here", 1);
+    talk_in(&world, broken.to_str().unwrap(), "Old", 60);
+    see(&world);
+
+    let outcome = world.rejoin(["expire"]).run();
+
+    assert_eq!((outcome.code, left(&world).len()), (0, 2), "{outcome:?}");
+}
+
+/// Runs a command that goes on until it is ended, and ends it once the old talk is gone.
+fn sweeps_meanwhile(world: &World, arguments: &[&str]) {
+    let mut child = world.program(arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut events = world.archive().events_after(0);
+    let is_gone = |event: &rejoin::Event| matches!(event.kind, rejoin::EventKind::Deleted { .. });
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let mut gone = false;
+    while !gone && std::time::Instant::now() < until {
+        gone = events.next(std::time::Duration::from_secs(5)).unwrap().iter().any(is_gone);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!((gone, left(world)), (true, vec!["New".to_owned()]));
+}
+
+#[test]
+fn who_follows_events_sweeps_at_the_start() {
+    let world = World::new();
+    talk(&world, "Old", 31);
+    talk(&world, "New", 0);
+    see(&world);
+
+    sweeps_meanwhile(&world, &["events", "--follow"]);
+}
+
+#[test]
+fn who_watches_other_programs_sweeps_at_the_start() {
+    let world = World::new();
+    talk(&world, "Old", 31);
+    talk(&world, "New", 0);
+    see(&world);
+    world.write("watched/none.jsonl", "");
+    let path = world.path("watched");
+
+    sweeps_meanwhile(&world, &["import", "--watch", "--from", "codex", path.to_str().unwrap()]);
 }

@@ -192,8 +192,8 @@ fn a_change_through_config_set_keeps_trust() {
     let outcome = world.rejoin(["config", "set", "--local", "retention.days", "90"]).run();
 
     let note = "Set retention.days to 90 in [world]/project/.rejoin/config.toml\n\
-                Conversations of this project are deleted 90 days after they were last used, and the oldest \
-                beyond 100 of them.\n";
+                Conversations are deleted 90 days after they were last used, and the oldest \
+                beyond 100 of a project.\n";
     assert_eq!(outcome, Outcome::note(note));
     assert_eq!(world.rejoin(["config", "get", "retention.days"]).run(), Outcome::answer("90\n"));
 }

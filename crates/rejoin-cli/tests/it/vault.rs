@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use rejoin::store::{Change, ListQuery, Order, Read as _, Rewritten, Selection, Store as _, Tip};
 use serde_json::Value;
 
 use crate::skip::skip;
@@ -296,4 +297,70 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
     assert_eq!(outcome.code, 1);
     assert!(outcome.stderr.contains("use another kind of slot"), "{}", outcome.stderr);
     assert_eq!(world.rejoin(["vault", "init", "--slot", "file"]).run().code, 0);
+}
+
+/// Changes a letter in the last message of a vault, as somebody with a hex editor would.
+fn damage(world: &World) {
+    let inner = rejoin::store::SqliteStore::open(&world.store()).unwrap();
+    let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
+    let mut last = None;
+    let all = Selection::All { order: Order::NewestFirst, offset: 0, limit: 1 };
+    inner
+        .read(row.id, all, &mut |seen| {
+            last = Some((seen.id, seen.link, seen.body.to_owned()));
+            Ok(())
+        })
+        .unwrap();
+    let (id, link, mut body) = last.unwrap();
+    let middle = body.len() / 2;
+    let other = if &body[middle..=middle] == "A" { "B" } else { "A" };
+    body.replace_range(middle..=middle, other);
+    let messages = [Rewritten { id, link, body: &body }];
+    let change = Change::Rewrite { messages: &messages, tip: Tip { first: &row.first, last: &row.last } };
+    inner.amend(row.id, None, &change, rejoin::Time::now()).unwrap();
+}
+
+#[test]
+fn what_does_not_open_is_named_by_verify_doctor_and_events() {
+    let world = sealed();
+    world.rejoin(["new", "--title", "Lisbon"]).run();
+    world.rejoin(["append", "Where to eat?"]).run();
+    world.rejoin(["append", "In Alfama."]).run();
+    damage(&world);
+
+    let verified = world.rejoin(["verify"]).run();
+    let checks = json(&world.rejoin(["doctor", "--json"]).run());
+    let events = world.rejoin(["events"]).run();
+
+    assert_ne!(verified.code, 0);
+    assert!(verified.stdout.contains("In quarantine: message of "), "{}", verified.stdout);
+    let check =
+        checks["checks"].as_array().unwrap().iter().find(|check| check["name"] == "quarantine").unwrap();
+    assert_eq!(check["state"], "warning");
+    assert!(check["message"].as_str().unwrap().starts_with("1 record does not open: message of "), "{check}");
+    assert!(check["remedy"].as_str().unwrap().contains("rejoin restore PATH"), "{check}");
+    let told = events.stdout.lines().find(|line| line.contains("record.quarantined")).unwrap();
+    assert!(told.contains("message  it was changed or moved since it was sealed"), "{told}");
+}
+
+#[test]
+fn what_was_long_in_quarantine_goes_with_a_sweep_and_is_audited() {
+    let world = sealed();
+    world.rejoin(["new", "--title", "Lisbon"]).run();
+    world.rejoin(["append", "Where to eat?"]).run();
+    world.rejoin(["append", "In Alfama."]).run();
+    damage(&world);
+    world.rejoin(["verify"]).run();
+    world.rejoin(["config", "set", "retention.days", "forever"]).run();
+
+    let kept = world.rejoin(["expire"]).run();
+    world.rejoin(["config", "set", "vault.quarantine_days", "0"]).run();
+    let gone = world.rejoin(["expire"]).run();
+
+    let told = "1 record that does not open went after its time in quarantine. More: rejoin audit\n";
+    assert_eq!((kept.stderr.as_str(), gone.stderr.as_str()), ("", told));
+    let audit = json(&world.rejoin(["audit", "--json"]).run());
+    let entry = (&audit["items"][0]["action"], &audit["items"][0]["reason"]);
+    assert_eq!(entry, (&Value::from("purged"), &Value::from("corruption-detected")));
+    assert_eq!(world.rejoin(["verify"]).run().code, 0);
 }

@@ -45,6 +45,7 @@ impl Archive {
         match self.store().remove(&[target], reason, self.now())?.pop() {
             Some(Outcome::Removed { messages, bytes }) => {
                 self.forget_sources(id)?;
+                self.erase_unused_attachments(id)?;
                 if messages > 0 {
                     let entry = AuditEntry::new(AuditAction::Deleted, reason);
                     let mut entry = entry.to(id).counting(messages, bytes);

@@ -1,12 +1,13 @@
 //! What happens in a store, told to whoever follows it, from this process and others.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::archive::audit::AuditName;
-use crate::archive::{Archive, purge};
+use crate::archive::{Archive, Strain, purge};
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Changed, Stamp, What};
+use crate::store::{Changed, NoticeName, Stamp, Told, What, notices};
 
 /// How long the report of a purge is waited for after the last conversation that went. A purge that was cut off has none,
 /// and was not completed.
@@ -15,15 +16,18 @@ const REPORT: Duration = Duration::from_secs(10);
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Something that happened to a conversation.
+/// How often notices are looked for, which ring no bell either.
+const NOTICES: Duration = Duration::from_millis(500);
+
+/// Something that happened to a conversation, or to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Counts events; a follower that remembers it can continue after it.
     pub stamp: Stamp,
     /// When.
     pub at: Time,
-    /// The conversation; of a purge, the last one that went.
-    pub conversation: ConversationId,
+    /// The conversation; of a purge, the last one that went. None where it is about the store.
+    pub conversation: Option<ConversationId>,
     /// What.
     pub kind: EventKind,
 }
@@ -64,6 +68,15 @@ pub enum EventKind {
         /// How many conversations could not be purged.
         failures: u64,
     },
+    /// `record.quarantined`: a record of a vault does not open. It has the number of the change before it.
+    Quarantined {
+        /// What it is, such as `message` or `header`.
+        what: String,
+        /// Why it does not open.
+        reason: String,
+    },
+    /// The store is under strain: see [`Strain::name`]. It has the number of the change before it.
+    Strained(Strain),
 }
 
 impl EventKind {
@@ -76,16 +89,19 @@ impl EventKind {
             Self::MessagesDeleted { .. } => "messagesDeleted",
             Self::Deleted { .. } => "conversationDeleted",
             Self::PurgeCompleted { .. } => "privacy.purge.completed",
+            Self::Quarantined { .. } => "record.quarantined",
+            Self::Strained(strain) => strain.name(),
         }
     }
 
-    /// Why something was deleted.
+    /// Why something was deleted, or does not open.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::MessagesDeleted { reason }
             | Self::Deleted { reason }
-            | Self::PurgeCompleted { reason, .. } => Some(reason),
-            Self::Stored { .. } | Self::Changed | Self::MessagesRewritten => None,
+            | Self::PurgeCompleted { reason, .. }
+            | Self::Quarantined { reason, .. } => Some(reason),
+            Self::Stored { .. } | Self::Changed | Self::MessagesRewritten | Self::Strained(_) => None,
         }
     }
 }
@@ -97,6 +113,17 @@ pub struct Events {
     after: Stamp,
     /// Purges whose report is not there yet.
     purges: Vec<Purge>,
+    /// Notices from before are not told.
+    from: Stamp,
+    /// Notices that were told.
+    told: BTreeSet<NoticeName>,
+}
+
+/// Where a follower is among the changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Within,
+    End,
 }
 
 /// A purge of which deletions were seen.
@@ -113,8 +140,8 @@ impl Events {
         let began = Instant::now();
         loop {
             let left = wait.saturating_sub(began.elapsed());
-            // A report rings no bell, so it is looked for while one is awaited.
-            let slice = if self.purges.is_empty() { left } else { left.min(LOOK) };
+            // A report and a notice ring no bell, so they are looked for.
+            let slice = left.min(if self.purges.is_empty() { NOTICES } else { LOOK });
             let events = self.look(slice)?;
             if !events.is_empty() || left.is_zero() {
                 return Ok(events);
@@ -127,6 +154,7 @@ impl Events {
         if let Some(last) = changes.last() {
             self.after = last.stamp;
         }
+        let place = if changes.is_empty() { Place::End } else { Place::Within };
         let mut events = Vec::with_capacity(changes.len());
         for change in changes {
             let mut report = None;
@@ -143,7 +171,7 @@ impl Events {
                 What::Deleted { reason } => EventKind::Deleted { reason: code(reason) },
             };
             let Changed { stamp, at, conversation, .. } = change;
-            let event = Event { stamp, at, conversation, kind };
+            let event = Event { stamp, at, conversation: Some(conversation), kind };
             events.push(event.clone());
             if let Some(report) = report {
                 self.purges.retain(|purge| purge.report != report);
@@ -151,7 +179,30 @@ impl Events {
             }
         }
         self.add_completed(&mut events)?;
+        self.add_notices(&mut events, place)?;
         Ok(events)
+    }
+
+    /// Tells the notices whose place in the order has come.
+    fn add_notices(&mut self, events: &mut Vec<Event>, place: Place) -> Result<()> {
+        for (name, notice) in notices(self.archive.store())? {
+            let is_due = notice.after <= self.after || place == Place::End;
+            if notice.after < self.from || !is_due || !self.told.insert(name) {
+                continue;
+            }
+            let kind = match notice.told {
+                Told::Quarantined { what, reason } => EventKind::Quarantined { what, reason },
+                Told::Slow { milliseconds } => {
+                    EventKind::Strained(Strain::Slow { took: Duration::from_millis(milliseconds) })
+                }
+                Told::Low { free } => EventKind::Strained(Strain::Low { free }),
+                Told::Exhausted => EventKind::Strained(Strain::Exhausted),
+            };
+            let stamp = notice.after.min(self.after);
+            let place = events.iter().position(|event| event.stamp > stamp).unwrap_or(events.len());
+            events.insert(place, Event { stamp, at: notice.at, conversation: notice.conversation, kind });
+        }
+        Ok(())
     }
 
     /// Tells the purges whose reports have come, and forgets those that were cut off.
@@ -189,6 +240,6 @@ impl Archive {
 
     /// Follows what happened after a stamp; 0 is the beginning.
     pub fn events_after(&self, stamp: Stamp) -> Events {
-        Events { archive: self.clone(), after: stamp, purges: Vec::new() }
+        Events { archive: self.clone(), after: stamp, purges: Vec::new(), from: stamp, told: BTreeSet::new() }
     }
 }

@@ -1,5 +1,6 @@
 //! A conversation held open: knows its own head, and appends after it.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use crate::archive::{ATTEMPTS, Archive, StoreUrl, limits};
@@ -8,8 +9,8 @@ use crate::model::{
     ConversationId, Digest, Head, Message, MessageId, Receipt, Role, StoredConversation, StoredMessage,
     preview,
 };
-use crate::ops::Tally;
-use crate::store::{Anchor, Entry, Note, Put, Stale, Tip, Turn};
+use crate::ops::{Detached, Settled, Tally, detach, referred, settle};
+use crate::store::{Anchor, Entry, Note, Opening, Put, Safety, Stale, Tip, Turn};
 
 /// A conversation held open.
 ///
@@ -73,12 +74,12 @@ impl Handle {
     }
 
     fn append_stale(&mut self, messages: Vec<Message>, stale: Stale) -> Result<Receipt> {
-        let messages: Vec<(Option<usize>, Message)> = messages
-            .into_iter()
-            .enumerate()
-            .map(|(place, message)| (place.checked_sub(1), message))
-            .collect();
-        self.write(messages, stale)
+        self.write(Self::in_line(messages), stale)
+    }
+
+    /// Messages of which each follows the one before.
+    pub(super) fn in_line(messages: Vec<Message>) -> Vec<(Option<usize>, Message)> {
+        messages.into_iter().enumerate().map(|(place, message)| (place.checked_sub(1), message)).collect()
     }
 
     /// Appends messages of which each follows the head, or an earlier one of this call, by position.
@@ -128,9 +129,9 @@ impl Handle {
         if messages.is_empty() {
             return Err(Error::invalid("append a turn without messages"));
         }
-        let (drafts, tally) = self.draft(messages, ahead)?;
+        let Drafted { drafts, tally, detached } = self.draft(messages, ahead)?;
         let ids = self.fresh_ids(&drafts);
-        Ok(Prepared { base: self.head, drafts, ids, tally })
+        Ok(Prepared { base: self.head, drafts, ids, tally, detached })
     }
 
     /// Stores a prepared turn after the head it was prepared for, with blobs that land in the same sync.
@@ -142,16 +143,25 @@ impl Handle {
         stale: Stale,
         blobs: &[Put<'_>],
     ) -> Result<Receipt> {
+        // Order: attachments before the messages that refer to them, so that nothing ever refers to what is not there.
+        let settled = self.keep_attachments(prepared)?;
+        let blobs: Vec<Put<'_>> =
+            blobs.iter().copied().chain(settled.iter().map(|card| card.put(self.id))).collect();
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
-                prepared.ids = self.fresh_ids(&prepared.drafts);
+                self.rename(prepared);
             }
-            match self.write_once(prepared, stale, blobs) {
+            match self.write_once(prepared, None, stale, &blobs) {
                 // An id that is taken is replaced; a stale head is the caller's to solve.
                 Err(error)
                     if error.kind() == ErrorKind::Conflict && self.still_holds(prepared.base, stale)? => {}
                 Err(error) => return Err(error),
                 Ok(receipt) => {
+                    if receipt.replayed && !settled.is_empty() {
+                        // What was there already has stored nothing with it.
+                        let cards: Vec<Put<'_>> = settled.iter().map(|card| card.put(self.id)).collect();
+                        self.archive.store.put(&cards, Safety::Synced)?;
+                    }
                     self.head = Some(Head { id: receipt.head, digest: receipt.digest });
                     self.bytes += prepared.bytes();
                     return Ok(receipt);
@@ -159,6 +169,37 @@ impl Handle {
             }
         }
         Err(Error::conflict("no free message id was found"))
+    }
+
+    /// Keeps what was taken out of the messages, and returns what has to be stored along with them.
+    fn keep_attachments(&self, prepared: &Prepared) -> Result<Vec<Settled>> {
+        if !prepared.detached.is_empty() {
+            let there = self.archive.attachments(self.id)?;
+            let known: HashMap<Digest, u64> =
+                there.iter().map(|attachment| (attachment.digest, attachment.byte_length)).collect();
+            let all: HashMap<Digest, u64> =
+                prepared.detached.iter().map(Detached::size).chain(known).collect();
+            let attached: u64 = all.values().sum();
+            self.archive.limits.check_attachments(self.bytes + prepared.bytes() + attached)?;
+        }
+        let keeper = self.archive.keeper(self.id);
+        prepared.detached.iter().try_for_each(|detached| keeper.keep(detached))?;
+        let referred: BTreeSet<Digest> =
+            prepared.drafts.iter().flat_map(|draft| draft.referred.iter().copied()).collect();
+        settle(self.archive.store(), self.id, referred)
+    }
+
+    /// Stores a prepared turn that opens its conversation.
+    pub(super) fn open(&self, prepared: &Prepared, opening: Opening<'_>) -> Result<Receipt> {
+        if !prepared.detached.is_empty() {
+            return Err(Error::invalid("a conversation cannot begin with an attachment; append it afterwards"));
+        }
+        self.write_once(prepared, Some(opening), Stale::Refuse, &[])
+    }
+
+    /// Gives the messages of a turn that is not stored other ids.
+    pub(super) fn rename(&self, prepared: &mut Prepared) {
+        prepared.ids = self.fresh_ids(&prepared.drafts);
     }
 
     fn fresh_ids(&self, drafts: &[Draft]) -> Vec<MessageId> {
@@ -192,10 +233,11 @@ impl Handle {
         Ok(())
     }
 
-    fn draft(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<(Vec<Draft>, Tally)> {
+    fn draft(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<Drafted> {
         let (redactor, mut tally) = (self.archive.redactor(), Tally::default());
         let now = self.archive.now();
         let mut drafts: Vec<Draft> = Vec::with_capacity(messages.len());
+        let mut detached = Vec::new();
         for (place, (parent, mut message)) in messages.into_iter().enumerate() {
             if parent.is_some_and(|parent| parent >= place) {
                 return Err(Error::invalid("a message can only follow an earlier one"));
@@ -210,6 +252,12 @@ impl Handle {
                 tally.extend(&clean.tally);
                 (message, body) = (clean.message, clean.body);
             }
+            let own = detach(&mut message);
+            let referred = referred(&message);
+            if !referred.is_empty() {
+                body = message.to_body();
+            }
+            detached.extend(own);
             let before = match parent {
                 Some(parent) => Some(drafts[parent].digest),
                 None => self.head.map(|head| head.digest),
@@ -222,16 +270,28 @@ impl Handle {
                 label: message.label,
                 body,
                 digest,
+                referred,
             });
         }
         let bytes: u64 = drafts.iter().map(|draft| draft.body.len() as u64).sum();
         self.archive.limits.check_turn(bytes)?;
         self.archive.limits.check_conversation(self.bytes + ahead + bytes)?;
-        Ok((drafts, tally))
+        let attached: HashMap<Digest, u64> = detached.iter().map(Detached::size).collect();
+        if !attached.is_empty() {
+            let attached: u64 = attached.values().sum();
+            self.archive.limits.check_attachments(self.bytes + ahead + bytes + attached)?;
+        }
+        Ok(Drafted { drafts, tally, detached })
     }
 
-    fn write_once(&self, prepared: &Prepared, stale: Stale, blobs: &[Put<'_>]) -> Result<Receipt> {
-        let Prepared { base, drafts, ids, tally } = prepared;
+    fn write_once(
+        &self,
+        prepared: &Prepared,
+        opening: Option<Opening<'_>>,
+        stale: Stale,
+        blobs: &[Put<'_>],
+    ) -> Result<Receipt> {
+        let Prepared { base, drafts, ids, tally, detached: _ } = prepared;
         let entries: Vec<Entry<'_>> = drafts
             .iter()
             .zip(ids)
@@ -249,7 +309,7 @@ impl Handle {
         let last = drafts.iter().rev().find(|draft| draft.role == Role::Assistant);
         let turn = Turn {
             conversation: self.id,
-            opening: None,
+            opening,
             stale,
             entries: &entries,
             tip: Tip {
@@ -292,8 +352,17 @@ pub(super) struct Prepared {
     base: Option<Head>,
     drafts: Vec<Draft>,
     ids: Vec<MessageId>,
-    /// What was taken out of it.
+    /// What was taken out of it because it is secret.
     tally: Tally,
+    /// What was taken out of it because it is large.
+    detached: Vec<Detached>,
+}
+
+/// Messages that are ready to be stored, with what was taken out of them.
+struct Drafted {
+    drafts: Vec<Draft>,
+    tally: Tally,
+    detached: Vec<Detached>,
 }
 
 impl Prepared {
@@ -319,6 +388,8 @@ struct Draft {
     label: Option<String>,
     body: String,
     digest: Digest,
+    /// The attachments that it refers to.
+    referred: BTreeSet<Digest>,
 }
 
 impl fmt::Debug for Handle {

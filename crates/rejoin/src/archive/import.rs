@@ -30,6 +30,7 @@ impl Archive {
             store: self.store(),
             now: self.now(),
             conversation_bytes: self.limits.conversation_bytes,
+            attachment_chunk_bytes: self.limits.attachment_chunk_bytes,
             except,
             redactor: self.redactor(),
         };

@@ -7,13 +7,15 @@ use crate::error::{Error, Result};
 pub struct Limits {
     /// The bytes of one appended turn: `limits.turn_bytes`.
     pub turn_bytes: u64,
-    /// The bytes of one conversation's messages: `limits.conversation_bytes`.
+    /// The bytes of one conversation's messages, and of these and its attachments: `limits.conversation_bytes`.
     pub conversation_bytes: u64,
+    /// The bytes of the pieces an attachment is stored in: `limits.attachment_chunk_bytes`.
+    pub attachment_chunk_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { turn_bytes: 10_000_000, conversation_bytes: 1 << 30 }
+        Self { turn_bytes: 10_000_000, conversation_bytes: 1 << 30, attachment_chunk_bytes: 1 << 20 }
     }
 }
 
@@ -24,7 +26,7 @@ const TITLE_BYTES: usize = 1_000;
 const BLOCKS: usize = 10_000;
 
 impl Limits {
-    pub(super) fn check_turn(&self, bytes: u64) -> Result<()> {
+    pub(crate) fn check_turn(&self, bytes: u64) -> Result<()> {
         if bytes > self.turn_bytes {
             return Err(Error::invalid(format!(
                 "the turn has {bytes} bytes, more than `limits.turn_bytes` = {}",
@@ -43,9 +45,26 @@ impl Limits {
         }
         Ok(())
     }
+
+    /// Checks the bytes of a conversation's messages and attachments together.
+    pub(super) fn check_attachments(&self, bytes: u64) -> Result<()> {
+        if bytes > self.conversation_bytes {
+            return Err(Error::invalid(format!(
+                "the conversation would have {bytes} bytes with its attachments, more than \
+                 `limits.conversation_bytes` = {}",
+                self.conversation_bytes
+            )));
+        }
+        Ok(())
+    }
+
+    /// How many bytes may be attached to a conversation that has so many.
+    pub(super) const fn room_for_attachments(&self, bytes: u64) -> u64 {
+        self.conversation_bytes.saturating_sub(bytes)
+    }
 }
 
-pub(super) fn check_title(title: &str) -> Result<()> {
+pub(crate) fn check_title(title: &str) -> Result<()> {
     if title.trim().is_empty() {
         return Err(Error::invalid("a title must not be empty"));
     }

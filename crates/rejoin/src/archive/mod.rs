@@ -3,21 +3,24 @@
 //! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
 //! keeps the bytes.
 
+mod attachment;
 mod audit;
 mod convert;
 mod copies;
 mod delete;
 mod describe;
 mod events;
+mod exact;
 mod export;
 mod handle;
 mod import;
 mod imports;
-mod limits;
+pub(crate) mod limits;
 mod marks;
 mod name;
 mod project;
 mod purge;
+mod quarantine;
 mod query;
 mod record;
 mod redact;
@@ -43,8 +46,10 @@ pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
 pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
+pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved, Strain};
+pub(crate) use record::{Strains, is_for_want_of_room};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
@@ -57,7 +62,7 @@ use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
     StoredMessage, Time,
 };
-use crate::ops::{Survey, Verdict, survey, verify_conversation};
+use crate::ops::{Survey, Verdict, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, Fault, ListQuery, Opening, Order, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
@@ -131,6 +136,11 @@ impl Archive {
         self
     }
 
+    /// How large things may become.
+    pub(crate) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// The store underneath.
     pub fn store(&self) -> &dyn Store {
         self.store.as_ref()
@@ -142,13 +152,18 @@ impl Archive {
     }
 
     /// Starts a conversation. It is on disk when this returns.
-    pub fn start(&self, conversation: Conversation) -> Result<Handle> {
+    ///
+    /// In a vault it may not be exported until [`Archive::update`] says so.
+    pub fn start(&self, mut conversation: Conversation) -> Result<Handle> {
         let now = self.now();
+        if self.store.capabilities().is_sealed {
+            conversation.privacy.exportable = false;
+        }
         for _ in 0..ATTEMPTS {
             let mut random = [0; 10];
             self.nature.fill(&mut random);
             let id = ConversationId::new(now, random);
-            match self.create(id, &conversation, now) {
+            match self.create(id, &conversation, now, now) {
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
                 other => return other.map(|()| Handle::new(self.clone(), id, None, 0)),
             }
@@ -156,16 +171,22 @@ impl Archive {
         Err(Error::conflict("no free conversation id was found"))
     }
 
-    fn create(&self, id: ConversationId, conversation: &Conversation, now: Time) -> Result<()> {
+    fn create(
+        &self,
+        id: ConversationId,
+        conversation: &Conversation,
+        created: Time,
+        active: Time,
+    ) -> Result<()> {
         let (facets, header) = self.encode(conversation);
         let turn = Turn {
             conversation: id,
-            opening: Some(Opening { facets: &facets, header: &header, created: now }),
+            opening: Some(Opening { facets: &facets, header: &header, created }),
             stale: Stale::Branch,
             entries: &[],
             tip: Tip::default(),
             branch: None,
-            active: now,
+            active,
             blobs: &[],
         };
         self.store.append(&turn).map(drop).map_err(|error| error.during("start a conversation"))
@@ -228,6 +249,7 @@ impl Archive {
             messages.push(decode_message(&seen)?);
             Ok(())
         })?;
+        fill(self.store(), id, messages.iter_mut().map(|stored| &mut stored.message))?;
         Ok(messages)
     }
 

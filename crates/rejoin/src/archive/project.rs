@@ -21,6 +21,8 @@ pub struct Project {
 impl Archive {
     /// Remembers a project; writes nothing when it is known as it is.
     pub fn remember_project(&self, project: &Project) -> Result<()> {
+        let [key, path] = [&project.key, &project.path].map(|text| self.key_as_kept(text));
+        let project = &Project { key, path, ..project.clone() };
         if self.project(&project.key)?.as_ref() == Some(project) {
             return Ok(());
         }
@@ -28,8 +30,14 @@ impl Archive {
         self.put_project(&project.key, Some(&bytes))
     }
 
+    /// The key of a project as it is stored: without a secret that stands in its path.
+    pub fn key_as_kept(&self, key: &str) -> String {
+        self.redacted_text(key).into_owned()
+    }
+
     /// A known project.
     pub fn project(&self, key: &str) -> Result<Option<Project>> {
+        let key = self.key_as_kept(key);
         Ok(self.known_projects()?.into_iter().find(|project| project.key == key))
     }
 
@@ -63,7 +71,9 @@ impl Archive {
     }
 
     fn put_project(&self, key: &str, bytes: Option<&[u8]>) -> Result<()> {
-        self.store()
-            .put(&[Put { space: Space::Project, owner: None, name: key.as_bytes(), bytes }], Safety::Synced)
+        self.store().put(
+            &[Put { space: Space::Project, owner: None, name: self.key_as_kept(key).as_bytes(), bytes }],
+            Safety::Synced,
+        )
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::archive::audit::AuditName;
 use crate::archive::{Archive, AuditAction, AuditEntry, AuditFailure};
@@ -24,7 +24,8 @@ const MARK: &str = " purge=";
 
 /// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
 /// which are hashes and ids, stay.
-const UNOWNED: [Space; 4] = [Space::State, Space::Project, Space::Attachment, Space::Quarantine];
+const UNOWNED: [Space; 5] =
+    [Space::State, Space::Project, Space::Attachment, Space::Quarantine, Space::Notice];
 
 /// Why something is purged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +74,12 @@ impl fmt::Display for PurgeReason {
 impl Serialize for PurgeReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for PurgeReason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -179,7 +186,7 @@ impl Archive {
     /// Erases what the store still holds of what was removed; true when nothing is left, else it is remembered.
     ///
     /// This is the one place that runs after every purge.
-    fn erase_traces(&self) -> Result<bool> {
+    pub(super) fn erase_traces(&self) -> Result<bool> {
         let is_erased = self.store().maintain(Task::Checkpoint, ERASING)?.left == 0;
         let rest = (!is_erased).then(|| self.now().to_string());
         if is_erased || self.recall(UNERASED)?.is_none() {

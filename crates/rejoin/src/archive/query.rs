@@ -31,9 +31,10 @@ pub struct List {
 }
 
 impl List {
-    fn query(&self, now: Time, limit: usize) -> Result<ListQuery<'_>> {
+    /// The query for the store, with the project's key as it is kept.
+    fn query<'q>(&'q self, project: Option<&'q str>, now: Time, limit: usize) -> Result<ListQuery<'q>> {
         Ok(ListQuery {
-            project: self.project.as_deref(),
+            project,
             status: self.status,
             kind: self.kind.as_deref(),
             only: None,
@@ -149,7 +150,9 @@ pub struct Tally {
 impl Archive {
     /// Lists conversations, newest activity first.
     pub fn list(&self, list: &List) -> Result<Listed> {
-        let page = self.store().list(&list.query(self.now(), or_twenty(list.limit))?)?;
+        let project = list.project.as_deref().map(|project| self.key_as_kept(project));
+        let query = list.query(project.as_deref(), self.now(), or_twenty(list.limit))?;
+        let page = self.store().list(&query)?;
         Ok(Listed {
             items: page.items.into_iter().map(decode).collect::<Result<_>>()?,
             next_cursor: page.next.as_ref().map(Cursor::to_text),
@@ -158,7 +161,9 @@ impl Archive {
 
     /// Counts the conversations on all pages of a list.
     pub fn count(&self, list: &List) -> Result<u64> {
-        let query = ListQuery { after: None, counts_total: true, ..list.query(self.now(), 0)? };
+        let project = list.project.as_deref().map(|project| self.key_as_kept(project));
+        let query = list.query(project.as_deref(), self.now(), 0)?;
+        let query = ListQuery { after: None, counts_total: true, ..query };
         Ok(self.store().list(&query)?.total.unwrap_or_default())
     }
 
@@ -182,6 +187,7 @@ impl Archive {
     /// Searches messages. Everything that was acknowledged before the call is found, also from another process.
     pub fn search(&self, search: &Search) -> Result<Searched> {
         let words = Arc::new(WordQuery::parse(&search.text));
+        let project = search.project.as_deref().map(|project| self.key_as_kept(project));
         let limit = or_twenty(search.limit);
         let mut after = search.cursor.as_deref().map(Cursor::from_text).transpose()?;
         let mut items = Vec::new();
@@ -190,7 +196,7 @@ impl Archive {
             let query = SearchQuery {
                 words: &words,
                 conversation: search.conversation,
-                project: search.project.as_deref(),
+                project: project.as_deref(),
                 since: search.since,
                 order: search.order,
                 after,

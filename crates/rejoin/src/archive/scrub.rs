@@ -15,14 +15,15 @@ const REASON: &str = "user-requested";
 
 impl Archive {
     /// Finds secrets that one conversation holds already, and takes them out if that is asked for: on every branch, in
-    /// what tools were given and answered, thinking, summaries, titles, labels, replies that were not finished, and
+    /// what tools were given and answered, thinking, summaries, titles, labels, replies that were not finished, attachments that are text, and
     /// what imported messages were read from.
     ///
     /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
     /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones.
     pub fn scrub(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
+        let how = (self.limits.attachment_chunk_bytes, self.now());
         let scrubbed =
-            self.scrubbing(mode, |redactor| scrub_conversation(self.store(), redactor, id, mode, self.now()));
+            self.scrubbing(mode, |redactor| scrub_conversation(self.store(), redactor, id, mode, how));
         let scrubbed = scrubbed.map_err(|error| error.during(format!("scrub conversation `{id}`")))?;
         self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON).to(id), &scrubbed, mode);
         Ok(scrubbed)

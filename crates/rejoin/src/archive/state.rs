@@ -27,7 +27,7 @@ impl Archive {
     }
 
     fn recalled(&self, owner: Option<ConversationId>, name: &str) -> Result<Option<String>> {
-        let mut found = None;
+        let (name, mut found) = (self.redacted_text(name), None);
         self.store().get(Space::State, owner, Named::One(name.as_bytes()), &mut |_, bytes| {
             let text = str::from_utf8(bytes);
             found = Some(
@@ -44,6 +44,23 @@ impl Archive {
         if self.recalled(owner, name)?.as_deref() == text {
             return Ok(());
         }
+        self.put_text(owner, name, text)
+    }
+
+    /// Remembers a text in place of what was remembered, which may be damaged, or forgets it.
+    pub(crate) fn replace_for(
+        &self,
+        conversation: ConversationId,
+        name: &str,
+        text: Option<&str>,
+    ) -> Result<()> {
+        let text = text.map(|text| self.redacted_state(text));
+        self.put_text(Some(conversation), name, text.as_deref())
+    }
+
+    fn put_text(&self, owner: Option<ConversationId>, name: &str, text: Option<&str>) -> Result<()> {
+        // A name may have the path of a project in it.
+        let name = self.redacted_text(name);
         let blob = Put { space: Space::State, owner, name: name.as_bytes(), bytes: text.map(str::as_bytes) };
         self.store().put(&[blob], Safety::Synced)
     }

@@ -28,7 +28,7 @@
 //! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
 //! the variables of a place are.
 
-mod agent_voice;
+pub(crate) mod agent_voice;
 mod aider;
 mod begun;
 mod chatgpt;

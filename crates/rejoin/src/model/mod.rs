@@ -1,5 +1,6 @@
 //! What is kept: plain data, no storage.
 
+mod attachment;
 mod block;
 mod complete;
 mod conversation;
@@ -13,6 +14,8 @@ mod time;
 mod visible;
 mod words;
 
+pub use attachment::{Attachment, AttachmentKind};
+pub(crate) use attachment::{digest_in, uri_of};
 pub use block::{Block, Media, MediaKind, Other, Snapshot, Summary, Text, Thinking, ToolCall, ToolResult};
 pub use complete::{Incomplete, incomplete, interrupted};
 pub use conversation::{

@@ -1,5 +1,6 @@
 //! Verbs over stores: each reads or writes through the contract and knows no particular store.
 
+mod attachment;
 mod compact;
 mod contents;
 mod convert;
@@ -12,6 +13,9 @@ mod synopsis;
 mod verify;
 mod view;
 
+pub(crate) use attachment::{
+    Detached, Keeper, Settled, cards, detach, erase_unused, fill, read as read_attachment, referred, settle,
+};
 pub use compact::{
     COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY, SUMMARY_PROMPT,
     Selected, Spoken, Summarised, compacted, compaction_limit, is_preamble, lost, needs_compaction, select,

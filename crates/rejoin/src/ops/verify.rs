@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Digest, Message, MessageId};
+use crate::ops::attachment::Referred;
 use crate::store::{Cursor, ListQuery, Order, Read, Row, Selection, What};
 
 /// How many conversations are listed at a time.
@@ -113,6 +114,7 @@ fn told(error: &Error) -> String {
 fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
     let mut verdict = Verdict::default();
     let mut links: HashMap<MessageId, Digest> = HashMap::new();
+    let mut referred = Referred::default();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     let read = store.read(row.id, everything, &mut |seen| {
         verdict.messages += 1;
@@ -126,8 +128,11 @@ fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
                 }
             }
         }
-        if let Err(error) = Message::from_body(seen.body) {
-            verdict.faults.push(format!("message {} cannot be read: {}", seen.id, told(&error)));
+        match Message::from_body(seen.body) {
+            Ok(message) => referred.note(seen.id, &message),
+            Err(error) => {
+                verdict.faults.push(format!("message {} cannot be read: {}", seen.id, told(&error)));
+            }
         }
         // What follows is judged by what is stored, so that one bad message is named once.
         links.insert(seen.id, seen.link);
@@ -147,6 +152,7 @@ fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
         Err(error) => return Err(error),
     }
     check_counts(row, &links, &mut verdict);
+    verdict.faults.extend(referred.faults(store, row.id)?);
     Ok(verdict)
 }
 

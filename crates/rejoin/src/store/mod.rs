@@ -8,6 +8,7 @@
 mod durable;
 mod jsonl;
 mod memory;
+mod notice;
 pub(crate) mod place;
 mod query;
 mod sqlite;
@@ -20,6 +21,7 @@ use std::time::Duration;
 pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
+pub(crate) use notice::{NoticeName, Told, notices, put_notice};
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
@@ -34,6 +36,9 @@ pub use vault::{Key, KeyId, Unlock, VaultStore, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
+
+/// Under this name of the space of keys, a vault shows whoever opened it the key of hashed tokens. It is not stored.
+pub(crate) const TOKEN_KEY: &[u8] = b"token";
 
 /// Called with each message that was read, in order; what it borrows is valid during the call only.
 pub type Visit<'a> = dyn FnMut(Seen<'_>) -> Result<()> + 'a;

@@ -16,12 +16,14 @@ pub struct Capabilities {
     pub is_shared: bool,
     /// True when `SearchOrder::Best` ranks; otherwise it is newest first.
     pub ranks: bool,
+    /// True when everything is sealed before it is stored, so that what leaves the store leaves its protection.
+    pub is_sealed: bool,
 }
 
 impl Capabilities {
     /// Capabilities of a store that keeps nothing beyond its life.
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        Self { is_durable, is_shared, ranks }
+        Self { is_durable, is_shared, ranks, is_sealed: false }
     }
 }
 
@@ -279,11 +281,13 @@ pub enum Space {
     Attachment,
     /// Records that could not be opened, with the reason.
     Quarantine,
+    /// What those who follow the events are told besides changes.
+    Notice,
 }
 
 impl Space {
     /// Every space.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::State,
         Self::Project,
         Self::OpenTurn,
@@ -294,6 +298,7 @@ impl Space {
         Self::Audit,
         Self::Attachment,
         Self::Quarantine,
+        Self::Notice,
     ];
 
     /// The number a store writes for it; never reused.
@@ -309,6 +314,7 @@ impl Space {
             Self::Audit => 8,
             Self::Attachment => 9,
             Self::Quarantine => 10,
+            Self::Notice => 11,
         }
     }
 }

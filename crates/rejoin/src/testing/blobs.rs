@@ -1,20 +1,29 @@
 //! Rules of named blobs.
 
 use crate::error::{ErrorKind, Result};
+use crate::model::ConversationId;
 use crate::store::{Named, Put, Read, Safety, Space, Store};
 use crate::testing::draft::{Draft, conversation, state};
 use crate::testing::look::{blobs, told, visible};
 use crate::testing::trial::Trial;
 
+/// A space of short blobs, and the one of large blobs, which a store may keep in another way.
+const SPACES: [Space; 2] = [Space::State, Space::Attachment];
+
 fn put(store: &dyn Store, names: &[(&[u8], &[u8])]) -> Result<()> {
-    let blobs: Vec<Put<'_>> = names.iter().map(|(name, bytes)| state(name, Some(bytes))).collect();
+    put_in(store, Space::State, names)
+}
+
+fn put_in(store: &dyn Store, space: Space, names: &[(&[u8], &[u8])]) -> Result<()> {
+    let blobs: Vec<Put<'_>> =
+        names.iter().map(|(name, bytes)| Put { space, ..state(name, Some(bytes)) }).collect();
     store.put(&blobs, Safety::Synced)
 }
 
-/// The bytes of blobs that belong to nothing.
-fn blobs_named(store: &dyn Read, named: Named<'_>) -> Result<Vec<Vec<u8>>> {
+/// The bytes of blobs of a space that belong to nothing.
+fn blobs_named(store: &dyn Read, space: Space, named: Named<'_>) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
-    store.get(Space::State, None, named, &mut |_, bytes| {
+    store.get(space, None, named, &mut |_, bytes| {
         found.push(bytes.to_vec());
         Ok(())
     })?;
@@ -23,52 +32,60 @@ fn blobs_named(store: &dyn Read, named: Named<'_>) -> Result<Vec<Vec<u8>>> {
 
 /// The names of the blobs that belong to nothing.
 fn names(store: &dyn Read, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
-    Ok(blobs(store, Space::State, None, prefix)?.into_iter().map(|(name, _)| name).collect())
+    names_in(store, Space::State, prefix)
+}
+
+fn names_in(store: &dyn Read, space: Space, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
+    Ok(blobs(store, space, None, prefix)?.into_iter().map(|(name, _)| name).collect())
 }
 
 /// Blobs come in order of name.
 pub(super) fn blobs_come_in_order_of_name(trial: &mut Trial<'_>) -> Result<()> {
-    put(
-        trial.store(),
-        &[(b"b", b"1"), (b"\xff\0", b"2"), (b"", b"3"), (b"a\0", b"4"), (b"a", b""), (b"B", b"6")],
-    )?;
+    for space in SPACES {
+        let stored: [(&[u8], &[u8]); 6] =
+            [(b"b", b"1"), (b"\xff\0", b"2"), (b"", b"3"), (b"a\0", b"4"), (b"a", b""), (b"B", b"6")];
+        put_in(trial.store(), space, &stored)?;
 
-    let found = trial.observe(|store| blobs(store, Space::State, None, b""))?;
+        let found = trial.observe(|store| blobs(store, space, None, b""))?;
 
-    let expected: [(&[u8], &[u8]); 6] =
-        [(b"", b"3"), (b"B", b"6"), (b"a", b""), (b"a\0", b"4"), (b"b", b"1"), (b"\xff\0", b"2")];
-    assert_eq!(found, expected.map(|(name, bytes)| (name.to_vec(), bytes.to_vec())));
+        let expected: [(&[u8], &[u8]); 6] =
+            [(b"", b"3"), (b"B", b"6"), (b"a", b""), (b"a\0", b"4"), (b"b", b"1"), (b"\xff\0", b"2")];
+        assert_eq!(found, expected.map(|(name, bytes)| (name.to_vec(), bytes.to_vec())));
+    }
     Ok(())
 }
 
 /// Only names that begin with the prefix are visited.
 pub(super) fn only_names_with_the_prefix_are_visited(trial: &mut Trial<'_>) -> Result<()> {
-    put(
-        trial.store(),
-        &[(b"a", b""), (b"ab", b""), (b"abc", b""), (b"b", b""), (b"\xff", b""), (b"\xff\xff", b"")],
-    )?;
+    for space in SPACES {
+        let stored: [(&[u8], &[u8]); 6] =
+            [(b"a", b""), (b"ab", b""), (b"abc", b""), (b"b", b""), (b"\xff", b""), (b"\xff\xff", b"")];
+        put_in(trial.store(), space, &stored)?;
 
-    let found = trial.observe(|store| {
-        let prefixes: [&[u8]; 4] = [b"ab", b"\xff", b"\xff\xff", b"c"];
-        prefixes.iter().map(|prefix| names(store, prefix)).collect::<Result<Vec<_>>>()
-    })?;
+        let found = trial.observe(|store| {
+            let prefixes: [&[u8]; 4] = [b"ab", b"\xff", b"\xff\xff", b"c"];
+            prefixes.iter().map(|prefix| names_in(store, space, prefix)).collect::<Result<Vec<_>>>()
+        })?;
 
-    let expected: [&[&[u8]]; 4] = [&[b"ab", b"abc"], &[b"\xff", b"\xff\xff"], &[b"\xff\xff"], &[]];
-    assert_eq!(found, expected);
+        let expected: [&[&[u8]]; 4] = [&[b"ab", b"abc"], &[b"\xff", b"\xff\xff"], &[b"\xff\xff"], &[]];
+        assert_eq!(found, expected);
+    }
     Ok(())
 }
 
 /// One that is asked for by its name comes alone.
 pub(super) fn a_blob_asked_for_by_its_name_comes_alone(trial: &mut Trial<'_>) -> Result<()> {
-    put(trial.store(), &[(b"", b"1"), (b"a", b"2"), (b"ab", b"3")])?;
+    for space in SPACES {
+        put_in(trial.store(), space, &[(b"", b"1"), (b"a", b"2"), (b"ab", b"3")])?;
 
-    let found = trial.observe(|store| {
-        let asked: [&[u8]; 4] = [b"", b"a", b"ab", b"abc"];
-        asked.iter().map(|name| blobs_named(store, Named::One(name))).collect::<Result<Vec<_>>>()
-    })?;
+        let found = trial.observe(|store| {
+            let asked: [&[u8]; 4] = [b"", b"a", b"ab", b"abc"];
+            asked.iter().map(|name| blobs_named(store, space, Named::One(name))).collect::<Result<Vec<_>>>()
+        })?;
 
-    let expected: [&[&[u8]]; 4] = [&[b"1"], &[b"2"], &[b"3"], &[]];
-    assert_eq!(found, expected);
+        let expected: [&[&[u8]]; 4] = [&[b"1"], &[b"2"], &[b"3"], &[]];
+        assert_eq!(found, expected);
+    }
     Ok(())
 }
 
@@ -138,25 +155,38 @@ pub(super) fn a_blob_without_bytes_is_erased(trial: &mut Trial<'_>) -> Result<()
 
 /// What a turn stored and was erased stays erased when a later turn erases another.
 pub(super) fn an_erased_blob_stays_erased(trial: &mut Trial<'_>) -> Result<()> {
-    let owner = Some(conversation(1));
-    let own = |name, bytes| Put { owner, ..state(name, bytes) };
-    Draft::opening(conversation(1)).blob(own(b"a", Some(b"1"))).append(trial.store())?;
+    let mut owner = 0;
+    for space in SPACES {
+        owner += 2;
+        erased_stays_erased(trial, space, [conversation(owner - 1), conversation(owner)])?;
+    }
+    Ok(())
+}
+
+fn erased_stays_erased(
+    trial: &mut Trial<'_>,
+    space: Space,
+    [first, second]: [ConversationId; 2],
+) -> Result<()> {
+    let owner = Some(first);
+    let own = |name, bytes| Put { space, owner, ..state(name, bytes) };
+    Draft::opening(first).blob(own(b"a", Some(b"1"))).append(trial.store())?;
     trial.store().put(&[own(b"a", None)], Safety::Synced)?;
     trial.store().put(&[own(b"b", Some(b"2"))], Safety::Synced)?;
-    Draft::to(conversation(1)).say("a", "", "hello").blob(own(b"b", None)).append(trial.store())?;
+    Draft::to(first).say("a", "", "hello").blob(own(b"b", None)).append(trial.store())?;
 
-    assert_eq!(trial.observe(|store| blobs(store, Space::State, owner, b""))?, []);
+    assert_eq!(trial.observe(|store| blobs(store, space, owner, b""))?, []);
     // Nor does one come back that a turn stored for others.
-    for (name, owner) in [("b", None), ("c", Some(conversation(2)))] {
-        let stray = |bytes| Put { owner, ..state(b"a", bytes) };
+    for (name, owner) in [("b", None), ("c", Some(second))] {
+        let stray = |bytes| Put { space, owner, ..state(b"a", bytes) };
         if let Some(owner) = owner {
             Draft::opening(owner).append(trial.store())?;
         }
-        Draft::to(conversation(1)).say(name, "", "hello").blob(stray(Some(b"1"))).append(trial.store())?;
+        Draft::to(first).say(name, "", "hello").blob(stray(Some(b"1"))).append(trial.store())?;
         trial.store().put(&[stray(None)], Safety::Synced)?;
         trial.reopen();
         trial.store().put(&[own(b"d", Some(b"4"))], Safety::Synced)?;
-        assert_eq!(trial.observe(|store| blobs(store, Space::State, owner, b""))?, []);
+        assert_eq!(trial.observe(|store| blobs(store, space, owner, b""))?, []);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Head};
-use crate::store::{Change, Rewritten, Row, Store, Tip, Version};
+use crate::store::{Change, Children, Rewritten, Row, Store, Target, Tip, Version};
 use crate::testing::append::refuses;
 use crate::testing::draft::{Draft, at, body, conversation, link, message};
 use crate::testing::look::{Shown, messages, row, size, told, visible};
@@ -136,6 +136,13 @@ pub(super) fn both_previews_are_replaced_by_those_of_a_rewrite(trial: &mut Trial
     }
 
     assert_eq!(seen, tips.map(|tip| Some((tip.first.to_owned(), tip.last.to_owned()))));
+    // So are those that were made when a message went.
+    let leaf = Target::Messages { conversation: id, ids: &[message("c")], children: Children::Refuse };
+    trial.store().remove(&[leaf], "tidying", at(900))?;
+    let made = trial.observe(|store| Ok(row(store, id)?.map(|row| row.first)))?;
+    rewrite(trial.store(), id, None, &[("b", "my bicycle")], Tip { first: "", last: "" })?;
+    let after = trial.observe(|store| Ok(row(store, id)?.map(|row| row.first)))?;
+    assert_eq!([made, after], ["my green secret", ""].map(|first| Some(first.to_owned())));
     Ok(())
 }
 

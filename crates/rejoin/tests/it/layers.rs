@@ -56,12 +56,14 @@ const NONE: [&str; 0] = [];
 
 #[test]
 fn each_layer_knows_only_those_below() {
-    assert_eq!(looks_up("model/", &["store", "formats", "ops", "archive", "testing", "clock"]), NONE);
-    assert_eq!(looks_up("store/", &["formats", "ops", "archive", "testing", "clock"]), NONE);
-    assert_eq!(looks_up("formats/", &["store", "ops", "archive", "testing", "clock"]), NONE);
-    assert_eq!(looks_up("ops/", &["archive", "testing"]), NONE);
-    assert_eq!(looks_up("archive/", &["testing"]), NONE);
-    assert_eq!(looks_up("testing/", &["formats", "ops", "archive"]), NONE);
+    let above = ["archive", "service", "testing"];
+    assert_eq!(looks_up("model/", &[&above[..], &["store", "formats", "ops", "clock"]].concat()), NONE);
+    assert_eq!(looks_up("store/", &[&above[..], &["formats", "ops", "clock"]].concat()), NONE);
+    assert_eq!(looks_up("formats/", &[&above[..], &["store", "ops", "clock"]].concat()), NONE);
+    assert_eq!(looks_up("ops/", &above), NONE);
+    assert_eq!(looks_up("archive/", &["service", "testing"]), NONE);
+    assert_eq!(looks_up("service/", &["testing", "clock"]), NONE);
+    assert_eq!(looks_up("testing/", &["formats", "ops", "archive", "service"]), NONE);
 }
 
 #[test]

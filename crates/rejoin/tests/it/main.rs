@@ -13,6 +13,7 @@ mod real_agent;
 mod redact;
 mod residue;
 mod scrub;
+mod service;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;

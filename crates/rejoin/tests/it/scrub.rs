@@ -10,11 +10,12 @@ use rejoin::store::{
 use rejoin::testing::visible;
 use rejoin::{
     Archive, AuditAction, AuditQuery, Block, Conversation, ConversationId, Finding, Json, List, Message,
-    ScrubMode, ScrubPlace, Search, Thinking, ToolCall, ToolResult,
+    Redaction, ScrubMode, ScrubPlace, Search, Thinking, ToolCall, ToolResult,
 };
 use serde_json::json;
 
 use crate::residue::holding;
+use crate::vault::sealed;
 
 /// A token, and its end, in the letters of the store and in those of its search index.
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -116,6 +117,99 @@ fn no_byte_of_a_secret_is_left_in_plain_files() {
     let directory = tempfile::tempdir().unwrap();
 
     scrub_everything(directory.path(), Arc::new(JsonlStore::open(directory.path()).unwrap()));
+}
+
+/// How many records of a store mention the token when all of them are opened.
+fn mentions(store: &dyn Store) -> usize {
+    let seen = visible(store).unwrap();
+    let conversations = seen.conversations.iter().map(|one| format!("{one:?}"));
+    let blobs = seen.blobs.iter().map(|blob| String::from_utf8_lossy(&blob.bytes).into_owned());
+    conversations.chain(blobs).filter(|text| TRACES.iter().any(|trace| text.contains(trace))).count()
+}
+
+/// Scrubs a vault that has the token everywhere, and opens every record of it.
+fn scrub_a_vault(inner: Arc<dyn Store>) {
+    let archive = Archive::with_store(Arc::new(sealed(inner.clone())));
+    let id = fill(&archive);
+    prepare(&archive);
+    assert!(mentions(archive.store()) > 2);
+
+    archive.scrub(id, ScrubMode::Replace).unwrap();
+    archive.scrub_state(ScrubMode::Replace).unwrap();
+
+    let fresh = Archive::with_store(Arc::new(sealed(inner)));
+    assert_eq!(mentions(fresh.store()), 0);
+    let hits = |text: &str| {
+        fresh.search(&Search { text: text.to_owned(), ..Search::default() }).unwrap().items.len()
+    };
+    assert_eq!((hits(TOKEN), hits("16C7e42F292c"), hits("elsewhere")), (0, 0, 1));
+    prepare(&fresh);
+    assert_eq!((hits(TOKEN), hits("elsewhere")), (0, 1));
+    assert_eq!(fresh.verify(id).unwrap().faults, [""; 0]);
+    assert_eq!(fresh.check().unwrap(), []);
+    assert!(fresh.scrub(id, ScrubMode::Look).unwrap().is_clean());
+}
+
+#[test]
+fn no_record_of_a_vault_in_a_database_mentions_a_secret_after_a_scrub() {
+    let directory = tempfile::tempdir().unwrap();
+
+    scrub_a_vault(Arc::new(SqliteStore::open(directory.path().join("rejoin.db")).unwrap()));
+}
+
+#[test]
+fn no_record_of_a_vault_in_files_mentions_a_secret_after_a_scrub() {
+    let directory = tempfile::tempdir().unwrap();
+
+    scrub_a_vault(Arc::new(JsonlStore::open(directory.path()).unwrap()));
+}
+
+/// Two scrub one conversation at once, each with a rule of its own, for what stands in one of the previews.
+fn scrub_twice_at_once(open: impl Fn() -> Arc<dyn Store>) {
+    let ruled = |rule: &str| {
+        let redaction = Redaction::new().with_pattern(rule).unwrap();
+        Archive::with_store(open()).with_redaction(redaction)
+    };
+    let plain = Archive::with_store(open());
+    let both = ["alpha-[0-9]+", "omega-[0-9]+"].map(ruled);
+    for round in 0..20 {
+        let mut talk = plain.start(Conversation::titled("Lisbon")).unwrap();
+        talk.append(Message::user(format!("alpha-{round} said first"))).unwrap();
+        talk.append(Message::assistant(format!("omega-{round} said last"))).unwrap();
+        let id = talk.id();
+
+        std::thread::scope(|scope| {
+            for archive in &both {
+                scope.spawn(move || while archive.scrub(id, ScrubMode::Replace).is_err() {});
+            }
+        });
+
+        let stored = plain.conversation(id).unwrap();
+        let seen = format!("{stored:?}{:?}", plain.path(id, None).unwrap());
+        assert!(
+            !seen.contains(&format!("alpha-{round}")) && !seen.contains(&format!("omega-{round}")),
+            "{seen}"
+        );
+        assert!(stored.first.ends_with("said first") && stored.last.ends_with("said last"), "{stored:?}");
+        assert_eq!(plain.verify(id).unwrap().faults, [""; 0]);
+    }
+}
+
+#[test]
+fn two_scrubs_at_once_leave_no_preview_of_the_other_in_a_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rejoin.db");
+
+    scrub_twice_at_once(|| Arc::new(SqliteStore::open(&path).unwrap()));
+}
+
+#[test]
+fn two_scrubs_at_once_leave_no_preview_of_the_other_in_a_vault() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rejoin.db");
+    drop(sealed(Arc::new(SqliteStore::open(&path).unwrap())));
+
+    scrub_twice_at_once(|| Arc::new(sealed(Arc::new(SqliteStore::open(&path).unwrap()))));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rejoin::testing::Place;
 use crate::vault::Vault;
 
 /// Memory that several handles share.
-struct Memory(MemoryStore);
+pub(crate) struct Memory(pub(crate) MemoryStore);
 
 impl Place for Memory {
     fn open(&self) -> Arc<dyn Store> {
@@ -17,10 +17,10 @@ impl Place for Memory {
 }
 
 /// A file in a directory of its own.
-struct File(tempfile::TempDir);
+pub(crate) struct File(pub(crate) tempfile::TempDir);
 
 impl File {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 }
@@ -32,10 +32,10 @@ impl Place for File {
 }
 
 /// A directory of its own.
-struct Directory(tempfile::TempDir);
+pub(crate) struct Directory(pub(crate) tempfile::TempDir);
 
 impl Directory {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rejoin::vault::{Answer, Cost, Keyholder, NewSlot, Places, Secret, SecretFiles};
 use rejoin::{
-    Access, Archive, Conversation, ConversationId, Error, ErrorKind, Existing, Message, StoreUrl, Time,
+    Access, Archive, Block, Conversation, ConversationId, Error, ErrorKind, Existing, Media, MediaKind,
+    Message, Role, StoreUrl, Time,
 };
 
 /// As cheap as it gets, so that a test takes no time.
@@ -215,6 +216,9 @@ fn converts(plain: &str, sealed: &str) {
     archive.pin(trip, receipt.head).unwrap();
     let mut cheap = talk.fork(receipt.head, "on a budget").unwrap();
     cheap.append(Message::user("Cheaper.")).unwrap();
+    // Large enough to be kept in pieces beside the message.
+    let picture = Message::new(Role::User, vec![Block::Media(picture())]);
+    let shown = cheap.append(picture.clone()).unwrap().head;
     archive.remember("seen", Some("yes")).unwrap();
     say(&archive, "other");
     let known = snapshot(&archive, trip);
@@ -228,7 +232,12 @@ fn converts(plain: &str, sealed: &str) {
     vault.convert(&back, &machine.access(), &mut |_, _, _| ()).unwrap();
     from.erase().unwrap();
 
-    assert_eq!((first, first.contents.messages), (second, 4));
+    assert_eq!((first, first.contents.messages), (second, 5));
+    for url in [&vault, &back] {
+        let read = machine.open(url).messages(trip, &[shown]).unwrap();
+        assert_eq!(read[0].message.blocks, picture.blocks);
+        assert_eq!(machine.open(url).attachments(trip).unwrap().len(), 1);
+    }
     assert_eq!(
         [snapshot(&machine.open(&vault), trip), snapshot(&machine.open(&back), trip)],
         [known.clone(), known]
@@ -236,6 +245,13 @@ fn converts(plain: &str, sealed: &str) {
     assert_eq!(machine.open(&vault).recall("seen").unwrap().as_deref(), Some("yes"));
     assert_eq!(verified(&machine.open(&vault)), [""; 0]);
     assert!(!machine.path("plain").exists());
+}
+
+/// A picture of more than two pieces.
+fn picture() -> Media {
+    let data = Some("iVBORw0K".repeat(400_000));
+    let (kind, mime_type) = (MediaKind::Image, "image/png".to_owned());
+    Media { kind, mime_type, data, uri: None, extra: Default::default() }
 }
 
 /// A conversation as it is told.

@@ -217,7 +217,8 @@ fn was_conversation(archive: &Archive, name: &str) -> Result<bool, Failure> {
             return Ok(false);
         }
         let is_it = |event: &rejoin::Event| {
-            matches!(event.kind, EventKind::Deleted { .. }) && event.conversation.short().as_str() == name
+            matches!(event.kind, EventKind::Deleted { .. })
+                && event.conversation.is_some_and(|id| id.short().as_str() == name)
         };
         if page.iter().any(is_it) {
             return Ok(true);

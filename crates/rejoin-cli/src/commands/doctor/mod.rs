@@ -9,8 +9,11 @@ mod history;
 mod layout;
 mod machine;
 mod mend;
+mod quarantine;
 mod remedy;
 mod store;
+
+pub(crate) use quarantine::name as quarantined_name;
 
 use rejoin::{Ailment, Time, Viewpoint};
 use serde_json::json;
@@ -74,6 +77,7 @@ fn check_store(context: &Context) -> Vec<Finding> {
     drop(gauge);
     let mut findings = store::findings(&url, &diagnosis, from.now);
     if diagnosis.contents.is_some() {
+        findings.extend(quarantine::check(context));
         findings.extend(history::check(context));
         findings.extend(attention::check(context, from.now));
     }

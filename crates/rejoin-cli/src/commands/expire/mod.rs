@@ -2,16 +2,17 @@
 
 mod report;
 
-use rejoin::{Archive, Swept};
+use rejoin::{Archive, PurgeReason, PurgeReport};
 
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
-use crate::retention::{Policy, describe, waiting};
+use crate::retention::{Policies, describe, purged, waiting};
 
-/// Delete the expired conversations of this project, or show what will go
+/// Delete expired conversations of every project, or show what will go
 ///
-/// The policy is `retention.days` and `retention.max_per_project`. Conversations that are kept, imported, in use or
-/// active stay. The first time, and after the policy has changed, you are shown what goes and asked.
+/// The policy is `retention.days` and `retention.max_per_project`, and a project may have its own. Conversations that
+/// are kept, imported, in use or active stay. The first time, and after the policy has changed, you are shown what
+/// goes and asked. Records of a vault that do not open go after `vault.quarantine_days`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,36 +27,44 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
-    let policy = Policy::here(&archive, context)?;
-    let plan = policy.plan(&archive)?;
+    let policies = Policies::of(&archive, context)?;
+    let (policy, plan) = (policies.here(), policies.plan(&archive)?);
     if args.dry_run {
-        return report::planned(&policy, &plan, context);
+        return report::planned(policy, &plan, context);
     }
     archive.finish_erasing()?;
     if !policy.is_seen(&archive)? {
-        see(&archive, &policy, context)?;
+        see(&archive, &policies, context)?;
     }
-    match policy.sweep(&archive)? {
-        Swept::Done(done) => report::done(&policy, &plan, &done, context),
-        Swept::Waiting(until) => {
-            if context.is_json() {
-                return report::waiting(&policy, until, context);
-            }
-            context.note(&waiting(until, &context.clock()));
-            Ok(())
+    let round = policies.sweep(&archive, context)?;
+    if let Some(told) = purged(&round.quarantined) {
+        context.note(&told);
+    }
+    if let Some(until) = round.waits_until {
+        if context.is_json() {
+            return report::waiting(policy, until, context);
         }
+        context.note(&waiting(until, &context.clock()));
+        return Ok(());
     }
+    let done = round.report.unwrap_or_else(|| nothing(&archive));
+    report::done(policy, &plan, &done, context)
+}
+
+/// The report of a sweep that had nothing to do.
+fn nothing(archive: &Archive) -> PurgeReport {
+    archive.purge(&[], PurgeReason::RetentionExpired, &mut |_| {})
 }
 
 /// Shows what the policy does to somebody at a terminal, and asks.
-fn see(archive: &Archive, policy: &Policy, context: &Context) -> Result<(), Failure> {
+fn see(archive: &Archive, policies: &Policies, context: &Context) -> Result<(), Failure> {
     let terminal = context.surroundings.terminal;
     if !terminal.stdin || !terminal.stderr {
         return Err(Failure::new(Kind::NotConfirmed, "nobody has seen on a terminal what retention does here")
             .hint("run `rejoin expire` at a terminal once; `rejoin expire --dry-run` shows what goes"));
     }
-    let plan = policy.plan(archive)?;
-    let shown = format!("{}\n{}", describe(&policy.retention), report::table(&plan.due, context));
+    let (plan, retention) = (policies.plan(archive)?, policies.here().retention);
+    let shown = format!("{}\n{}", describe(&retention), report::table(&plan.due, context)?);
     context.confirm_shown(&shown, &report::question(&plan), Consent::Ask)?;
-    Ok(archive.see_retention(&policy.retention)?)
+    Ok(archive.see_retention(&retention)?)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use rejoin::{Expiring, PurgeReport, RetentionPlan, Time};
+use rejoin::{Expiring, PurgeReport, RetentionPlan, StoredConversation, Time};
 use serde_json::{Value as Json, json};
 
 use crate::context::Context;
@@ -27,7 +27,7 @@ pub(super) fn planned(policy: &Policy, plan: &RetentionPlan, context: &Context) 
             return Ok(());
         }
         let all: Vec<Expiring> = plan.due.iter().chain(&plan.soon).cloned().collect();
-        write!(page, "{}", table(&all, context))?;
+        write!(page, "{}", table(&all, context)?)?;
         let count = size::count(plan.due.len() as u64, "conversation", "conversations");
         writeln!(page, "{count} would go now, {} freed.", size::bytes(plan.bytes()))?;
         Ok(())
@@ -89,8 +89,8 @@ pub(super) fn question(plan: &RetentionPlan) -> String {
     format!("Delete {count} ({}) for good, and from now on what expires?", size::bytes(plan.bytes()))
 }
 
-pub(super) fn table(rows: &[Expiring], context: &Context) -> String {
-    let clock = context.clock();
+pub(super) fn table(rows: &[Expiring], context: &Context) -> Result<String, Failure> {
+    let (clock, here) = (context.clock(), context.project_key()?);
     let mut table = Table::new([
         Column::text("id").meaning(Meaning::Id),
         Column::text("title").meaning(Meaning::Title).shrinks_to(12),
@@ -104,14 +104,23 @@ pub(super) fn table(rows: &[Expiring], context: &Context) -> String {
         let is_due = expiring.at.as_micros() <= clock.now();
         table.push([
             stored.id.short().to_string(),
-            named::title(stored),
+            title(stored, &here),
             if is_due { "now".to_owned() } else { clock.relative(expiring.at.as_micros()) },
             expiring.cause.as_str().to_owned(),
             size::number(stored.messages),
             size::bytes(stored.bytes),
         ]);
     }
-    table.draw(context.columns(), context.paint())
+    Ok(table.draw(context.columns(), context.paint()))
+}
+
+/// The title, and the project where it is another one.
+fn title(stored: &StoredConversation, here: &str) -> String {
+    let title = named::title(stored);
+    match stored.conversation.project.as_deref().filter(|project| *project != here) {
+        Some(project) => format!("{title} (in {project})"),
+        None => title,
+    }
 }
 
 fn tell_passed_by(plan: &RetentionPlan, context: &Context) {
@@ -136,6 +145,7 @@ fn item(expiring: &Expiring, outcome: &str) -> Json {
     json!({
         "id": stored.id,
         "title": stored.title(),
+        "project": stored.conversation.project,
         "messages": stored.messages,
         "bytes": stored.bytes,
         "last_active_at": stored.last_active_at,

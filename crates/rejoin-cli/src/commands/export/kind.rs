@@ -117,7 +117,10 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
     if stored.conversation.privacy.exportable {
         return failure;
     }
-    failure.or_hint("its privacy settings say that it must not leave the store; add `--force` to write it anyway")
+    let short = stored.id.short();
+    failure.or_hint(format!(
+        "run `rejoin keep {short} --exportable yes` to let it leave the store, or add `--force` to write it this once"
+    ))
 }
 
 /// A name that every file system takes: the words of the title, the id, that of the message where it ends, and an

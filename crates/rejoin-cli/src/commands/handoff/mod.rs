@@ -105,7 +105,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             .hint(format!("install it: {}", args.to.installation())));
     }
     let directory = directory_of(&archive, &stored, context)?;
-    let (mut tree, repairs) = archive.view_tree(stored.id, target, &args.to.recipient())?;
+    let viewed = archive.view_tree(stored.id, target, &args.to.recipient());
+    let (mut tree, repairs) = viewed.map_err(|error| explain(error, &stored))?;
     tree.conversations[0].header.project = Some(directory.to_string_lossy().into_owned());
     let session = tree.conversations[0].id.clone();
     let written = args.to.format()?.write(&tree)?.swap_remove(0);
@@ -155,6 +156,15 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     writeln!(answer, "{command}")?;
     answer.flush()?;
     Ok(())
+}
+
+/// An error, with the way out for a conversation that must not leave the store.
+fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
+    let failure = Failure::from(error);
+    if stored.conversation.privacy.exportable {
+        return failure;
+    }
+    failure.or_hint(format!("run `rejoin keep {} --exportable yes` to let it leave the store", stored.id.short()))
 }
 
 /// Becomes the agent; comes back only when that fails.

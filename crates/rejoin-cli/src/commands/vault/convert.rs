@@ -88,8 +88,15 @@ impl Old {
 
 pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failure> {
     let from = context.store_url()?;
-    if let StoreUrl::Vault(_) = from {
-        return Err(Failure::invalid(format!("`{from}` is a vault already")));
+    if let StoreUrl::Vault(inner) = &from {
+        let failure = Failure::invalid(format!("`{from}` is a vault already"));
+        return Err(match left_behind(inner) {
+            Some(plain) => failure.hint(format!(
+                "the store it was made of is still there in the clear; run `rejoin --store {plain} vault encrypt` to copy \
+                 what it holds and erase it"
+            )),
+            None => failure,
+        });
     }
     let to = target(args.to.as_deref(), &from, ".vault", context)?;
     if !matches!(to, StoreUrl::Vault(_)) {
@@ -110,6 +117,18 @@ pub(super) fn decrypt(args: &DecryptArgs, context: &Context) -> Result<(), Failu
         return Err(Failure::invalid(format!("`{to}` is a vault")));
     }
     move_all(&from, &to, Old::of(args.yes, args.keep), context)
+}
+
+/// The plain store beside a vault, which an attempt that ended early did not erase.
+fn left_behind(inner: &StoreUrl) -> Option<StoreUrl> {
+    let path = inner.path()?;
+    let name = path.file_name()?.to_str()?;
+    let plain = path.with_file_name(name.replacen(".vault", "", 1));
+    let is_other = plain != path && plain.exists();
+    is_other.then(|| match inner {
+        StoreUrl::Jsonl(_) => StoreUrl::Jsonl(plain),
+        _ => StoreUrl::Sqlite(plain),
+    })
 }
 
 /// Makes the vault, unless an earlier attempt made it.

@@ -17,7 +17,8 @@ use crate::vault::new_passphrase;
 /// Make a vault where nothing is kept yet
 ///
 /// The keyring of the system opens it, unless another slot is named. A recovery key is shown once and kept nowhere. A passphrase
-/// is asked for, or is the first line of `--passphrase-file`.
+/// is asked for, or is the first line of `--passphrase-file`. What is kept in a vault is not exported, handed off or committed
+/// unless `rejoin keep ID --exportable yes` or `rejoin export --force` says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -75,6 +76,10 @@ Examples:
   rejoin vault rotate --json")]
 pub(super) struct RotateArgs {}
 
+/// What changes for exports.
+const NOT_EXPORTED: &str =
+    "What you keep in it is not exported, handed off or committed unless you say so: rejoin keep ID --exportable yes";
+
 pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     let url = context.store_url()?.sealed();
     if let StoreUrl::Vault(inner) = &url
@@ -102,6 +107,7 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     show_added(&added, context)?;
     context.note(&format!("The vault is {url}"));
     switched.tell(context);
+    context.note(NOT_EXPORTED);
     if added.len() == 1 {
         let other = if added[0].kind == SlotKind::Recovery { "passphrase" } else { "recovery" };
         context.note(&format!(

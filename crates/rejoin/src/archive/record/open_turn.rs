@@ -98,8 +98,23 @@ impl Archive {
     /// Replies of a conversation that were still arriving when they were last saved, oldest first.
     ///
     /// One of them may belong to a process that is still at work; its `writer` tells which. What cannot be read is
-    /// passed over and stays where it is, so that it never stands in the way.
+    /// passed over and stays where it is, so that it never stands in the way. In a vault, one that does not open is tried
+    /// once more, because it may just be replaced; after that all of them are passed over. The next save writes it whole.
     pub fn open_turns(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
+        let is_damaged =
+            |read: &Result<Vec<OpenTurn>>| matches!(read, Err(error) if error.kind() == ErrorKind::Corrupt);
+        let mut read = self.read_open_turns(conversation);
+        if is_damaged(&read) {
+            read = self.read_open_turns(conversation);
+        }
+        if is_damaged(&read) {
+            tracing::warn!(%conversation, "an open turn does not open");
+            return Ok(Vec::new());
+        }
+        read
+    }
+
+    fn read_open_turns(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
         let mut found = Vec::new();
         self.store().get(Space::OpenTurn, Some(conversation), Named::ALL, &mut |name, bytes| {
             match decode(name, bytes) {

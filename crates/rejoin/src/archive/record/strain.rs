@@ -5,6 +5,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use crate::error::Error;
+use crate::store::Told;
 
 /// A write that takes longer is slow: a person begins to notice it.
 const SLOW: Duration = Duration::from_millis(150);
@@ -41,6 +42,18 @@ impl Strain {
     }
 }
 
+impl From<&Strain> for Told {
+    fn from(strain: &Strain) -> Self {
+        match strain {
+            Strain::Slow { took } => {
+                Self::Slow { milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX) }
+            }
+            Strain::Low { free } => Self::Low { free: *free },
+            Strain::Exhausted => Self::Exhausted,
+        }
+    }
+}
+
 /// A sentence for people, with what to do.
 impl fmt::Display for Strain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,50 +71,60 @@ impl fmt::Display for Strain {
 
 /// What is wrong with the store now, and what of it nobody was told yet.
 #[derive(Default)]
-pub(super) struct Strains {
+pub(crate) struct Strains {
     is_slow: bool,
     is_low: bool,
     is_full: bool,
     news: Vec<Strain>,
+    /// What those who follow the store were not told yet.
+    untold: Vec<Strain>,
     room: Option<Box<Room>>,
 }
 
 type Room = dyn Fn() -> Option<u64> + Send;
 
 impl Strains {
-    pub(super) fn watch_room(&mut self, room: impl Fn() -> Option<u64> + Send + 'static) {
+    pub(crate) fn watch_room(&mut self, room: impl Fn() -> Option<u64> + Send + 'static) {
         self.room = Some(Box::new(room));
     }
 
-    pub(super) fn take(&mut self) -> Vec<Strain> {
+    pub(crate) fn take(&mut self) -> Vec<Strain> {
         std::mem::take(&mut self.news)
     }
 
+    /// What those who follow the store are to be told, now that it takes writes.
+    pub(super) fn take_untold(&mut self) -> Vec<Strain> {
+        std::mem::take(&mut self.untold)
+    }
+
     /// A write went well and took this long.
-    pub(super) fn wrote(&mut self, took: Duration) {
+    pub(crate) fn wrote(&mut self, took: Duration) {
         self.is_full = false;
-        tell(&mut self.is_slow, (took > SLOW).then_some(Strain::Slow { took }), &mut self.news);
+        self.note(|own| &mut own.is_slow, (took > SLOW).then_some(Strain::Slow { took }));
         let free = self.room.as_ref().and_then(|room| room());
         let low = free.filter(|free| *free < LITTLE).map(|free| Strain::Low { free });
-        tell(&mut self.is_low, low, &mut self.news);
+        self.note(|own| &mut own.is_low, low);
     }
 
     /// A write failed.
-    pub(super) fn failed(&mut self, error: &Error) {
+    pub(crate) fn failed(&mut self, error: &Error) {
         if is_for_want_of_room(error) {
-            tell(&mut self.is_full, Some(Strain::Exhausted), &mut self.news);
+            self.note(|own| &mut own.is_full, Some(Strain::Exhausted));
+        }
+    }
+
+    /// Notes what is news.
+    fn note(&mut self, is_known: impl Fn(&mut Self) -> &mut bool, strain: Option<Strain>) {
+        let was_known = std::mem::replace(is_known(self), strain.is_some());
+        if let Some(strain) = strain.filter(|_| !was_known) {
+            self.untold.push(strain.clone());
+            self.news.push(strain);
         }
     }
 }
 
-/// Tells what is news.
-fn tell(is_known: &mut bool, strain: Option<Strain>, news: &mut Vec<Strain>) {
-    let was_known = std::mem::replace(is_known, strain.is_some());
-    news.extend(strain.filter(|_| !was_known));
-}
-
 /// True when the disk is full, or the share of it that may be used.
-fn is_for_want_of_room(error: &Error) -> bool {
+pub(crate) fn is_for_want_of_room(error: &Error) -> bool {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {
         matches!(

@@ -38,7 +38,7 @@ struct Mark {
 
 impl Archive {
     /// The time before which nothing may be deleted; none when the clock can be believed.
-    pub(super) fn doubts_clock_until(&self) -> Result<Option<Time>> {
+    pub(in crate::archive) fn doubts_clock_until(&self) -> Result<Option<Time>> {
         let now = self.now();
         let before = self.clock_mark()?;
         let newest = match before.seen_at {

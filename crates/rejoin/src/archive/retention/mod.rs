@@ -17,7 +17,7 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::model::{Hold, StoredConversation, Time};
 
-const DAY: i64 = 86_400_000_000;
+pub(super) const DAY: i64 = 86_400_000_000;
 
 /// How long conversations that follow it are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

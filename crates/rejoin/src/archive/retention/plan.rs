@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::archive::retention::{DAY, Retention, Sweep};
 use crate::archive::{Archive, List, subagent};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Hold, StoredConversation, Time};
 use crate::store::{Named, Put, Safety, Space};
 
@@ -153,7 +153,11 @@ impl Archive {
             is_in_use = true;
             Ok(())
         };
-        self.store().get(Space::OpenTurn, Some(id), Named::ALL, &mut found)?;
+        match self.store().get(Space::OpenTurn, Some(id), Named::ALL, &mut found) {
+            // A reply that does not open was there all the same.
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(true),
+            other => other?,
+        }
         let marks = Named::Beginning(IN_USE.as_bytes());
         self.store().get(Space::State, Some(id), marks, &mut |name, _| {
             let writer = str::from_utf8(&name[IN_USE.len()..]).unwrap_or_default();

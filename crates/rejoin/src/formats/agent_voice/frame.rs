@@ -1,79 +1,101 @@
-//! A frame: what a person or an assistant said, with its attachments.
+//! A frame as a message, and back.
 
-use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::formats::agent_voice::schema::{AttachmentRef, AudioArtifactRef, FramePrivacy, MessageFrame};
 use crate::formats::found::Found;
 use crate::formats::tag::{self, MessageTag};
 use crate::formats::{SourceMessage, content};
 use crate::model::{Block, Fields, Json, Media, MediaKind, Message, PrivacyNotes, Role, Time};
 
-/// The field of a message's `extra` with fields that are no part of a frame.
-const REST: &str = "agent_voice";
+/// The field of `extra`, of a message or a header, with what only this program knows.
+pub(super) const REST: &str = "agent_voice";
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Frame {
-    frame_id: String,
-    sequence: usize,
-    role: Role,
-    content: String,
-    created_at: Time,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    attachments: Vec<Fields>,
-    privacy: Privacy,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    audio: Option<Fields>,
-    rejoin: MessageTag,
+/// What that has of a frame whose names are not to be made anew.
+const FRAME_ID: &str = "frameId";
+const SEQUENCE: &str = "sequence";
+
+/// The name that an attachment's type has in a block, which has a type of its own.
+const ATTACHMENT_TYPE: &str = "attachmentType";
+
+/// The frame of a message that is written to a file, with a tag for what a frame does not hold.
+pub(super) fn write(found: &SourceMessage, place: u64, created_at: Time) -> MessageFrame {
+    let mut frame = of_message(&found.message, &found.id, place, created_at);
+    let text = serde_json::to_string(&frame).expect("a frame is plain data");
+    let plain = serde_json::from_str(&text).ok().and_then(|fields| read(fields, 0)).map(|read| read.message);
+    let tag = MessageTag::of(found, &frame.content, plain.as_ref());
+    frame.extra.set(tag::FIELD, Json::of(&tag).expect("a tag is plain data"));
+    frame
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Privacy {
-    contains_secrets: bool,
-    redaction_rules_applied: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pii_tokens: Vec<String>,
-}
-
-/// The frame of a message.
-pub(super) fn write(found: &SourceMessage, sequence: usize, created_at: Time) -> Frame {
-    let message = &found.message;
+/// What a frame can hold of a message. An id and a number of its own come before those that are given.
+pub(crate) fn of_message(message: &Message, id: &str, place: u64, created_at: Time) -> MessageFrame {
     let role = if message.role == Role::User { Role::User } else { Role::Assistant };
     let mut spoken = message.clone();
     let (mut attachments, mut audio) = (Vec::new(), None);
     spoken.blocks.retain(|block| match named(block) {
-        Some(Named::Attachment(fields)) => {
-            attachments.push(fields);
+        Some(Named::Attachment(attachment)) => {
+            attachments.push(attachment);
             false
         }
-        Some(Named::Sound(fields)) if audio.is_none() => {
-            audio = Some(fields);
+        Some(Named::Sound(sound)) if audio.is_none() => {
+            audio = Some(sound);
             false
         }
         _ => true,
     });
-    let content = content::spoken(&spoken);
     let notes = message.privacy.clone().unwrap_or_default();
-    let mut frame = Frame {
-        frame_id: found.id.clone(),
-        sequence,
+    let mut extra = rest(&message.extra);
+    let own_id = extra.remove(FRAME_ID).and_then(|id| id.to().ok());
+    let own_place = extra.remove(SEQUENCE).and_then(|place| place.to().ok());
+    MessageFrame {
+        frame_id: own_id.unwrap_or_else(|| id.to_owned()),
+        sequence: own_place.unwrap_or(place),
         role,
-        content,
+        content: content::spoken(&spoken),
         created_at,
         attachments,
-        privacy: Privacy {
+        privacy: FramePrivacy {
             contains_secrets: notes.contains_secrets,
             redaction_rules_applied: notes.redaction_rules,
             pii_tokens: notes.tokens,
         },
         audio,
-        rejoin: MessageTag::default(),
-    };
-    let text = serde_json::to_string(&frame).expect("a frame is plain data");
-    let plain = serde_json::from_str(&text).ok().and_then(|fields| read(fields, 0)).map(|read| read.message);
-    frame.rejoin = MessageTag::of(found, &frame.content, plain.as_ref());
-    frame
+        extra,
+    }
+}
+
+/// The message of a frame at a place. It keeps the frame's id, and its number if that is another than its place.
+pub(crate) fn to_message(frame: &MessageFrame, place: u64) -> Message {
+    let text = serde_json::to_string(frame).expect("a frame is plain data");
+    let spoken = serde_json::from_str(&text).ok().and_then(|fields| read(fields, 0));
+    let mut message = spoken.expect("a frame has a role").message;
+    let mut kept = rest(&message.extra);
+    kept.set(FRAME_ID, Json::of(&frame.frame_id).expect("a text is JSON"));
+    if frame.sequence != place {
+        kept.set(SEQUENCE, Json::of(&frame.sequence).expect("a number is JSON"));
+    }
+    set_rest(&mut message.extra, &kept);
+    message
+}
+
+/// The id that a message's frame has.
+pub(crate) fn frame_id(message: &Message) -> Option<String> {
+    rest(&message.extra).remove(FRAME_ID)?.to().ok()
+}
+
+/// What only this program knows.
+pub(super) fn rest(extra: &Fields) -> Fields {
+    extra.field(REST).and_then(|rest| rest.to().ok()).unwrap_or_default()
+}
+
+/// Keeps it, or that there is nothing.
+pub(super) fn set_rest(extra: &mut Fields, rest: &Fields) {
+    if rest.is_empty() {
+        extra.remove(REST);
+    } else {
+        extra.set(REST, Json::of(rest).expect("fields are JSON"));
+    }
 }
 
 /// A frame as it was read.
@@ -98,10 +120,7 @@ pub(super) fn read(mut found: Found<'_>, place: usize) -> Option<Spoken> {
     let tag = tag::read::<MessageTag>(found.raw(tag::FIELD)).filter(|tag| tag.id.is_some());
     // The place in the list is the order.
     let _ = found.raw("sequence");
-    let rest = found.rest();
-    if !rest.is_empty() {
-        message.extra.set(REST, Json::of(&rest).expect("fields are JSON"));
-    }
+    set_rest(&mut message.extra, &found.rest());
     let content = said.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default();
     Some(Spoken { id, content, message, tag })
 }
@@ -118,8 +137,8 @@ fn notes(raw: &RawValue) -> Option<PrivacyNotes> {
 
 /// What a block is beside the text of a frame.
 enum Named {
-    Attachment(Fields),
-    Sound(Fields),
+    Attachment(AttachmentRef),
+    Sound(AudioArtifactRef),
 }
 
 /// A block that names a file of the program, as the program names it.
@@ -127,20 +146,27 @@ fn named(block: &Block) -> Option<Named> {
     let Block::Media(media) = block else { return None };
     let mut fields = media.extra.clone();
     fields.set("uri", Json::of(media.uri.as_ref()?).expect("a text is JSON"));
-    if fields.field("attachmentId").is_some() {
-        return Some(Named::Attachment(fields));
+    if let Some(kind) = fields.remove(ATTACHMENT_TYPE) {
+        fields.set("type", kind);
     }
-    fields.field("durationMs").is_some().then_some(Named::Sound(fields))
+    let json = Json::of(&fields).expect("fields are JSON");
+    if fields.field("attachmentId").is_some() {
+        return json.to().ok().map(Named::Attachment);
+    }
+    fields.field("durationMs").and_then(|_| json.to().ok()).map(Named::Sound)
 }
 
-fn attachment(fields: Fields) -> Block {
-    let kind = fields.field("type").and_then(|kind| kind.to::<String>().ok());
-    let (kind, mime_type) = match kind.as_deref() {
+fn attachment(mut fields: Fields) -> Block {
+    let kind = fields.remove("type");
+    let (media_kind, mime_type) = match kind.as_ref().and_then(|kind| kind.to::<String>().ok()).as_deref() {
         Some("audio") => (MediaKind::Audio, "audio/*"),
         Some("transcript" | "code") => (MediaKind::File, "text/plain"),
         _ => (MediaKind::File, "application/octet-stream"),
     };
-    media(kind, mime_type, fields)
+    if let Some(kind) = kind {
+        fields.set(ATTACHMENT_TYPE, kind);
+    }
+    media(media_kind, mime_type, fields)
 }
 
 fn sound(fields: Fields) -> Block {

@@ -11,9 +11,10 @@
 //! else there is stands beside a frame, where the program passes over it.
 
 mod envelope;
-mod frame;
+pub(crate) mod frame;
 mod read;
-mod record;
+pub(crate) mod record;
+pub(crate) mod schema;
 mod write;
 
 use crate::formats::found::Found;

@@ -1,138 +1,123 @@
 //! What a record says of its conversation, apart from the frames.
 
-use serde::{Deserialize, Serialize};
-
 use crate::formats::agent_voice::VERSION;
-use crate::formats::agent_voice::frame::Frame;
+use crate::formats::agent_voice::frame::{rest, set_rest};
+use crate::formats::agent_voice::schema::{
+    AttachmentRef, ConversationMetrics, ConversationRecord, ConversationSummary, MessageFrame,
+    ParticipantRef, PrivacyEnvelope, RetentionInfo, RetentionPolicy, StorageEnvelope,
+};
 use crate::formats::found::Found;
 use crate::formats::tag::{self, ConversationTag};
 use crate::formats::{SourceConversation, SourceMessage};
-use crate::model::{Conversation, Hold, Metrics, Participant, Privacy, Role, Synopsis, Time, preview};
+use crate::model::{
+    Conversation, Fields, Hold, Json, Metrics, Participant, Privacy, Role, Synopsis, Time, preview,
+};
 
 /// How long the program keeps a record unless it is told otherwise, in microseconds: 30 days.
 const RETENTION: i64 = 30 * 86_400_000_000;
 
-/// The names of who decided how long.
-const DEFAULT: &str = "workspace-default";
-const CUSTOM: &str = "custom";
+/// What a header keeps of a record, for which it has no field of its own.
+const ATTACHMENTS: &str = "attachments";
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Record<'a> {
-    conversation_id: &'a str,
-    version: u64,
-    title: String,
-    created_at: Time,
-    last_interaction_at: Time,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    summary: Option<Summary>,
-    participants: Vec<Taking>,
-    messages: Vec<Frame>,
-    metrics: Measured,
-    retention: Retention,
-    privacy: Private,
-    pub(super) storage: Storage,
-    rejoin: ConversationTag,
+/// What a store knows of a conversation beside its header.
+pub(crate) struct Around {
+    /// Its name.
+    pub(crate) id: String,
+    pub(crate) created_at: Time,
+    pub(crate) last_interaction_at: Time,
+    /// When it expires if it has no expiry of its own.
+    pub(crate) expires_at: Option<Time>,
+    /// What was counted, for a conversation in which nobody measured.
+    pub(crate) counted: Metrics,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Summary {
-    synopsis: String,
-    #[serde(default)]
-    last_updated_at: Time,
-    #[serde(default)]
-    keywords: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    action_items: Vec<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Taking {
-    id: String,
-    role: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    display_name: Option<String>,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Measured {
-    user_utterance_count: u64,
-    assistant_utterance_count: u64,
-    duration_ms: u64,
-    average_latency_ms: u64,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Retention {
-    retention_expires_at: Option<Time>,
-    retention_policy: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    manual_hold: Option<bool>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Private {
-    classification: String,
-    exportable: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    consent_capture: Option<String>,
-}
-
-/// Where the record is, and how large it is without this.
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Storage {
-    pub(super) blob_uri: String,
-    pub(super) blob_version: u64,
-    pub(super) size_bytes: usize,
-    pub(super) checksum: String,
-}
-
-impl<'a> Record<'a> {
-    /// The record of a conversation under a name.
-    pub(super) fn of(
-        conversation: &'a SourceConversation,
-        name: &'a str,
-        path: &[&SourceMessage],
-        messages: Vec<Frame>,
-    ) -> Self {
-        let header = &conversation.header;
-        let last = path.iter().filter_map(|found| found.message.created_at).max();
-        let last = last.unwrap_or(conversation.created_at);
-        Self {
-            conversation_id: name,
-            version: VERSION,
-            title: header.title.clone().unwrap_or_else(|| first_words(path)),
-            created_at: conversation.created_at,
-            last_interaction_at: last,
-            summary: header.synopsis.clone().map(|synopsis| Summary {
-                synopsis: synopsis.text,
-                last_updated_at: synopsis.updated_at,
-                keywords: synopsis.keywords,
-                action_items: synopsis.action_items,
-            }),
-            participants: participants(header),
-            messages,
-            metrics: measured(header, path),
-            retention: Retention {
-                retention_expires_at: header.expires_at.or(Some(last.plus_micros(RETENTION))),
-                retention_policy: header.expires_at.map_or(DEFAULT, |_| CUSTOM).to_owned(),
-                manual_hold: (header.hold == Hold::User).then_some(true),
-            },
-            privacy: Private {
-                classification: header.privacy.classification.clone(),
-                exportable: header.privacy.exportable,
-                consent_capture: header.privacy.consent.clone(),
-            },
-            storage: Storage::default(),
-            rejoin: ConversationTag::of(conversation),
-        }
+/// The record of a conversation, without where it is stored.
+pub(crate) fn of_header(
+    header: &Conversation,
+    around: Around,
+    messages: Vec<MessageFrame>,
+) -> ConversationRecord {
+    let (attachments, extra) = kept(header);
+    ConversationRecord {
+        conversation_id: around.id,
+        version: VERSION,
+        title: header.title.clone().unwrap_or_default(),
+        created_at: around.created_at,
+        last_interaction_at: around.last_interaction_at,
+        summary: header.synopsis.clone().map(ConversationSummary::from),
+        participants: header.participants.iter().cloned().map(ParticipantRef::from).collect(),
+        messages,
+        attachments,
+        metrics: header.metrics.clone().unwrap_or(around.counted).into(),
+        retention: retention(header, around.expires_at),
+        privacy: header.privacy.clone().into(),
+        storage: StorageEnvelope::default(),
+        extra,
     }
+}
+
+/// How long a conversation is kept, if it expires at a time unless it has an expiry of its own.
+pub(crate) fn retention(header: &Conversation, by_policy: Option<Time>) -> RetentionInfo {
+    let custom = header.expires_at.map(|_| RetentionPolicy::Custom);
+    RetentionInfo {
+        retention_expires_at: header.expires_at.or(by_policy),
+        retention_policy: custom.unwrap_or_default(),
+        manual_hold: (header.hold == Hold::User).then_some(true),
+    }
+}
+
+/// What a header keeps for this program: attachments, and fields that are not known.
+fn kept(header: &Conversation) -> (Vec<AttachmentRef>, Fields) {
+    let mut kept = rest(&header.extra);
+    let attachments = kept.remove(ATTACHMENTS).and_then(|list| list.to().ok());
+    (attachments.unwrap_or_default(), kept)
+}
+
+/// Keeps attachments and fields that are not known in a header.
+pub(crate) fn keep(header: &mut Conversation, attachments: &[AttachmentRef], extra: &Fields) {
+    let mut kept = extra.clone();
+    if !attachments.is_empty() {
+        kept.set(ATTACHMENTS, Json::of(&attachments).expect("attachments are plain data"));
+    }
+    set_rest(&mut header.extra, &kept);
+}
+
+/// Counts who spoke how often.
+pub(crate) fn counted(roles: impl Iterator<Item = Role>) -> Metrics {
+    roles.fold(Metrics::default(), |mut metrics, role| {
+        metrics.user_messages += u64::from(role == Role::User);
+        metrics.assistant_messages += u64::from(role == Role::Assistant);
+        metrics
+    })
+}
+
+/// The record of a conversation that is written to a file under a name.
+pub(super) fn write(
+    conversation: &SourceConversation,
+    name: &str,
+    path: &[&SourceMessage],
+    messages: Vec<MessageFrame>,
+) -> ConversationRecord {
+    let header = &conversation.header;
+    let last = path.iter().filter_map(|found| found.message.created_at).max();
+    let last = last.unwrap_or(conversation.created_at);
+    let around = Around {
+        id: name.to_owned(),
+        created_at: conversation.created_at,
+        last_interaction_at: last,
+        expires_at: Some(last.plus_micros(RETENTION)),
+        counted: counted(path.iter().map(|found| found.message.role)),
+    };
+    let mut record = of_header(header, around, messages);
+    if header.title.is_none() {
+        record.title = first_words(path);
+    }
+    if record.participants.is_empty() {
+        record.participants = usual_participants(header);
+    }
+    let tag = Json::of(&ConversationTag::of(conversation)).expect("a tag is plain data");
+    record.extra.set(tag::FIELD, tag);
+    record
 }
 
 fn first_words(path: &[&SourceMessage]) -> String {
@@ -140,45 +125,21 @@ fn first_words(path: &[&SourceMessage]) -> String {
     asked.map(|found| preview(&found.message.text())).unwrap_or_default()
 }
 
-fn participants(header: &Conversation) -> Vec<Taking> {
-    let taking = |id: &str, role: &str, name: &str| Taking {
+fn usual_participants(header: &Conversation) -> Vec<ParticipantRef> {
+    let taking = |id: &str, role: &str, name: &str| ParticipantRef {
         id: id.to_owned(),
         role: role.to_owned(),
         display_name: Some(name.to_owned()),
     };
-    if header.participants.is_empty() {
-        let model = header.settings.model.as_deref().unwrap_or("Assistant");
-        return vec![taking("user-default", "user", "You"), taking("assistant-default", "assistant", model)];
-    }
-    let known = header.participants.iter().cloned();
-    known.map(|Participant { id, role, name }| Taking { id, role, display_name: name }).collect()
-}
-
-fn measured(header: &Conversation, path: &[&SourceMessage]) -> Measured {
-    let count = |role: Role| path.iter().filter(|found| found.message.role == role).count() as u64;
-    let metrics = header.metrics.clone().unwrap_or_else(|| Metrics {
-        user_messages: count(Role::User),
-        assistant_messages: count(Role::Assistant),
-        ..Metrics::default()
-    });
-    Measured {
-        user_utterance_count: metrics.user_messages,
-        assistant_utterance_count: metrics.assistant_messages,
-        duration_ms: metrics.duration_ms,
-        average_latency_ms: metrics.average_latency_ms,
-    }
+    let model = header.settings.model.as_deref().unwrap_or("Assistant");
+    vec![taking("user-default", "user", "You"), taking("assistant-default", "assistant", model)]
 }
 
 /// The conversation of a record.
 pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
     let id = found.text("conversationId").filter(|id| !id.is_empty()).unwrap_or_else(|| stem.to_owned());
     let title = found.text("title").filter(|title| !title.trim().is_empty());
-    let synopsis = tag::read::<Summary>(found.raw("summary")).map(|summary| Synopsis {
-        text: summary.synopsis,
-        keywords: summary.keywords,
-        action_items: summary.action_items,
-        updated_at: summary.last_updated_at,
-    });
+    let synopsis = tag::read::<ConversationSummary>(found.raw("summary")).map(Synopsis::from);
     if let Some(tagged) = tag::read::<ConversationTag>(found.raw(tag::FIELD)) {
         let mut conversation = tagged.into_conversation();
         let header = &mut conversation.header;
@@ -194,29 +155,81 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
     let header = &mut conversation.header;
     header.title = title;
     header.synopsis = synopsis;
-    let taking = tag::read::<Vec<Taking>>(found.raw("participants")).unwrap_or_default();
-    header.participants = taking
-        .into_iter()
-        .map(|taking| Participant { id: taking.id, role: taking.role, name: taking.display_name })
-        .collect();
-    header.metrics = tag::read::<Measured>(found.raw("metrics")).map(|metrics| Metrics {
-        user_messages: metrics.user_utterance_count,
-        assistant_messages: metrics.assistant_utterance_count,
-        duration_ms: metrics.duration_ms,
-        average_latency_ms: metrics.average_latency_ms,
-    });
-    if let Some(retention) = tag::read::<Retention>(found.raw("retention")) {
-        header.expires_at = retention.retention_expires_at.filter(|_| retention.retention_policy == CUSTOM);
+    let taking = tag::read::<Vec<ParticipantRef>>(found.raw("participants")).unwrap_or_default();
+    header.participants = taking.into_iter().map(Participant::from).collect();
+    header.metrics = tag::read::<ConversationMetrics>(found.raw("metrics")).map(Metrics::from);
+    if let Some(retention) = tag::read::<RetentionInfo>(found.raw("retention")) {
+        let is_custom = retention.retention_policy == RetentionPolicy::Custom;
+        header.expires_at = retention.retention_expires_at.filter(|_| is_custom);
         if retention.manual_hold == Some(true) {
             header.hold = Hold::User;
         }
     }
-    if let Some(privacy) = tag::read::<Private>(found.raw("privacy")) {
-        header.privacy = Privacy {
-            classification: privacy.classification,
-            exportable: privacy.exportable,
-            consent: privacy.consent_capture,
-        };
+    if let Some(privacy) = tag::read::<PrivacyEnvelope>(found.raw("privacy")) {
+        header.privacy = privacy.into();
     }
+    let attachments = tag::read::<Vec<AttachmentRef>>(found.raw("attachments")).unwrap_or_default();
+    keep(header, &attachments, &Fields::new());
     conversation
+}
+
+impl From<Synopsis> for ConversationSummary {
+    fn from(synopsis: Synopsis) -> Self {
+        let Synopsis { text, keywords, action_items, updated_at } = synopsis;
+        Self { synopsis: text, last_updated_at: updated_at, keywords, action_items }
+    }
+}
+
+impl From<ConversationSummary> for Synopsis {
+    fn from(summary: ConversationSummary) -> Self {
+        let ConversationSummary { synopsis, last_updated_at, keywords, action_items } = summary;
+        Self { text: synopsis, keywords, action_items, updated_at: last_updated_at }
+    }
+}
+
+impl From<Participant> for ParticipantRef {
+    fn from(Participant { id, role, name }: Participant) -> Self {
+        Self { id, role, display_name: name }
+    }
+}
+
+impl From<ParticipantRef> for Participant {
+    fn from(ParticipantRef { id, role, display_name }: ParticipantRef) -> Self {
+        Self { id, role, name: display_name }
+    }
+}
+
+impl From<Metrics> for ConversationMetrics {
+    fn from(metrics: Metrics) -> Self {
+        Self {
+            user_utterance_count: metrics.user_messages,
+            assistant_utterance_count: metrics.assistant_messages,
+            duration_ms: metrics.duration_ms,
+            average_latency_ms: metrics.average_latency_ms,
+        }
+    }
+}
+
+impl From<ConversationMetrics> for Metrics {
+    fn from(metrics: ConversationMetrics) -> Self {
+        Self {
+            user_messages: metrics.user_utterance_count,
+            assistant_messages: metrics.assistant_utterance_count,
+            duration_ms: metrics.duration_ms,
+            average_latency_ms: metrics.average_latency_ms,
+        }
+    }
+}
+
+impl From<Privacy> for PrivacyEnvelope {
+    fn from(Privacy { classification, exportable, consent }: Privacy) -> Self {
+        Self { classification, exportable, consent_capture: consent }
+    }
+}
+
+impl From<PrivacyEnvelope> for Privacy {
+    fn from(envelope: PrivacyEnvelope) -> Self {
+        let PrivacyEnvelope { classification, exportable, consent_capture } = envelope;
+        Self { classification, exportable, consent: consent_capture }
+    }
 }

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::formats::agent_voice::frame::Frame;
-use crate::formats::agent_voice::record::{Record, Storage};
-use crate::formats::agent_voice::{envelope, frame};
+use crate::formats::agent_voice::schema::{ConversationRecord, MessageFrame, StorageEnvelope};
+use crate::formats::agent_voice::{envelope, frame, record};
 use crate::formats::leaves::{main_first, paths};
 use crate::formats::named::uuid_of;
 use crate::formats::{Key, SourceConversation, SourceMessage, Tree, Written};
@@ -37,21 +36,22 @@ fn file(
     key: Option<&Key>,
 ) -> Result<Written> {
     let mut time = conversation.created_at;
-    let mut frames: Vec<Frame> = Vec::new();
+    let mut frames: Vec<MessageFrame> = Vec::new();
     for found in path {
         time = found.message.created_at.unwrap_or(time);
-        frames.push(frame::write(found, frames.len() + 1, time));
+        frames.push(frame::write(found, frames.len() as u64 + 1, time));
     }
     let ending = if key.is_some() { "vpconv" } else { "json" };
     let place = PathBuf::from(PLACE).join(format!("{}.{ending}", &envelope::hash(name.as_bytes())[..NAME]));
-    let mut record = Record::of(conversation, name, path, frames);
-    let text = |record: &Record<'_>| serde_json::to_string(record).expect("a record is plain data");
+    let mut record = record::write(conversation, name, path, frames);
+    let text = |record: &ConversationRecord| serde_json::to_string(record).expect("a record is plain data");
     let before = text(&record);
-    record.storage = Storage {
+    record.storage = StorageEnvelope {
         blob_uri: place.to_string_lossy().into_owned(),
         blob_version: 1,
-        size_bytes: before.len(),
+        size_bytes: before.len() as u64,
         checksum: envelope::hash(before.as_bytes()),
+        last_compacted_at: None,
     };
     let bytes = match key {
         Some(key) => envelope::seal(name, conversation.created_at, &text(&record), key)?,

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, Message, MessageId, Role, Time, preview};
+use crate::ops::attachment::Settled;
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::packed::Packer;
 use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
@@ -19,6 +20,8 @@ pub(super) struct Batch {
     drafts: Vec<Draft>,
     /// Names and bytes of what the messages were read from.
     sources: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The cards of attachments that the messages refer to.
+    settled: Vec<Settled>,
     packer: Packer,
     bytes: usize,
     first: String,
@@ -83,6 +86,11 @@ impl Batch {
         Ok(())
     }
 
+    /// Adds cards of attachments that the messages refer to.
+    pub(super) fn settle(&mut self, settled: Vec<Settled>) {
+        self.settled.extend(settled);
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.drafts.len() >= MESSAGES || self.sources.len() >= 2 * MESSAGES || self.bytes >= BYTES
     }
@@ -115,6 +123,7 @@ impl Batch {
         if self.drafts.is_empty() && creation.is_none() {
             return store.put(&blobs, crate::store::Safety::Synced);
         }
+        blobs.extend(self.settled.iter().map(|card| card.put(conversation)));
         if bookmark.is_some() {
             blobs.push(Bookmark::put(conversation, bookmark));
         }
@@ -129,6 +138,7 @@ impl Batch {
                 body: &draft.body,
             })
             .collect();
+        let created = creation.as_ref().map(|creation| creation.created);
         let opening =
             creation.map(|Creation { facets, header, created }| Opening { facets, header, created });
         let turn = Turn {
@@ -139,7 +149,7 @@ impl Batch {
             tip: Tip { first: &self.first, last: &self.last },
             branch: None,
             // A conversation was last active when something was last said in it, not when it was imported.
-            active: self.active.unwrap_or(now),
+            active: self.active.or(created).unwrap_or(now),
             blobs: &blobs,
         };
         store.append(&turn).map(drop)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{
     Aside, Format, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
     unfinished,
@@ -12,6 +12,7 @@ use crate::formats::{
 use crate::model::{
     Block, Branch, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time,
 };
+use crate::ops::import::attached::{Attached, Stored};
 use crate::ops::import::batch::{Batch, Creation, Pin};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::header::{self, header_of, row_of};
@@ -69,7 +70,8 @@ pub(super) struct Growing<'a> {
     pub(super) last: Option<MessageId>,
     time: Time,
     pub(super) bytes: u64,
-    batch: Batch,
+    pub(super) attached: Attached,
+    pub(super) batch: Batch,
     read: u64,
     pub(super) added: u64,
     pub(super) grown: u64,
@@ -90,7 +92,10 @@ impl<'a> Growing<'a> {
     ) -> Result<Self> {
         let names = Names(format);
         let id = names.conversation(&found.id, found.created_at);
-        let header = header_of(&found, format, source, above.as_ref(), into.now)?;
+        let mut header = header_of(&found, format, source, above.as_ref(), into.now)?;
+        if into.store.capabilities().is_sealed {
+            header.privacy.exportable = false;
+        }
         let clean = into.redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
         let header = clean.unwrap_or(header);
         let stored = row_of(into.store, id)?;
@@ -127,6 +132,7 @@ impl<'a> Growing<'a> {
             branches: Vec::new(),
             asides: None,
             last: None,
+            attached: Attached::default(),
             batch: Batch::default(),
             read: 0,
             added: 0,
@@ -191,24 +197,28 @@ impl<'a> Growing<'a> {
         let said = std::mem::replace(&mut found.message, nothing);
         let source = self.redacted_line(&found.source);
         let hash = source_hash(&source);
-        let mut message = self.finished(said, &found, &hash)?;
-        let mut body = message.to_body();
+        let message = self.finished(said, &found, &hash)?;
+        let body = message.to_body();
         let link = anchor.map(|anchor| anchor.link);
-        let mut digest = Digest::chain(link, body.as_bytes());
-        // What is here from before there was redaction is the same message.
-        let as_said = digest;
+        // What is here from before there was redaction, or attachments, is the same message.
+        let mut as_said = vec![Digest::chain(link, body.as_bytes())];
         let mut taken = None;
-        if let Some(clean) = self.into.redactor.and_then(|redactor| redactor.message(&message, &body)) {
-            digest = Digest::chain(link, clean.body.as_bytes());
-            (message, body, taken) = (clean.message, clean.body, Some(clean.tally));
-        }
+        let stored = match self.into.redactor.and_then(|redactor| redactor.message(&message, &body)) {
+            Some(clean) => {
+                taken = Some(clean.tally);
+                as_said.push(Stored::of(message, body, link).digest);
+                Stored::of(clean.message, clean.body, link)
+            }
+            None => Stored::of(message, body, link),
+        };
+        let digest = stored.digest;
         let own = self.names.message(&self.found.id, &found.id);
         let mut is_half = false;
         let id = match self.known.get(&own) {
             // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
             Some(known)
                 if *known != digest
-                    && *known != as_said
+                    && !as_said.contains(known)
                     && !self.is_same(own, is_above.then_some(parent), &hash, &found.source)? =>
             {
                 // What stands twice in one source did not grow since.
@@ -233,18 +243,15 @@ impl<'a> Growing<'a> {
             self.tally.extend(taken);
         }
         self.known.insert(id, digest);
-        self.bytes += body.len() as u64;
-        if self.bytes > self.into.conversation_bytes {
-            return Err(Error::invalid(format!(
-                "conversation `{}` has more bytes than `limits.conversation_bytes` = {}",
-                self.found.id, self.into.conversation_bytes
-            )));
-        }
+        self.bytes += stored.body.len() as u64;
+        self.count_attached(&stored.detached)?;
+        self.check_size()?;
         self.added += u64::from(!self.regrown.contains_key(&id));
         self.branched += u64::from(id != own);
         if self.mode == ImportMode::Store {
             let pin = if self.pinned.contains(&found.id) { Pin::Set } else { Pin::Unset };
-            self.batch.add(id, anchor, digest, body, &message, pin);
+            self.keep_attached(&stored)?;
+            self.batch.add(id, anchor, digest, stored.body, &stored.message, pin);
             if !self.format.is_own() {
                 self.batch.add_source(id.as_str().as_bytes(), &source)?;
             }
@@ -394,6 +401,15 @@ impl<'a> Growing<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
+        self.store_batch()
+    }
+
+    /// Creates the conversation, with what waits, if it is not there.
+    pub(super) fn create(&mut self) -> Result<()> {
+        if self.exists { Ok(()) } else { self.store_batch() }
+    }
+
+    fn store_batch(&mut self) -> Result<()> {
         self.notice_head()?;
         let (facets, header) = (Facets::of(&self.header), self.header.to_header());
         let creation = (!self.exists).then_some(Creation {
@@ -415,6 +431,7 @@ impl<'a> Growing<'a> {
         }
         if self.mode == ImportMode::Store {
             self.flush()?;
+            self.erase_unused()?;
             self.place_head()?;
             self.place_branches()?;
             if self.stored.is_some() {

@@ -5,6 +5,7 @@
 //! second time its messages are appended in batches. A first reading that turns out to have misjudged a beginning is
 //! repeated. An import that is cut off is finished by the next one.
 
+mod attached;
 mod batch;
 mod bookmark;
 mod growing;
@@ -69,6 +70,8 @@ pub(crate) struct Destination<'a> {
     pub(crate) now: Time,
     /// The most bytes of one conversation.
     pub(crate) conversation_bytes: u64,
+    /// The size of the pieces an attachment is stored in.
+    pub(crate) attachment_chunk_bytes: u64,
     /// Conversations that are passed over unless they are there: someone has deleted them.
     pub(crate) except: &'a HashSet<ConversationId>,
     /// What is taken out before anything is stored.

@@ -1,4 +1,5 @@
-//! The key of the hashes in markers: random, one for each store, kept in it.
+//! The key of the hashes in markers: random, one for each store, kept in it. A vault has one of its own, made of its keys, so
+//! that the hashes mean nothing outside.
 
 use std::fmt;
 
@@ -6,7 +7,7 @@ use aws_lc_rs::hmac;
 
 use crate::error::Result;
 use crate::ops::redact::find::Rule;
-use crate::store::{Named, Put, Safety, Space, Store};
+use crate::store::{Named, Put, Safety, Space, Store, TOKEN_KEY};
 
 /// What the key is stored under.
 pub(crate) const KEY_NAME: &[u8] = b"redact.key";
@@ -38,10 +39,14 @@ impl HashKey {
 
     fn stored(store: &dyn Store) -> Result<Option<Self>> {
         let mut key = None;
-        store.get(Space::State, None, Named::One(KEY_NAME), &mut |_, bytes| {
-            key = bytes.try_into().ok().map(Self);
-            Ok(())
-        })?;
+        for (space, name) in [(Space::Key, TOKEN_KEY), (Space::State, KEY_NAME)] {
+            if key.is_none() {
+                store.get(space, None, Named::One(name), &mut |_, bytes| {
+                    key = bytes.try_into().ok().map(Self);
+                    Ok(())
+                })?;
+            }
+        }
         Ok(key)
     }
 

@@ -65,6 +65,10 @@ impl Redactor<'_> {
         }
         clean.participants.iter_mut().filter_map(|one| one.name.as_mut()).for_each(|name| sweep.short(name));
         clean.privacy.consent.iter_mut().for_each(|consent| sweep.short(consent));
+        clean.project.iter_mut().for_each(|project| sweep.short(project));
+        if let Some(origin) = &mut clean.origin {
+            origin.source_path.iter_mut().for_each(|path| sweep.short(path));
+        }
         sweep.fields(&mut clean.extra);
         tally.extend(&sweep.tally);
         (!sweep.tally.is_empty()).then_some(clean)
@@ -76,7 +80,8 @@ fn is_attached_text(block: &Block) -> bool {
     matches!(block, Block::Media(media) if is_text(media) && media.data.is_some())
 }
 
-fn is_text(media: &Media) -> bool {
+/// True for a file whose bytes are text.
+pub(crate) fn is_text(media: &Media) -> bool {
     let kind = media.mime_type.as_str();
     kind.starts_with("text/")
         || ["json", "xml", "yaml", "toml", "javascript", "x-sh"].iter().any(|word| kind.contains(word))
@@ -132,7 +137,10 @@ impl Sweep<'_> {
                 &mut block.extra
             }
             Block::Media(block) => {
-                block.uri.iter_mut().for_each(|uri| self.text(uri));
+                // The digest in the address of an attachment is no secret.
+                if block.attachment().is_none() {
+                    block.uri.iter_mut().for_each(|uri| self.text(uri));
+                }
                 self.attached(block);
                 &mut block.extra
             }

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 pub use find::Personal;
 pub(crate) use fits::{continues, is_same};
 pub(crate) use key::{HashKey, KEY_NAME};
-pub(crate) use message::CHANGED;
+pub(crate) use message::{CHANGED, is_text};
 pub(crate) use tally::Tally;
 
 use crate::clock::Nature;

@@ -36,7 +36,7 @@ impl Tally {
     }
 
     /// What a message says about it, beside what it said before.
-    pub(super) fn to_notes(&self, before: Option<&PrivacyNotes>) -> PrivacyNotes {
+    pub(crate) fn to_notes(&self, before: Option<&PrivacyNotes>) -> PrivacyNotes {
         let before = before.cloned().unwrap_or_default();
         let rules: BTreeSet<String> =
             before.redaction_rules.into_iter().chain(self.counts.keys().map(Rule::to_string)).collect();

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
+use crate::ops::attachment::CARDS;
 use crate::ops::import::{Packer, source_hash, unpack};
 use crate::ops::redact::{KEY_NAME, Redactor, Tally};
 use crate::ops::scrub::{Findings, ScrubPlace};
@@ -76,7 +77,7 @@ impl Shelves {
         let place = if space == Space::OpenTurn { ScrubPlace::OpenTurn } else { ScrubPlace::State };
         store.get(space, owner, Named::ALL, &mut |name, bytes| {
             let mut tally = Tally::default();
-            let text = str::from_utf8(bytes).ok().filter(|_| name != KEY_NAME);
+            let text = str::from_utf8(bytes).ok().filter(|_| name != KEY_NAME && !name.starts_with(CARDS));
             if let Some(clean) = text.and_then(|text| redactor.line(text, &mut tally)) {
                 findings.add(place, None, &tally);
                 self.changed.push((space, name.to_vec(), Some(clean.into_bytes())));

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::formats::SOURCE;
 use crate::model::{Digest, Json, Message, MessageId, Role, preview};
 use crate::ops::redact::{Redactor, Tally};
+use crate::ops::scrub::attachments::Cleansed;
 use crate::ops::scrub::blobs::Shelves;
 use crate::ops::scrub::{Findings, Rechained, ScrubPlace};
 use crate::store::{Order, Rewritten, Row, Seen, Selection, Store};
@@ -49,13 +50,14 @@ impl Chain {
         redactor: &Redactor<'_>,
         row: &Row,
         shelves: &Shelves,
+        cleansed: &Cleansed,
         findings: &mut Findings,
     ) -> Result<Self> {
         let mut chain = Self::default();
         let (mut first, mut last) = (None, None);
         let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
         store.read(row.id, all, &mut |seen| {
-            let cleaned = clean(redactor, &seen, shelves.hash_of(seen.id), findings)?;
+            let cleaned = clean(redactor, &seen, shelves.hash_of(seen.id), cleansed, findings)?;
             chain.label(redactor, &seen, findings);
             if let Some((role, before, after)) = &cleaned.previews {
                 if *before == row.first && first.is_none() {
@@ -133,6 +135,7 @@ fn clean(
     redactor: &Redactor<'_>,
     seen: &Seen<'_>,
     source: Option<&str>,
+    cleansed: &Cleansed,
     findings: &mut Findings,
 ) -> Result<Cleaned> {
     let Ok(mut message) = Message::from_body(seen.body) else {
@@ -145,6 +148,11 @@ fn clean(
     let mut body = None;
     if let Some(text) = source {
         name_source(&mut message, text)?;
+        body = Some(message.to_body());
+    }
+    let attached = cleansed.apply(&mut message);
+    if !attached.is_empty() {
+        findings.add(ScrubPlace::Attachment, Some(seen.id), &attached);
         body = Some(message.to_body());
     }
     let found = redactor.message(&message, body.as_deref().unwrap_or(seen.body));

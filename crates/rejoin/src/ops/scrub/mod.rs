@@ -4,6 +4,7 @@
 //! one step, or none. What belongs to the conversation beside its messages is changed before that step: it is the step
 //! that erases what stood there.
 
+mod attachments;
 mod blobs;
 mod messages;
 
@@ -11,7 +12,9 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, MessageId, Redacted, Time};
+use crate::ops::attachment::{Keeper, erase_unused, settle};
 use crate::ops::redact::{Redactor, Tally};
+use crate::ops::scrub::attachments::Cleansed;
 use crate::ops::scrub::blobs::Shelves;
 use crate::ops::scrub::messages::Chain;
 use crate::store::{Change, Facets, ListQuery, Note, Row, Safety, Store, Tip};
@@ -70,6 +73,8 @@ pub struct Rechained {
 pub enum ScrubPlace {
     /// In a message.
     Message,
+    /// In an attachment that is text.
+    Attachment,
     /// In the label of a message.
     Label,
     /// In the title, the synopsis or another field of the header.
@@ -91,6 +96,7 @@ impl ScrubPlace {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Message => "message",
+            Self::Attachment => "attachment",
             Self::Label => "label",
             Self::Header => "header",
             Self::Branch => "branch",
@@ -144,16 +150,20 @@ pub(crate) fn scrub_conversation(
     redactor: &Redactor<'_>,
     id: ConversationId,
     mode: ScrubMode,
-    now: Time,
+    (chunk_bytes, now): (u64, Time),
 ) -> Result<Scrubbed> {
     let mut findings = Findings::default();
     for _ in 0..ATTEMPTS {
         let plan = Plan::make(store, redactor, id, &mut findings)?;
         if mode == ScrubMode::Replace && !plan.is_empty() {
-            match plan.carry_out(store, now) {
+            let keeper = Keeper { store, owner: id, chunk_bytes, now };
+            match plan.carry_out(&keeper) {
                 Err(error) if error.kind() == ErrorKind::Conflict => continue,
                 other => other?,
             }
+        }
+        if mode == ScrubMode::Replace {
+            erase_unused(store, id, &plan.cleansed.dirty(), now)?;
         }
         return Ok(Scrubbed {
             findings: findings.into_list(),
@@ -181,6 +191,7 @@ struct Plan {
     branches: Vec<Branch>,
     chain: Chain,
     shelves: Shelves,
+    cleansed: Cleansed,
 }
 
 impl Plan {
@@ -206,8 +217,9 @@ impl Plan {
             }
         }
         let shelves = Shelves::of(store, redactor, id, findings)?;
-        let chain = Chain::of(store, redactor, &row, &shelves, findings)?;
-        Ok(Self { row, header, branches, chain, shelves })
+        let cleansed = Cleansed::of(store, redactor, id)?;
+        let chain = Chain::of(store, redactor, &row, &shelves, &cleansed, findings)?;
+        Ok(Self { row, header, branches, chain, shelves, cleansed })
     }
 
     fn is_empty(&self) -> bool {
@@ -215,8 +227,8 @@ impl Plan {
     }
 
     /// Order: what stands beside the messages first, because rewriting them erases what stood there.
-    fn carry_out(&self, store: &dyn Store, now: Time) -> Result<()> {
-        let id = self.row.id;
+    fn carry_out(&self, keeper: &Keeper<'_>) -> Result<()> {
+        let (store, id, now) = (keeper.store, self.row.id, keeper.now);
         let mut version = self.row.version;
         let mut amend = |change: &Change<'_>| {
             version = store.amend(id, Some(version), change, now)?;
@@ -235,8 +247,12 @@ impl Plan {
             let note = Note { label: Some(label), is_pinned: *is_pinned };
             amend(&Change::Note(*message, note))?;
         }
+        self.cleansed.clean().try_for_each(|clean| keeper.keep(clean))?;
         let (first, last) = (&self.chain.first, &self.chain.last);
-        amend(&Change::Rewrite { messages: &self.chain.rewritten(), tip: Tip { first, last } })
+        amend(&Change::Rewrite { messages: &self.chain.rewritten(), tip: Tip { first, last } })?;
+        let settled = settle(store, id, self.cleansed.clean().map(|clean| clean.digest))?;
+        let cards: Vec<_> = settled.iter().map(|card| card.put(id)).collect();
+        if cards.is_empty() { Ok(()) } else { store.put(&cards, Safety::Synced) }
     }
 
     fn heads(&self) -> Vec<Rechained> {

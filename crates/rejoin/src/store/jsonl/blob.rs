@@ -1,4 +1,4 @@
-//! Named blobs: a small file for each space and owner, replaced whole.
+//! Named blobs: files that are replaced whole.
 //!
 //! Blobs that come with a turn stand in the turn's lines, so that both are there after a crash or neither. Each file
 //! says up to which change it is complete; what a later turn of its owner did to its blobs is taken from the lines.
@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
@@ -18,16 +16,9 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::{BlobKey, Kept};
 use crate::store::jsonl::line::Blob;
 use crate::store::jsonl::octets::Octets;
+use crate::store::jsonl::shelf::{self, Place, Shelf};
 use crate::store::jsonl::{JsonlStore, unknown};
 use crate::store::{Named, Put, Safety, Space, Stamp, VisitBlob};
-
-/// The blobs of a space and an owner.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Shelf {
-    /// What happened up to here is in it.
-    stamp: Stamp,
-    blobs: BTreeMap<Vec<u8>, Vec<u8>>,
-}
 
 /// From how many blobs on one sync of the whole file system is shorter than one for each.
 const MANY: usize = 32;
@@ -55,19 +46,6 @@ impl From<Safety> for Care {
 /// What a turn did to blobs.
 type Changes = Vec<(BlobKey, Option<Vec<u8>>)>;
 
-/// The first line of a file.
-#[derive(Serialize, Deserialize)]
-struct Beginning {
-    change: Stamp,
-}
-
-/// Every other line.
-#[derive(Serialize, Deserialize)]
-struct Item {
-    name: Octets,
-    bytes: Octets,
-}
-
 impl JsonlStore {
     pub(super) fn visit_blobs(
         &self,
@@ -76,12 +54,36 @@ impl JsonlStore {
         named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        let shelf = self.shelf(space, owner)?;
-        let found = shelf.blobs.range(named.start().to_vec()..).take_while(|(name, _)| named.admit(name));
-        for (name, bytes) in found {
-            visit(name, bytes)?;
+        for place in self.places(space, owner, named)? {
+            let shelf = self.shelf(&place)?;
+            let found = shelf.blobs.range(named.start().to_vec()..).take_while(|(name, _)| named.admit(name));
+            for (name, bytes) in found {
+                visit(name, bytes)?;
+            }
         }
         Ok(())
+    }
+
+    /// The files in which blobs may be that are meant, in order of name.
+    fn places(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+    ) -> Result<BTreeSet<Place>> {
+        let place = |name: &[u8]| Place::of(space, owner, name);
+        if !shelf::has_many_files(space) || matches!(named, Named::One(_)) {
+            return Ok([place(named.start())].into());
+        }
+        let mut names = shelf::names(&shelf::folder(&self.layout, space, owner))?;
+        let known = owner.map(|owner| self.open_known(owner)).transpose()?.flatten();
+        let lines = known.iter().flat_map(|(_, known)| known.kept.blobs.keys());
+        let in_lines = lines.filter(|(in_space, of, _)| (*in_space, *of) == (space, owner));
+        names.extend(in_lines.map(|(_, _, name)| name.clone()));
+        let pending = read_pending(&self.pending_path())?.into_iter();
+        let pending = pending.filter(|blob| blob.space() == Some(space) && blob.owner == owner);
+        names.extend(pending.map(|blob| blob.name.into_bytes()));
+        Ok(names.iter().filter(|name| named.admit(name)).map(|name| place(name)).collect())
     }
 
     pub(super) fn put_blobs(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
@@ -89,8 +91,7 @@ impl JsonlStore {
         self.finish_pending()?;
         self.check_owners(blobs, None)?;
         let stamp = turnstile.log().newest().max(self.stamp_of_blobs(blobs)?);
-        let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
-        if shelves.len() < 2 {
+        if Place::of_all(blobs).len() < 2 {
             return self.replace(blobs, stamp, safety);
         }
         // Order: all of them in one file and its sync, each of them in its place, and the file goes.
@@ -100,10 +101,9 @@ impl JsonlStore {
 
     /// The newest change that is in the files of these blobs.
     pub(super) fn stamp_of_blobs(&self, blobs: &[Put<'_>]) -> Result<Stamp> {
-        let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
-        shelves.into_iter().try_fold(0, |newest: Stamp, (space, owner)| {
-            Ok(newest.max(read_shelf(&self.shelf_path(space, owner))?.stamp))
-        })
+        Place::of_all(blobs)
+            .into_iter()
+            .try_fold(0, |newest: Stamp, place| Ok(newest.max(shelf::read(&place.path(&self.layout))?.stamp)))
     }
 
     fn write_pending(&self, blobs: &[Put<'_>]) -> Result<()> {
@@ -136,7 +136,7 @@ impl JsonlStore {
             let directory = self.layout.blobs();
             durable::sync_file_system(&directory).during(|| format!("sync `{}`", directory.display()))?;
         }
-        erase_shelf(&path)
+        shelf::erase(&path)
     }
 
     fn pending_path(&self) -> PathBuf {
@@ -160,14 +160,13 @@ impl JsonlStore {
         let (own, others): (Vec<Put<'_>>, Vec<Put<'_>>) =
             blobs.iter().copied().partition(|blob| blob.owner == Some(id));
         self.replace(&others, stamp, Safety::Synced)?;
-        let spaces: BTreeSet<Space> = own.iter().map(|blob| blob.space).collect();
-        for space in spaces {
-            let path = self.shelf_path(space, Some(id));
-            if !path.exists() || !self.shelf(space, Some(id))?.blobs.is_empty() {
+        for place in Place::of_all(&own) {
+            let path = place.path(&self.layout);
+            if !path.exists() || !self.shelf(&place)?.blobs.is_empty() {
                 continue;
             }
-            if self.has_blobs_in_lines(space, Some(id))? {
-                self.write_shelf(&path, &Shelf { stamp, ..Shelf::default() }, Care::Contents)?;
+            if self.has_blobs_in_lines(&place)? {
+                self.write_shelf(&place, &Shelf { stamp, ..Shelf::default() }, Care::Contents)?;
             } else {
                 durable::remove(&path).during(|| format!("remove `{}`", path.display()))?;
             }
@@ -191,7 +190,8 @@ impl JsonlStore {
             for ((space, owner, name), bytes) in &turn {
                 let is_owned =
                     owner.map(|owner| self.open_known(owner)).transpose()?.is_none_or(|own| own.is_some());
-                if is_owned && read_shelf(&self.shelf_path(*space, *owner))?.stamp < stamp {
+                let path = Place::of(*space, *owner, name).path(&self.layout);
+                if is_owned && shelf::read(&path)?.stamp < stamp {
                     blobs.push(Put { space: *space, owner: *owner, name, bytes: bytes.as_deref() });
                 }
             }
@@ -203,13 +203,14 @@ impl JsonlStore {
     /// Writes what the lines of a conversation say of its blobs into their files, so that the lines may go.
     pub(super) fn unload_blobs(&self, kept: &Kept, stamp: Stamp) -> Result<()> {
         self.finish_pending()?;
-        let spaces: BTreeSet<Space> = kept.blobs.keys().map(|(space, _, _)| *space).collect();
-        for space in spaces {
-            let path = self.shelf_path(space, Some(kept.id));
-            let mut shelf = self.shelf(space, Some(kept.id))?;
-            if path.exists() || !shelf.blobs.is_empty() {
+        let names = kept.blobs.keys();
+        let places: BTreeSet<Place> =
+            names.map(|(space, _, name)| Place::of(*space, Some(kept.id), name)).collect();
+        for place in places {
+            let mut shelf = self.shelf(&place)?;
+            if place.path(&self.layout).exists() || !shelf.blobs.is_empty() {
                 shelf.stamp = stamp;
-                self.write_shelf(&path, &shelf, Care::Now)?;
+                self.write_shelf(&place, &shelf, Care::Now)?;
             }
         }
         Ok(())
@@ -217,7 +218,18 @@ impl JsonlStore {
 
     /// Erases everything a conversation owns.
     pub(super) fn disown(&self, id: ConversationId) -> Result<()> {
-        Space::ALL.into_iter().try_for_each(|space| erase_shelf(&self.shelf_path(space, Some(id))))
+        for space in Space::ALL {
+            if !shelf::has_many_files(space) {
+                shelf::erase(&Place::of(space, Some(id), b"").path(&self.layout))?;
+                continue;
+            }
+            let folder = shelf::folder(&self.layout, space, Some(id));
+            match durable::erase_tree(&folder) {
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                other => other.during(|| format!("erase `{}`", folder.display()))?,
+            }
+        }
+        Ok(())
     }
 
     fn replace(&self, blobs: &[Put<'_>], stamp: Stamp, safety: Safety) -> Result<()> {
@@ -225,12 +237,11 @@ impl JsonlStore {
     }
 
     fn replace_with(&self, blobs: &[Put<'_>], stamp: Stamp, care: Care) -> Result<()> {
-        let shelves: BTreeSet<_> = blobs.iter().map(|blob| (blob.space, blob.owner)).collect();
-        for (space, owner) in shelves {
-            let path = self.shelf_path(space, owner);
-            let mut shelf = self.shelf_in_place(space, owner)?;
+        for place in Place::of_all(blobs) {
+            let path = place.path(&self.layout);
+            let mut shelf = self.shelf_in_place(&place)?;
             let before = shelf.blobs.clone();
-            for blob in blobs.iter().filter(|blob| (blob.space, blob.owner) == (space, owner)) {
+            for blob in blobs.iter().filter(|blob| place.holds(blob.space, blob.owner, blob.name)) {
                 match blob.bytes {
                     Some(bytes) => shelf.blobs.insert(blob.name.to_vec(), bytes.to_vec()),
                     None => shelf.blobs.remove(blob.name),
@@ -240,10 +251,10 @@ impl JsonlStore {
                 continue;
             }
             shelf.stamp = stamp;
-            if shelf.blobs.is_empty() && !self.has_blobs_in_lines(space, owner)? {
-                erase_shelf(&path)?;
+            if shelf.blobs.is_empty() && !self.has_blobs_in_lines(&place)? {
+                shelf::erase(&path)?;
             } else {
-                self.write_shelf(&path, &shelf, care)?;
+                self.write_shelf(&place, &shelf, care)?;
             }
         }
         Ok(())
@@ -251,40 +262,43 @@ impl JsonlStore {
 
     /// True when lines hold blobs that would come back if their file were gone: the lines of their owner, and those of the
     /// newest change, whose blobs of others are put in place again by whoever opens the store next.
-    fn has_blobs_in_lines(&self, space: Space, owner: Option<ConversationId>) -> Result<bool> {
+    fn has_blobs_in_lines(&self, place: &Place) -> Result<bool> {
         let newest = changes::newest_noted(&self.layout.changes())?;
-        for id in owner.into_iter().chain(newest.map(|noted| noted.conversation)) {
+        for id in place.owner.into_iter().chain(newest.map(|noted| noted.conversation)) {
             let Some((_, known)) = self.open_known(id)? else { continue };
             let mut blobs = known.kept.blobs.iter();
-            if blobs.any(|((own, of, _), (_, bytes))| *own == space && *of == owner && bytes.is_some()) {
+            if blobs.any(|((own, of, name), (_, bytes))| place.holds(*own, *of, name) && bytes.is_some()) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// The blobs of a space and an owner, as they are now.
-    fn shelf(&self, space: Space, owner: Option<ConversationId>) -> Result<Shelf> {
-        let mut shelf = self.shelf_in_place(space, owner)?;
+    /// The blobs of a file, as they are now.
+    fn shelf(&self, place: &Place) -> Result<Shelf> {
+        let mut shelf = self.shelf_in_place(place)?;
         // What is being stored together with blobs of others counts already: it will be in place.
-        let pending = read_pending(&self.pending_path())?.into_iter();
-        for blob in pending.filter(|blob| blob.space() == Some(space) && blob.owner == owner) {
+        for blob in read_pending(&self.pending_path())? {
+            let (Some(space), name) = (blob.space(), blob.name.into_bytes()) else { continue };
+            if !place.holds(space, blob.owner, &name) {
+                continue;
+            }
             match blob.bytes {
-                Some(bytes) => shelf.blobs.insert(blob.name.into_bytes(), bytes.into_bytes()),
-                None => shelf.blobs.remove(&blob.name.into_bytes()),
+                Some(bytes) => shelf.blobs.insert(name, bytes.into_bytes()),
+                None => shelf.blobs.remove(&name),
             };
         }
         Ok(shelf)
     }
 
     /// The same, without what is still to be put in place.
-    fn shelf_in_place(&self, space: Space, owner: Option<ConversationId>) -> Result<Shelf> {
-        let mut shelf = read_shelf(&self.shelf_path(space, owner))?;
-        let Some((_, known)) = owner.map(|id| self.open_known(id)).transpose()?.flatten() else {
+    fn shelf_in_place(&self, place: &Place) -> Result<Shelf> {
+        let mut shelf = shelf::read(&place.path(&self.layout))?;
+        let Some((_, known)) = place.owner.map(|id| self.open_known(id)).transpose()?.flatten() else {
             return Ok(shelf);
         };
         for ((in_space, of, name), (stamp, bytes)) in &known.kept.blobs {
-            if *in_space != space || *of != owner || *stamp <= shelf.stamp {
+            if !place.holds(*in_space, *of, name) || *stamp <= shelf.stamp {
                 continue;
             }
             match bytes {
@@ -295,15 +309,15 @@ impl JsonlStore {
         Ok(shelf)
     }
 
-    fn write_shelf(&self, path: &Path, shelf: &Shelf, care: Care) -> Result<()> {
-        let mut text = serde_json::to_vec(&Beginning { change: shelf.stamp }).expect("it is plain data");
-        for (name, bytes) in &shelf.blobs {
-            text.push(b'\n');
-            let item = Item { name: Octets::of(name), bytes: Octets::of(bytes) };
-            serde_json::to_writer(&mut text, &item).expect("it is plain data");
+    fn write_shelf(&self, place: &Place, shelf: &Shelf, care: Care) -> Result<()> {
+        let path = place.path(&self.layout);
+        self.publish(&path, &shelf.to_text(), care)?;
+        if care == Care::Now && place.is_in_own_folder() {
+            // Whoever made the folder may have been killed before its name was safe.
+            let folder = durable::directory_of(&path);
+            durable::sync_parent(folder).during(|| format!("sync the name of `{}`", folder.display()))?;
         }
-        text.push(b'\n');
-        self.publish(path, &text, care)
+        Ok(())
     }
 
     fn publish(&self, path: &Path, text: &[u8], care: Care) -> Result<()> {
@@ -322,30 +336,6 @@ impl JsonlStore {
         })();
         written.during(|| format!("write `{}`", path.display()))
     }
-
-    fn shelf_path(&self, space: Space, owner: Option<ConversationId>) -> PathBuf {
-        let owner = owner.map_or_else(|| "none".to_owned(), |owner| owner.to_string());
-        self.layout.blobs().join(format!("{}-{owner}.jsonl", space.number()))
-    }
-}
-
-fn read_shelf(path: &Path) -> Result<Shelf> {
-    let attempt = || format!("read `{}`", path.display());
-    let text = match durable::read_small(path, u64::MAX) {
-        Ok(text) => text,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Shelf::default()),
-        Err(cause) => return Err(cause).during(attempt),
-    };
-    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let mut shelf = Shelf::default();
-    // Damage loses what it hits: blobs are what a program remembers, not what was said.
-    if let Some(Ok(beginning)) = lines.next().map(serde_json::from_slice::<Beginning>) {
-        shelf.stamp = beginning.change;
-    }
-    for item in lines.filter_map(|line| serde_json::from_slice::<Item>(line).ok()) {
-        shelf.blobs.insert(item.name.into_bytes(), item.bytes.into_bytes());
-    }
-    Ok(shelf)
 }
 
 /// Blobs that are being stored together; none when there are none.
@@ -355,13 +345,4 @@ fn read_pending(path: &Path) -> Result<Vec<Blob>> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(cause) => Err(cause).during(|| format!("read `{}`", path.display())),
     }
-}
-
-fn erase_shelf(path: &Path) -> Result<()> {
-    let erased = match durable::open_to_write(path) {
-        Ok(file) => durable::erase(&file, path).and_then(|()| durable::sync_parent(path)),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(cause),
-    };
-    erased.during(|| format!("erase `{}`", path.display()))
 }

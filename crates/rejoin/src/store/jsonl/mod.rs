@@ -30,6 +30,7 @@ mod remove;
 mod rewrite;
 mod scan;
 mod search;
+mod shelf;
 mod writing;
 
 use std::fmt;

@@ -145,7 +145,7 @@ impl VaultStore {
     /// Stores the time of last activity of conversations that lose messages. The last preview, which holds it, goes with them.
     ///
     /// It comes first: a crash in between leaves a time that is right.
-    fn keep_activity(&self, inner: &[Target<'_>]) -> Result<()> {
+    pub(super) fn keep_activity(&self, inner: &[Target<'_>]) -> Result<()> {
         let mut tips = Vec::new();
         for target in inner {
             let Target::Messages { conversation: inner, .. } = target else { continue };

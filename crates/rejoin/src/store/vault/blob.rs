@@ -100,6 +100,9 @@ impl VaultStore {
         let workspace = self.held.workspace();
         let names = workspace.names();
         let inner = owner.map(|owner| names.conversation(owner));
+        if let (Some(inner), Some(owner)) = (inner, owner) {
+            self.learn_name(inner, owner);
+        }
         match named {
             Named::One(name) => {
                 let hashed = names.blob(space, inner, name);
@@ -152,9 +155,11 @@ impl VaultStore {
                 }
             }
         });
-        // A copy of what does not open is made of everything but the copies.
-        if let Some((name, sealed, why)) = failed.filter(|_| space != Space::Quarantine) {
-            self.quarantine(&Record { what: "blob", inner, name, sealed: &sealed, why });
+        // A copy of what does not open is made of everything but the copies, and what tells of them.
+        let is_of_interest = !matches!(space, Space::Quarantine | Space::Notice);
+        if let Some((name, sealed, why)) = failed.filter(|_| is_of_interest) {
+            let record = Record { what: "blob", space: Some(space), inner, name, sealed: &sealed, why };
+            self.quarantine(&record);
         }
         got
     }

@@ -42,6 +42,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use key::{Key, KeyId};
+pub(crate) use newest::newest_stamp;
 pub use unlock::Unlock;
 pub use workspace::Workspace;
 
@@ -54,8 +55,8 @@ use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
-    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob,
+    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, TOKEN_KEY, Target, Task, Turn, Version,
+    Visit, VisitBlob,
 };
 
 /// Keeps conversations in another store, sealed.
@@ -119,7 +120,7 @@ impl fmt::Debug for VaultStore {
 
 impl Read for VaultStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { ranks: false, ..self.inner.capabilities() }
+        Capabilities { ranks: false, is_sealed: true, ..self.inner.capabilities() }
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
@@ -149,6 +150,9 @@ impl Read for VaultStore {
         named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
+        if space == Space::Key && owner.is_none() && named == Named::One(TOKEN_KEY) {
+            return visit(TOKEN_KEY, self.held.workspace().token_key().expose());
+        }
         self.get_opened(space, owner, named, visit)
     }
 }
@@ -173,6 +177,7 @@ impl Store for VaultStore {
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.erase_lost(blobs)?;
         self.put_sealed(blobs, safety)
     }
 

@@ -10,7 +10,7 @@ const FEW: usize = 1_000;
 const STEP: Stamp = 1 << 14;
 
 /// The newest change of a store; that of `known` is known to be there.
-pub(super) fn newest_stamp(inner: &dyn Read, known: Stamp) -> Result<Stamp> {
+pub(crate) fn newest_stamp(inner: &dyn Read, known: Stamp) -> Result<Stamp> {
     // Far behind, steps that double are shorter than reading every change.
     let (mut newest, mut step) = (known, 0);
     loop {

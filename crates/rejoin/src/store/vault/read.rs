@@ -66,7 +66,15 @@ impl VaultStore {
             })
         });
         if let Some(Failed { what, name, sealed, why }) = failed {
-            let record = Record { what, inner: Some(inner), name: name.to_string(), sealed: &sealed, why };
+            self.learn_name(inner, id);
+            let record = Record {
+                what,
+                space: None,
+                inner: Some(inner),
+                name: name.to_string(),
+                sealed: &sealed,
+                why,
+            };
             self.quarantine(&record);
         }
         read.map_err(|error| self.renamed(error, id, &asked))

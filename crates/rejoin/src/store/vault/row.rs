@@ -151,7 +151,9 @@ impl VaultStore {
         let (first, active, preview) = match (trimmed, &last) {
             (Some((first, active, preview)), _) => (first, active, preview),
             (None, last) => {
-                let first = match before.filter(|known| known.raw.first == raw.first) {
+                // Without a last preview, the first one was made of the messages, not opened.
+                let opened = before.filter(|known| !known.raw.last.is_empty());
+                let first = match opened.filter(|known| known.raw.first == raw.first) {
                     Some(known) => known.row.first.clone(),
                     None => opening.first(&raw)?,
                 };
@@ -194,7 +196,8 @@ impl Opening<'_> {
             Err(Trouble::Failed(error)) => Err(error),
             Err(Trouble::Broken(why)) => {
                 self.faults.push(format!("its {what} does not open: {why}"));
-                let record = Record { what, inner: Some(self.inner), name: name.to_owned(), sealed, why };
+                let record =
+                    Record { what, space: None, inner: Some(self.inner), name: name.to_owned(), sealed, why };
                 self.vault.quarantine(&record);
                 Ok(None)
             }

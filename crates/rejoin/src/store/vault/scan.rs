@@ -52,8 +52,14 @@ impl VaultStore {
             if is_done { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
         });
         if let Some((id, sealed, why)) = failed {
-            let record =
-                Record { what: "message", inner: Some(inner), name: id.to_string(), sealed: &sealed, why };
+            let record = Record {
+                what: "message",
+                space: None,
+                inner: Some(inner),
+                name: id.to_string(),
+                sealed: &sealed,
+                why,
+            };
             self.quarantine(&record);
         }
         if is_done { Ok(()) } else { read }

@@ -1,9 +1,10 @@
 //! What programs see of the archive.
 
+mod attachment;
 mod audit;
 mod delete;
 mod describe;
-mod moody;
+pub(crate) mod moody;
 mod name;
 mod purge;
 mod query;
@@ -25,7 +26,7 @@ use rejoin::{Archive, Message, MessageId, Nature, StoredMessage, Time};
 
 /// A nature that a test decides: the time stands still, and ids count up.
 #[derive(Debug)]
-struct Lab {
+pub(crate) struct Lab {
     micros: AtomicI64,
     drawn: AtomicU64,
     /// How often the same bytes come before the next; 1 in a healthy nature.
@@ -33,7 +34,7 @@ struct Lab {
 }
 
 impl Lab {
-    fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Self::repeating(1)
     }
 
@@ -42,7 +43,7 @@ impl Lab {
         Arc::new(Self { micros, drawn: AtomicU64::new(0), repeats })
     }
 
-    fn turn_clock(&self, seconds: i64) {
+    pub(crate) fn turn_clock(&self, seconds: i64) {
         self.micros.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
     }
 

@@ -12,7 +12,7 @@ use rejoin::{ConversationId, Error, ErrorKind, Result, Time};
 
 /// What becomes of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(crate) enum Mood {
     Well,
     /// Nothing is done.
     Failing(ErrorKind),
@@ -23,7 +23,7 @@ pub(super) enum Mood {
 }
 
 /// A store that fails when it is told to.
-pub(super) struct Moody {
+pub(crate) struct Moody {
     inner: Box<dyn Store>,
     mood: Mutex<Mood>,
     /// How often a write was tried.
@@ -33,27 +33,27 @@ pub(super) struct Moody {
 }
 
 impl Moody {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::over(MemoryStore::new())
     }
 
-    pub(super) fn over(inner: impl Store + 'static) -> Self {
+    pub(crate) fn over(inner: impl Store + 'static) -> Self {
         let pace: Box<dyn Fn() + Send> = Box::new(|| {});
         let (mood, tried, pace) = (Mutex::new(Mood::Well), Mutex::new(0), Mutex::new(pace));
         Self { inner: Box::new(inner), mood, tried, pace }
     }
 
     /// Sets what happens while it writes.
-    pub(super) fn while_writing(&self, pace: impl Fn() + Send + 'static) {
+    pub(crate) fn while_writing(&self, pace: impl Fn() + Send + 'static) {
         *self.pace.lock().unwrap() = Box::new(pace);
     }
 
-    pub(super) fn set(&self, mood: Mood) {
+    pub(crate) fn set(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
     }
 
     /// How often a write was tried since this was last asked.
-    pub(super) fn tried(&self) -> usize {
+    pub(crate) fn tried(&self) -> usize {
         std::mem::take(&mut self.tried.lock().unwrap())
     }
 

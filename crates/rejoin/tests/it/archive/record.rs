@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rejoin::store::{Children, Put, Safety, Space, SqliteStore};
 use rejoin::{
-    Archive, Block, Conversation, EndReason, Ending, ErrorKind, Json, Limits, Message, MessageId, Metrics,
-    OpenTurn, Receipt, Recorder, Role, Saved, Status, Strain, Thinking,
+    Archive, Block, Conversation, EndReason, Ending, ErrorKind, EventKind, Json, Limits, Message, MessageId,
+    Metrics, OpenTurn, Receipt, Recorder, Role, Saved, Status, Strain, Thinking,
 };
 
 use super::moody::{Mood, Moody};
@@ -283,7 +283,7 @@ fn nothing_moves_the_recorder_while_messages_wait() {
 
 #[test]
 fn a_turn_that_is_too_large_is_refused_by_the_limits_name_and_the_rest_goes_on() {
-    let limits = Limits { turn_bytes: 1_000, conversation_bytes: 1_500 };
+    let limits = Limits { turn_bytes: 1_000, conversation_bytes: 1_500, ..Limits::default() };
     let mut desk = desk();
     desk.recorder = record(&desk.archive.clone().with_limits(limits));
     desk.store.set(Mood::Failing(ErrorKind::Locked));
@@ -621,4 +621,24 @@ fn an_exhausted_disk_is_told_once_and_what_waits_is_saved_when_there_is_room() {
 
     assert_eq!((told, again), (vec![Strain::Exhausted], vec![]));
     assert_eq!((desk.stored(), desk.recorder.waiting()), ("one two".to_owned(), 0));
+}
+
+#[test]
+fn whoever_follows_is_told_that_the_store_is_under_strain() {
+    let mut desk = desk();
+    let other = Archive::with_store(desk.store.clone());
+    let mut events = other.subscribe().unwrap();
+    let lab = desk.lab.clone();
+    desk.store.while_writing(move || lab.turn_clock(1));
+
+    desk.say("slow");
+
+    let kinds: Vec<_> = std::iter::repeat_with(|| events.next(Duration::from_secs(10)).unwrap())
+        .take(2)
+        .flatten()
+        .map(|event| (event.conversation, event.kind))
+        .collect();
+    let id = Some(desk.recorder.conversation());
+    let slow = EventKind::Strained(Strain::Slow { took: Duration::from_secs(1) });
+    assert_eq!(kinds, [(id, EventKind::Stored { messages: 1 }), (id, slow)]);
 }

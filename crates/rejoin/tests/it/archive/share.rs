@@ -211,7 +211,7 @@ fn events_of_another_handle_arrive() {
         assert!(!more.is_empty(), "an event is missing after {told:?}");
         told.extend(more);
     }
-    let told: Vec<_> = told.into_iter().map(|event| (event.conversation, event.kind)).collect();
+    let told: Vec<_> = told.into_iter().map(|event| (event.conversation.unwrap(), event.kind)).collect();
     let expected = [
         (handle.id(), EventKind::Stored { messages: 0 }),
         (handle.id(), EventKind::Stored { messages: 1 }),

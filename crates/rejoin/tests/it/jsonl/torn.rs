@@ -114,3 +114,22 @@ fn reading_changes_no_file_of_a_conversation() {
 
     assert_eq!(look(), before);
 }
+
+#[test]
+fn a_torn_file_of_an_open_turn_is_passed_over_and_the_next_save_writes_it_whole() {
+    let place = Place::new();
+    let id = place.talk(&[&["Where to eat?"]]);
+    let archive = place.archive();
+    let mut recorder = archive.record(archive.resume(id).unwrap(), "1@1");
+    assert!(recorder.save_open(&Message::assistant("In Al"), &[]));
+    let file = place.root.join(format!(".store/blobs/3-{id}.jsonl"));
+    let whole = fs::read(&file).unwrap();
+
+    fs::write(&file, &whole[..whole.len() - 20]).unwrap();
+    let while_torn = place.archive().open_turns(id).unwrap();
+    let is_saved = recorder.save_open(&Message::assistant("In Alfama"), &[]);
+
+    let texts: Vec<String> =
+        place.archive().open_turns(id).unwrap().iter().map(|turn| turn.partial.text()).collect();
+    assert_eq!((while_torn, is_saved, texts), (vec![], true, vec!["In Alfama".to_owned()]));
+}

@@ -2,6 +2,8 @@
 
 mod altered;
 mod kill;
+mod privacy;
+mod quarantine;
 mod search;
 mod tamper;
 mod together;

@@ -293,6 +293,7 @@ fn a_message_that_does_not_open_is_named_and_copied_and_the_rest_stays_readable(
     let expected = serde_json::json!({
         "what": "message",
         "why": "it was changed or moved since it was sealed",
+        "is_lost": true,
         "conversation": id,
         "inner_conversation": damaged.name,
         "inner_name": message,
@@ -420,4 +421,34 @@ fn a_message_that_is_gone_is_gone_from_previews_and_the_time_stays() {
     let row = sealed(inner).list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
 
     assert_eq!((row.first.as_str(), row.last.as_str(), row.active), ("my words", "my words", NOW));
+}
+
+#[test]
+fn every_flipped_letter_of_a_preview_is_a_fault_and_nothing_else_is_listed() {
+    let stage = || {
+        let inner = Arc::new(Altered::new());
+        let vault = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+        open(&vault, conversation(1));
+        say(&vault, conversation(1), "a", None, "hello").unwrap();
+        let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
+        (inner, row)
+    };
+    let (inner, row) = stage();
+    let first = flips(&row.first).into_iter().map(|first| (first, row.last.clone()));
+    let last = flips(&row.last).into_iter().map(|last| (row.first.clone(), last));
+    let mut passed = Vec::new();
+    for (first, last) in first.chain(last) {
+        let change = Change::Rewrite { messages: &[], tip: Tip { first: &first, last: &last } };
+        inner.amend(row.id, None, &change, NOW).unwrap();
+        let fresh = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+        let listed = fresh.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
+        let faults = fresh.maintain(Task::Check, Duration::MAX).unwrap().faults;
+        let is_shown = !["", "beginning"].contains(&listed.first.as_str())
+            || !["", "end", "hello"].contains(&listed.last.as_str());
+        if faults.is_empty() || is_shown {
+            passed.push((listed.first, listed.last, faults.len()));
+        }
+    }
+
+    assert_eq!(passed, []);
 }

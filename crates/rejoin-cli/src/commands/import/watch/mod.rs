@@ -27,6 +27,7 @@ use super::scope::{Item, Place, Scope};
 use super::work::Work;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::retention::sweep_meanwhile;
 use crate::ui::progress::Unit;
 
 /// How often the files are looked at.
@@ -118,6 +119,7 @@ impl<'a> Watch<'a> {
     }
 
     fn go_on(mut self, scope: &Scope, teller: &mut Teller<'_>) -> Result<(), Failure> {
+        let _broom = sweep_meanwhile(self.context, &self.work.archive);
         self.catch_up(scope, teller)?;
         if !self.is_ended() {
             teller.watching(self.followed.len())?;

@@ -1,0 +1,194 @@
+//! The times that the storage service promises: commits, purges and snapshots, in SQLite and in a vault over it.
+//!
+//! `cargo run --release -p rejoin-bench --bin service` prints them beside their bars, and fails beyond one. A directory can be
+//! named to measure in. Of each, the slowest but one in twenty counts.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rejoin::service::{
+    ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, ConversationSummary,
+    FramePrivacy, MessageFrame, ParticipantRef, RecoverySnapshot,
+};
+use rejoin::store::{Key, KeyId, SqliteStore, Store, Unlock, VaultStore, Workspace};
+use rejoin::{Archive, ConversationId, Fields, PurgeReason, Role, Time};
+
+type Answer<T> = Result<T, Box<dyn Error>>;
+
+/// How many records are committed.
+const RECORDS: u64 = 500;
+
+/// How many frames a record has.
+const FRAMES: u64 = 20;
+
+/// How many records change, are purged one by one, and get snapshots.
+const SOME: u64 = 100;
+
+/// A commit may take so long; 19 of 20 have to.
+const COMMIT: Duration = Duration::from_millis(150);
+
+/// A purge may take so long a record.
+const PURGE: Duration = Duration::from_millis(500);
+
+/// A snapshot may take so long to be stored, and to be restored.
+const SNAPSHOT: Duration = Duration::from_secs(2);
+
+/// A sentence as people write them, some fifteen times in a frame.
+const SENTENCE: &str = "The tram leaves at nine, and the last one back leaves at a quarter to eleven. ";
+
+struct Known;
+
+impl Unlock for Known {
+    fn unlock(&self, _inner: &dyn Store) -> rejoin::Result<Workspace> {
+        let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
+        let [key, names] = [3, 4].map(|byte| Key::from_slice(&[byte; 32]).expect("there are 32 bytes"));
+        Ok(Workspace::new(vault, 1, id, key, names))
+    }
+}
+
+/// Where the records are.
+#[derive(Clone, Copy)]
+enum Side {
+    Plain,
+    Vault,
+}
+
+fn main() -> Answer<ExitCode> {
+    let scratch = tempfile::tempdir_in(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()))?;
+    let plain = measure(Side::Plain, &scratch.path().join("plain.db"))?;
+    let vault = measure(Side::Vault, &scratch.path().join("vault.db"))?;
+    println!("| what | SQLite | vault+SQLite | bar |");
+    println!("|---|---|---|---|");
+    let mut is_within = true;
+    for (plain, vault) in plain.iter().zip(&vault) {
+        println!("| {} | {:.1?} | {:.1?} | {:?} |", plain.what, plain.took, vault.took, plain.bar);
+        is_within &= plain.took <= plain.bar && vault.took <= vault.bar;
+    }
+    Ok(if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// How long something took, and how long it may.
+struct Measured {
+    what: &'static str,
+    took: Duration,
+    bar: Duration,
+}
+
+fn open(side: Side, path: &Path) -> Answer<ConversationStorageService> {
+    let inner = Arc::new(SqliteStore::open(path)?);
+    Ok(ConversationStorageService::new(match side {
+        Side::Plain => Archive::with_store(inner),
+        Side::Vault => Archive::with_store(Arc::new(VaultStore::open(inner, Arc::new(Known))?)),
+    }))
+}
+
+fn measure(side: Side, path: &Path) -> Answer<Vec<Measured>> {
+    if let Side::Vault = side {
+        let inner = SqliteStore::open(path)?;
+        VaultStore::found(&inner, &Known.unlock(&inner)?)?;
+    }
+    let service = open(side, path)?;
+    let committed = slowest(0..RECORDS, |number| {
+        service.commit_conversation(&input(number))?;
+        Ok(())
+    })?;
+    let updated = slowest(0..SOME, |number| {
+        service.update_record(&id_of(number), &mutation(number))?;
+        Ok(())
+    })?;
+    let flushed = slowest(0..SOME, |number| Ok(service.commit_snapshot(&snapshot(number))?))?;
+    drop(service);
+    let restored = slowest(0..SOME, |number| {
+        let service = open(side, path)?;
+        let found = service.get_snapshot(&id_of(number))?;
+        service.get_record(&id_of(number))?;
+        assert_eq!(found, Some(snapshot(number)), "a snapshot is restored whole");
+        Ok(())
+    })?;
+    let service = open(side, path)?;
+    let purged =
+        slowest(0..SOME, |number| Ok(service.delete_record(&id_of(number), PurgeReason::UserRequested)?))?;
+    let begun = Instant::now();
+    let report = service.purge_all(PurgeReason::WorkspaceReset)?;
+    let each = begun.elapsed() / u32::try_from(report.purged_count)?;
+    let told = |what, took, bar| Measured { what, took, bar };
+    Ok(vec![
+        told("commit a conversation of 20 frames, p95", committed, COMMIT),
+        told("update a record with 2 frames and a summary, p95", updated, COMMIT),
+        told("store a snapshot of 10 frames, p95", flushed, SNAPSHOT),
+        told("open the store, restore a snapshot and its record, p95", restored, SNAPSHOT),
+        told("purge one record, p95", purged, PURGE),
+        told("purge all 400 others, each", each, PURGE),
+    ])
+}
+
+/// The time that 19 of 20 stay within.
+fn slowest(numbers: impl Iterator<Item = u64>, mut work: impl FnMut(u64) -> Answer<()>) -> Answer<Duration> {
+    let mut times = Vec::new();
+    for number in numbers {
+        let begun = Instant::now();
+        work(number)?;
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    Ok(times[times.len() * 19 / 20])
+}
+
+fn id_of(number: u64) -> String {
+    let mut bytes = [7; 16];
+    bytes[8..].copy_from_slice(&number.to_be_bytes());
+    ConversationId::from_bytes(bytes).to_string()
+}
+
+fn frame(sequence: u64) -> MessageFrame {
+    let length = usize::try_from(1 + sequence % 30).expect("it is at most 30");
+    MessageFrame {
+        frame_id: format!("frame-{sequence}"),
+        sequence,
+        role: if sequence % 2 == 1 { Role::User } else { Role::Assistant },
+        content: SENTENCE.repeat(length),
+        created_at: Time::from_micros(1_800_000_000_000_000),
+        attachments: Vec::new(),
+        privacy: FramePrivacy::default(),
+        audio: None,
+        extra: Fields::new(),
+    }
+}
+
+fn input(number: u64) -> ConversationRecordInput {
+    ConversationRecordInput {
+        conversation_id: id_of(number),
+        title: format!("talk {number}"),
+        created_at: Time::from_micros(1_800_000_000_000_000),
+        participants: vec![ParticipantRef {
+            id: "user-default".to_owned(),
+            role: "user".to_owned(),
+            display_name: Some("You".to_owned()),
+        }],
+        messages: (1..=FRAMES).map(frame).collect(),
+        ..ConversationRecordInput::default()
+    }
+}
+
+fn mutation(number: u64) -> ConversationRecordMutation {
+    ConversationRecordMutation {
+        append_messages: (FRAMES + 1..=FRAMES + 2).map(frame).collect(),
+        summary: Some(ConversationSummary {
+            synopsis: format!("Talked about trams, {number} times."),
+            ..ConversationSummary::default()
+        }),
+        ..ConversationRecordMutation::default()
+    }
+}
+
+fn snapshot(number: u64) -> RecoverySnapshot {
+    RecoverySnapshot {
+        conversation_id: id_of(number),
+        saved_at: Time::from_micros(1_800_000_000_000_000),
+        messages: (FRAMES + 3..FRAMES + 13).map(frame).collect(),
+        ..RecoverySnapshot::default()
+    }
+}

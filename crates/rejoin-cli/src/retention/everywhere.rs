@@ -1,0 +1,156 @@
+//! The policies of all projects of a store, and a sweep of all of them.
+//!
+//! Each project has its own configuration. Where that cannot be known, because its directory is gone, what holds for every
+//! project counts. A project whose configuration is broken keeps everything until it is mended.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rejoin::{Archive, Expiring, Hold, List, PurgeReport, Quarantined, RetentionPlan, Swept, Time};
+
+use super::Policy;
+use crate::config::{Config, Overrides, file};
+use crate::context::Context;
+use crate::error::Failure;
+use crate::place::{active_in, key_of};
+
+/// The policies of a store's projects, that of this one first.
+#[derive(Debug)]
+pub(crate) struct Policies {
+    all: Vec<Policy>,
+}
+
+/// What a sweep of all projects came to.
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    /// The clock may be wrong, so nothing goes before this time.
+    pub(crate) waits_until: Option<Time>,
+    /// What has gone.
+    pub(crate) report: Option<PurgeReport>,
+    /// Records of a vault that did not open, and have gone.
+    pub(crate) quarantined: Vec<Quarantined>,
+}
+
+impl Policies {
+    pub(crate) fn of(archive: &Archive, context: &Context) -> Result<Self, Failure> {
+        let here = Policy::here(archive, context)?;
+        let mut all = Vec::new();
+        let own = archive.key_as_kept(&here.project);
+        for key in projects(archive)?.into_iter().filter(|key| *key != own) {
+            all.extend(elsewhere(&key, archive, context)?);
+        }
+        all.insert(0, here);
+        Ok(Self { all })
+    }
+
+    /// The policy of this project.
+    pub(crate) fn here(&self) -> &Policy {
+        &self.all[0]
+    }
+
+    /// What goes now and soon: in this project, and in others whose policy somebody has seen.
+    pub(crate) fn plan(&self, archive: &Archive) -> Result<RetentionPlan, Failure> {
+        let mut whole = self.here().plan(archive)?;
+        for policy in &self.all[1..] {
+            // What nobody was told of does not go, so it is not planned either.
+            let is_told = policy.retention == self.here().retention || policy.is_seen(archive)?;
+            if !is_told {
+                continue;
+            }
+            let RetentionPlan { due, soon, held, in_use } = policy.plan(archive)?;
+            whole.due.extend(due);
+            whole.soon.extend(soon);
+            whole.held += held;
+            whole.in_use += in_use;
+        }
+        let newest_first = |expiring: &Expiring| std::cmp::Reverse(expiring.stored.last_active_at);
+        whole.due.sort_by_key(newest_first);
+        whole.soon.sort_by_key(|expiring| (expiring.at, expiring.stored.id));
+        Ok(whole)
+    }
+
+    /// Takes away what has expired in every project whose policy somebody has seen, and what was long enough in quarantine.
+    pub(crate) fn sweep(&self, archive: &Archive, context: &Context) -> Result<Round, Failure> {
+        let mut round = Round::default();
+        for policy in &self.all {
+            if !policy.is_seen(archive)? {
+                continue;
+            }
+            match policy.sweep(archive)? {
+                Swept::Waiting(until) => round.waits_until = Some(until),
+                Swept::Done(report) => round.add(report),
+            }
+        }
+        round.quarantined = archive.purge_quarantined(context.config.quarantine_days())?;
+        Ok(round)
+    }
+}
+
+impl Round {
+    fn add(&mut self, report: PurgeReport) {
+        let Some(whole) = &mut self.report else {
+            self.report = Some(report);
+            return;
+        };
+        whole.completed_at = report.completed_at;
+        whole.purged.extend(report.purged);
+        whole.messages += report.messages;
+        whole.bytes += report.bytes;
+        whole.failures.extend(report.failures);
+        whole.is_erased &= report.is_erased;
+    }
+}
+
+/// The keys of projects that have something that can expire.
+fn projects(archive: &Archive) -> Result<BTreeSet<String>, Failure> {
+    let mut keys = BTreeSet::new();
+    let everything = List { includes_expired: true, ..List::default() };
+    archive.each_conversation(&everything, &mut |stored| {
+        let header = stored.conversation;
+        if header.hold == Hold::None && (header.follows_retention || header.expires_at.is_some()) {
+            keys.extend(header.project);
+        }
+        Ok(())
+    })?;
+    Ok(keys)
+}
+
+/// The policy of another project; none where its configuration is broken.
+fn elsewhere(key: &str, archive: &Archive, context: &Context) -> Result<Option<Policy>, Failure> {
+    let path = archive.project(key)?.map_or_else(|| key.to_owned(), |project| project.path);
+    let config = if is_project(Path::new(&path), key) {
+        let overrides = Overrides { project: Some(path.into()), ..Overrides::default() };
+        Config::load(&context.surroundings, &overrides)
+    } else {
+        for_every_project(context)
+    };
+    let config = match config {
+        Ok(config) => config,
+        Err(failure) => {
+            tracing::warn!(
+                kind = failure.kind(),
+                "a project keeps everything until its configuration is mended"
+            );
+            return Ok(None);
+        }
+    };
+    Ok(Some(Policy {
+        retention: config.retention(),
+        notice_days: config.retention_notice_days(),
+        project: key.to_owned(),
+        active: active_in(archive, key)?.into_iter().collect(),
+    }))
+}
+
+fn is_project(directory: &Path, key: &str) -> bool {
+    directory.is_absolute() && directory.is_dir() && key_of(directory).is_ok_and(|found| found == key)
+}
+
+/// The configuration without that of any project.
+fn for_every_project(context: &Context) -> Result<Config, Failure> {
+    let user = context.surroundings.user_config_file()?;
+    let overrides = Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+    Config::load_from(&context.surroundings, &overrides, &|path| {
+        if path == user { file::text_of(path) } else { Ok(None) }
+    })
+}

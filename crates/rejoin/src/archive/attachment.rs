@@ -1,0 +1,70 @@
+//! Attachments of conversations: what is too large to stand in a message.
+//!
+//! A block with much data is kept as an attachment by itself, and handed out as it was. Programs may also attach what
+//! they want to refer to.
+
+use std::io;
+
+use crate::archive::Archive;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Attachment, AttachmentKind, ConversationId, Digest};
+use crate::ops::{Keeper, cards, erase_unused, read_attachment};
+
+impl Archive {
+    /// Keeps what a reader gives as an attachment of a conversation. It is on disk when this returns.
+    ///
+    /// The same bytes are kept once. A message whose block refers to it ([`Attachment::to_media`]) makes it stay; one that
+    /// no message refers to for an hour goes when messages are deleted.
+    pub fn attach(
+        &self,
+        id: ConversationId,
+        kind: AttachmentKind,
+        bytes: &mut dyn io::Read,
+    ) -> Result<Attachment> {
+        let stored = self.conversation(id)?;
+        let room = self.limits.room_for_attachments(stored.bytes + self.attached_bytes(id)?);
+        let mut stand_in = [0; 32];
+        self.nature.fill(&mut stand_in);
+        let kept = self.keeper(id).keep_stream(kind, bytes, room, Digest::from_bytes(stand_in));
+        kept.map_err(|error| error.during(format!("attach to conversation `{id}`")))
+    }
+
+    /// Writes the bytes of an attachment, and returns how many there are.
+    ///
+    /// One that lacks a piece, or is not what its digest says, is [`Corrupt`](ErrorKind::Corrupt); what was written until
+    /// then has to be thrown away.
+    pub fn read_attachment(
+        &self,
+        id: ConversationId,
+        digest: Digest,
+        into: &mut dyn io::Write,
+    ) -> Result<u64> {
+        let read = read_attachment(self.store(), id, digest, &mut |piece| {
+            into.write_all(piece)
+                .map_err(|cause| Error::new(ErrorKind::Unavailable, "write an attachment").because(cause))
+        });
+        read.map_err(|error| error.during(format!("read an attachment of conversation `{id}`")))
+    }
+
+    /// The attachments of a conversation, by digest.
+    pub fn attachments(&self, id: ConversationId) -> Result<Vec<Attachment>> {
+        Ok(cards(self.store(), id)?.into_iter().map(|(attachment, _)| attachment).collect())
+    }
+
+    /// Erases attachments that no message of a conversation refers to, and tells which. Deleting messages does this.
+    ///
+    /// One whose message may be on its way stays: for an hour after it was attached.
+    pub fn erase_unused_attachments(&self, id: ConversationId) -> Result<Vec<Attachment>> {
+        erase_unused(self.store(), id, &[], self.now())
+    }
+
+    /// The bytes of all attachments of a conversation.
+    pub(super) fn attached_bytes(&self, id: ConversationId) -> Result<u64> {
+        Ok(self.attachments(id)?.iter().map(|attachment| attachment.byte_length).sum())
+    }
+
+    pub(super) fn keeper(&self, owner: ConversationId) -> Keeper<'_> {
+        let chunk_bytes = self.limits.attachment_chunk_bytes;
+        Keeper { store: self.store(), owner, chunk_bytes, now: self.now() }
+    }
+}

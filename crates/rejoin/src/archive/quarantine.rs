@@ -1,0 +1,98 @@
+//! Quarantine: records of a vault that do not open, and what becomes of them.
+//!
+//! Each is told to those who follow the events, and named by whoever looks for damage, until it was put right or its days
+//! are over. A plain store has no quarantine: what is damaged there stays until somebody decides.
+
+use serde::Deserialize;
+
+use crate::archive::retention::DAY;
+use crate::archive::{Archive, AuditAction, AuditEntry, PurgeReason};
+use crate::error::Result;
+use crate::model::{ConversationId, Json, Time};
+use crate::store::{Named, Put, Safety, Space};
+
+/// A record that did not open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// When that was found.
+    pub at: Time,
+    /// What it is, such as `message` or `header`.
+    pub what: String,
+    /// Why it does not open.
+    pub why: String,
+    /// The conversation it belongs to, where that is known.
+    pub conversation: Option<ConversationId>,
+    /// How long it is, sealed.
+    pub bytes: u64,
+    /// True when nothing will ever open it and the rest can do without: it goes when its days are over.
+    pub is_lost: bool,
+    name: Vec<u8>,
+}
+
+impl Quarantined {
+    /// When a sweep takes it; none when it stays until somebody decides.
+    pub const fn goes_at(&self, days: u32) -> Option<Time> {
+        if self.is_lost { Some(self.at.plus_micros(days as i64 * DAY)) } else { None }
+    }
+}
+
+/// As the vault keeps it.
+#[derive(Deserialize)]
+struct Kept {
+    at: Time,
+    what: String,
+    why: String,
+    #[serde(default)]
+    is_lost: bool,
+    conversation: Option<ConversationId>,
+    #[serde(default)]
+    record: String,
+}
+
+impl Archive {
+    /// The records in quarantine, the oldest first.
+    pub fn quarantined(&self) -> Result<Vec<Quarantined>> {
+        let mut found = Vec::new();
+        self.store().get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
+            match serde_json::from_slice::<Kept>(bytes) {
+                Ok(kept) => found.push(Quarantined {
+                    at: kept.at,
+                    what: kept.what,
+                    why: kept.why,
+                    conversation: kept.conversation,
+                    bytes: kept.record.len() as u64,
+                    is_lost: kept.is_lost,
+                    name: name.to_vec(),
+                }),
+                Err(cause) => tracing::warn!(%cause, "a record in quarantine cannot be read"),
+            }
+            Ok(())
+        })?;
+        found.sort_by(|one, other| (one.at, &one.name).cmp(&(other.at, &other.name)));
+        Ok(found)
+    }
+
+    /// Purges the records that are lost and have been in quarantine for so many days, and returns them. The audit log tells
+    /// of each.
+    ///
+    /// While the clock may be wrong, nothing goes. A record that was put right meanwhile loses its copy only.
+    pub fn purge_quarantined(&self, days: u32) -> Result<Vec<Quarantined>> {
+        let now = self.now();
+        let mut due = self.quarantined()?;
+        due.retain(|record| record.goes_at(days).is_some_and(|at| at <= now));
+        if due.is_empty() || self.doubts_clock_until()?.is_some() {
+            return Ok(Vec::new());
+        }
+        for record in &due {
+            let put = Put { space: Space::Quarantine, owner: None, name: &record.name, bytes: None };
+            self.store().put(&[put], Safety::Synced)?;
+            let entry = AuditEntry::new(AuditAction::Purged, PurgeReason::CorruptionDetected.as_str());
+            let mut entry = entry.counting(u64::from(record.what == "message"), record.bytes);
+            entry.conversation = record.conversation;
+            entry.extra.set("record", Json::of(&record.what).expect("a word is JSON"));
+            self.note_done(entry);
+        }
+        self.erase_traces()?;
+        Ok(due)
+    }
+}

@@ -1,0 +1,103 @@
+//! The card of an attachment: what is known of it without reading it.
+//!
+//! It is state of the conversation, so all cards are found at the cost of a few short blobs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::model::{Attachment, AttachmentKind, ConversationId, Digest, Time, digest_in, uri_of};
+use crate::store::{Named, Put, Read, Space};
+
+/// The beginning of the names of cards, which are the addresses of their attachments.
+pub(crate) const CARDS: &[u8] = b"attachment:";
+
+const VERSION: u32 = 1;
+
+/// What is known of an attachment without reading it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Card {
+    pub(super) version: u32,
+    pub(crate) kind: AttachmentKind,
+    pub(crate) byte_length: u64,
+    pub(crate) chunks: u32,
+    /// Since when a turn that refers to it may be under way; none once one is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) waiting_since: Option<Time>,
+}
+
+impl Card {
+    pub(super) const fn waiting(kind: AttachmentKind, byte_length: u64, chunks: u32, since: Time) -> Self {
+        Self { version: VERSION, kind, byte_length, chunks, waiting_since: Some(since) }
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a card is plain data")
+    }
+
+    pub(super) const fn of(&self, digest: Digest) -> Attachment {
+        Attachment { kind: self.kind, digest, byte_length: self.byte_length }
+    }
+}
+
+/// The name of a card.
+pub(super) fn name(digest: Digest) -> Vec<u8> {
+    uri_of(digest).into_bytes()
+}
+
+/// Stores a card.
+pub(super) const fn put<'a>(owner: ConversationId, name: &'a [u8], bytes: Option<&'a [u8]>) -> Put<'a> {
+    Put { space: Space::State, owner: Some(owner), name, bytes }
+}
+
+/// The card of one attachment.
+pub(super) fn card(store: &dyn Read, owner: ConversationId, digest: Digest) -> Result<Option<Card>> {
+    let mut found = None;
+    store.get(Space::State, Some(owner), Named::One(&name(digest)), &mut |_, bytes| {
+        found = serde_json::from_slice(bytes).ok();
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The cards of all attachments of a conversation, by digest.
+pub(crate) fn cards(store: &dyn Read, owner: ConversationId) -> Result<Vec<(Attachment, Card)>> {
+    let mut found = Vec::new();
+    store.get(Space::State, Some(owner), Named::Beginning(CARDS), &mut |name, bytes| {
+        let digest = str::from_utf8(name).ok().and_then(digest_in);
+        match (digest, serde_json::from_slice::<Card>(bytes)) {
+            (Some(digest), Ok(card)) => found.push((card.of(digest), card)),
+            _ => tracing::warn!(%owner, "the card of an attachment cannot be read"),
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// A card that no longer waits, to be stored with the turn that refers to it.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    name: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Settled {
+    pub(crate) fn put(&self, owner: ConversationId) -> Put<'_> {
+        put(owner, &self.name, Some(&self.bytes))
+    }
+}
+
+/// What a turn has to store along with its references: their cards, settled. What has no card is not settled.
+pub(crate) fn settle(
+    store: &dyn Read,
+    owner: ConversationId,
+    referred: impl IntoIterator<Item = Digest>,
+) -> Result<Vec<Settled>> {
+    let mut settled = Vec::new();
+    for digest in referred {
+        if let Some(card) = card(store, owner, digest)? {
+            let bytes = Card { waiting_since: None, ..card }.to_bytes();
+            settled.push(Settled { name: name(digest), bytes });
+        }
+    }
+    Ok(settled)
+}

@@ -1,0 +1,93 @@
+//! Attachments: the bytes of large blocks, kept beside their conversation in chunks and named by their SHA-256.
+//!
+//! Order of a write: the card, which says what will be there; the chunks; the turn that refers to them, which settles
+//! the card in the same step. So a crash leaves at most a card that waits, with chunks that nothing refers to, and
+//! [`erase_unused`] finds them without reading a chunk.
+
+mod card;
+mod chunks;
+mod keep;
+mod reference;
+mod unused;
+
+use std::collections::BTreeMap;
+
+pub(crate) use card::{CARDS, Settled, cards, settle};
+pub(crate) use chunks::read;
+pub(crate) use keep::Keeper;
+pub(crate) use reference::{Detached, detach, put_back, referred, renamed};
+pub(crate) use unused::erase_unused;
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{ConversationId, Digest, Message, MessageId};
+use crate::store::Read;
+
+/// Gives the blocks of messages their bytes back. One whose attachment is missing or damaged goes on referring to it,
+/// because a conversation must stay readable; a check names it.
+pub(crate) fn fill<'m>(
+    store: &dyn Read,
+    owner: ConversationId,
+    messages: impl Iterator<Item = &'m mut Message>,
+) -> Result<()> {
+    for message in messages {
+        for media in reference::references(message) {
+            let Some(digest) = media.attachment() else { continue };
+            let mut bytes = Vec::new();
+            let whole = read(store, owner, digest, &mut |chunk| {
+                bytes.extend_from_slice(chunk);
+                Ok(())
+            });
+            match whole {
+                Ok(_) => put_back(media, &bytes),
+                Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => {
+                    tracing::warn!(%owner, %digest, kind = error.kind().as_str(), "an attachment cannot be read");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which messages refer to which attachments, gathered while a conversation is read.
+#[derive(Debug, Default)]
+pub(crate) struct Referred {
+    /// A message that refers to each, and whether the archive made the reference.
+    by_digest: BTreeMap<Digest, (MessageId, Origin)>,
+}
+
+/// Who made a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The archive, which had the bytes then.
+    Archive,
+    /// Whoever wrote the message; it may never have meant anything.
+    Writer,
+}
+
+impl Referred {
+    pub(crate) fn note(&mut self, id: MessageId, message: &Message) {
+        for (digest, origin) in reference::with_origins(message) {
+            let known = self.by_digest.entry(digest).or_insert((id, origin));
+            if origin == Origin::Archive {
+                known.1 = origin;
+            }
+        }
+    }
+
+    /// What is wrong with them, one sentence each.
+    pub(crate) fn faults(&self, store: &dyn Read, owner: ConversationId) -> Result<Vec<String>> {
+        let mut faults = Vec::new();
+        for (digest, (message, origin)) in &self.by_digest {
+            match read(store, owner, *digest, &mut |_| Ok(())) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound && *origin == Origin::Writer => {}
+                Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => {
+                    faults.push(format!("message {message} refers to an attachment: {error}"));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(faults)
+    }
+}

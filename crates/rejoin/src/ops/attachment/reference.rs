@@ -1,0 +1,213 @@
+//! Blocks that refer to an attachment: their bytes are taken out before they are stored, and put back when they are read.
+//!
+//! ```text
+//! {"type":"image","mime_type":"image/png","data":"…"}
+//! {"type":"image","mime_type":"image/png","uri":"attachment:sha256:…","attachment":{"byte_length":4711}}
+//! ```
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{AttachmentKind, Block, Digest, Json, Media, Message, uri_of};
+use crate::ops::attachment::Origin;
+use crate::ops::attachment::chunks::digest_of;
+
+/// Data of more characters is kept as an attachment. Below that, a chunk and its card would cost more than they save; and
+/// the value is part of the format, because digests are of what is stored.
+const INLINE: usize = 256 << 10;
+
+/// The field of a block that says what was taken out of it.
+const FIELD: &str = "attachment";
+
+/// What was taken out of a block.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Detached {
+    pub(crate) kind: AttachmentKind,
+    pub(crate) digest: Digest,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Detached {
+    pub(crate) fn new(kind: AttachmentKind, bytes: Vec<u8>) -> Self {
+        Self { kind, digest: digest_of(&bytes), bytes }
+    }
+
+    /// Its name, and how many bytes it has.
+    pub(crate) const fn size(&self) -> (Digest, u64) {
+        (self.digest, self.bytes.len() as u64)
+    }
+}
+
+/// What the block says about it.
+#[derive(Serialize, Deserialize)]
+struct Taken {
+    byte_length: u64,
+    /// How the bytes were written; base64 if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoding: Option<Encoding>,
+    /// The address that the block had of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uri: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Encoding {
+    /// The bytes are the characters of the data, which are no base64.
+    Text,
+}
+
+/// Takes the bytes of large blocks out of a message that is about to be stored. What its writer says was taken out
+/// before is not believed.
+pub(crate) fn detach(message: &mut Message) -> Vec<Detached> {
+    let mut detached = Vec::new();
+    for block in &mut message.blocks {
+        let Block::Media(media) = block else { continue };
+        if media.attachment().is_some() {
+            media.extra.remove(FIELD);
+        }
+        detached.extend(detach_one(media));
+    }
+    detached
+}
+
+fn detach_one(media: &mut Media) -> Option<Detached> {
+    let is_large = media.data.as_ref().is_some_and(|data| data.len() > INLINE);
+    if !is_large || media.extra.field(FIELD).is_some() {
+        return None;
+    }
+    let data = media.data.take()?;
+    // What is read back must be what was written, to the letter.
+    let (bytes, encoding) = match STANDARD.decode(&data) {
+        Ok(bytes) => (bytes, None),
+        Err(_) => (data.into_bytes(), Some(Encoding::Text)),
+    };
+    let detached = Detached::new(media.kind.into(), bytes);
+    let (digest, byte_length) = detached.size();
+    let taken = Taken { byte_length, encoding, uri: media.uri.take() };
+    media.uri = Some(uri_of(digest));
+    media.extra.set(FIELD, Json::of(&taken).expect("it is plain data"));
+    Some(detached)
+}
+
+/// Gives a block its bytes back.
+pub(crate) fn put_back(media: &mut Media, bytes: &[u8]) {
+    let taken = taken(media);
+    let encoding = taken.as_ref().and_then(|taken| taken.encoding);
+    media.data = match (encoding, str::from_utf8(bytes)) {
+        (Some(Encoding::Text), Ok(text)) => Some(text.to_owned()),
+        _ => Some(STANDARD.encode(bytes)),
+    };
+    if taken.is_some() {
+        media.extra.remove(FIELD);
+    }
+    media.uri = taken.and_then(|taken| taken.uri);
+}
+
+fn taken(media: &Media) -> Option<Taken> {
+    media.extra.field(FIELD)?.to().ok()
+}
+
+/// Lets a block refer to another attachment; none when its bytes are not what they say they are.
+pub(crate) fn renamed(media: &Media, digest: Digest, byte_length: u64) -> Option<Media> {
+    let taken = taken(media);
+    if taken.as_ref().is_some_and(|taken| taken.encoding.is_some()) {
+        return None;
+    }
+    let mut media = media.clone();
+    media.uri = Some(uri_of(digest));
+    if let Some(taken) = taken {
+        let taken = Taken { byte_length, ..taken };
+        media.extra.set(FIELD, Json::of(&taken).expect("it is plain data"));
+    }
+    Some(media)
+}
+
+/// The blocks of a message that refer to attachments.
+pub(super) fn references(message: &mut Message) -> impl Iterator<Item = &mut Media> {
+    message.blocks.iter_mut().filter_map(|block| match block {
+        Block::Media(media) if media.attachment().is_some() => Some(media),
+        _ => None,
+    })
+}
+
+/// What a message refers to.
+pub(crate) fn referred(message: &Message) -> BTreeSet<Digest> {
+    with_origins(message).map(|(digest, _)| digest).collect()
+}
+
+/// The same, with who made each reference.
+pub(super) fn with_origins(message: &Message) -> impl Iterator<Item = (Digest, Origin)> {
+    message.blocks.iter().filter_map(|block| {
+        let Block::Media(media) = block else { return None };
+        let origin = if media.extra.field(FIELD).is_some() { Origin::Archive } else { Origin::Writer };
+        Some((media.attachment()?, origin))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::{Fields, MediaKind, Role};
+
+    fn media(data: String, uri: Option<&str>) -> Media {
+        let mut extra = Fields::new();
+        extra.set("title", Json::parse("\"A\"").unwrap());
+        let uri = uri.map(str::to_owned);
+        Media { kind: MediaKind::Image, mime_type: "image/png".into(), data: Some(data), uri, extra }
+    }
+
+    fn round_trip(media: &Media) -> (usize, Media) {
+        let mut message = Message::new(Role::User, vec![Block::Media(media.clone())]);
+        let detached = detach(&mut message);
+        let mut stored = Message::from_body(&message.to_body()).unwrap();
+        for (media, own) in references(&mut stored).zip(&detached) {
+            put_back(media, &own.bytes);
+        }
+        let Block::Media(read) = stored.blocks.remove(0) else { panic!("it is media") };
+        (message.to_body().len(), read)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn any_data_comes_back_to_the_letter(
+            ending in "[A-Za-z0-9+/=ü\\n\\\\\"]{0,9}",
+            more in -4_i32..9,
+            uri in proptest::option::of("[a-z:]{0,9}"),
+        ) {
+            let length = usize::try_from(i32::try_from(INLINE).unwrap() + more).unwrap();
+            let media = media("QUJD".repeat(length / 4) + &"A".repeat(length % 4) + &ending, uri.as_deref());
+
+            prop_assert_eq!(round_trip(&media).1, media);
+        }
+    }
+
+    #[test]
+    fn only_large_data_is_taken_out() {
+        let [small, large] = [INLINE, INLINE + 4].map(|length| media("A".repeat(length), None));
+
+        let sizes = [&small, &large].map(|media| round_trip(media).0 > INLINE);
+
+        assert_eq!(sizes, [true, false]);
+    }
+
+    #[test]
+    fn what_a_writer_says_was_taken_out_is_not_believed() {
+        let mut media = media(String::new(), Some(&uri_of(Digest::from_bytes([7; 32]))));
+        media.data = None;
+        media.extra.set(FIELD, Json::parse(r#"{"byte_length":9}"#).unwrap());
+        let mut message = Message::new(Role::User, vec![Block::Media(media)]);
+
+        let detached = detach(&mut message);
+
+        let origins: Vec<Origin> = with_origins(&message).map(|(_, origin)| origin).collect();
+        assert_eq!((detached, origins), (vec![], vec![Origin::Writer]));
+    }
+}

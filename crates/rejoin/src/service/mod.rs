@@ -1,0 +1,172 @@
+//! A storage service for conversations, as programs know it that kept one blob for each: records and snapshots.
+//!
+//! It is a thin front of an [`Archive`]. A record is a conversation and its frames are messages, so whatever else is done
+//! with the store sees them too. Nothing is written that an archive would not write.
+//!
+//! ```
+//! use rejoin::service::{ConversationRecordInput, ConversationStorageService, ListOptions};
+//! use rejoin::{Archive, Time};
+//!
+//! let storage = ConversationStorageService::new(Archive::open("memory:")?);
+//! let input: ConversationRecordInput = serde_json::from_str(r#"{
+//!     "conversationId": "3f2b8c1e-9d4a-4f6b-8a7e-1c2d3e4f5a6b",
+//!     "title": "Debugging failing test",
+//!     "createdAt": "2026-11-16T09:00:00Z",
+//!     "participants": [{"id": "user-default", "role": "user", "displayName": "You"}],
+//!     "messages": [{
+//!         "frameId": "f1", "sequence": 1, "role": "user", "content": "Why is the build failing?",
+//!         "createdAt": "2026-11-16T09:00:00Z",
+//!         "privacy": {"containsSecrets": false, "redactionRulesApplied": []}
+//!     }]
+//! }"#).unwrap();
+//!
+//! let record = storage.create_record(&input)?; // on disk when this returns
+//!
+//! assert_eq!(storage.get_record(&record.conversation_id)?, Some(record));
+//! assert_eq!(storage.list_records(&ListOptions::default())?.items[0].title, "Debugging failing test");
+//! # Ok::<(), rejoin::Error>(())
+//! ```
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/service.md")]
+struct Page;
+
+mod input;
+mod list;
+mod purge;
+mod snapshot;
+mod waiting;
+mod write;
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use input::{ConversationRecordInput, ConversationRecordMutation, PartialMetrics, PartialRetention};
+pub use list::{ConversationRecordSummary, ListOptions, ListResult};
+pub use purge::{PurgeFailure, PurgeReport};
+pub use snapshot::RecoverySnapshot;
+
+use crate::archive::{Archive, Events, Retention, Strain};
+use crate::error::{ErrorKind, Result};
+pub use crate::formats::agent_voice::schema::{
+    AttachmentRef, AudioArtifactRef, ConversationMetrics, ConversationRecord, ConversationSummary,
+    FramePrivacy, MessageFrame, ParticipantRef, PrivacyEnvelope, RetentionInfo, RetentionPolicy,
+    StorageEnvelope,
+};
+use crate::formats::agent_voice::{frame, record};
+use crate::model::{ConversationId, Hold, StoredConversation, StoredMessage, Time};
+use waiting::Waiting;
+
+/// Records are kept so long unless another retention is set.
+const DAYS: u32 = 30;
+
+/// Keeps records of conversations in an archive.
+pub struct ConversationStorageService {
+    archive: Mutex<Archive>,
+    retention: Retention,
+    waiting: Mutex<Waiting>,
+}
+
+impl ConversationStorageService {
+    /// A service over an archive, which keeps records for 30 days after somebody last spoke.
+    pub fn new(archive: Archive) -> Self {
+        let retention = Retention { days: Some(DAYS), ..Retention::FOREVER };
+        Self { archive: Mutex::new(archive), retention, waiting: Mutex::default() }
+    }
+
+    /// Sets how long records are kept that say nothing else.
+    #[must_use]
+    pub const fn with_retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// The archive underneath.
+    pub fn archive(&self) -> Archive {
+        self.archive.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A record, if there is one of this id.
+    ///
+    /// One that cannot be read is corrupt. In a vault a copy of what does not open is in quarantine then, and every other
+    /// record stays readable.
+    pub fn get_record(&self, conversation_id: &str) -> Result<Option<ConversationRecord>> {
+        match self.read(conversation_id.parse()?) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            record => record.map(Some),
+        }
+    }
+
+    /// Follows what happens from now on, here and in other processes: `conversationStored`, `conversationDeleted`,
+    /// `privacy.purge.completed` and the rest.
+    pub fn subscribe(&self) -> Result<Events> {
+        self.opened()?.subscribe()
+    }
+
+    /// Signs that the store is under strain, such as a write that took more than 150 ms or a disk that is full, since this
+    /// was last asked.
+    pub fn take_strains(&self) -> Vec<Strain> {
+        self.waiting().strains.take()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, id: ConversationId) -> Result<ConversationRecord> {
+        let archive = self.opened()?;
+        // The version is looked at before the messages: what is said meanwhile makes it too old, never too new.
+        let stored = archive.conversation(id)?;
+        let path = archive.path(id, None)?;
+        let around = record::Around {
+            id: id.to_string(),
+            created_at: stored.created_at,
+            last_interaction_at: stored.last_active_at,
+            expires_at: self.expires_at(&stored),
+            counted: record::counted(path.iter().map(|found| found.message.role)),
+        };
+        let mut record = record::of_header(&stored.conversation, around, frames(&path, stored.created_at));
+        stored.title().clone_into(&mut record.title);
+        record.storage = StorageEnvelope {
+            blob_uri: format!("rejoin:{id}"),
+            blob_version: blob_version(&stored),
+            size_bytes: stored.bytes,
+            checksum: stored.head.map(|head| head.digest.to_string()).unwrap_or_default(),
+            last_compacted_at: None,
+        };
+        Ok(record)
+    }
+
+    /// When a record expires by the policy, if nobody held it.
+    fn expires_at(&self, stored: &StoredConversation) -> Option<Time> {
+        let mut released = stored.clone();
+        released.conversation.hold = Hold::None;
+        self.retention.expires_at(&released)
+    }
+}
+
+/// The version of a record: it grows with each change of the header and with each message.
+const fn blob_version(stored: &StoredConversation) -> u64 {
+    stored.version + stored.messages
+}
+
+fn frames(path: &[StoredMessage], created_at: Time) -> Vec<MessageFrame> {
+    let mut time = created_at;
+    path.iter()
+        .zip(1..)
+        .map(|(stored, place)| {
+            time = stored.message.created_at.unwrap_or(time);
+            frame::of_message(&stored.message, stored.id.as_str(), place, time)
+        })
+        .collect()
+}
+
+impl fmt::Debug for ConversationStorageService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConversationStorageService")
+            .field("archive", &self.archive())
+            .field("retention", &self.retention)
+            .field("waiting", &self.waiting_writes())
+            .finish_non_exhaustive()
+    }
+}

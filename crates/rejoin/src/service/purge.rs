@@ -1,0 +1,84 @@
+//! Records that go: one, all, or those whose time is over.
+
+use serde::{Deserialize, Serialize};
+
+use crate::archive::{self, PurgeReason, Sweep, Swept};
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, Time};
+use crate::service::ConversationStorageService;
+
+/// What became of a purge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PurgeReport {
+    /// Why it was made.
+    pub reason: PurgeReason,
+    /// When it began.
+    pub started_at: Time,
+    /// When it ended.
+    pub completed_at: Time,
+    /// How many records are gone.
+    pub purged_count: u64,
+    /// Those that are not, and why.
+    pub failures: Vec<PurgeFailure>,
+}
+
+/// A record that could not be purged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PurgeFailure {
+    /// Its id.
+    pub conversation_id: String,
+    /// The error in words.
+    pub error: String,
+}
+
+impl From<archive::PurgeReport> for PurgeReport {
+    fn from(report: archive::PurgeReport) -> Self {
+        let failure = |failed: archive::PurgeFailure| PurgeFailure {
+            conversation_id: failed.conversation.to_string(),
+            error: failed.error,
+        };
+        Self {
+            reason: report.reason,
+            started_at: report.started_at,
+            completed_at: report.completed_at,
+            purged_count: report.purged.len() as u64,
+            failures: report.failures.into_iter().map(failure).collect(),
+        }
+    }
+}
+
+impl ConversationStorageService {
+    /// Purges a record: nothing it said is left in any file of the store. What waits for room is tried again.
+    pub fn delete_record(&self, conversation_id: &str, reason: PurgeReason) -> Result<()> {
+        let id: ConversationId = conversation_id.parse()?;
+        self.forget_writes(id);
+        let report = self.opened()?.purge(&[id], reason, &mut |_| ());
+        self.try_waiting();
+        match report.failures.into_iter().next() {
+            Some(failed) => Err(Error::new(failed.kind, failed.error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Purges every record, and what waits to be stored.
+    pub fn purge_all(&self, reason: PurgeReason) -> Result<PurgeReport> {
+        self.forget_all_writes();
+        Ok(self.opened()?.purge_everything(reason, &mut |_| ())?.into())
+    }
+
+    /// Purges what has expired; none when the clock may be wrong, so that it is tried later.
+    ///
+    /// A program calls it when it starts and every six hours. What is held or in use stays.
+    pub fn sweep(&self) -> Result<Option<PurgeReport>> {
+        // Who may still be at work cannot be known here, so whoever says so is believed.
+        let sweep = Sweep { project: None, retention: self.retention, active: &[], is_alive: &|_| true };
+        let swept = self.opened()?.sweep(&sweep)?;
+        self.try_waiting();
+        Ok(match swept {
+            Swept::Waiting(_) => None,
+            Swept::Done(report) => Some(report.into()),
+        })
+    }
+}

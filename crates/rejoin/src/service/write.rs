@@ -1,0 +1,141 @@
+//! Creating and changing records, and what a session leaves when it ends.
+
+use std::collections::HashSet;
+
+use crate::archive::Archive;
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::agent_voice::{frame, record};
+use crate::model::{Conversation, ConversationId, StoredConversation};
+use crate::service::input::{check_frames, messages};
+use crate::service::waiting::Write;
+use crate::service::{
+    ConversationRecord, ConversationRecordInput, ConversationRecordMutation, ConversationStorageService,
+    MessageFrame, blob_version, snapshot,
+};
+
+/// How often a change is tried when others are faster.
+const ATTEMPTS: usize = 10;
+
+impl ConversationStorageService {
+    /// Stores a record, in one write. It is on disk when this returns. An id that is taken is a conflict.
+    ///
+    /// On a full disk the error says so, and the record waits: see [`ConversationStorageService::retry`].
+    pub fn create_record(&self, record: &ConversationRecordInput) -> Result<ConversationRecord> {
+        let id = record.conversation_id.parse()?;
+        self.write(id, || Write::Record(record.clone()), |archive| begin(archive, id, record))?;
+        self.read(id)
+    }
+
+    /// Changes a record. A version that is no longer the record's is a conflict: nothing is stored, and nothing is lost.
+    ///
+    /// Without a version, what was said is added after whatever is there. Frames come first, as one turn, then the rest.
+    pub fn update_record(
+        &self,
+        conversation_id: &str,
+        mutation: &ConversationRecordMutation,
+    ) -> Result<ConversationRecord> {
+        let id = conversation_id.parse()?;
+        self.write(
+            id,
+            || Write::Change(id, mutation.clone()),
+            |archive| change(archive, id, mutation, &|_| ()),
+        )?;
+        self.read(id)
+    }
+
+    /// Stores the final record of a session and takes its snapshot away. What the store has already is not stored again,
+    /// so whoever was interrupted calls it again.
+    pub fn commit_conversation(&self, record: &ConversationRecordInput) -> Result<ConversationRecord> {
+        let id = record.conversation_id.parse()?;
+        self.write(id, || Write::Record(record.clone()), |archive| commit(archive, id, record))?;
+        snapshot::forget(&self.opened()?, id)?;
+        self.read(id)
+    }
+}
+
+fn begin(archive: &Archive, id: ConversationId, record: &ConversationRecordInput) -> Result<()> {
+    check_frames(&record.messages)?;
+    let given = messages(&record.messages, 0);
+    let begun = archive.begin(id, &record.header()?, record.created_at, given);
+    begun.map_err(|error| error.during(format!("create record `{id}`")))
+}
+
+/// Makes the store have a record, whatever it has of it.
+pub(super) fn commit(archive: &Archive, id: ConversationId, record: &ConversationRecordInput) -> Result<()> {
+    match archive.conversation(id) {
+        Err(error) if error.kind() == ErrorKind::NotFound => begin(archive, id, record),
+        Err(error) => Err(error),
+        Ok(_) => change(archive, id, &record.as_mutation(), &|header| record.complete(header)),
+    }
+}
+
+/// Changes a record, and `also` its header, again if another writer was faster and the caller named no version.
+pub(super) fn change(
+    archive: &Archive,
+    id: ConversationId,
+    mutation: &ConversationRecordMutation,
+    also: &dyn Fn(&mut Conversation),
+) -> Result<()> {
+    mutation.check()?;
+    for _ in 0..ATTEMPTS {
+        match change_once(archive, id, mutation, also) {
+            Err(error) if error.kind() == ErrorKind::Conflict && mutation.blob_version.is_none() => {}
+            other => return other.map_err(|error| error.during(format!("update record `{id}`"))),
+        }
+    }
+    Err(Error::conflict(format!("record `{id}` keeps changing; try again")))
+}
+
+fn change_once(
+    archive: &Archive,
+    id: ConversationId,
+    mutation: &ConversationRecordMutation,
+    also: &dyn Fn(&mut Conversation),
+) -> Result<()> {
+    let stored = archive.conversation(id)?;
+    let version = blob_version(&stored);
+    if let Some(expected) = mutation.blob_version.filter(|expected| *expected != version) {
+        return Err(Error::conflict(format!(
+            "the record is of version `{version}`, not `{expected}`: read it again"
+        )));
+    }
+    let added = append(archive, &stored, &mutation.append_messages)?;
+    let said = record::counted(added.iter().map(|frame| frame.role));
+    let counts = stored.conversation.metrics.is_some() && !added.is_empty();
+    if !mutation.changes_header() && !counts {
+        return Ok(());
+    }
+    let path = archive.path(id, None)?;
+    let all = record::counted(path.iter().map(|stored| stored.message.role));
+    let change = |header: &mut Conversation| {
+        mutation.apply(header, &said, &all);
+        also(header);
+    };
+    // What was said is stored: from here on the change is finished, whoever else changes the header.
+    if added.is_empty() && mutation.blob_version.is_some() {
+        return archive.update_version(id, stored.version, change);
+    }
+    archive.update(id, change).map(drop)
+}
+
+/// Appends the frames that are not there yet, and returns them. A head that moved meanwhile is a conflict.
+fn append<'f>(
+    archive: &Archive,
+    stored: &StoredConversation,
+    frames: &'f [MessageFrame],
+) -> Result<Vec<&'f MessageFrame>> {
+    if frames.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut handle = archive.resume(stored.id)?;
+    if handle.head() != stored.head.map(|head| head.id) {
+        return Err(Error::conflict("something was said meanwhile"));
+    }
+    let path = handle.path()?;
+    let known: HashSet<String> = path.iter().filter_map(|stored| frame::frame_id(&stored.message)).collect();
+    let added: Vec<&MessageFrame> = frames.iter().filter(|frame| !known.contains(&frame.frame_id)).collect();
+    if !added.is_empty() {
+        handle.append_linear(messages(added.iter().copied(), path.len() as u64))?;
+    }
+    Ok(added)
+}

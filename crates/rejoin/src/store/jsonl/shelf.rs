@@ -1,0 +1,209 @@
+//! The files that blobs are in: one for each space and owner, and for attachments one for each piece.
+//!
+//! A piece of an attachment has a file of its own, so that nothing else is written again when one is added, and nothing else
+//! is held when one is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::layout::Layout;
+use crate::store::jsonl::octets::Octets;
+use crate::store::{Put, Space, Stamp, durable};
+
+/// Longer names of blobs are hashed in the names of their files.
+const LONGEST: usize = 100;
+
+/// Begins the name of a file that does not tell the name of its blob.
+const HASHED: &str = "~";
+
+const ENDING: &str = ".jsonl";
+
+/// Blobs that are in one file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Shelf {
+    /// What happened up to here is in it.
+    pub(super) stamp: Stamp,
+    pub(super) blobs: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+/// Which file: a space, an owner, and the name of the blob where each has a file of its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) space: Space,
+    pub(super) owner: Option<ConversationId>,
+    only: Option<Vec<u8>>,
+}
+
+/// The first line of a file.
+#[derive(Serialize, Deserialize)]
+struct Beginning {
+    change: Stamp,
+}
+
+/// Every other line.
+#[derive(Serialize, Deserialize)]
+struct Item {
+    name: Octets,
+    bytes: Octets,
+}
+
+impl Place {
+    /// Where a blob of this name is.
+    pub(super) fn of(space: Space, owner: Option<ConversationId>, name: &[u8]) -> Self {
+        let only = has_many_files(space).then(|| name.to_vec());
+        Self { space, owner, only }
+    }
+
+    /// Where some blobs are.
+    pub(super) fn of_all(blobs: &[Put<'_>]) -> BTreeSet<Self> {
+        blobs.iter().map(|blob| Self::of(blob.space, blob.owner, blob.name)).collect()
+    }
+
+    /// True when a blob is here.
+    pub(super) fn holds(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> bool {
+        (self.space, self.owner) == (space, owner) && self.only.as_deref().is_none_or(|only| only == name)
+    }
+
+    pub(super) fn path(&self, layout: &Layout) -> PathBuf {
+        let folder = layout.blobs();
+        match &self.only {
+            None => folder.join(stem(self.space, self.owner) + ENDING),
+            Some(name) => folder.join(stem(self.space, self.owner)).join(file_name(name)),
+        }
+    }
+
+    /// True when its file is in a folder of its own, whose name may not be safe yet.
+    pub(super) const fn is_in_own_folder(&self) -> bool {
+        self.only.is_some()
+    }
+}
+
+/// True for spaces whose blobs are large.
+pub(super) fn has_many_files(space: Space) -> bool {
+    space == Space::Attachment
+}
+
+/// The folder of the blobs of a space that have files of their own.
+pub(super) fn folder(layout: &Layout, space: Space, owner: Option<ConversationId>) -> PathBuf {
+    layout.blobs().join(stem(space, owner))
+}
+
+/// The names of the blobs in such a folder.
+pub(super) fn names(folder: &Path) -> Result<BTreeSet<Vec<u8>>> {
+    let attempt = || format!("list `{}`", folder.display());
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(cause) => return Err(cause).during(attempt),
+    };
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        let entry = entry.during(attempt)?;
+        let file = entry.file_name();
+        let Some(text) = file.to_str().and_then(|file| file.strip_suffix(ENDING)) else { continue };
+        match (text.strip_prefix(HASHED), from_hex(text)) {
+            (Some(_), _) => names.extend(read(&entry.path())?.blobs.into_keys()),
+            (None, Some(name)) => {
+                names.insert(name);
+            }
+            (None, None) => {}
+        }
+    }
+    Ok(names)
+}
+
+pub(super) fn read(path: &Path) -> Result<Shelf> {
+    let attempt = || format!("read `{}`", path.display());
+    let text = match durable::read_small(path, u64::MAX) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Shelf::default()),
+        Err(cause) => return Err(cause).during(attempt),
+    };
+    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let mut shelf = Shelf::default();
+    // Damage loses what it hits: blobs are what a program remembers, not what was said.
+    if let Some(Ok(beginning)) = lines.next().map(serde_json::from_slice::<Beginning>) {
+        shelf.stamp = beginning.change;
+    }
+    for item in lines.filter_map(|line| serde_json::from_slice::<Item>(line).ok()) {
+        shelf.blobs.insert(item.name.into_bytes(), item.bytes.into_bytes());
+    }
+    Ok(shelf)
+}
+
+impl Shelf {
+    pub(super) fn to_text(&self) -> Vec<u8> {
+        let mut text = serde_json::to_vec(&Beginning { change: self.stamp }).expect("it is plain data");
+        for (name, bytes) in &self.blobs {
+            text.push(b'\n');
+            let item = Item { name: Octets::of(name), bytes: Octets::of(bytes) };
+            serde_json::to_writer(&mut text, &item).expect("it is plain data");
+        }
+        text.push(b'\n');
+        text
+    }
+}
+
+/// Overwrites a file and removes it; one that is not there is gone.
+pub(super) fn erase(path: &Path) -> Result<()> {
+    let erased = match durable::open_to_write(path) {
+        Ok(file) => durable::erase(&file, path).and_then(|()| durable::sync_parent(path)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(cause),
+    };
+    erased.during(|| format!("erase `{}`", path.display()))
+}
+
+fn stem(space: Space, owner: Option<ConversationId>) -> String {
+    let owner = owner.map_or_else(|| "none".to_owned(), |owner| owner.to_string());
+    format!("{}-{owner}", space.number())
+}
+
+fn file_name(name: &[u8]) -> String {
+    if name.is_empty() || name.len() > LONGEST {
+        return format!("{HASHED}{}{ENDING}", to_hex(&Sha256::digest(name)));
+    }
+    to_hex(name) + ENDING
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    let bytes: Option<Vec<u8>> =
+        pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()).collect();
+    bytes.filter(|bytes| to_hex(bytes) == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_of_a_piece_is_found_in_its_folder() {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = Layout::new(directory.path().to_owned());
+        let names = [b"".to_vec(), b"a".to_vec(), vec![0xff; 36], vec![b'x'; 101], vec![b'x'; 5_000]];
+        for name in &names {
+            let path = Place::of(Space::Attachment, None, name).path(&layout);
+            let shelf = Shelf { stamp: 1, blobs: [(name.clone(), b"1".to_vec())].into() };
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, shelf.to_text()).unwrap();
+        }
+        fs::write(folder(&layout, Space::Attachment, None).join("notes.txt"), "mine").unwrap();
+
+        let found = super::names(&folder(&layout, Space::Attachment, None)).unwrap();
+
+        assert_eq!(found, names.into_iter().collect());
+    }
+}

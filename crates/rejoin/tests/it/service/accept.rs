@@ -1,0 +1,266 @@
+//! The acceptance criteria of the document that the service comes from, one test each.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rejoin::service::{ConversationRecordInput, ConversationStorageService, ListOptions, RecoverySnapshot};
+use rejoin::store::{Change, ListQuery, MemoryStore, Named, Order, Rewritten, Selection, Space, Store, Tip};
+use rejoin::testing::Place;
+use rejoin::{Archive, AuditAction, AuditQuery, ErrorKind, PurgeReason, Retention, Strain, Time};
+
+use super::{BEGAN, frame, id_of, input, open, said, saying};
+use crate::archive::Lab;
+use crate::archive::moody::{Mood, Moody};
+use crate::residue::holding;
+use crate::stores::{Directory, File, Memory};
+use crate::vault::{Vault, sealed};
+
+const DAY: i64 = 86_400;
+const NOWHERE: [PathBuf; 0] = [];
+
+fn titles(service: &ConversationStorageService, options: &ListOptions) -> Vec<String> {
+    service.list_records(options).unwrap().items.into_iter().map(|item| item.title).collect()
+}
+
+fn everything() -> ListOptions {
+    ListOptions { include_expired: true, ..ListOptions::default() }
+}
+
+/// Ends nine sessions, and tells the time that the middle one took.
+fn commit_nine(place: &dyn Place, directory: &Path) -> Duration {
+    let service = open(place);
+    let mut took: Vec<Duration> = (1..=9)
+        .map(|number| {
+            let record = input(number, &format!("session {number}"));
+            let begun = Instant::now();
+            service.commit_conversation(&record).unwrap();
+            begun.elapsed()
+        })
+        .collect();
+    took.sort();
+    let expected: Vec<String> = (1..=9).rev().map(|number| format!("session {number}")).collect();
+    assert_eq!(titles(&service, &ListOptions::default()), expected);
+    assert_eq!(holding(directory, &["build failing", "session 1", "Agent Voice"]), NOWHERE);
+    took[4]
+}
+
+#[test]
+fn ac_001_a_session_that_ends_is_sealed_stored_in_time_and_listed_first() {
+    let (file, files) = (File::new(), Directory::new());
+    let paths = [file.0.path(), files.0.path()].map(Path::to_owned);
+
+    let took = [commit_nine(&Vault(file), &paths[0]), commit_nine(&Vault(files), &paths[1])];
+
+    assert!(took.iter().all(|took| *took < Duration::from_millis(150)), "{took:?}");
+}
+
+#[test]
+fn ac_002_after_a_crash_the_snapshot_opens_and_restores_the_talk_in_time() {
+    let file = File::new();
+    let directory = file.0.path().to_owned();
+    let place = Vault(file);
+    let service = open(&place);
+    service.create_record(&input(1, "talk")).unwrap();
+    let snapshot = RecoverySnapshot {
+        conversation_id: id_of(1),
+        saved_at: BEGAN,
+        messages: vec![frame(2, "The lint step is failing on unused imports.")],
+        ..RecoverySnapshot::default()
+    };
+    service.commit_snapshot(&snapshot).unwrap();
+    // A process that is killed closes nothing.
+    std::mem::forget(service);
+    assert_eq!(holding(&directory, &["unused imports"]), NOWHERE);
+
+    let begun = Instant::now();
+    let service = open(&place);
+    let restored = service.get_snapshot(&id_of(1)).unwrap();
+    let mut state = ConversationRecordInput::from(service.get_record(&id_of(1)).unwrap().unwrap());
+    let took = begun.elapsed();
+
+    assert_eq!(restored, Some(snapshot.clone()));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    state.messages.extend(snapshot.messages);
+    service.commit_conversation(&state).unwrap();
+    let expected = ["Why is the build failing?", "The lint step is failing on unused imports."];
+    assert_eq!(
+        (said(&service, 1), service.get_snapshot(&id_of(1)).unwrap()),
+        (expected.map(str::to_owned).to_vec(), None)
+    );
+}
+
+#[test]
+fn ac_003_after_fifteen_days_with_fourteen_records_are_gone_and_not_listed() {
+    let file = File::new();
+    let directory = file.0.path().to_owned();
+    let (place, lab) = (Vault(file), Lab::new());
+    let start = || {
+        let archive = Archive::with_store(place.open()).with_nature(lab.clone());
+        ConversationStorageService::new(archive).with_retention(Retention::of_days(14).unwrap())
+    };
+    start().create_record(&input(1, "old")).unwrap();
+    lab.turn_clock(10 * DAY);
+    start().create_record(&input(2, "new")).unwrap();
+    lab.turn_clock(5 * DAY);
+
+    let service = start();
+    let listed = titles(&service, &ListOptions::default());
+    let report = service.sweep().unwrap().unwrap();
+
+    assert_eq!((listed, titles(&service, &everything())), (vec!["new".to_owned()], vec!["new".to_owned()]));
+    let told = (report.reason, report.purged_count, report.failures.len());
+    assert_eq!(told, (PurgeReason::RetentionExpired, 1, 0));
+    assert_eq!(service.get_record(&id_of(1)).unwrap(), None);
+    assert_eq!(holding(&directory, &["build failing"]), NOWHERE);
+}
+
+#[test]
+fn ac_004_a_purge_on_privacy_grounds_removes_everything_and_tells_its_reason() {
+    let inner = Memory(MemoryStore::new());
+    let archive = Archive::with_store(Arc::new(sealed(inner.open())));
+    let service = ConversationStorageService::new(archive);
+    service.create_record(&input(1, "private")).unwrap();
+    service.commit_snapshot(&RecoverySnapshot { conversation_id: id_of(1), ..Default::default() }).unwrap();
+    let mut events = service.subscribe().unwrap();
+
+    service.delete_record(&id_of(1), PurgeReason::PrivacyPolicyChange).unwrap();
+
+    let told: Vec<(&str, Option<String>)> = events
+        .next(Duration::from_secs(10))
+        .unwrap()
+        .iter()
+        .map(|event| (event.kind.name(), event.kind.reason().map(str::to_owned)))
+        .collect();
+    let reason = || Some("privacy-policy-change".to_owned());
+    assert_eq!(told, [("conversationDeleted", reason()), ("privacy.purge.completed", reason())]);
+    assert_eq!(service.get_record(&id_of(1)).unwrap(), None);
+    let left = inner.open().list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap().items;
+    assert_eq!(left, []);
+    let audited = service.archive().audit(&AuditQuery::default()).unwrap();
+    let audited: Vec<(AuditAction, String)> =
+        audited.into_iter().map(|entry| (entry.action, entry.reason)).collect();
+    let why = || "privacy-policy-change".to_owned();
+    assert!(audited.contains(&(AuditAction::Purged, why())), "{audited:?}");
+    assert!(audited.contains(&(AuditAction::PurgeCompleted, why())), "{audited:?}");
+}
+
+/// Changes a letter of the newest message of the one conversation that a store holds.
+fn tamper(inner: &dyn Store) {
+    let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
+    let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: 1 };
+    let mut found = None;
+    let read = inner.read(row.id, newest, &mut |seen| {
+        found = Some((seen.id, seen.link, seen.body.to_owned()));
+        Ok(())
+    });
+    read.unwrap();
+    let (id, link, mut body) = found.unwrap();
+    let middle = body.len() / 2;
+    let other = if &body[middle..=middle] == "A" { "B" } else { "A" };
+    body.replace_range(middle..=middle, other);
+    let messages = [Rewritten { id, link, body: &body }];
+    let tip = Tip { first: &row.first, last: &row.last };
+    inner.amend(row.id, None, &Change::Rewrite { messages: &messages, tip }, BEGAN).unwrap();
+}
+
+#[test]
+fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_purged() {
+    let inner = Memory(MemoryStore::new());
+    let service = ConversationStorageService::new(Archive::with_store(Arc::new(sealed(inner.open()))));
+    service.create_record(&input(2, "tampered")).unwrap();
+    tamper(inner.open().as_ref());
+    service.create_record(&input(1, "sound")).unwrap();
+
+    let error = service.get_record(&id_of(2)).unwrap_err();
+
+    let mut copies = Vec::new();
+    let copied = service.archive().store().get(Space::Quarantine, None, Named::ALL, &mut |_, bytes| {
+        copies.push(serde_json::from_slice::<serde_json::Value>(bytes).unwrap());
+        Ok(())
+    });
+    copied.unwrap();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
+    assert_eq!((copies.len(), copies[0]["conversation"].as_str()), (1, Some(id_of(2).as_str())));
+    assert_eq!(said(&service, 1), ["Why is the build failing?"]);
+    service.delete_record(&id_of(2), PurgeReason::CorruptionDetected).unwrap();
+    assert_eq!(titles(&service, &everything()), ["sound"]);
+}
+
+#[test]
+fn ac_006_on_a_full_disk_a_write_warns_and_waits_and_is_made_after_a_purge() {
+    let store = Arc::new(Moody::new());
+    let service = ConversationStorageService::new(Archive::with_store(Arc::clone(&store) as Arc<dyn Store>));
+    service.create_record(&input(1, "old")).unwrap();
+    store.set(Mood::Full);
+
+    let refused = service.create_record(&input(2, "new")).unwrap_err();
+    let more = service.update_record(&id_of(2), &saying(vec![frame(2, "Lint.")])).unwrap_err();
+    let told = service.take_strains();
+    let waiting = service.waiting_writes();
+    store.set(Mood::Well);
+    service.delete_record(&id_of(1), PurgeReason::UserRequested).unwrap();
+
+    let sentence = "there is no room left to save; the record waits and is saved once some space is free";
+    assert_eq!((refused.kind(), refused.to_string().as_str()), (ErrorKind::Unavailable, sentence));
+    assert_eq!((more.to_string().as_str(), told, waiting), (sentence, vec![Strain::Exhausted], 2));
+    assert_eq!((titles(&service, &everything()), service.waiting_writes()), (vec!["new".to_owned()], 0));
+    assert_eq!(said(&service, 2), ["Why is the build failing?", "Lint."]);
+}
+
+#[test]
+fn what_waits_for_room_goes_with_the_record_that_is_purged() {
+    let store = Arc::new(Moody::new());
+    let service = ConversationStorageService::new(Archive::with_store(Arc::clone(&store) as Arc<dyn Store>));
+    service.create_record(&input(1, "one")).unwrap();
+    store.set(Mood::Full);
+    service.update_record(&id_of(1), &saying(vec![frame(2, "private")])).unwrap_err();
+    service.create_record(&input(2, "two")).unwrap_err();
+    store.set(Mood::Well);
+
+    service.delete_record(&id_of(1), PurgeReason::UserRequested).unwrap();
+    let left = titles(&service, &everything());
+    store.set(Mood::Full);
+    service.create_record(&input(3, "three")).unwrap_err();
+    store.set(Mood::Well);
+    let report = service.purge_all(PurgeReason::WorkspaceReset).unwrap();
+
+    assert_eq!(left, ["two"]);
+    assert_eq!((report.purged_count, service.waiting_writes()), (1, 0));
+    assert_eq!(titles(&service, &everything()), [""; 0]);
+}
+
+#[test]
+fn a_store_that_failed_is_opened_again_before_the_next_write() {
+    let place = Memory(MemoryStore::new());
+    let failing = Arc::new(Moody::over(MemoryStore::new()));
+    let store = place.open();
+    let service =
+        ConversationStorageService::new(Archive::with_store(Arc::clone(&failing) as Arc<dyn Store>))
+            .reopening(move || Ok(Archive::with_store(Arc::clone(&store))));
+    failing.set(Mood::Full);
+    service.create_record(&input(1, "one")).unwrap_err();
+
+    let left = service.retry().unwrap();
+
+    assert_eq!((left, titles(&open(&place), &everything())), (0, vec!["one".to_owned()]));
+}
+
+#[test]
+fn a_report_of_a_purge_is_spelled_as_in_the_document() {
+    let lab = Lab::new();
+    let archive = Archive::with_store(Arc::new(MemoryStore::new())).with_nature(lab);
+    let service = ConversationStorageService::new(archive);
+    service.create_record(&input(1, "one")).unwrap();
+    service.create_record(&input(2, "two")).unwrap();
+
+    let report = service.purge_all(PurgeReason::WorkspaceReset).unwrap();
+
+    let now = Time::from_micros(1_800_000_000_000_000);
+    let expected = serde_json::json!({
+        "reason": "workspace-reset", "startedAt": now, "completedAt": now, "purgedCount": 2, "failures": [],
+    });
+    let shown = serde_json::to_value(&report).unwrap();
+    assert_eq!(shown, expected);
+    assert_eq!(serde_json::from_value::<rejoin::service::PurgeReport>(shown).unwrap(), report);
+}

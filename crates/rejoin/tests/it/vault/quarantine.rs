@@ -1,0 +1,249 @@
+//! What becomes of a record that does not open: it is copied, told, named, and goes when its days are over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rejoin::store::{Change, MemoryStore, Named, Note, Put, Read, Rewritten, Safety, Space, Store, Tip};
+use rejoin::{
+    Archive, AuditAction, AuditQuery, ConversationId, ErrorKind, Event, EventKind, Message, Nature,
+    SystemNature, Time,
+};
+
+use crate::vault::altered::kept;
+use crate::vault::sealed;
+use crate::vault::write::{NOW, conversation, inner_names, messages, open, say};
+
+const CHANGED: &str = "it was changed or moved since it was sealed";
+
+/// A clock that is days ahead.
+#[derive(Debug)]
+struct Ahead(i64);
+
+impl Nature for Ahead {
+    fn now(&self) -> Time {
+        Time::now().plus_micros(self.0 * 86_400_000_000)
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        SystemNature.fill(bytes);
+    }
+}
+
+/// A vault with three messages in a row, and the store inside.
+struct Stage {
+    inner: Arc<MemoryStore>,
+    name: ConversationId,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let inner = Arc::new(MemoryStore::new());
+        let vault = sealed(inner.clone());
+        open(&vault, conversation(1));
+        let first = say(&vault, conversation(1), "a", None, "one").unwrap();
+        let second = say(&vault, conversation(1), "b", Some(first), "two").unwrap();
+        say(&vault, conversation(1), "c", Some(second), "three").unwrap();
+        let name = inner_names(inner.as_ref())[0];
+        Self { inner, name }
+    }
+
+    /// Changes a letter in the middle of a message, as somebody with a hex editor would.
+    fn damage(&self, place: usize) {
+        let record = kept(self.inner.as_ref(), self.name).swap_remove(place);
+        let middle = record.body.len() / 2;
+        let other = if &record.body[middle..=middle] == "A" { "B" } else { "A" };
+        let mut body = record.body.clone();
+        body.replace_range(middle..=middle, other);
+        let row =
+            self.inner.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() }).unwrap().items;
+        let messages = [Rewritten { id: record.id, link: record.link, body: &body }];
+        let change =
+            Change::Rewrite { messages: &messages, tip: Tip { first: &row[0].first, last: &row[0].last } };
+        self.inner.amend(self.name, None, &change, NOW).unwrap();
+    }
+
+    fn archive(&self) -> Archive {
+        self.archive_ahead(0)
+    }
+
+    fn archive_ahead(&self, days: i64) -> Archive {
+        Archive::with_store(Arc::new(sealed(self.inner.clone()))).with_nature(Arc::new(Ahead(days)))
+    }
+
+    fn blob(&self, space: Space) -> (Vec<u8>, Vec<u8>) {
+        let mut found = None;
+        let get = self.inner.get(space, None, Named::ALL, &mut |name, bytes| {
+            found = Some((name.to_vec(), bytes.to_vec()));
+            Ok(())
+        });
+        get.unwrap();
+        found.unwrap()
+    }
+}
+
+fn told(events: Vec<Event>) -> Vec<(Option<ConversationId>, EventKind)> {
+    events.into_iter().map(|event| (event.conversation, event.kind)).collect()
+}
+
+#[test]
+fn whoever_follows_is_told_once_of_a_record_that_does_not_open() {
+    let stage = Stage::new();
+    let (archive, other) = (stage.archive(), stage.archive());
+    stage.damage(2);
+    let mut events = other.subscribe().unwrap();
+
+    archive.path(conversation(1), None).unwrap_err();
+    archive.path(conversation(1), None).unwrap_err();
+
+    let quarantined = EventKind::Quarantined { what: "message".to_owned(), reason: CHANGED.to_owned() };
+    let expected = vec![(Some(conversation(1)), quarantined)];
+    assert_eq!(told(events.next(Duration::from_secs(10)).unwrap()), expected);
+    assert_eq!(events.next(Duration::ZERO).unwrap(), []);
+    let later = stage.archive().events_after(0).next(Duration::ZERO).unwrap();
+    assert_eq!(told(later[later.len() - 1..].to_vec()), expected);
+    let behind = later.last().unwrap().stamp;
+    assert_eq!(told(stage.archive().events_after(behind).next(Duration::ZERO).unwrap()), expected);
+    assert_eq!(stage.archive().events_after(behind + 1).next(Duration::ZERO).unwrap(), []);
+}
+
+#[test]
+fn a_lost_message_goes_when_its_days_are_over_and_the_rest_can_be_read() {
+    let stage = Stage::new();
+    stage.damage(2);
+    stage.archive().path(conversation(1), None).unwrap_err();
+
+    let [early, late] = [6, 8].map(|days| stage.archive_ahead(days).purge_quarantined(7).unwrap());
+
+    let archive = stage.archive();
+    assert_eq!((early.len(), late.len()), (0, 1));
+    assert_eq!((late[0].what.as_str(), late[0].conversation), ("message", Some(conversation(1))));
+    assert_eq!(archive.quarantined().unwrap(), []);
+    let texts: Vec<String> = archive
+        .all_messages(conversation(1), rejoin::store::Order::OldestFirst, 0, 9)
+        .unwrap()
+        .iter()
+        .map(|stored| stored.message.text())
+        .collect();
+    assert_eq!(texts, ["one", "two"]);
+    assert!(archive.verify(conversation(1)).unwrap().is_sound());
+    let audit = archive.audit(&AuditQuery::default()).unwrap();
+    let noted: Vec<_> =
+        audit.iter().map(|entry| (&entry.action, entry.reason.as_str(), entry.messages)).collect();
+    assert_eq!(noted, [(&AuditAction::Purged, "corruption-detected", 1)]);
+}
+
+#[test]
+fn a_message_that_others_follow_stays_and_so_do_they() {
+    let stage = Stage::new();
+    stage.damage(0);
+    stage.archive().path(conversation(1), None).unwrap_err();
+
+    stage.archive_ahead(8).purge_quarantined(7).unwrap();
+
+    assert_eq!(kept(stage.inner.as_ref(), stage.name).len(), 3);
+}
+
+#[test]
+fn a_message_that_was_put_right_stays() {
+    let stage = Stage::new();
+    let before = kept(stage.inner.as_ref(), stage.name);
+    stage.damage(2);
+    stage.archive().path(conversation(1), None).unwrap_err();
+    let messages_before = [Rewritten { id: before[2].id, link: before[2].link, body: &before[2].body }];
+    let row = stage.inner.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() }).unwrap().items;
+    let tip = Tip { first: &row[0].first, last: &row[0].last };
+    stage.inner.amend(stage.name, None, &Change::Rewrite { messages: &messages_before, tip }, NOW).unwrap();
+
+    stage.archive_ahead(8).purge_quarantined(7).unwrap();
+
+    assert_eq!(kept(stage.inner.as_ref(), stage.name), before);
+    assert_eq!(stage.archive().quarantined().unwrap(), []);
+    assert_eq!(messages(&sealed(stage.inner.clone()), conversation(1)).unwrap().len(), 3);
+}
+
+#[test]
+fn a_lost_blob_goes_with_its_copy() {
+    let stage = Stage::new();
+    stage.archive().remember("notice", Some("seen")).unwrap();
+    let (name, mut bytes) = stage.blob(Space::State);
+    *bytes.last_mut().unwrap() ^= 1;
+    let put = Put { space: Space::State, owner: None, name: &name, bytes: Some(&bytes) };
+    stage.inner.put(&[put], Safety::Synced).unwrap();
+    let refused = stage.archive().recall("notice").unwrap_err().kind();
+
+    stage.archive_ahead(8).purge_quarantined(7).unwrap();
+
+    assert_eq!(refused, ErrorKind::Corrupt);
+    assert_eq!(stage.archive().recall("notice").unwrap(), None);
+}
+
+#[test]
+fn a_lost_label_goes_and_its_message_can_be_read() {
+    let stage = Stage::new();
+    let archive = stage.archive();
+    archive.label(conversation(1), "c".parse().unwrap(), Some("dinner")).unwrap();
+    let record = kept(stage.inner.as_ref(), stage.name).swap_remove(2);
+    let mut label = record.label.unwrap();
+    let last = if label.ends_with('A') { "B" } else { "A" };
+    label.replace_range(label.len() / 2..=label.len() / 2, last);
+    let note = Note { label: Some(&label), is_pinned: false };
+    stage.inner.amend(stage.name, None, &Change::Note(record.id, note), NOW).unwrap();
+    let refused = stage.archive().path(conversation(1), None).unwrap_err().kind();
+
+    stage.archive_ahead(8).purge_quarantined(7).unwrap();
+
+    assert_eq!(refused, ErrorKind::Corrupt);
+    let texts: Vec<_> = stage.archive().path(conversation(1), None).unwrap();
+    assert_eq!(texts.iter().map(|stored| stored.message.text()).collect::<Vec<_>>(), ["one", "two", "three"]);
+}
+
+#[test]
+fn a_header_that_does_not_open_stays_until_somebody_decides() {
+    let stage = Stage::new();
+    let row = stage.inner.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() }).unwrap().items;
+    let mut header = row[0].header.clone();
+    let middle = header.len() / 2;
+    let other = if &header[middle..=middle] == "A" { "B" } else { "A" };
+    header.replace_range(middle..=middle, other);
+    let change = Change::Header { facets: &rejoin::store::Facets::default(), header: &header };
+    stage.inner.amend(stage.name, None, &change, NOW).unwrap();
+    let _ = stage.archive().survey();
+
+    let went = stage.archive_ahead(300).purge_quarantined(7).unwrap();
+
+    assert_eq!(went, []);
+    assert_eq!(kept(stage.inner.as_ref(), stage.name).len(), 3);
+    let named: Vec<_> = stage
+        .archive()
+        .quarantined()
+        .unwrap()
+        .into_iter()
+        .map(|record| (record.what, record.is_lost))
+        .collect();
+    assert_eq!(named, [("header".to_owned(), false)]);
+}
+
+#[test]
+fn a_torn_open_turn_is_passed_over_and_the_next_save_writes_it_whole() {
+    let stage = Stage::new();
+    let archive = stage.archive();
+    let mut recorder = archive.record(archive.resume(conversation(1)).unwrap(), "1@1");
+    assert!(recorder.save_open(&Message::assistant("In Al"), &[]));
+    let owner = Some(stage.name);
+    let mut torn = None;
+    let get = stage.inner.get(Space::OpenTurn, owner, Named::ALL, &mut |name, bytes| {
+        torn = Some((name.to_vec(), bytes[..bytes.len() / 2].to_vec()));
+        Ok(())
+    });
+    get.unwrap();
+    let (name, half) = torn.unwrap();
+    let put = Put { space: Space::OpenTurn, owner, name: &name, bytes: Some(&half) };
+    stage.inner.put(&[put], Safety::Synced).unwrap();
+
+    let while_torn = stage.archive().open_turns(conversation(1)).unwrap();
+    let is_saved = recorder.save_open(&Message::assistant("In Alfama"), &[]);
+
+    let whole: Vec<String> =
+        stage.archive().open_turns(conversation(1)).unwrap().iter().map(|turn| turn.partial.text()).collect();
+    assert_eq!((while_torn, is_saved, whole), (vec![], true, vec!["In Alfama".to_owned()]));
+}
