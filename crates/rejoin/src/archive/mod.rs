@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
-pub use convert::Converted;
+pub use convert::{Converted, Leftover};
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
@@ -45,7 +45,7 @@ pub use imports::{DeletedHere, Imports};
 pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
-pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
+pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
 pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved, Strain};
