@@ -5,6 +5,7 @@
 //! told; the rest stays readable.
 
 mod amend;
+mod anew;
 mod append;
 mod blob;
 mod changes;
@@ -12,12 +13,12 @@ mod check;
 mod data_key;
 mod envelope;
 mod find;
+mod grown;
 mod held;
 mod index;
 mod key;
 mod message;
 mod names;
-mod newest;
 mod quarantine;
 mod read;
 mod rewrite;
@@ -28,6 +29,7 @@ mod search;
 mod segments;
 mod shard;
 pub(crate) mod slots;
+mod spread;
 mod unlock;
 #[cfg(test)]
 mod vectors;
@@ -40,16 +42,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use key::{Key, KeyId};
-pub(crate) use newest::newest_stamp;
 pub use unlock::Unlock;
 pub use workspace::Workspace;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::vault::data_key::DataKey;
+use crate::store::vault::grown::Growth;
 use crate::store::vault::held::{DATA, Held, blob};
 use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
+use crate::store::vault::slots::Keys;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, TOKEN_KEY, Target, Task, Turn, Version,
@@ -65,12 +68,16 @@ pub struct VaultStore {
     refreshing: Mutex<()>,
     /// The newest sequence that was seen of each conversation, by inner name.
     newest: Mutex<HashMap<ConversationId, u32>>,
+    /// How this handle left the conversations it appended to.
+    growth: Mutex<Growth>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
     /// How many records were found that do not open.
     quarantined: AtomicU32,
     /// What the search index has still to take in.
     backlog: Mutex<Backlog>,
+    /// What replaces keys; none where somebody else looks after them.
+    keys: Option<Keys>,
 }
 
 impl VaultStore {
@@ -86,10 +93,19 @@ impl VaultStore {
             rows: Mutex::default(),
             refreshing: Mutex::default(),
             newest: Mutex::default(),
+            growth: Mutex::default(),
             checking: Mutex::default(),
             quarantined: AtomicU32::new(0),
             backlog: Mutex::default(),
+            keys: None,
         })
+    }
+
+    /// The same, which can replace its keys: those that are given are of the same store.
+    #[must_use]
+    pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.keys = Some(keys);
+        self
     }
 
     /// Makes a vault of an empty store: stores the key of what belongs to no conversation, wrapped with this workspace's.
@@ -114,7 +130,8 @@ impl fmt::Debug for VaultStore {
 
 impl Read for VaultStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { ranks: false, is_sealed: true, ..self.inner.capabilities() }
+        let renews_keys = self.keys.is_some();
+        Capabilities { ranks: false, is_sealed: true, renews_keys, ..self.inner.capabilities() }
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
