@@ -3,6 +3,8 @@
 //! `cargo run --release -p rejoin-bench --bin vault -- 20x10000 10000x20 jsonl:20x1000` measures vaults of so many
 //! conversations by so many messages. Each search is made by a process of its own, so that nothing is in memory but what the
 //! operating system keeps of the files. The middle one of five counts.
+//!
+//! `fill sqlite PLACE 10000x20` makes such a vault and leaves it; `ask sqlite PLACE search WORDS` searches it once.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -41,6 +43,10 @@ fn main() -> Answer<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["ask", kind, place, what @ ..] => ask(kind, Path::new(place), what),
+        ["fill", kind, place, size] => {
+            let (conversations, messages) = shape(size)?;
+            make(kind, Path::new(place), conversations, messages).map(drop)
+        }
         [] => measure(&DEFAULT),
         shapes => measure(shapes),
     }
@@ -75,15 +81,21 @@ fn measure(shapes: &[&str]) -> Answer<()> {
     println!("|---|---|---|---|---|---|---|---|---|");
     for shape in shapes {
         let (kind, size) = shape.split_once(':').unwrap_or(("sqlite", shape));
-        let (conversations, messages) = size.split_once('x').ok_or("a shape is CONVERSATIONSxMESSAGES")?;
+        let (conversations, messages) = self::shape(size)?;
         let scratch = tempfile::tempdir_in(".")?;
-        let row = measure_one(kind, scratch.path(), conversations.parse()?, messages.parse()?)?;
+        let row = measure_one(kind, scratch.path(), conversations, messages)?;
         println!("| {shape} | {row} |");
     }
     Ok(())
 }
 
-fn measure_one(kind: &str, place: &Path, conversations: u64, messages: u64) -> Answer<String> {
+fn shape(size: &str) -> Answer<(u64, u64)> {
+    let (conversations, messages) = size.split_once('x').ok_or("a shape is CONVERSATIONSxMESSAGES")?;
+    Ok((conversations.parse()?, messages.parse()?))
+}
+
+/// Makes a vault and its index. Answers how many bytes of text it holds, and how long the index took.
+fn make(kind: &str, place: &Path, conversations: u64, messages: u64) -> Answer<(u64, Duration)> {
     let store = inner(kind, place)?;
     VaultStore::found(store.as_ref(), &Fixed.unlock(store.as_ref())?)?;
     drop(store);
@@ -93,7 +105,11 @@ fn measure_one(kind: &str, place: &Path, conversations: u64, messages: u64) -> A
     while vault.maintain(Task::Index, Duration::from_secs(1))?.left > 0 {}
     let filled = begun.elapsed();
     vault.maintain(Task::Checkpoint, Duration::MAX)?;
-    drop(vault);
+    Ok((text, filled))
+}
+
+fn measure_one(kind: &str, place: &Path, conversations: u64, messages: u64) -> Answer<String> {
+    let (text, filled) = make(kind, place, conversations, messages)?;
     let index = index_bytes(kind, place)?;
     let asked =
         ["zanzibarine ", "zanziba", "deployment"].map(|words| middle(kind, place, &["search", words]));

@@ -302,7 +302,8 @@ impl Read for SqliteStore {
         named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        self.snapshot("read blobs", |transaction| blob::get(transaction, space, owner, named, visit))
+        // One statement, which sees one moment.
+        self.reading(|connection| blob::get(connection, space, owner, named, visit))
     }
 }
 
@@ -360,7 +361,10 @@ impl Store for SqliteStore {
             Safety::Synced => Use::Synced,
             Safety::Unsynced => Use::Unsynced,
         };
-        self.writing("store blobs", usage, |transaction| blob::put(transaction, blobs))
+        self.writing("store blobs", usage, |transaction| blob::put(transaction, blobs))?;
+        // Blobs fill the log as turns do: without this it would grow with all that is put between two turns.
+        self.fold_log_if_long();
+        Ok(())
     }
 
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {

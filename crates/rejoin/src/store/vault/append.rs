@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, MessageId, Time};
+use crate::model::{ConversationId, Head, MessageId, Time};
 use crate::store::vault::VaultStore;
 use crate::store::vault::blob::SealedPut;
 use crate::store::vault::data_key::DataKey;
+use crate::store::vault::grown::{First, Grown, Reached};
 use crate::store::vault::held::{DATA, DataKeys};
 use crate::store::vault::message::{Plain, SealedNote};
 use crate::store::vault::names::Names;
-use crate::store::vault::row::{Known, SealedHeader, SealedLast, seal_first};
+use crate::store::vault::row::{SealedHeader, SealedLast, seal_first};
 use crate::store::{Anchor, Appended, Entry, Facets, Note, Opening, Order, Put, Selection, Space, Tip, Turn};
 
 /// An entry, sealed.
@@ -40,7 +41,8 @@ impl VaultStore {
             .seal(keys.newest(), inner);
         // The time it was created is inside; the inner store needs one and gets the same for all.
         let sealed = Opening { facets: &Facets::default(), header: &header, created: Time::from_micros(0) };
-        let appended = self.append_with(turn, inner, Some(sealed), &keys, None, &[own])?;
+        let reached = self.growth_reached();
+        let appended = self.append_with(turn, inner, Some(sealed), &keys, (None, reached), &[own])?;
         if !appended.replayed {
             self.held.confirm_epoch(inner, &keys, workspace.id())?;
             self.held.keep(Some(inner), keys);
@@ -51,11 +53,11 @@ impl VaultStore {
 
     fn append_growing(&self, turn: &Turn<'_>) -> Result<Appended> {
         let inner = self.held.workspace().names().conversation(turn.conversation);
-        let Some(known) = self.row_now(inner)? else {
+        let Some((grown, reached)) = self.grown(inner)? else {
             return Err(Error::not_found(format!("there is no conversation `{}`", turn.conversation)));
         };
         let keys = self.keys_of(Some(turn.conversation), Some(inner))?;
-        let appended = self.append_with(turn, inner, None, &keys, Some(&known), &[])?;
+        let appended = self.append_with(turn, inner, None, &keys, (Some(grown), reached), &[])?;
         if !appended.replayed {
             self.held.confirm(Some(inner), &keys)?;
         }
@@ -68,12 +70,12 @@ impl VaultStore {
         inner: ConversationId,
         opening: Option<Opening<'_>>,
         keys: &DataKeys,
-        known: Option<&Arc<Known>>,
+        (before, reached): (Option<Grown>, Reached),
         own: &[Put<'_>],
     ) -> Result<Appended> {
         let workspace = self.held.workspace();
         let (names, key) = (workspace.names(), keys.newest());
-        let floor = known.map_or(Ok(0), |known| self.newest_sequence(inner, known))?;
+        let floor = before.as_ref().map_or(Ok(0), |before| self.newest_sequence(inner, before.messages))?;
         let sealed: Vec<SealedEntry> = turn
             .entries
             .iter()
@@ -81,8 +83,9 @@ impl VaultStore {
             .map(|(entry, floor)| SealedEntry::seal(entry, floor, key, names, inner))
             .collect();
         let entries: Vec<Entry<'_>> = sealed.iter().map(SealedEntry::as_entry).collect();
-        let (first, last) = tip(turn, known.map(Arc::as_ref));
-        let (first, last) = (seal_first(first, key, inner), last.seal(key, inner));
+        let (first_preview, last_preview) = tip(turn, before.as_ref());
+        let first = seal_first(first_preview, key, inner);
+        let last = last_preview.seal(key, inner);
         let mut others = Vec::new();
         for owner in turn.blobs.iter().filter(|blob| blob.bytes.is_some()).map(|blob| blob.owner) {
             if owner != Some(turn.conversation) {
@@ -123,12 +126,15 @@ impl VaultStore {
             self.held.confirm(*owner, keys)?;
         }
         self.newest().insert(inner, appended.seq);
+        if !appended.replayed {
+            self.has_grown(inner, after(turn, before.as_ref(), first_preview, last_preview), reached);
+        }
         Ok(appended)
     }
 
     /// The newest sequence that is known of a conversation. The first time, it is looked up.
-    fn newest_sequence(&self, inner: ConversationId, known: &Known) -> Result<u32> {
-        let counted = u32::try_from(known.raw.messages).unwrap_or(u32::MAX);
+    fn newest_sequence(&self, inner: ConversationId, messages: u64) -> Result<u32> {
+        let counted = u32::try_from(messages).unwrap_or(u32::MAX);
         let remembered = self.newest().get(&inner).copied();
         if let Some(newest) = remembered {
             return Ok(newest.max(counted));
@@ -164,23 +170,17 @@ impl SealedEntry {
 }
 
 /// What a list shows after a turn: the first preview where the inner store has none, and the last.
-fn tip<'t>(turn: &Turn<'t>, known: Option<&'t Known>) -> (&'t str, SealedLast) {
-    let first = match known {
-        Some(known) if !known.row.first.is_empty() => {
-            if known.raw.first.is_empty() {
-                known.row.first.as_str()
-            } else {
-                ""
-            }
-        }
-        Some(_) | None => turn.tip.first,
+fn tip<'t>(turn: &Turn<'t>, before: Option<&'t Grown>) -> (&'t str, SealedLast) {
+    let first = match before.map(|before| &before.first) {
+        Some(First::Kept) => "",
+        Some(First::Lost(first)) => first.as_str(),
+        Some(First::Absent) | None => turn.tip.first,
     };
-    let row = known.map(|known| &known.row);
-    let active = row.map_or(turn.active, |row| row.active.max(turn.active));
-    let head = row.and_then(|row| row.head);
+    let active = before.map_or(turn.active, |before| before.active.max(turn.active));
+    let head = before.and_then(|before| before.head);
     let last = turn.entries.last();
-    let preview = match row {
-        Some(row) if turn.tip.last.is_empty() => row.last.clone(),
+    let preview = match before {
+        Some(before) if turn.tip.last.is_empty() => before.last.clone(),
         Some(_) | None => turn.tip.last.to_owned(),
     };
     let last = SealedLast {
@@ -190,4 +190,19 @@ fn tip<'t>(turn: &Turn<'t>, known: Option<&'t Known>) -> (&'t str, SealedLast) {
         preview,
     };
     (first, last)
+}
+
+/// How a turn leaves a conversation, if nobody else did anything to it meanwhile.
+fn after(turn: &Turn<'_>, before: Option<&Grown>, sent: &str, last: SealedLast) -> Grown {
+    Grown {
+        first: match before {
+            _ if !sent.is_empty() => First::Kept,
+            Some(before) => before.first.clone(),
+            None => First::Absent,
+        },
+        last: last.preview,
+        active: Time::from_micros(last.active),
+        head: last.head.zip(last.digest).map(|(id, digest)| Head { id, digest }),
+        messages: before.map_or(0, |before| before.messages) + turn.entries.len() as u64,
+    }
 }

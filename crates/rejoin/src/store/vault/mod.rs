@@ -13,6 +13,7 @@ mod check;
 mod data_key;
 mod envelope;
 mod find;
+mod grown;
 mod held;
 mod index;
 mod key;
@@ -28,6 +29,7 @@ mod search;
 mod segments;
 mod shard;
 pub(crate) mod slots;
+mod spread;
 mod unlock;
 #[cfg(test)]
 mod vectors;
@@ -46,6 +48,7 @@ pub use workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::vault::data_key::DataKey;
+use crate::store::vault::grown::Growth;
 use crate::store::vault::held::{DATA, Held, blob};
 use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
@@ -65,6 +68,8 @@ pub struct VaultStore {
     refreshing: Mutex<()>,
     /// The newest sequence that was seen of each conversation, by inner name.
     newest: Mutex<HashMap<ConversationId, u32>>,
+    /// How this handle left the conversations it appended to.
+    growth: Mutex<Growth>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
     /// How many records were found that do not open.
@@ -88,6 +93,7 @@ impl VaultStore {
             rows: Mutex::default(),
             refreshing: Mutex::default(),
             newest: Mutex::default(),
+            growth: Mutex::default(),
             checking: Mutex::default(),
             quarantined: AtomicU32::new(0),
             backlog: Mutex::default(),

@@ -1,4 +1,4 @@
-//! Searching: the segments of every conversation, and what they do not cover, message by message.
+//! Searching: the segments of every conversation, on all cores, and what they do not cover, message by message.
 //!
 //! What segments say is a hint. Every message is opened and looked at before it is answered, so that one that was removed or
 //! rewritten meanwhile is not.
@@ -15,6 +15,7 @@ use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Extent, Looked};
 use crate::store::vault::shard::Held;
+use crate::store::vault::spread::spread;
 use crate::store::{Hit, ListQuery, Order, Page, SearchQuery, Selection};
 
 /// A conversation in the inner store, by its inner name.
@@ -34,16 +35,16 @@ impl VaultStore {
         }
         let workspace = self.held.workspace();
         let only = query.conversation.map(|id| workspace.names().conversation(id));
-        let mut search =
-            Search { vault: self, query, named: HashMap::new(), candidates: Vec::new(), hits: Vec::new() };
-        for (inner, extent) in self.counted(only)? {
-            match search.look_at(inner, extent) {
+        let begin =
+            || Search { vault: self, query, named: HashMap::new(), candidates: Vec::new(), hits: Vec::new() };
+        let searches = spread(&self.counted(only)?, begin, |search, (inner, extent)| {
+            match search.look_at(*inner, *extent) {
                 // It was removed since it was listed.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                looked => looked?,
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                looked => looked,
             }
-        }
-        search.answer()
+        })?;
+        searches.into_iter().fold(begin(), Search::joined).answer()
     }
 
     /// Looks at one message by its own id.
@@ -83,6 +84,14 @@ struct Search<'v> {
 }
 
 impl Search<'_> {
+    /// What both found.
+    fn joined(mut self, other: Self) -> Self {
+        self.named.extend(other.named);
+        self.candidates.extend(other.candidates);
+        self.hits.extend(other.hits);
+        self
+    }
+
     /// Looks at one conversation.
     fn look_at(&mut self, inner: ConversationId, extent: Extent) -> Result<()> {
         let mut ring = self.vault.held.ring(Some(inner));

@@ -3,6 +3,7 @@
 //! A few letters that a secret cannot do without are looked for in one pass; only where they stand is looked closer. So
 //! a text without them costs that pass and no more.
 
+mod anchors;
 mod assignment;
 mod personal;
 mod shapes;
@@ -12,10 +13,9 @@ mod vendors;
 use std::fmt;
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind};
-
 pub use personal::Personal;
 
+use crate::ops::redact::find::anchors::Anchors;
 use crate::ops::redact::find::assignment::Assignment;
 use crate::ops::redact::find::vendors::VENDORS;
 
@@ -102,28 +102,27 @@ const OTHERS: [(&str, Anchor); 11] = [
     ("\\x", Anchor::Escape),
 ];
 
+/// What can follow an anchor of two letters: a number, of which both kinds of such anchors are made.
+const DIGITS: &str = "0123456789abcdef";
+
 /// So many letters of a token that was cut off are worth hiding.
 const CUT_LETTERS: usize = 4;
 
 /// Finds the secrets of texts.
 #[derive(Debug)]
 pub(super) struct Finder {
-    anchors: AhoCorasick,
-    kinds: Vec<Anchor>,
+    anchors: Anchors,
+    /// What each anchor is, and how long.
+    kinds: Vec<(Anchor, usize)>,
 }
 
 impl Finder {
     pub(super) fn new() -> Self {
         let vendors = VENDORS.iter().enumerate().map(|(place, vendor)| (vendor.first, Anchor::Vendor(place)));
         let words = WORDS.iter().map(|word| (*word, Anchor::Word));
-        let all: Vec<(&str, Anchor)> = vendors.chain(words).chain(OTHERS).collect();
-        let anchors = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(all.iter().map(|(letters, _)| letters))
-            .expect("a few hundred short patterns fit");
-        Self { anchors, kinds: all.into_iter().map(|(_, kind)| kind).collect() }
+        let all: Vec<(&'static str, Anchor)> = vendors.chain(words).chain(OTHERS).collect();
+        let anchors = Anchors::new(all.iter().map(|(letters, _)| *letters), DIGITS);
+        Self { anchors, kinds: all.into_iter().map(|(letters, kind)| (kind, letters.len())).collect() }
     }
 
     /// The places in written JSON that have to be looked at more closely, in order.
@@ -225,13 +224,10 @@ impl Finder {
     }
 
     fn each_anchor(&self, text: &str, mut visit: impl FnMut(Anchor, usize, usize)) {
-        let input = Input::new(text).anchored(Anchored::No);
-        let mut state = aho_corasick::automaton::OverlappingState::start();
-        loop {
-            self.anchors.find_overlapping(input.clone(), &mut state);
-            let Some(hit) = state.get_match() else { return };
-            visit(self.kinds[hit.pattern().as_usize()], hit.start(), hit.end());
-        }
+        self.anchors.each(text.as_bytes(), |anchor, at| {
+            let (kind, length) = self.kinds[anchor];
+            visit(kind, at, at + length);
+        });
     }
 }
 

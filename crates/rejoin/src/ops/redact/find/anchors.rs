@@ -1,0 +1,135 @@
+//! Looking for a few hundred short words at once, at about the speed of reading.
+//!
+//! Three letters of a text give a number, and a table says whether a word begins with such letters. Nothing that is
+//! looked at depends on what was looked at before, so a processor does several places at a time; an automaton would wait for
+//! each letter before the next. What the table lets through is compared with the words.
+
+/// How many letters give a number.
+const LETTERS: usize = 3;
+
+/// The table has so many bits of places: 16 KiB stay near the processor, and of unlike letters one in a hundred is let
+/// through by chance.
+const BITS: u32 = 14;
+
+/// Letters of both cases are the same without this bit. Other signs lose it too, and are told apart when they are
+/// compared.
+const MASK: u32 = 0x00df_dfdf;
+
+/// Words to look for. Case does not matter.
+#[derive(Debug)]
+pub(super) struct Anchors {
+    words: Vec<&'static [u8]>,
+    /// For each number, which of the lists below to compare with, from one; none is zero.
+    table: Box<[u8; 1 << BITS]>,
+    lists: Vec<Vec<usize>>,
+}
+
+impl Anchors {
+    /// Looks for these words, and for those of two letters where one of the signs `after`, or nothing, follows.
+    pub(super) fn new(words: impl IntoIterator<Item = &'static str>, after: &str) -> Self {
+        let mut anchors = Self { words: Vec::new(), table: Box::new([0; 1 << BITS]), lists: Vec::new() };
+        for word in words {
+            let place = anchors.words.len();
+            let word = word.as_bytes();
+            anchors.words.push(word);
+            if let Some(first) = word.first_chunk::<LETTERS>() {
+                anchors.add(*first, place);
+            } else {
+                let [one, two] = [word[0], word[1]];
+                // The end of the text looks like a space.
+                after.bytes().chain([b' ']).for_each(|three| anchors.add([one, two, three], place));
+            }
+        }
+        anchors
+    }
+
+    fn add(&mut self, letters: [u8; LETTERS], place: usize) {
+        let number = number(u32::from_le_bytes([letters[0], letters[1], letters[2], 0]));
+        let list = &mut self.table[number];
+        if *list == 0 {
+            self.lists.push(Vec::new());
+            *list = u8::try_from(self.lists.len()).expect("there are fewer beginnings of words");
+        }
+        let list = &mut self.lists[usize::from(*list) - 1];
+        if !list.contains(&place) {
+            list.push(place);
+        }
+    }
+
+    /// Visits every place where one of the words stands, in order, with which it is.
+    pub(super) fn each(&self, text: &[u8], mut visit: impl FnMut(usize, usize)) {
+        for (at, letters) in text.windows(4).enumerate() {
+            let letters = letters.first_chunk().expect("a window has four letters");
+            let list = self.table[number(u32::from_le_bytes(*letters))];
+            if list != 0 {
+                self.compare(list, text, at, &mut visit);
+            }
+        }
+        // The last three have no window of their own.
+        for at in text.len().saturating_sub(3)..text.len() {
+            let mut letters = [0; 4];
+            letters[..text.len() - at].copy_from_slice(&text[at..]);
+            let list = self.table[number(u32::from_le_bytes(letters))];
+            if list != 0 {
+                self.compare(list, text, at, &mut visit);
+            }
+        }
+    }
+
+    fn compare(&self, list: u8, text: &[u8], at: usize, visit: &mut impl FnMut(usize, usize)) {
+        for place in &self.lists[usize::from(list) - 1] {
+            let word = self.words[*place];
+            let there = text[at..].get(..word.len());
+            if there.is_some_and(|there| there.eq_ignore_ascii_case(word)) {
+                visit(*place, at);
+            }
+        }
+    }
+}
+
+/// The number of three letters; a fourth does not count.
+const fn number(letters: u32) -> usize {
+    // Any odd factor spreads them that has no pattern of its own; this one is from the golden ratio.
+    ((letters & MASK).wrapping_mul(0x9e37_79b1) >> (u32::BITS - BITS)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const WORDS: [&str; 6] = ["key", "sk-", "sk-ant-", "SK", "://", "authorization"];
+
+    proptest! {
+        #[test]
+        fn every_word_is_found_wherever_it_stands(
+            pieces in proptest::collection::vec(
+                "key|KEY|sk-|Sk-Ant-|SK|sk0|SKa|Skz|://|authorization|[a-zA-Z :/-]{0,5}|\\PC",
+                0..12,
+            ),
+        ) {
+            let text = pieces.concat();
+            let mut found = Vec::new();
+            Anchors::new(WORDS, "0a").each(text.as_bytes(), |word, at| found.push((at, word)));
+
+            let stands = |at: usize, word: &str| {
+                text.as_bytes()[at..].get(..word.len()).is_some_and(|own| own.eq_ignore_ascii_case(word.as_bytes()))
+            };
+            let mut expected = Vec::new();
+            for at in 0..text.len() {
+                for (place, word) in WORDS.iter().enumerate().filter(|(_, word)| stands(at, word)) {
+                    let next = text.as_bytes().get(at + word.len());
+                    let is_sought =
+                        word.len() > 2 || next.is_none_or(|next| b"0a".contains(&next.to_ascii_lowercase()));
+                    // By chance a short word may be told before another sign, too.
+                    if is_sought || found.contains(&(at, place)) {
+                        expected.push((at, place));
+                    }
+                }
+            }
+            found.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
