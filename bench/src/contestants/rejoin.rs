@@ -57,7 +57,8 @@ impl<K: Kind> Contestant for Rejoin<K> {
 
     fn open(place: &Path) -> Result<Self> {
         // The bench fills conversations beyond the usual size.
-        let limits = rejoin::Limits { turn_bytes: 1 << 30, conversation_bytes: u64::MAX };
+        let limits =
+            rejoin::Limits { turn_bytes: 1 << 30, conversation_bytes: u64::MAX, ..rejoin::Limits::default() };
         let archive = Archive::open(&K::url(place))?.with_limits(limits);
         Ok(Self { kind: PhantomData, archive, current: None, middle: None })
     }

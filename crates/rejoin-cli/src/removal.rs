@@ -1,6 +1,6 @@
 //! Deleting at the user's wish: how it is recorded, and how what goes is described before and after.
 
-use rejoin::{Archive, ConversationId, Hold, StoredConversation};
+use rejoin::{Archive, ConversationId, Hold, PurgeKeys, StoredConversation};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
@@ -59,4 +59,19 @@ pub(crate) fn amount(conversations: u64, messages: u64) -> String {
     let told: Vec<String> =
         counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, told)| told).collect();
     told.join(" and ")
+}
+
+/// Warns when what was purged can still be opened in an older copy of the vault with the keys of today.
+pub(crate) fn warn_of_keys(keys: PurgeKeys, context: &Context) {
+    match keys {
+        PurgeKeys::Kept => context.manner.warn(
+            "a slot of another machine kept its secret, so an older copy of the vault opens with it",
+            Some("run `rejoin vault rotate` there too, or remove the slot"),
+        ),
+        PurgeKeys::Failed => context.manner.warn(
+            "the keys of the vault were not replaced, so an older copy of it opens with those of today",
+            Some("unlock the keyring and run `rejoin expire`, or `rejoin vault rotate`"),
+        ),
+        _ => {}
+    }
 }

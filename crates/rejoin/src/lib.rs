@@ -31,9 +31,9 @@ pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Cause, Converted, Deleted,
     DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring, Handle,
-    Imports, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeReason, PurgeReport,
-    Quarantined, Recorder, Report, Restored, Retention, RetentionPlan, Saved, Search, SearchHit, Searched,
-    Stage, Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
+    Imports, Leftover, Limits, List, Listed, Named, OpenTurn, Parent, Project, PurgeFailure, PurgeKeys,
+    PurgeReason, PurgeReport, Quarantined, Recorder, Report, Restored, Retention, RetentionPlan, Saved,
+    Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
@@ -65,8 +65,9 @@ pub mod vault {
     //! The keys of a vault: who can open it, where their secrets are kept, and how keys are replaced.
 
     pub use crate::store::vault::slots::{
-        Added, AnchorPlace, Anchored, Answer, Ask, Cost, Keyholder, Keys, NewSlot, Places, Rotated, Secret,
-        SecretFiles, SecretPlace, SlotId, SlotKind, SlotStatus, VaultId, VaultStatus, Wanted, status,
+        Added, AnchorPlace, Anchored, Answer, Ask, Cost, Keyholder, Keys, NewSlot, Places, Rotated,
+        SealedAnew, Secret, SecretFiles, SecretPlace, SlotId, SlotKind, SlotStatus, VaultId, VaultStatus,
+        Wanted, status,
     };
 }
 

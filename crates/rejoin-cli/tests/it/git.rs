@@ -343,3 +343,34 @@ fn a_conversation_remembers_the_commit_it_began_at() {
     let found = world.archive().list(&List::default()).unwrap().items.remove(0);
     assert_eq!(found.conversation.git_commit, Some(commit));
 }
+
+#[test]
+fn what_a_vault_keeps_is_committed_only_when_both_allow_it() {
+    let world = repository();
+    assert_eq!(world.rejoin(["vault", "init", "--slot", "file"]).run().code, 0);
+    let begin = |title: &str| {
+        let made = world.rejoin(["new", "--title", title, "--json"]).run().json();
+        assert_eq!(world.rejoin(["append", "Where to eat?"]).run().code, 0);
+        crate::world::short(made["id"].as_str().unwrap())
+    };
+    let stop = |short: &str| world.rejoin(["stop", short]).run().stderr;
+
+    let sealed = stop(&begin("Lisbon"));
+    world.rejoin(["config", "set", "git.allow_plaintext", "true"]).run();
+    let short = begin("Porto");
+    let marked = stop(&short);
+    let before = subjects(&world).len();
+    let last = begin("Faro");
+    world.rejoin(["keep", &last, "--exportable"]).run();
+    let allowed = stop(&last);
+
+    assert!(
+        sealed.contains("not committed: it is kept in a vault, and a commit is in the clear"),
+        "{sealed}"
+    );
+    assert!(sealed.contains("run `rejoin config set git.allow_plaintext true`"), "{sealed}");
+    assert!(marked.contains("not committed: it is marked as not exportable"), "{marked}");
+    assert!(marked.contains(&format!("run `rejoin keep {short} --exportable yes`")), "{marked}");
+    assert!(allowed.contains("Committed conversations/"), "{allowed}");
+    assert_eq!((before, subjects(&world).len()), (1, 2));
+}

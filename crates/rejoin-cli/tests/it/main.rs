@@ -27,6 +27,7 @@ mod fork;
 mod frame;
 mod full;
 mod git;
+mod gone;
 mod handoff;
 mod hostile;
 mod import;

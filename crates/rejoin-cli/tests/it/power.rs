@@ -242,6 +242,77 @@ impl Removal {
     }
 }
 
+/// A conversation in which a secret is being scrubbed.
+#[derive(Debug)]
+struct Scrubbing {
+    id: String,
+    recording: Recording,
+}
+
+impl Scrubbing {
+    const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+
+    fn of(strace: Strace, world: World) -> Self {
+        let id = world.started("going");
+        let archive = world.archive();
+        let mut talk = archive.resume(id.parse().unwrap()).unwrap();
+        for text in ["before", Self::TOKEN, "after"] {
+            talk.append(rejoin::Message::user(text)).unwrap();
+        }
+        drop((talk, archive));
+        world.rejoin(["list"]).run();
+        let (before, trace) = (Disk::holding(&world.path(PLACE)), world.path("trace"));
+        let ended = strace.record(&world.program(&["scrub", &id, "--yes"]), CALLS, &trace).output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+        let mut calls = Call::read(&trace);
+        // What it says is no receipt.
+        calls.retain(|call| call.name != "write" || call.descriptor().is_none_or(|file| file > 2));
+        let events = events(&calls, &world.path("home"));
+        Self { id, recording: Recording { world, before, ledger: Ledger::default(), events } }
+    }
+
+    /// Cuts the power at every moment, and looks. Nothing may be wrong, and in the end the secret is gone.
+    fn cut_power(&self, what: &str) {
+        let (mut disk, mut dice) = (self.recording.before.clone(), Dice::seeded(1));
+        let (mut seen, mut faults) = (HashSet::new(), Vec::new());
+        for event in &self.recording.events {
+            disk.apply(event);
+            for state in disk.states(&mut dice).into_iter().filter(|state| seen.insert(mark(&disk, state))) {
+                faults.extend(self.look(&state).err().map(|fault| format!("{fault} after {event:?}")));
+            }
+        }
+        let last: Vec<_> = disk.states(&mut dice).iter().map(|state| self.look(state)).collect();
+
+        tell(&format!("{what}: {} states", seen.len()));
+        assert_eq!(faults, Vec::<String>::new());
+        assert!(last.iter().all(|answer| *answer == Ok(true)), "{last:?}");
+    }
+
+    /// Looks at a state: everything can be read and is sound, with the secret or without. Another scrub takes it out. Tells
+    /// whether it was gone.
+    fn look(&self, state: &State) -> Result<bool, String> {
+        let directory = self.recording.found(state);
+        let archive = Archive::open(&self.recording.world.url_in(directory.path())).map_err(explain)?;
+        let id = self.id.parse().unwrap();
+        let texts = || -> Result<Vec<String>, String> {
+            let path = archive.path(id, None).map_err(explain)?;
+            let verdict = archive.verify(id).map_err(explain)?;
+            if !verdict.is_sound() {
+                return Err(format!("it is not whole: {verdict:?}"));
+            }
+            Ok(path.iter().map(|stored| stored.message.text()).collect())
+        };
+        let (before, is_gone) = (texts()?, !texts()?.iter().any(|text| text == Self::TOKEN));
+        archive.scrub(id, rejoin::ScrubMode::Replace).map_err(explain)?;
+        let after = texts()?;
+        let is_marked = after[1].starts_with("[redacted:github-token:");
+        if before.len() != 3 || [&after[0], &after[2]] != ["before", "after"] || !is_marked {
+            return Err(format!("{before:?} became {after:?}"));
+        }
+        Ok(is_gone)
+    }
+}
+
 fn explain(error: rejoin::Error) -> String {
     format!("{error:?}")
 }
@@ -430,4 +501,18 @@ fn a_message_is_removed_safely_where_files_cannot_be_exchanged() {
 
     assert!(removal.recording.events.iter().any(is_link), "{:?}", removal.recording.events);
     removal.cut_power("a removal of a message without an exchange");
+}
+
+#[test]
+fn a_scrub_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+
+    Scrubbing::of(strace, World::new()).cut_power("a scrub");
+}
+
+#[test]
+fn a_scrub_of_plain_files_survives_a_power_cut_at_any_moment() {
+    let Some(strace) = Strace::find() else { return };
+
+    Scrubbing::of(strace, World::of_files()).cut_power("a scrub of plain files");
 }

@@ -82,7 +82,8 @@ fn scripts_read_the_report() {
 
     let expected = json!({
         "reason": "user-requested", "started_at": report["started_at"], "completed_at": report["completed_at"],
-        "purged": 1, "conversations": [trip.id()], "messages": 0, "bytes": 0, "erased": true, "failures": [],
+        "purged": 1, "conversations": [trip.id()], "messages": 0, "bytes": 0, "erased": true, "keys": null,
+        "failures": [],
     });
     assert_eq!(report, expected);
 }

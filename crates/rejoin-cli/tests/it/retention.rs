@@ -91,7 +91,7 @@ fn scripts_read_what_a_sweep_came_to() {
             "last_active_at": stored.last_active_at,
             "expires_at": stored.last_active_at.plus_micros(30 * DAY), "why": "age", "outcome": "deleted",
         }],
-        "deleted": 1, "bytes": stored.bytes, "failed": 0, "held": 0, "in_use": 0, "waits_until": null,
+        "deleted": 1, "bytes": stored.bytes, "failed": 0, "keys": null, "held": 0, "in_use": 0, "waits_until": null,
     });
     assert_eq!(outcome, expected);
     let audit = world.rejoin(["audit", "--json"]).run().json();

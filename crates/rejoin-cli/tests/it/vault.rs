@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use rejoin::store::{Change, ListQuery, Order, Read as _, Rewritten, Selection, Store as _, Tip};
 use serde_json::Value;
 
-use crate::skip::skip;
+use crate::skip::{skip, tell};
+use crate::strace::Strace;
 use crate::world::{Outcome, World};
 
 const PASSPHRASE: &str = "correct horse planted battery";
@@ -301,7 +302,7 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
 
 /// Changes a letter in the last message of a vault, as somebody with a hex editor would.
 fn damage(world: &World) {
-    let inner = rejoin::store::SqliteStore::open(&world.store()).unwrap();
+    let inner = rejoin::store::SqliteStore::open(world.store()).unwrap();
     let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
     let mut last = None;
     let all = Selection::All { order: Order::NewestFirst, offset: 0, limit: 1 };
@@ -363,4 +364,129 @@ fn what_was_long_in_quarantine_goes_with_a_sweep_and_is_audited() {
     let entry = (&audit["items"][0]["action"], &audit["items"][0]["reason"]);
     assert_eq!(entry, (&Value::from("purged"), &Value::from("corruption-detected")));
     assert_eq!(world.rejoin(["verify"]).run().code, 0);
+}
+
+#[test]
+fn what_a_vault_keeps_is_exported_when_it_is_allowed_or_forced_and_both_are_audited() {
+    let world = World::new();
+    let made = world.rejoin(["vault", "init", "--slot", "file"]).run();
+    world.rejoin(["new", "--title", "Lisbon"]).run();
+    world.rejoin(["append", "Where to eat?"]).run();
+    let listed = json(&world.rejoin(["list", "--json"]).run());
+    let short = crate::world::short(listed["items"][0]["id"].as_str().unwrap());
+    let export = |more: &[&str]| {
+        let arguments = [&["export", &short, "--output", "out.md"], more].concat();
+        world.program(&arguments).output().unwrap()
+    };
+
+    let refused = export(&[]);
+    let unasked = export(&["--force"]);
+    let forced = export(&["--force", "--yes"]);
+    let kept = world.rejoin(["keep", &short, "--exportable"]).run();
+    let allowed = export(&["--yes"]);
+
+    assert!(
+        made.stderr.contains("is not exported, handed off or committed unless you say so"),
+        "{}",
+        made.stderr
+    );
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains(&format!("run `rejoin keep {short} --exportable yes`")), "{told}");
+    let codes = [refused, unasked, forced, allowed].map(|output| output.status.code());
+    assert_eq!((codes, kept.code), ([Some(1), Some(1), Some(0), Some(0)], 0));
+    let audit = json(&world.rejoin(["audit", "--json"]).run());
+    let told: Vec<&str> =
+        audit["items"].as_array().unwrap().iter().map(|entry| entry["reason"].as_str().unwrap()).collect();
+    assert_eq!(told, ["user-requested", "forced"]);
+}
+
+#[test]
+fn a_secret_in_a_vault_is_scrubbed_from_every_record() {
+    const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let world = sealed();
+    let unredacted = |arguments: [&str; 2]| {
+        let outcome = world.rejoin(arguments).variable("REJOIN_REDACT_ENABLED", "false").run();
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    };
+    unredacted(["new", &format!("--title=Use {TOKEN}")]);
+    unredacted(["append", &format!("the key is {TOKEN}")]);
+    unredacted(["append", "harmless words"]);
+    let found = json(&world.rejoin(["search", TOKEN, "--json"]).run());
+
+    let scrubbed = world.rejoin(["scrub", "--all", "--yes"]).run();
+
+    let hits =
+        |text: &str| json(&world.rejoin(["search", text, "--json"]).run())["items"].as_array().unwrap().len();
+    assert_eq!((found["items"].as_array().unwrap().len(), scrubbed.code), (1, 0), "{scrubbed:?}");
+    assert_eq!((hits(TOKEN), hits("16C7e42F292c"), hits("harmless")), (0, 0, 1));
+    let listed = world.rejoin(["list", "--json"]).run().stdout;
+    assert!(!listed.contains(&TOKEN[4..]) && listed.contains("[redacted:github-token:"), "{listed}");
+    assert_eq!(world.rejoin(["verify"]).run().code, 0);
+    assert!(world.rejoin(["scrub", "--all", "--dry-run"]).run().stdout.contains("No secrets found"));
+}
+
+/// Everything that is said in a world, by title.
+fn said(world: &World) -> Vec<(String, u64)> {
+    let listed = json(&world.rejoin(["list", "--json", "--limit", "100"]).run());
+    let items = listed["items"].as_array().unwrap_or_else(|| panic!("{listed}"));
+    let mut said: Vec<(String, u64)> = items
+        .iter()
+        .map(|item| (item["title"].as_str().unwrap().to_owned(), item["messages"].as_u64().unwrap()))
+        .collect();
+    said.sort();
+    said
+}
+
+#[test]
+fn a_store_whose_sealing_is_killed_anywhere_loses_nothing_and_is_sealed_in_the_end() {
+    let Some(strace) = Strace::find() else { return };
+    let mut kills = 0;
+    for sync in [1, 2, 4, 8, 12, 16, 24, 32, 40, 60] {
+        let world = World::new();
+        for number in 0..8 {
+            let id = world.started(&format!("Talk {number}"));
+            let lines = (0..=number).map(|line| format!("{{\"role\":\"user\",\"content\":\"{line}\"}}\n"));
+            world.append(&id, &lines.collect::<String>());
+        }
+        let (before, plain) = (said(&world), world.store());
+        let encrypt = ["vault", "encrypt", "--slot", "file", "--yes"];
+        let fault = format!("fdatasync,fsync:signal=KILL:when={sync}");
+        let killed = strace.inject(&world.program(&encrypt), &fault, &world.path("trace")).output().unwrap();
+
+        let halfway = said(&world);
+        let again = world.rejoin(encrypt).run();
+
+        kills += usize::from(!killed.status.success());
+        assert_eq!(halfway, before, "killed at sync {sync}");
+        let is_done = again.stderr.contains("is a vault already");
+        assert!(again.code == 0 || is_done, "killed at sync {sync}: {again:?}");
+        if is_done && plain.exists() {
+            // It was killed after everything had been copied: the way to the end is told.
+            let told = format!("run `rejoin --store sqlite:{} vault encrypt`", plain.display());
+            let told = told.replace(world.path("").to_str().unwrap().trim_end_matches('/'), "[world]");
+            assert!(again.stderr.replace('\n', " ").contains(&told), "{told} {}", again.stderr);
+            let store = format!("sqlite:{}", plain.display());
+            let ended = world.program(&[&["--store", &store], &encrypt[..]].concat()).output().unwrap();
+            assert!(ended.status.success(), "{ended:?}");
+        }
+        assert_eq!((said(&world), plain.exists()), (before, false), "killed at sync {sync}");
+        assert_eq!(world.rejoin(["verify"]).run().code, 0, "killed at sync {sync}");
+    }
+    tell(&format!("{kills} of 10 attempts were killed"));
+    assert!(kills >= 5, "{kills} attempts were killed");
+}
+
+#[test]
+fn a_vault_of_another_workspace_is_told_with_what_to_do() {
+    let (here, other) = (sealed(), sealed());
+    other.rejoin(["new", "--title", "Theirs"]).run();
+    for suffix in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", here.store().display()));
+    }
+    std::fs::copy(other.store(), here.store()).unwrap();
+
+    let outcome = here.rejoin(["list"]).run();
+
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{outcome:?}");
+    assert!(outcome.stderr.contains("hint: "), "{}", outcome.stderr);
 }

@@ -39,6 +39,18 @@ pub enum AuditAction {
     Scrubbed,
     /// A key was replaced.
     Rotated,
+    /// Everything was sealed with new data keys.
+    SealedAnew,
+    /// A way to open the vault was added.
+    SlotAdded,
+    /// A way to open the vault was taken away.
+    SlotRemoved,
+    /// An older copy of the vault was taken as it is.
+    Accepted,
+    /// What a plain store held was sealed.
+    Encrypted,
+    /// What a vault held was copied into a plain store.
+    Decrypted,
     /// A conversation was written to a file.
     Exported,
     /// A record that could not be opened was set aside.
@@ -49,7 +61,7 @@ pub enum AuditAction {
 
 impl AuditAction {
     /// Every action that this version knows.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 15] = [
         Self::Deleted,
         Self::Purged,
         Self::Expired,
@@ -57,6 +69,12 @@ impl AuditAction {
         Self::Redacted,
         Self::Scrubbed,
         Self::Rotated,
+        Self::SealedAnew,
+        Self::SlotAdded,
+        Self::SlotRemoved,
+        Self::Accepted,
+        Self::Encrypted,
+        Self::Decrypted,
         Self::Exported,
         Self::Quarantined,
     ];
@@ -71,6 +89,12 @@ impl AuditAction {
             Self::Redacted => "redacted",
             Self::Scrubbed => "scrubbed",
             Self::Rotated => "rotated",
+            Self::SealedAnew => "sealed-anew",
+            Self::SlotAdded => "slot-added",
+            Self::SlotRemoved => "slot-removed",
+            Self::Accepted => "accepted",
+            Self::Encrypted => "encrypted",
+            Self::Decrypted => "decrypted",
             Self::Exported => "exported",
             Self::Quarantined => "quarantined",
             Self::Other(name) => name,

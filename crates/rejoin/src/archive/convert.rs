@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use crate::archive::{Access, Report, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Contents, compare, contents, convert, prove};
+use crate::store::vault::slots::{AnchorPlace, SlotId, SlotKind, VaultId};
 use crate::store::{JsonlStore, Space, SqliteStore};
 
 /// What of the blobs is copied: all that does not belong to the way a vault is kept.
@@ -24,6 +25,17 @@ const SPACES: [Space; 7] = [
 pub struct Converted {
     /// What the new store holds.
     pub contents: Contents,
+}
+
+/// What is left of a vault that was erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The vault.
+    pub vault: VaultId,
+    /// Slots whose key files are still there.
+    pub key_files: Vec<SlotId>,
+    /// Slots whose secrets are still in the keyring, which did not answer.
+    pub secrets: Vec<SlotId>,
 }
 
 impl StoreUrl {
@@ -45,6 +57,27 @@ impl StoreUrl {
         prove(theirs.as_ref(), &mut |done, all| tell(Stage::Checking, done, all))?;
         compare(ours.as_ref(), theirs.as_ref(), &mut |done, all| tell(Stage::Checking, done, all))?;
         Ok(Converted { contents: contents(theirs.as_ref())? })
+    }
+
+    /// Erases a vault like [`StoreUrl::erase`], and then what was kept for it elsewhere: secrets in the keyring, and its anchor.
+    ///
+    /// Key files stay, for copies of the vault may need them. So does a secret of a keyring that does not answer.
+    pub fn erase_vault(&self, access: &Access) -> Result<Leftover> {
+        let status = self.vault_status(access)?;
+        self.erase()?;
+        let slots = |kind| status.slots.iter().filter(move |slot| slot.kind == kind).map(|slot| slot.id);
+        let is_kept = |slot: &SlotId| match &access.keys {
+            Some(keys) => keys.forget_secret(status.vault, *slot).is_err(),
+            None => true,
+        };
+        if let Some(anchors) = &access.anchors {
+            AnchorPlace::forget_of(anchors, status.vault)?;
+        }
+        Ok(Leftover {
+            vault: status.vault,
+            key_files: slots(SlotKind::File).collect(),
+            secrets: slots(SlotKind::Keyring).filter(is_kept).collect(),
+        })
     }
 
     /// Writes over every byte of the store and removes it. A copy that a file system or a disk made is not reached.

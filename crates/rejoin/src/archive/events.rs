@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::archive::audit::AuditName;
-use crate::archive::{Archive, Strain, purge};
+use crate::archive::{Archive, AuditAction, AuditEntry, Strain, purge};
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Changed, NoticeName, Stamp, Told, What, notices};
+use crate::store::{Changed, Named, NoticeName, Space, Stamp, Told, What, notices};
 
 /// How long the report of a purge is waited for after the last conversation that went. A purge that was cut off has none,
 /// and was not completed.
@@ -117,6 +117,8 @@ pub struct Events {
     from: Stamp,
     /// Notices that were told.
     told: BTreeSet<NoticeName>,
+    /// Purges that ended behind the place where it began; none before they were looked for.
+    ended: Option<Vec<Ended>>,
 }
 
 /// Where a follower is among the changes.
@@ -124,6 +126,15 @@ pub struct Events {
 enum Place {
     Within,
     End,
+}
+
+/// A purge whose report was written after the change that a follower begins behind. It may not have been told.
+#[derive(Clone, Debug)]
+struct Ended {
+    report: AuditName,
+    entry: AuditEntry,
+    conversation: ConversationId,
+    newest: Stamp,
 }
 
 /// A purge of which deletions were seen.
@@ -150,6 +161,12 @@ impl Events {
     }
 
     fn look(&mut self, wait: Duration) -> Result<Vec<Event>> {
+        let mut ended = match self.ended.take() {
+            Some(ended) => ended,
+            None => self.ended_since()?,
+        };
+        // What is to be told at once need not wait for a change.
+        let wait = if ended.is_empty() { wait } else { Duration::ZERO };
         let changes = self.archive.store().changes(self.after, wait)?;
         if let Some(last) = changes.last() {
             self.after = last.stamp;
@@ -175,12 +192,45 @@ impl Events {
             events.push(event.clone());
             if let Some(report) = report {
                 self.purges.retain(|purge| purge.report != report);
+                ended.retain(|purge| purge.report != report);
                 self.purges.push(Purge { report, last: event, seen: Instant::now() });
             }
         }
         self.add_completed(&mut events)?;
+        let (told, left) = ended.into_iter().partition(|purge: &Ended| purge.newest <= self.after);
+        self.ended = Some(left);
+        events.extend(told.into_iter().map(|purge: Ended| Event {
+            stamp: self.after,
+            at: purge.entry.at,
+            conversation: Some(purge.conversation),
+            kind: completed(purge.entry),
+        }));
         self.add_notices(&mut events, place)?;
         Ok(events)
+    }
+
+    /// Purges that ended after the change that it begins behind. Those of whom a deletion comes are told with that.
+    fn ended_since(&self) -> Result<Vec<Ended>> {
+        let mut ended = Vec::new();
+        if self.after == 0 {
+            return Ok(ended);
+        }
+        self.archive.store().get(Space::Audit, None, Named::ALL, &mut |name, bytes| {
+            let (Ok(report), Ok(entry)) = (name.try_into(), serde_json::from_slice::<AuditEntry>(bytes))
+            else {
+                return Ok(());
+            };
+            let newest = entry.extra.field(purge::NEWEST).and_then(|newest| newest.to().ok());
+            let conversation = entry.extra.field(purge::LAST).and_then(|last| last.to().ok());
+            if let (AuditAction::PurgeCompleted, Some(newest), Some(conversation)) =
+                (&entry.action, newest, conversation)
+                && newest >= self.after
+            {
+                ended.push(Ended { report, entry, conversation, newest });
+            }
+            Ok(())
+        })?;
+        Ok(ended)
     }
 
     /// Tells the notices whose place in the order has come.
@@ -210,16 +260,9 @@ impl Events {
         let mut waiting = Vec::new();
         for purge in std::mem::take(&mut self.purges) {
             if let Some(entry) = self.archive.audit_named(&purge.report)? {
-                let kind = EventKind::PurgeCompleted {
-                    reason: entry.reason,
-                    conversations: entry.conversations,
-                    messages: entry.messages,
-                    bytes: entry.bytes,
-                    failures: entry.failures.len() as u64,
-                };
                 // Behind the last deletion it made, so that numbers never go back.
                 let place = events.iter().position(|event| event.stamp > purge.last.stamp);
-                let event = Event { at: entry.at, kind, ..purge.last };
+                let event = Event { at: entry.at, kind: completed(entry), ..purge.last };
                 events.insert(place.unwrap_or(events.len()), event);
             } else if purge.seen.elapsed() < REPORT {
                 waiting.push(purge);
@@ -227,6 +270,16 @@ impl Events {
         }
         self.purges = waiting;
         Ok(())
+    }
+}
+
+fn completed(entry: AuditEntry) -> EventKind {
+    EventKind::PurgeCompleted {
+        reason: entry.reason,
+        conversations: entry.conversations,
+        messages: entry.messages,
+        bytes: entry.bytes,
+        failures: entry.failures.len() as u64,
     }
 }
 
@@ -239,7 +292,11 @@ impl Archive {
     }
 
     /// Follows what happened after a stamp; 0 is the beginning.
+    ///
+    /// A purge that ended at this stamp or later is told, also if all its deletions came before: whoever stopped between them
+    /// and its end was not told, and cannot be told apart from whoever was.
     pub fn events_after(&self, stamp: Stamp) -> Events {
-        Events { archive: self.clone(), after: stamp, purges: Vec::new(), from: stamp, told: BTreeSet::new() }
+        let told = BTreeSet::new();
+        Events { archive: self.clone(), after: stamp, purges: Vec::new(), ended: None, from: stamp, told }
     }
 }

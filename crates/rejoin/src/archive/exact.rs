@@ -56,3 +56,33 @@ impl Archive {
         self.store.amend(id, Some(version), &change, self.now()).map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Block, Fields, Media, MediaKind, Role};
+    use crate::store::{JsonlStore, MemoryStore, Store};
+
+    #[test]
+    fn a_conversation_can_begin_with_an_attachment() {
+        let directory = tempfile::tempdir().unwrap();
+        let stores: [std::sync::Arc<dyn Store>; 2] = [
+            std::sync::Arc::new(MemoryStore::new()),
+            std::sync::Arc::new(JsonlStore::open(directory.path()).unwrap()),
+        ];
+        let data = Some("QUJD".repeat(600_000));
+        let (kind, mime_type) = (MediaKind::Image, "image/png".to_owned());
+        let picture = Block::Media(Media { kind, mime_type, data, uri: None, extra: Fields::new() });
+        let id = ConversationId::new(Time::from_micros(1), [1; 10]);
+
+        let read = stores.map(|store| {
+            let archive = Archive::with_store(store);
+            let said = vec![Message::new(Role::User, vec![picture.clone()])];
+            archive.begin(id, &Conversation::default(), Time::from_micros(1), said).unwrap();
+            let path = archive.path(id, None).unwrap();
+            (path[0].message.blocks == [picture.clone()], archive.verify(id).unwrap().faults)
+        });
+
+        assert_eq!(read, [(true, vec![]), (true, vec![])]);
+    }
+}

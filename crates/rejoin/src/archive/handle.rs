@@ -191,10 +191,8 @@ impl Handle {
 
     /// Stores a prepared turn that opens its conversation.
     pub(super) fn open(&self, prepared: &Prepared, opening: Opening<'_>) -> Result<Receipt> {
-        if !prepared.detached.is_empty() {
-            return Err(Error::invalid("a conversation cannot begin with an attachment; append it afterwards"));
-        }
-        self.write_once(prepared, Some(opening), Stale::Refuse, &[])
+        let attachments = self.archive.keeper(self.id).together(&prepared.detached)?;
+        self.write_once(prepared, Some(opening), Stale::Refuse, &attachments.puts(self.id))
     }
 
     /// Gives the messages of a turn that is not stored other ids.

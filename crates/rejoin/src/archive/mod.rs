@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
-pub use convert::Converted;
+pub use convert::{Converted, Leftover};
 pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
@@ -45,7 +45,7 @@ pub use imports::{DeletedHere, Imports};
 pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
-pub use purge::{PurgeFailure, PurgeReason, PurgeReport};
+pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
 pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved, Strain};
@@ -243,13 +243,23 @@ impl Archive {
         self.collect(id, Selection::All { order, offset, limit })
     }
 
+    /// The messages from the root to the head as they are stored: what is an attachment stays a reference.
+    pub(crate) fn bare_path(&self, id: ConversationId) -> Result<Vec<StoredMessage>> {
+        self.collect_bare(id, Selection::Path(None))
+    }
+
     fn collect(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
+        let mut messages = self.collect_bare(id, what)?;
+        fill(self.store(), id, messages.iter_mut().map(|stored| &mut stored.message))?;
+        Ok(messages)
+    }
+
+    fn collect_bare(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
         let mut messages = Vec::new();
         self.store.read(id, what, &mut |seen| {
             messages.push(decode_message(&seen)?);
             Ok(())
         })?;
-        fill(self.store(), id, messages.iter_mut().map(|stored| &mut stored.message))?;
         Ok(messages)
     }
 

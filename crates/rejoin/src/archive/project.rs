@@ -32,7 +32,7 @@ impl Archive {
 
     /// The key of a project as it is stored: without a secret that stands in its path.
     pub fn key_as_kept(&self, key: &str) -> String {
-        self.redacted_text(key).into_owned()
+        self.redacted_name(key).into_owned()
     }
 
     /// A known project.

@@ -108,7 +108,7 @@ pub struct Snippet {
 }
 
 impl SearchHit {
-    /// The message itself.
+    /// The message itself. Its attachments are referred to; [`Archive::messages`] has their bytes.
     pub fn read(&self) -> Result<Message> {
         Message::from_body(&self.body)
     }

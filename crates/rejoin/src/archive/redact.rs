@@ -51,6 +51,12 @@ impl Archive {
         clean.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
+    /// A name, such as the path of a project, as it is stored.
+    pub(super) fn redacted_name<'t>(&self, name: &'t str) -> Cow<'t, str> {
+        let clean = self.redactor().and_then(|redactor| redactor.name(name, &mut Tally::default()));
+        clean.map_or(Cow::Borrowed(name), Cow::Owned)
+    }
+
     /// What a program wants to be remembered, as it is stored.
     pub(super) fn redacted_state<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let clean = self.redactor().and_then(|redactor| redactor.line(text, &mut Tally::default()));

@@ -27,7 +27,7 @@ impl Archive {
     }
 
     fn recalled(&self, owner: Option<ConversationId>, name: &str) -> Result<Option<String>> {
-        let (name, mut found) = (self.redacted_text(name), None);
+        let (name, mut found) = (self.redacted_name(name), None);
         self.store().get(Space::State, owner, Named::One(name.as_bytes()), &mut |_, bytes| {
             let text = str::from_utf8(bytes);
             found = Some(
@@ -60,7 +60,7 @@ impl Archive {
 
     fn put_text(&self, owner: Option<ConversationId>, name: &str, text: Option<&str>) -> Result<()> {
         // A name may have the path of a project in it.
-        let name = self.redacted_text(name);
+        let name = self.redacted_name(name);
         let blob = Put { space: Space::State, owner, name: name.as_bytes(), bytes: text.map(str::as_bytes) };
         self.store().put(&[blob], Safety::Synced)
     }

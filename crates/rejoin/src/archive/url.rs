@@ -100,7 +100,8 @@ impl StoreUrl {
             ));
         };
         let inner = inner.open_present(access.wait)?;
-        open_vault(inner, keys, access.anchors.as_deref())
+        let own = self.keys_in(Arc::clone(&inner), keys.clone(), access.wait);
+        open_vault(inner, keys, own, access.anchors.as_deref())
             .map_err(|error| error.during(format!("open the vault `{self}`")))
     }
 
@@ -114,11 +115,16 @@ impl StoreUrl {
             Existing::Needed => inner.open_present(access.wait)?,
             Existing::Optional => inner.open_plain(access.wait)?,
         };
+        Ok(self.keys_in(store, holder, access.wait))
+    }
+
+    /// The keys in a store, which is the one that this URL names.
+    fn keys_in(&self, store: Arc<dyn Store>, holder: Keyholder, wait: Duration) -> Keys {
         let keys = Keys::of(store, holder);
-        Ok(match self.path() {
-            Some(path) => keys.locked_by(beside(path, ".keys.lock"), access.wait.max(KEYS_WAIT)),
+        match self.path() {
+            Some(path) => keys.locked_by(beside(path, ".keys.lock"), wait.max(KEYS_WAIT)),
             None => keys,
-        })
+        }
     }
 
     /// What is known about the vault's keys without opening it.
@@ -199,7 +205,12 @@ pub enum Existing {
 /// How long to wait at least for another process that changes keys: a rotation takes seconds.
 const KEYS_WAIT: Duration = Duration::from_secs(30);
 
-fn open_vault(inner: Arc<dyn Store>, keys: &Keyholder, anchors: Option<&Path>) -> Result<Arc<dyn Store>> {
+fn open_vault(
+    inner: Arc<dyn Store>,
+    keys: &Keyholder,
+    own: Keys,
+    anchors: Option<&Path>,
+) -> Result<Arc<dyn Store>> {
     let anchor = match anchors {
         None => None,
         Some(directory) => {
@@ -208,10 +219,14 @@ fn open_vault(inner: Arc<dyn Store>, keys: &Keyholder, anchors: Option<&Path>) -
             Some(anchor)
         }
     };
-    let vault = VaultStore::open(Arc::clone(&inner), Arc::new(keys.clone()))?;
+    let vault = VaultStore::open(Arc::clone(&inner), Arc::new(keys.clone()))?.with_keys(own);
     Ok(match anchor {
         None => Arc::new(vault),
-        Some(anchor) => Arc::new(Anchored::new(vault, inner, anchor)),
+        Some(anchor) => {
+            let knows_keys = anchor.knows_keys(inner.as_ref())?;
+            let anchored = Anchored::new(vault, inner, anchor);
+            Arc::new(if knows_keys { anchored } else { anchored.after_new_keys() })
+        }
     })
 }
 

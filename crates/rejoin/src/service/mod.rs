@@ -117,7 +117,7 @@ impl ConversationStorageService {
         let archive = self.opened()?;
         // The version is looked at before the messages: what is said meanwhile makes it too old, never too new.
         let stored = archive.conversation(id)?;
-        let path = archive.path(id, None)?;
+        let path = archive.bare_path(id)?;
         let around = record::Around {
             id: id.to_string(),
             created_at: stored.created_at,

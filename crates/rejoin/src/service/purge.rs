@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::service::ConversationStorageService;
 
+/// So long somebody may still have another copy of what does not open.
+const QUARANTINE_DAYS: u32 = 7;
+
 /// What became of a purge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -70,11 +73,14 @@ impl ConversationStorageService {
 
     /// Purges what has expired; none when the clock may be wrong, so that it is tried later.
     ///
-    /// A program calls it when it starts and every six hours. What is held or in use stays.
+    /// A program calls it when it starts and every six hours. What is held or in use stays. What was in quarantine for a
+    /// week goes too.
     pub fn sweep(&self) -> Result<Option<PurgeReport>> {
         // Who may still be at work cannot be known here, so whoever says so is believed.
         let sweep = Sweep { project: None, retention: self.retention, active: &[], is_alive: &|_| true };
-        let swept = self.opened()?.sweep(&sweep)?;
+        let archive = self.opened()?;
+        let swept = archive.sweep(&sweep)?;
+        archive.purge_quarantined(QUARANTINE_DAYS)?;
         self.try_waiting();
         Ok(match swept {
             Swept::Waiting(_) => None,

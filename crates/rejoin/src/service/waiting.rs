@@ -123,7 +123,9 @@ impl ConversationStorageService {
             return Err(self.wait_if_full(error, later));
         }
         let took = archive.now().as_micros() - begun.as_micros();
-        self.waiting().strains.wrote(Duration::from_micros(u64::try_from(took).unwrap_or(0)));
+        let mut waiting = self.waiting();
+        waiting.strains.wrote(Duration::from_micros(u64::try_from(took).unwrap_or(0)));
+        archive.tell_strains(&mut waiting.strains, id);
         Ok(())
     }
 

@@ -56,7 +56,12 @@ impl ConversationStorageService {
 fn begin(archive: &Archive, id: ConversationId, record: &ConversationRecordInput) -> Result<()> {
     check_frames(&record.messages)?;
     let given = messages(&record.messages, 0);
-    let begun = archive.begin(id, &record.header()?, record.created_at, given);
+    let mut header = record.header()?;
+    if record.privacy.is_none() && archive.store().capabilities().is_sealed {
+        // Whoever seals what was said decides for each record whether it may leave.
+        header.privacy.exportable = false;
+    }
+    let begun = archive.begin(id, &header, record.created_at, given);
     begun.map_err(|error| error.during(format!("create record `{id}`")))
 }
 
@@ -105,7 +110,7 @@ fn change_once(
     if !mutation.changes_header() && !counts {
         return Ok(());
     }
-    let path = archive.path(id, None)?;
+    let path = archive.bare_path(id)?;
     let all = record::counted(path.iter().map(|stored| stored.message.role));
     let change = |header: &mut Conversation| {
         mutation.apply(header, &said, &all);
@@ -131,7 +136,7 @@ fn append<'f>(
     if handle.head() != stored.head.map(|head| head.id) {
         return Err(Error::conflict("something was said meanwhile"));
     }
-    let path = handle.path()?;
+    let path = archive.bare_path(stored.id)?;
     let known: HashSet<String> = path.iter().filter_map(|stored| frame::frame_id(&stored.message)).collect();
     let added: Vec<&MessageFrame> = frames.iter().filter(|frame| !known.contains(&frame.frame_id)).collect();
     if !added.is_empty() {

@@ -8,6 +8,7 @@
 mod durable;
 mod jsonl;
 mod memory;
+mod newest;
 mod notice;
 pub(crate) mod place;
 mod query;
@@ -21,6 +22,7 @@ use std::time::Duration;
 pub(crate) use durable::beside;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
+pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{NoticeName, Told, notices, put_notice};
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,

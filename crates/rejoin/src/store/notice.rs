@@ -8,8 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::vault::newest_stamp;
-use crate::store::{Named, Put, Read, Safety, Space, Stamp, Store};
+use crate::store::{Named, Put, Read, Safety, Space, Stamp, Store, newest_stamp};
 
 /// How many notices a store keeps: whoever looks once a day misses none unless a whole disk fails.
 const MOST: usize = 100;

@@ -18,12 +18,14 @@ pub struct Capabilities {
     pub ranks: bool,
     /// True when everything is sealed before it is stored, so that what leaves the store leaves its protection.
     pub is_sealed: bool,
+    /// True when [`Task::Renew`] replaces keys: what is kept is sealed, and the store can make new keys for it.
+    pub renews_keys: bool,
 }
 
 impl Capabilities {
     /// Capabilities of a store that keeps nothing beyond its life.
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        Self { is_durable, is_shared, ranks, is_sealed: false }
+        Self { is_durable, is_shared, ranks, is_sealed: false, renews_keys: false }
     }
 }
 
@@ -382,6 +384,8 @@ pub enum Task {
     Repack,
     /// Look for damage.
     Check,
+    /// Replace the keys of what is kept, so that keys of today do not open what was removed before.
+    Renew,
 }
 
 /// How far background work got.
@@ -391,7 +395,7 @@ pub struct Progress {
     pub done: u64,
     /// How many are left; none when it is finished.
     pub left: u64,
-    /// What a check found.
+    /// What a check found, or what a renewal of keys could not reach.
     pub faults: Vec<Fault>,
 }
 

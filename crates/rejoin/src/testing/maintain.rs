@@ -11,7 +11,7 @@ use crate::testing::draft::{Draft, at, conversation, message, state};
 use crate::testing::look::{Visible, visible};
 use crate::testing::trial::Trial;
 
-const TASKS: [Task; 4] = [Task::Index, Task::Checkpoint, Task::Repack, Task::Check];
+const TASKS: [Task; 5] = [Task::Index, Task::Checkpoint, Task::Repack, Task::Check, Task::Renew];
 
 /// Some of everything.
 fn some(trial: &Trial<'_>) -> Result<()> {

@@ -18,5 +18,7 @@ mod service;
 mod skip;
 mod stores;
 mod vault;
+mod vault_anew;
 mod vault_keys;
+mod vault_purge;
 mod view;

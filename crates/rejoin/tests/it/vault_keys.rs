@@ -11,35 +11,35 @@ use rejoin::{
 };
 
 /// As cheap as it gets, so that a test takes no time.
-const CHEAP: Cost = Cost { memory_kib: 8, passes: 1 };
+pub(crate) const CHEAP: Cost = Cost { memory_kib: 8, passes: 1 };
 
 /// A directory with stores, key files and anchors.
-struct Machine {
-    directory: tempfile::TempDir,
+pub(crate) struct Machine {
+    pub(crate) directory: tempfile::TempDir,
 }
 
 impl Machine {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { directory: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// The same machine, seen by another process.
-    fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> Access {
         let files = Arc::new(SecretFiles::new(self.path("keys")));
         let keys = Keyholder::new(Places { files: Some(files), ..Places::default() });
         Access { keys: Some(keys), anchors: Some(self.path("anchors")), ..Access::default() }
     }
 
-    fn url(&self, scheme: &str, name: &str) -> StoreUrl {
+    pub(crate) fn url(&self, scheme: &str, name: &str) -> StoreUrl {
         StoreUrl::parse(&format!("{scheme}:{}", self.path(name).display())).unwrap()
     }
 
     /// A new vault that a key file and a passphrase open.
-    fn vault(&self, scheme: &str) -> StoreUrl {
+    pub(crate) fn vault(&self, scheme: &str) -> StoreUrl {
         let url = self.url(scheme, "vault");
         let keys = url.keys(&self.access(), Existing::Optional).unwrap();
         let passphrase = NewSlot::Passphrase(Secret::from("correct horse".to_owned()), CHEAP);
@@ -47,22 +47,22 @@ impl Machine {
         url
     }
 
-    fn open(&self, url: &StoreUrl) -> Archive {
+    pub(crate) fn open(&self, url: &StoreUrl) -> Archive {
         self.try_open(url).unwrap()
     }
 
-    fn try_open(&self, url: &StoreUrl) -> rejoin::Result<Archive> {
+    pub(crate) fn try_open(&self, url: &StoreUrl) -> rejoin::Result<Archive> {
         Archive::open_with(&url.to_string(), &self.access())
     }
 }
 
-fn say(archive: &Archive, text: &str) -> ConversationId {
+pub(crate) fn say(archive: &Archive, text: &str) -> ConversationId {
     let mut talk = archive.start(Conversation::titled(text)).unwrap();
     talk.append(Message::user(text)).unwrap();
     talk.id()
 }
 
-fn titles(archive: &Archive) -> Vec<String> {
+pub(crate) fn titles(archive: &Archive) -> Vec<String> {
     let ids = archive.survey().unwrap().conversations.into_iter();
     let mut titles: Vec<String> =
         ids.filter_map(|id| archive.conversation(id).unwrap().conversation.title).collect();
@@ -70,7 +70,7 @@ fn titles(archive: &Archive) -> Vec<String> {
     titles
 }
 
-fn verified(archive: &Archive) -> Vec<String> {
+pub(crate) fn verified(archive: &Archive) -> Vec<String> {
     let survey = archive.survey().unwrap();
     let faults = survey.conversations.iter().flat_map(|id| archive.verify(*id).unwrap().faults);
     survey.faults.iter().cloned().chain(faults).collect()
@@ -198,7 +198,7 @@ fn an_older_copy_of_a_vault_is_not_opened_until_it_is_accepted() {
     assert_eq!(titles(&machine.open(&url)), ["old"]);
 }
 
-fn copy_directory(from: &std::path::Path, to: &std::path::Path) {
+pub(crate) fn copy_directory(from: &std::path::Path, to: &std::path::Path) {
     std::fs::create_dir(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let (from, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
+use crate::removal::warn_of_keys;
 use crate::retention::{Policy, describe};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -64,6 +65,7 @@ pub(super) fn done(
         writeln!(answer, "{count} expired and went, {} freed.", size::bytes(report.bytes))?;
         answer.flush()?;
         tell_passed_by(plan, context);
+        warn_of_keys(report.keys, context);
         for failed in &report.failures {
             let what = format!("not deleted: {}: {}", failed.conversation.short(), failed.error);
             context.manner.warn(&what, None);
@@ -172,6 +174,7 @@ fn shape(
         "deleted": report.map_or(0, |report| report.purged.len()),
         "bytes": report.map_or(0, |report| report.bytes),
         "failed": report.map_or(0, |report| report.failures.len()),
+        "keys": report.and_then(|report| report.keys.as_str()),
         "held": plan.held,
         "in_use": plan.in_use,
         "waits_until": waits_until,

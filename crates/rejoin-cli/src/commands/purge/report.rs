@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::removal::warn_of_keys;
 use crate::ui::{clean, size};
 
 pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Failure> {
@@ -20,6 +21,7 @@ pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Fail
             "messages": report.messages,
             "bytes": report.bytes,
             "erased": report.is_erased,
+            "keys": report.keys,
             "failures": report.failures,
         }));
     }
@@ -35,6 +37,7 @@ pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Fail
             Some("run `rejoin expire` when it has ended"),
         );
     }
+    warn_of_keys(report.keys, context);
     for failure in &report.failures {
         let what = format!("not purged: {}: {}", failure.conversation.short(), clean::line(&failure.error));
         context.manner.warn(&what, None);

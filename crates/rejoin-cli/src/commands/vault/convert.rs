@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rejoin::{ErrorKind, Existing, StoreUrl, Time};
+use rejoin::{AuditAction, ErrorKind, Existing, Leftover, StoreUrl, Time};
 use serde_json::json;
 
 use crate::commands::backup;
+use crate::commands::vault::noted::{fact, note};
 use crate::commands::vault::{Kinds, new_slot, told, vault_url};
 use crate::config::origin::Origin;
 use crate::config::write;
@@ -125,7 +126,7 @@ fn left_behind(inner: &StoreUrl) -> Option<StoreUrl> {
     let name = path.file_name()?.to_str()?;
     let plain = path.with_file_name(name.replacen(".vault", "", 1));
     let is_other = plain != path && plain.exists();
-    is_other.then(|| match inner {
+    is_other.then_some(match inner {
         StoreUrl::Jsonl(_) => StoreUrl::Jsonl(plain),
         _ => StoreUrl::Sqlite(plain),
     })
@@ -168,6 +169,8 @@ fn move_all(from: &StoreUrl, to: &StoreUrl, old: Old, context: &Context) -> Resu
     drop(progress);
     let converted = converted.map_err(|error| explain(to, error).or_hint("run it again to go on where it ended"))?;
     let switched = use_store(to, context)?;
+    let action = if matches!(to, StoreUrl::Vault(_)) { AuditAction::Encrypted } else { AuditAction::Decrypted };
+    note(to, action, &[("conversations", fact(&converted.contents.conversations))], context);
     let erased = old != Old::Keep && erase(from, old, context)?;
     if context.is_json() {
         let mut answer = backup::to_json(&converted.contents);
@@ -191,12 +194,34 @@ fn erase(from: &StoreUrl, old: Old, context: &Context) -> Result<bool, Failure> 
     if old == Old::Ask && context.confirm(&question, false.into()).is_err() {
         return Ok(false);
     }
-    from.erase().map_err(|error| match error.kind() {
+    let failed = |error: rejoin::Error| match error.kind() {
         ErrorKind::Locked => Failure::from(error)
             .hint("everything was copied; end that program and run the same command again to erase the old store"),
         _ => Failure::from(error),
-    })?;
+    };
+    if let StoreUrl::Vault(_) = from {
+        let left = from.erase_vault(&context.access()?).map_err(failed)?;
+        tell_leftover(&left, context)?;
+    } else {
+        from.erase().map_err(failed)?;
+    }
     Ok(true)
+}
+
+/// Says what is left of a vault outside of its store, that opens nothing but copies of it.
+fn tell_leftover(left: &Leftover, context: &Context) -> Result<(), Failure> {
+    let keys = context.surroundings.state_directory()?.join("keys");
+    for slot in &left.key_files {
+        let file = keys.join(format!("{}-{slot}.key", left.vault));
+        context.note(&format!("Its key file opens copies of the vault; remove it when there are none: {}", file.display()));
+    }
+    for slot in &left.secrets {
+        context.manner.warn(
+            &format!("the secret of slot `{slot}` is still in the keyring, which did not answer"),
+            Some("remove it there; it opens nothing but copies of the vault"),
+        );
+    }
+    Ok(())
 }
 
 /// The store to copy to: the one that was named, or one beside the old one.

@@ -1,12 +1,13 @@
 //! `rejoin vault`: who can open what is kept, and sealing what is not.
 
 mod convert;
+mod noted;
 mod slots;
 mod status;
 
 use clap::{Subcommand, ValueEnum};
 use rejoin::vault::{Cost, NewSlot, SlotKind};
-use rejoin::{ErrorKind, StoreUrl};
+use rejoin::{AuditAction, ErrorKind, StoreUrl};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -94,6 +95,7 @@ fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
     context.confirm("Take the vault as it is, without what may be missing?", args.yes.into())?;
     url.accept(&context.access()?).map_err(|error| told(&url, error))?;
+    noted::note(&url, AuditAction::Accepted, &[], context);
     if context.is_json() {
         return context.answer_json(&serde_json::json!({"accepted": url.to_string()}));
     }

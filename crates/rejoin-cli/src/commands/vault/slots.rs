@@ -3,14 +3,16 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use rejoin::vault::{Added, Rotated, SlotId, SlotKind};
-use rejoin::{ErrorKind, Existing, StoreUrl, Time};
+use rejoin::vault::{Added, Keys, Rotated, SealedAnew, SlotId, SlotKind};
+use rejoin::{AuditAction, ErrorKind, Existing, StoreUrl, Time};
 use serde_json::{Value as Json, json};
 
 use crate::commands::vault::convert::use_store;
+use crate::commands::vault::noted::{fact, note};
 use crate::commands::vault::{Kinds, new_passphrase_from, new_slot, told, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::vault::new_passphrase;
 
@@ -69,12 +71,19 @@ pub(super) struct RemoveArgs {
 ///
 /// Takes a moment, whatever the vault holds, and other programs may go on using it. Keyring and file slots get new secrets, so that a
 /// copy of the vault from before does not open with those of today. Passphrases and recovery keys stay, and open such a copy.
+///
+/// With `--reencrypt` everything is also sealed anew, with new data keys: for when somebody may have had the keys. That takes as
+/// long as reading and writing all of it. Run it again if it was interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin vault rotate
-  rejoin vault rotate --json")]
-pub(super) struct RotateArgs {}
+  rejoin vault rotate --reencrypt")]
+pub(super) struct RotateArgs {
+    /// Also seal every record anew
+    #[arg(long)]
+    reencrypt: bool,
+}
 
 /// What changes for exports.
 const NOT_EXPORTED: &str =
@@ -125,6 +134,8 @@ pub(super) fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
     let passphrase = || new_passphrase_from(args.new_passphrase_file.as_deref(), context);
     let new = new_slot(args.slot.kind(), passphrase)?;
     let added = keys.add_slot(&new, Time::now()).map_err(|error| told(&url, error))?;
+    let facts = [("slot", fact(&added.id.to_string())), ("kind", fact(&added.kind.as_str()))];
+    note(&url, AuditAction::SlotAdded, &facts, context);
     if context.is_json() {
         return context.answer_json(&to_json(&added));
     }
@@ -143,25 +154,63 @@ pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure
         ErrorKind::Invalid => Failure::from(error).hint("run `rejoin vault add-slot recovery`"),
         _ => told(&url, error),
     })?;
-    answer(&rotated, context)
+    note(&url, AuditAction::SlotRemoved, &[("slot", fact(&id.to_string())), ("epoch", fact(&rotated.epoch))], context);
+    answer(&rotated, None, context)
 }
 
-pub(super) fn rotate(_args: &RotateArgs, context: &Context) -> Result<(), Failure> {
+pub(super) fn rotate(args: &RotateArgs, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
     let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| told(&url, error))?;
-    answer(&keys.rotate(Time::now()).map_err(|error| told(&url, error))?, context)
+    let rotated = keys.rotate(Time::now()).map_err(|error| told(&url, error))?;
+    let facts = [("epoch", fact(&rotated.epoch)), ("keys", fact(&rotated.keys)), ("kept", fact(&rotated.kept.len()))];
+    note(&url, AuditAction::Rotated, &facts, context);
+    let mut sealed = None;
+    if args.reencrypt {
+        let done = seal_anew(&keys, context)
+            .map_err(|error| told(&url, error).or_hint("run it again to go on where it ended"))?;
+        let facts = [("conversations", fact(&done.conversations)), ("damaged", fact(&done.damaged))];
+        note(&url, AuditAction::SealedAnew, &facts, context);
+        sealed = Some(done);
+    }
+    answer(&rotated, sealed.as_ref(), context)
 }
 
-fn answer(rotated: &Rotated, context: &Context) -> Result<(), Failure> {
+fn seal_anew(keys: &Keys, context: &Context) -> rejoin::Result<SealedAnew> {
+    let (mut progress, mut last) = (None, 0);
+    let sealed = keys.seal_anew(&mut |done, all| {
+        let progress =
+            progress.get_or_insert_with(|| context.progress("Sealing conversations", Unit::Items, Some(all)));
+        progress.advance(done.saturating_sub(last));
+        last = done;
+    })?;
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    Ok(sealed)
+}
+
+fn answer(rotated: &Rotated, sealed: Option<&SealedAnew>, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         let kept: Vec<String> = rotated.kept.iter().map(ToString::to_string).collect();
-        return context.answer_json(&json!({
+        let mut answer = json!({
             "epoch": rotated.epoch, "keys": rotated.keys, "unreadable": rotated.unreadable, "kept": kept,
-        }));
+        });
+        if let Some(sealed) = sealed {
+            answer["sealed_anew"] = sealed.conversations.into();
+            answer["damaged"] = sealed.damaged.into();
+        }
+        return context.answer_json(&answer);
     }
     let mut answer = context.answer();
     writeln!(answer, "Replaced the keys of the vault; {} wrapped anew.", size::count(rotated.keys, "data key", "data keys"))?;
+    if let Some(sealed) = sealed {
+        writeln!(answer, "Sealed {} anew.", size::count(sealed.conversations, "conversation", "conversations"))?;
+    }
     answer.flush()?;
+    if let Some(sealed) = sealed.filter(|sealed| sealed.damaged > 0) {
+        let what = size::count(sealed.damaged, "conversation has records that do", "conversations have records that do");
+        context.manner.warn(&format!("{what} not open, and keep their keys"), Some("run `rejoin verify` to see which"));
+    }
     if rotated.unreadable > 0 {
         let what = size::count(rotated.unreadable, "conversation has a key that does", "conversations have keys that do");
         context.manner.warn(&format!("{what} not open"), Some("run `rejoin verify` to see which"));

@@ -41,6 +41,12 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     if status.is_rotating {
         context.manner.warn("a rotation was not finished", Some("run `rejoin vault rotate` to finish it"));
     }
+    if status.is_being_sealed {
+        context.manner.warn(
+            "not everything is sealed anew yet",
+            Some("run `rejoin vault rotate --reencrypt` to go on"),
+        );
+    }
     if status.slots.len() == 1 {
         let other = if status.slots[0].kind == SlotKind::Recovery { "passphrase" } else { "recovery" };
         context.note(&format!("Nothing else opens it. Add a second way in: rejoin vault add-slot {other}"));
@@ -58,6 +64,7 @@ fn to_json(status: &VaultStatus) -> Json {
         "vault": status.vault.to_string(),
         "epoch": status.epoch,
         "rotating": status.is_rotating,
+        "sealing_anew": status.is_being_sealed,
         "slots": slots,
     })
 }

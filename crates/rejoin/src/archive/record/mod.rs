@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Block, Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, Time, incomplete,
 };
-use crate::store::{Safety, Stale, Told, put_notice};
+use crate::store::{Safety, Stale};
 use breaker::Breaker;
 use tally::Tally;
 
@@ -163,7 +163,7 @@ impl Recorder {
                     self.succeeded();
                     let took = self.handle.archive().now().as_micros() - begun.as_micros();
                     self.strains.wrote(Duration::from_micros(u64::try_from(took).unwrap_or(0)));
-                    self.tell_strains();
+                    self.handle.archive().tell_strains(&mut self.strains, self.handle.id());
                     tracing::debug!("Persisted {} messages", receipt.messages.len());
                     Ok(Saved::Now(receipt))
                 }
@@ -179,17 +179,6 @@ impl Recorder {
             self.waiting.pop_front();
         }
         outcome
-    }
-
-    /// Tells those who follow the store, in this process and in others. One that takes no notice loses nothing else.
-    fn tell_strains(&mut self) {
-        for strain in self.strains.take_untold() {
-            let (archive, id) = (self.handle.archive(), self.handle.id());
-            let (store, at) = (archive.store(), archive.now());
-            if let Err(error) = put_notice(store, store, at, Some(id), Told::from(&strain)) {
-                tracing::warn!(kind = error.kind().as_str(), "{} was not told", strain.name());
-            }
-        }
     }
 
     fn save_first(&mut self) -> Result<Receipt> {

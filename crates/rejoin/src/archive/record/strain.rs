@@ -4,8 +4,10 @@ use std::error::Error as StdError;
 use std::time::Duration;
 use std::{fmt, io};
 
+use crate::archive::Archive;
 use crate::error::Error;
-use crate::store::Told;
+use crate::model::ConversationId;
+use crate::store::{Told, put_notice};
 
 /// A write that takes longer is slow: a person begins to notice it.
 const SLOW: Duration = Duration::from_millis(150);
@@ -93,7 +95,7 @@ impl Strains {
     }
 
     /// What those who follow the store are to be told, now that it takes writes.
-    pub(super) fn take_untold(&mut self) -> Vec<Strain> {
+    fn take_untold(&mut self) -> Vec<Strain> {
         std::mem::take(&mut self.untold)
     }
 
@@ -119,6 +121,18 @@ impl Strains {
         if let Some(strain) = strain.filter(|_| !was_known) {
             self.untold.push(strain.clone());
             self.news.push(strain);
+        }
+    }
+}
+
+impl Archive {
+    /// Tells those who follow the store, in this process and in others. One that takes no notice loses nothing else.
+    pub(crate) fn tell_strains(&self, strains: &mut Strains, id: ConversationId) {
+        for strain in strains.take_untold() {
+            let (store, at) = (self.store(), self.now());
+            if let Err(error) = put_notice(store, store, at, Some(id), Told::from(&strain)) {
+                tracing::warn!(kind = error.kind().as_str(), "{} was not told", strain.name());
+            }
         }
     }
 }

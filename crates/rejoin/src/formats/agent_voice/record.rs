@@ -10,7 +10,8 @@ use crate::formats::found::Found;
 use crate::formats::tag::{self, ConversationTag};
 use crate::formats::{SourceConversation, SourceMessage};
 use crate::model::{
-    Conversation, Fields, Hold, Json, Metrics, Participant, Privacy, Role, Synopsis, Time, preview,
+    Attachment, Conversation, Fields, Hold, Json, Metrics, Participant, Privacy, Role, Synopsis, Time,
+    preview,
 };
 
 /// How long the program keeps a record unless it is told otherwise, in microseconds: 30 days.
@@ -171,6 +172,20 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
     let attachments = tag::read::<Vec<AttachmentRef>>(found.raw("attachments")).unwrap_or_default();
     keep(header, &attachments, &Fields::new());
     conversation
+}
+
+impl From<Attachment> for AttachmentRef {
+    fn from(attachment: Attachment) -> Self {
+        let (attachment_id, uri) = (attachment.id(), attachment.uri());
+        Self {
+            checksum: attachment_id.clone(),
+            attachment_id,
+            kind: attachment.kind.to_string(),
+            uri,
+            byte_length: attachment.byte_length,
+            extra: Fields::new(),
+        }
+    }
 }
 
 impl From<Synopsis> for ConversationSummary {

@@ -30,6 +30,10 @@ impl Card {
         Self { version: VERSION, kind, byte_length, chunks, waiting_since: Some(since) }
     }
 
+    pub(super) const fn settled(kind: AttachmentKind, byte_length: u64, chunks: u32) -> Self {
+        Self { version: VERSION, kind, byte_length, chunks, waiting_since: None }
+    }
+
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a card is plain data")
     }

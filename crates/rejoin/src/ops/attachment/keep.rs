@@ -1,5 +1,6 @@
 //! Writing attachments: the card first, then chunk after chunk.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use sha2::{Digest as _, Sha256};
@@ -46,6 +47,20 @@ impl Keeper<'_> {
             self.store.put(&puts, Safety::Synced)?;
         }
         Ok(())
+    }
+
+    /// What stores attachments together with the turn that opens their conversation, which cannot own anything before.
+    pub(crate) fn together(&self, detached: &[Detached]) -> Result<Together> {
+        let mut together = Together::default();
+        for Detached { kind, digest, bytes } in detached {
+            let card = Card::settled(*kind, bytes.len() as u64, self.count(bytes.len() as u64)?);
+            together.blobs.insert((Space::State, card::name(*digest)), card.to_bytes());
+            for (piece, number) in bytes.chunks(self.chunk_size()).zip(0..) {
+                let name = chunks::name(*digest, number).to_vec();
+                together.blobs.insert((Space::Attachment, name), piece.to_vec());
+            }
+        }
+        Ok(together)
     }
 
     /// Keeps what a reader gives, of at most `most` bytes. `stand_in` is a name that nothing else has.
@@ -144,9 +159,7 @@ impl Keeper<'_> {
 
     /// Stores the card of what will be there, and takes away chunks that would be too many.
     fn begin(&self, digest: Digest, kind: AttachmentKind, length: u64) -> Result<()> {
-        let count = length.div_ceil(self.chunk_size() as u64);
-        let count = u32::try_from(count)
-            .map_err(|_| Error::invalid(format!("an attachment of `{length}` bytes has too many chunks")))?;
+        let count = self.count(length)?;
         let before = card::card(self.store, self.owner, digest)?.map_or(0, |card| card.chunks);
         let surplus: Vec<_> = (count..before).map(|number| chunks::name(digest, number)).collect();
         let card = Card::waiting(kind, length, count, self.now).to_bytes();
@@ -161,8 +174,29 @@ impl Keeper<'_> {
         self.store.put(&[card::put(self.owner, &card::name(digest), Some(&bytes))], Safety::Synced)
     }
 
+    /// How many chunks so many bytes have.
+    fn count(&self, length: u64) -> Result<u32> {
+        u32::try_from(length.div_ceil(self.chunk_size() as u64))
+            .map_err(|_| Error::invalid(format!("an attachment of `{length}` bytes has too many chunks")))
+    }
+
     fn chunk_size(&self) -> usize {
         usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX).max(1)
+    }
+}
+
+/// Attachments that are stored in one step with what refers to them.
+#[derive(Debug, Default)]
+pub(crate) struct Together {
+    blobs: BTreeMap<(Space, Vec<u8>), Vec<u8>>,
+}
+
+impl Together {
+    pub(crate) fn puts(&self, owner: ConversationId) -> Vec<Put<'_>> {
+        self.blobs
+            .iter()
+            .map(|((space, name), bytes)| Put { space: *space, owner: Some(owner), name, bytes: Some(bytes) })
+            .collect()
     }
 }
 

@@ -65,7 +65,7 @@ impl Redactor<'_> {
         }
         clean.participants.iter_mut().filter_map(|one| one.name.as_mut()).for_each(|name| sweep.short(name));
         clean.privacy.consent.iter_mut().for_each(|consent| sweep.short(consent));
-        clean.project.iter_mut().for_each(|project| sweep.short(project));
+        clean.project.iter_mut().for_each(|project| sweep.name(project));
         if let Some(origin) = &mut clean.origin {
             origin.source_path.iter_mut().for_each(|path| sweep.short(path));
         }
@@ -169,6 +169,12 @@ impl Sweep<'_> {
     }
 
     /// A text that may have been cut off at its end.
+    fn name(&mut self, name: &mut String) {
+        if let Some(clean) = self.redactor.name(name, &mut self.tally) {
+            *name = clean;
+        }
+    }
+
     fn short(&mut self, text: &mut String) {
         if let Some(clean) = self.redactor.text(text, &mut self.tally) {
             *text = clean;

@@ -137,6 +137,14 @@ impl<'a> Redactor<'a> {
         }
     }
 
+    /// A name without its secrets: the path of a project, or what is remembered under; none when it has none.
+    ///
+    /// Every list and every start looks one up, and making the finder takes longer than that. So a name that is too plain to
+    /// hold a secret is not looked at.
+    pub(crate) fn name(&self, name: &str, tally: &mut Tally) -> Option<String> {
+        if self.rules.are_thorough() || is_suspect(name) { self.text(name, tally) } else { None }
+    }
+
     /// A line of a file without its secrets, whether it is JSON or not; none when it has none.
     pub(crate) fn line(&self, line: &str, tally: &mut Tally) -> Option<String> {
         let is_json =
@@ -167,6 +175,16 @@ impl<'a> Redactor<'a> {
             }
         }
     }
+}
+
+/// True unless every part of a name is short, or a word, or an id of hexadecimal digits.
+fn is_suspect(name: &str) -> bool {
+    let is_plain = |part: &str| {
+        part.len() < 16
+            || !part.bytes().any(|byte| byte.is_ascii_digit())
+            || part.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+    };
+    name.contains(['=', '@']) || !name.split(['/', ':', '.', ' ']).all(is_plain)
 }
 
 impl fmt::Debug for Redactor<'_> {

@@ -62,7 +62,7 @@ impl VaultStore {
                 unreachable!("they were answered above")
             }
         }?;
-        self.held.confirm(inner, &keys)?;
+        self.held.confirm(Some(inner), &keys)?;
         Ok(version)
     }
 
@@ -103,7 +103,7 @@ impl VaultStore {
             .collect();
         self.keep_activity(&inner)?;
         let sealed = SealedReason { reason: reason.to_owned(), conversations: conversations.clone() };
-        let sealed = sealed.seal(self.keys_of(None, None)?.newest());
+        let sealed = sealed.seal(workspace.reasons());
         let outcomes = self
             .inner
             .remove(&inner, &sealed, names.time(at))
@@ -112,7 +112,7 @@ impl VaultStore {
         for ((target, inner), outcome) in targets.iter().zip(&inner).zip(outcomes) {
             match (inner, &outcome) {
                 (Target::Conversation(inner), _) => {
-                    self.held.forget(*inner);
+                    self.held.forget(Some(*inner));
                     self.newest().remove(inner);
                 }
                 // The words of what was removed must not stay. Should they, because of a crash here, the log of changes

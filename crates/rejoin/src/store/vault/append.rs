@@ -59,7 +59,7 @@ impl VaultStore {
         let keys = self.keys_of(Some(turn.conversation), Some(inner))?;
         let appended = self.append_with(turn, inner, None, &keys, (Some(grown), reached), &[])?;
         if !appended.replayed {
-            self.held.confirm(inner, &keys)?;
+            self.held.confirm(Some(inner), &keys)?;
         }
         Ok(appended)
     }
@@ -122,8 +122,8 @@ impl VaultStore {
             let named: Vec<MessageId> = turn.entries.iter().map(|entry| entry.id).chain(parents).collect();
             self.renamed_owners(self.renamed(error, turn.conversation, &named), turn.blobs)
         })?;
-        for (owner, keys) in others.iter().filter_map(|(owner, keys)| Some(((*owner)?, keys))) {
-            self.held.confirm(owner, keys)?;
+        for (owner, keys) in &others {
+            self.held.confirm(*owner, keys)?;
         }
         self.newest().insert(inner, appended.seq);
         if !appended.replayed {

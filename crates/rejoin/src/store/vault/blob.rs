@@ -12,7 +12,7 @@ use crate::store::vault::names::{BLOB_NAME, Names, owner_bytes, space_byte};
 use crate::store::vault::quarantine::Record;
 use crate::store::{Named, Put, Read, Safety, Space, VisitBlob};
 
-const BLOB: &str = "rejoin/vault/blob/1\n";
+pub(super) const BLOB: &str = "rejoin/vault/blob/1\n";
 
 /// How many bytes of blobs are kept while they are put in order. What is beyond is read again, one by one.
 const AT_ONCE: usize = 16 << 20;
@@ -82,7 +82,7 @@ impl VaultStore {
             blobs.iter().map(|blob| SealedPut::seal(blob, names, key)).collect::<Result<_>>()?;
         let puts: Vec<Put<'_>> = sealed.iter().map(SealedPut::as_put).collect();
         self.inner.put(&puts, safety).map_err(|error| self.renamed_owners(error, blobs))?;
-        used.iter().try_for_each(|(owner, keys)| owner.map_or(Ok(()), |owner| self.held.confirm(owner, keys)))
+        used.iter().try_for_each(|(owner, keys)| self.held.confirm(*owner, keys))
     }
 
     /// The error in the words of those who asked.

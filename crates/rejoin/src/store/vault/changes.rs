@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::vault::VaultStore;
-use crate::store::vault::data_key::{DataKey, Use};
-use crate::store::vault::envelope::Broken;
-use crate::store::vault::held::Trouble;
+use crate::store::vault::envelope::{Broken, Sealer, from_text, to_text};
 use crate::store::{Changed, ListQuery, Stamp, What};
 
 const REASON: &str = "rejoin/vault/reason/1\n";
@@ -26,9 +24,9 @@ pub(super) struct SealedReason {
 }
 
 impl SealedReason {
-    pub(super) fn seal(&self, key: &DataKey) -> String {
+    pub(super) fn seal(&self, sealer: &Sealer) -> String {
         let text = serde_json::to_string(self).expect("a reason is plain");
-        key.seal_text(Use::About, REASON, &[&NOWHERE], &text)
+        to_text(&sealer.seal(REASON, &[&NOWHERE], &[text.as_bytes()]))
     }
 }
 
@@ -37,7 +35,7 @@ impl VaultStore {
         let changes = self.inner.changes(after, wait)?;
         self.learn_names(&changes)?;
         let workspace = self.held.workspace();
-        changes
+        let opened = changes
             .into_iter()
             .map(|change| {
                 let conversation = self.outer_name(change.conversation).unwrap_or(change.conversation);
@@ -46,12 +44,13 @@ impl VaultStore {
                     What::Stored { messages } => What::Stored { messages },
                     What::Changed => What::Changed,
                     What::Rewritten => What::Rewritten,
-                    What::Trimmed { reason } => What::Trimmed { reason: self.reason(&reason)?.reason },
-                    What::Deleted { reason } => What::Deleted { reason: self.reason(&reason)?.reason },
+                    What::Trimmed { reason } => What::Trimmed { reason: self.reason(&reason).reason },
+                    What::Deleted { reason } => What::Deleted { reason: self.reason(&reason).reason },
                 };
-                Ok(Changed { stamp: change.stamp, at, conversation, what })
+                Changed { stamp: change.stamp, at, conversation, what }
             })
-            .collect()
+            .collect();
+        Ok(opened)
     }
 
     /// Finds out what the conversations that changed are called: their headers say it, or the reason they were removed for.
@@ -78,7 +77,7 @@ impl VaultStore {
         while !unknown(changes).is_empty() && !further.is_empty() {
             for change in &further {
                 if let What::Deleted { reason } = &change.what {
-                    self.learn_from(reason)?;
+                    self.learn_from(reason);
                 }
             }
             // It may have been removed after the changes that were asked for.
@@ -88,27 +87,22 @@ impl VaultStore {
         Ok(())
     }
 
-    fn learn_from(&self, reason: &str) -> Result<()> {
+    fn learn_from(&self, reason: &str) {
         let workspace = self.held.workspace();
-        for outer in self.reason(reason)?.conversations {
+        for outer in self.reason(reason).conversations {
             self.learn_name(workspace.names().conversation(outer), outer);
         }
-        Ok(())
     }
 
     /// Opens a reason. One that does not open says so itself: a change must be told.
-    fn reason(&self, sealed: &str) -> Result<SealedReason> {
-        let opened = self.held.ring(None).open_text(Use::About, REASON, &[&NOWHERE], sealed);
-        let read = opened.and_then(|text| {
-            serde_json::from_str(&text).map_err(|_: serde_json::Error| Trouble::from(Broken::Inside))
-        });
-        match read {
-            Ok(reason) => Ok(reason),
-            Err(Trouble::Broken(why)) => {
-                let reason = format!("the reason does not open: {why}");
-                Ok(SealedReason { reason, conversations: Vec::new() })
-            }
-            Err(Trouble::Failed(error)) => Err(Error::during(error, "open a reason")),
-        }
+    fn reason(&self, sealed: &str) -> SealedReason {
+        let workspace = self.held.workspace();
+        let opened =
+            from_text(sealed).and_then(|envelope| workspace.reasons().open(REASON, &[&NOWHERE], &envelope));
+        let read = opened.and_then(|inside| serde_json::from_slice(&inside).map_err(|_| Broken::Inside));
+        read.unwrap_or_else(|why| SealedReason {
+            reason: format!("the reason does not open: {why}"),
+            conversations: Vec::new(),
+        })
     }
 }

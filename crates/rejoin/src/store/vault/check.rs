@@ -3,8 +3,8 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use crate::error::{ErrorKind, Result};
-use crate::model::ConversationId;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, Time};
 use crate::store::vault::VaultStore;
 use crate::store::{Fault, ListQuery, Named, Progress, Read, Space, Task};
 
@@ -18,7 +18,27 @@ impl VaultStore {
                 let progress = self.inner.maintain(task, budget)?;
                 Ok(Progress { faults: self.named_faults(progress.faults), ..progress })
             }
+            Task::Renew => self.renew(budget),
         }
+    }
+
+    /// Replaces the keys, and the data key of what belongs to no conversation.
+    ///
+    /// Slots whose secrets are on other machines are faults. A place that does not answer is an error, though the keys were
+    /// replaced: trying again may help.
+    fn renew(&self, patience: Duration) -> Result<Progress> {
+        let Some(keys) = &self.keys else { return Ok(Progress::default()) };
+        let keys = keys.clone().with_patience(patience);
+        let rotated = keys.rotate(Time::now())?;
+        keys.seal_unowned_anew(self)?;
+        if let Some(slot) = rotated.unreached.first() {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!("the place of the secret of slot `{slot}` did not answer, so it was not replaced"),
+            ));
+        }
+        let kept = |slot| Fault { conversation: None, what: format!("slot `{slot}` kept its secret") };
+        Ok(Progress { done: 1, left: 0, faults: rotated.kept.iter().map(kept).collect() })
     }
 
     /// Checks the inner store, then one conversation after the other, each at least in part.

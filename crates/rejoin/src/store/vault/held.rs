@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
+use crate::store::vault::anew::{MARK, split_mark};
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::{Broken, from_text, key_of, to_text};
 use crate::store::vault::key::KeyId;
 use crate::store::vault::unlock::Unlock;
 use crate::store::vault::workspace::Workspace;
-use crate::store::{Named, Put, Safety, Space, Store};
+use crate::store::{Named, Put, Read, Safety, Space, Store};
 
 /// The blob that holds who can open the vault.
 pub(crate) const RECORD: &[u8] = b"vault";
@@ -65,7 +66,7 @@ struct Unlocked {
     workspace: Arc<Workspace>,
 }
 
-/// The one or two data keys of a conversation.
+/// The data keys of a conversation: one, and more while it is sealed anew.
 pub(crate) struct DataKeys(Vec<DataKey>);
 
 impl DataKeys {
@@ -136,29 +137,38 @@ impl Held {
         keys
     }
 
-    /// Forgets the keys of a conversation that is gone.
-    pub(crate) fn forget(&self, owner: ConversationId) {
-        self.cache().remove(&Some(owner));
+    /// The keys of an owner that stand aside, because everything is being sealed with another.
+    pub(crate) fn keys_aside(&self, owner: Option<ConversationId>) -> Result<Vec<DataKey>> {
+        let Some(mark) = blob(self.inner.as_ref(), owner, MARK)? else { return Ok(Vec::new()) };
+        let aside = split_mark(&mark).map_or(&[][..], |(_, aside)| aside);
+        let unwrapped = self.workspace().unwrap(aside, owner);
+        Ok(if aside.is_empty() { Vec::new() } else { unwrapped.unwrap_or_default() })
+    }
+
+    /// Forgets the keys of an owner: there are others, or it is gone.
+    pub(crate) fn forget(&self, owner: Option<ConversationId>) {
+        self.cache().remove(&owner);
     }
 
     /// Makes sure that what was just sealed with a key can be opened by others.
     ///
     /// Between the look at the keys and the write, another process may have sealed the conversation anew, or removed it and
     /// made it again, and the key may be gone. It is put back behind the one that seals from now on.
-    pub(crate) fn confirm(&self, owner: ConversationId, used: &DataKeys) -> Result<()> {
+    pub(crate) fn confirm(&self, owner: Option<ConversationId>, used: &DataKeys) -> Result<()> {
         let key = used.newest();
-        let Some(wrapped) = blob(self.inner.as_ref(), Some(owner), DATA)? else { return Ok(()) };
+        let Some(wrapped) = blob(self.inner.as_ref(), owner, DATA)? else { return Ok(()) };
         if wrapped.starts_with(key.id().as_bytes()) {
             return Ok(());
         }
         self.renew()?;
-        let now = self.read_keys(Some(owner)).map_err(|trouble| trouble.of("the key of the conversation"))?;
+        let now = self.read_keys(owner).map_err(|trouble| trouble.of("the key of the conversation"))?;
         if now.find(key.id()).is_some() {
             return Ok(());
         }
         let workspace = self.workspace();
-        let both = [workspace.wrap(now.newest(), Some(owner)), workspace.wrap(key, Some(owner))].concat();
-        self.put_keys(owner, &both)?;
+        let keys = now.0.iter().chain([key]);
+        let all: Vec<u8> = keys.flat_map(|key| workspace.wrap(key, owner)).collect();
+        self.put_keys(owner, &all)?;
         self.forget(owner);
         Ok(())
     }
@@ -179,17 +189,17 @@ impl Held {
             }
             // Somebody has made a new workspace key meanwhile, and may do so again.
             wrapped_with = workspace.id();
-            self.put_keys(owner, &workspace.wrap(made.newest(), Some(owner)))?;
+            self.put_keys(Some(owner), &workspace.wrap(made.newest(), Some(owner)))?;
         }
     }
 
     /// What opens the records of a conversation, or of what belongs to none.
     pub(crate) const fn ring(&self, owner: Option<ConversationId>) -> Ring<'_> {
-        Ring { held: self, owner, keys: None }
+        Ring { held: self, owner, keys: Vec::new() }
     }
 
-    fn put_keys(&self, owner: ConversationId, wrapped: &[u8]) -> Result<()> {
-        let put = Put { space: Space::Key, owner: Some(owner), name: DATA, bytes: Some(wrapped) };
+    fn put_keys(&self, owner: Option<ConversationId>, wrapped: &[u8]) -> Result<()> {
+        let put = Put { space: Space::Key, owner, name: DATA, bytes: Some(wrapped) };
         self.inner.put(&[put], Safety::Synced)
     }
 
@@ -198,11 +208,15 @@ impl Held {
     }
 }
 
+/// How many sets of keys one read holds on to.
+const MOST_RINGS: usize = 8;
+
 /// What opens the records of one owner.
 pub(crate) struct Ring<'h> {
     held: &'h Held,
     owner: Option<ConversationId>,
-    keys: Option<Arc<DataKeys>>,
+    /// All that were seen: one read sees one moment, and the keys of that moment may be gone before it ends.
+    keys: Vec<Arc<DataKeys>>,
 }
 
 impl Ring<'_> {
@@ -215,15 +229,31 @@ impl Ring<'_> {
         envelope: &'e mut [u8],
     ) -> Result<&'e [u8], Trouble> {
         let id = key_of(envelope)?;
-        if self.keys.as_ref().is_none_or(|keys| keys.find(id).is_none()) {
-            let mut keys = self.held.keys(self.owner)?;
-            if keys.find(id).is_none() {
-                keys = self.held.read_keys(self.owner)?;
-            }
-            self.keys = Some(keys);
+        if self.find(id).is_none() {
+            self.look_for(id)?;
         }
-        let key = self.keys.as_ref().and_then(|keys| keys.find(id)).ok_or(Broken::Key(id))?;
+        let key = self.find(id).ok_or(Broken::Key(id))?;
         Ok(key.open_in_place(usage, tag, place, envelope)?)
+    }
+
+    fn find(&self, id: KeyId) -> Option<&DataKey> {
+        self.keys.iter().rev().find_map(|keys| keys.find(id))
+    }
+
+    /// Looks for a key: among those at hand, in the store, and among those that stand aside.
+    fn look_for(&mut self, id: KeyId) -> Result<(), Trouble> {
+        self.keys.push(self.held.keys(self.owner)?);
+        if self.find(id).is_none() {
+            self.keys.push(self.held.read_keys(self.owner)?);
+        }
+        if self.find(id).is_none() {
+            self.keys.push(Arc::new(DataKeys(self.held.keys_aside(self.owner)?)));
+            // Empty ones help nobody, and a store full of damage asks for each of its records.
+            self.keys.retain(|keys| !keys.0.is_empty());
+            let surplus = self.keys.len().saturating_sub(MOST_RINGS);
+            self.keys.drain(..surplus);
+        }
+        Ok(())
     }
 
     /// Opens an envelope that stands as text, which holds text.
@@ -254,7 +284,7 @@ fn open_record(inner: &dyn Store, unlock: &dyn Unlock) -> Result<Unlocked> {
 }
 
 /// One of the vault's own blobs of keys.
-pub(crate) fn blob(inner: &dyn Store, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+pub(crate) fn blob(inner: &dyn Read, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut found = None;
     inner.get(Space::Key, owner, Named::One(name), &mut |_, bytes| {
         found = Some(bytes.to_vec());

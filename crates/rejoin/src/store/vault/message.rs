@@ -17,8 +17,8 @@ use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::names::{Names, message_bytes};
 use crate::store::{Anchor, Note, Seen};
 
-const MESSAGE: &str = "rejoin/vault/message/1\n";
-const NOTE: &str = "rejoin/vault/note/1\n";
+pub(super) const MESSAGE: &str = "rejoin/vault/message/1\n";
+pub(super) const NOTE: &str = "rejoin/vault/note/1\n";
 
 /// What is sealed of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

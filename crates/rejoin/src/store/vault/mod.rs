@@ -5,6 +5,7 @@
 //! told; the rest stays readable.
 
 mod amend;
+mod anew;
 mod append;
 mod blob;
 mod changes;
@@ -18,7 +19,6 @@ mod index;
 mod key;
 mod message;
 mod names;
-mod newest;
 mod quarantine;
 mod read;
 mod rewrite;
@@ -42,7 +42,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use key::{Key, KeyId};
-pub(crate) use newest::newest_stamp;
 pub use unlock::Unlock;
 pub use workspace::Workspace;
 
@@ -53,6 +52,7 @@ use crate::store::vault::grown::Growth;
 use crate::store::vault::held::{DATA, Held, blob};
 use crate::store::vault::index::Backlog;
 use crate::store::vault::rows::Rows;
+use crate::store::vault::slots::Keys;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, TOKEN_KEY, Target, Task, Turn, Version,
@@ -76,6 +76,8 @@ pub struct VaultStore {
     quarantined: AtomicU32,
     /// What the search index has still to take in.
     backlog: Mutex<Backlog>,
+    /// What replaces keys; none where somebody else looks after them.
+    keys: Option<Keys>,
 }
 
 impl VaultStore {
@@ -95,7 +97,15 @@ impl VaultStore {
             checking: Mutex::default(),
             quarantined: AtomicU32::new(0),
             backlog: Mutex::default(),
+            keys: None,
         })
+    }
+
+    /// The same, which can replace its keys: those that are given are of the same store.
+    #[must_use]
+    pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.keys = Some(keys);
+        self
     }
 
     /// Makes a vault of an empty store: stores the key of what belongs to no conversation, wrapped with this workspace's.
@@ -120,7 +130,8 @@ impl fmt::Debug for VaultStore {
 
 impl Read for VaultStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { ranks: false, is_sealed: true, ..self.inner.capabilities() }
+        let renews_keys = self.keys.is_some();
+        Capabilities { ranks: false, is_sealed: true, renews_keys, ..self.inner.capabilities() }
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {

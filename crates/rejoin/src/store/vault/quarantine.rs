@@ -165,7 +165,7 @@ impl VaultStore {
             reason: "corruption-detected".to_owned(),
             conversations: kept.conversation.into_iter().collect(),
         };
-        let reason = reason.seal(self.keys_of(None, None)?.newest());
+        let reason = reason.seal(self.held.workspace().reasons());
         let at = self.held.workspace().names().time(Time::now());
         if let [Outcome::Removed { messages: 1.., .. }] = self.inner.remove(&[target], &reason, at)?[..] {
             self.forget_segments(inner)?;

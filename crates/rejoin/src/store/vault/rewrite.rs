@@ -85,7 +85,7 @@ impl VaultStore {
         let ids: Vec<MessageId> = messages.iter().map(|own| own.id).collect();
         let amended = self.inner.amend(inner, expected, &change, at);
         let version = amended.map_err(|error| self.renamed(error, id, &ids))?;
-        self.held.confirm(inner, &keys)?;
+        self.held.confirm(Some(inner), &keys)?;
         Ok(version)
     }
 

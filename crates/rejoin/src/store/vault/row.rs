@@ -19,11 +19,11 @@ use crate::store::vault::names::{Names, message_bytes};
 use crate::store::vault::quarantine::Record;
 use crate::store::{Facets, Order, Row, Selection};
 
-const HEADER: &str = "rejoin/vault/header/1\n";
-const FIRST: &str = "rejoin/vault/first/1\n";
-const LAST: &str = "rejoin/vault/last/1\n";
-const BRANCH: &str = "rejoin/vault/branch/1\n";
-const TIP: &str = "rejoin/vault/tip/1\n";
+pub(super) const HEADER: &str = "rejoin/vault/header/1\n";
+pub(super) const FIRST: &str = "rejoin/vault/first/1\n";
+pub(super) const LAST: &str = "rejoin/vault/last/1\n";
+pub(super) const BRANCH: &str = "rejoin/vault/branch/1\n";
+pub(super) const TIP: &str = "rejoin/vault/tip/1\n";
 
 /// The blob that holds the time of last activity while the inner store has no last preview.
 pub(super) const TIP_NAME: &[u8] = b"tip";

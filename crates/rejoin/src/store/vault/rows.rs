@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
+use crate::store::newest_stamp;
 use crate::store::vault::VaultStore;
-use crate::store::vault::newest::newest_stamp;
 use crate::store::vault::row::Known;
 use crate::store::{ListQuery, Page, Row, Stamp, What};
 
@@ -154,7 +154,7 @@ impl VaultStore {
             stamp = newest.stamp;
             for change in changes {
                 if matches!(change.what, What::Deleted { .. }) {
-                    self.held.forget(change.conversation);
+                    self.held.forget(Some(change.conversation));
                 }
                 changed.insert(change.conversation);
             }

@@ -15,6 +15,9 @@ const WRAP: &str = "rejoin/vault/wrap/1\n";
 /// How long a wrapped data key is: its id and an envelope.
 const WRAPPED: usize = KeyId::LENGTH + OVERHEAD + KEY_LENGTH;
 
+/// How many data keys a conversation may have: one, one more while it is sealed anew, and those of records that do not open.
+pub(crate) const MOST_KEYS: usize = 16;
+
 /// The keys of a vault, unlocked.
 pub struct Workspace {
     vault: KeyId,
@@ -26,6 +29,7 @@ pub struct Workspace {
     /// Keys from before a rotation that is under way. They open, and seal nothing.
     retired: Vec<Sealer>,
     names: Names,
+    reasons: Sealer,
 }
 
 impl Workspace {
@@ -38,7 +42,9 @@ impl Workspace {
     pub fn new(vault: KeyId, epoch: u64, id: KeyId, key: Key, name_key: Key) -> Self {
         let wrapping = Self::wrapping_of(id, &key);
         let names = Names::new(&name_key);
-        Self { vault, epoch, id, key, name_key, wrapping, retired: Vec::new(), names }
+        // It belongs to no data key: the log of changes is not written again, and data keys are replaced.
+        let reasons = Sealer::new(KeyId::from_bytes([0; 16]), &name_key.derive("rejoin/vault/reason/1\n"));
+        Self { vault, epoch, id, key, name_key, wrapping, retired: Vec::new(), names, reasons }
     }
 
     /// The same, which also opens what was wrapped with an earlier key.
@@ -78,6 +84,11 @@ impl Workspace {
         &self.names
     }
 
+    /// What seals reasons of removals.
+    pub(crate) const fn reasons(&self) -> &Sealer {
+        &self.reasons
+    }
+
     /// What wraps keys.
     pub(crate) const fn wrapping(&self) -> &Sealer {
         &self.wrapping
@@ -110,7 +121,7 @@ impl Workspace {
         [key.id().as_bytes().as_slice(), &envelope].concat()
     }
 
-    /// Unwraps the one or two data keys of a conversation.
+    /// Unwraps the data keys of a conversation.
     ///
     /// [`Broken::Key`] means that a workspace key is not the one it was wrapped with: there may be a newer record.
     pub(crate) fn unwrap(
@@ -119,7 +130,7 @@ impl Workspace {
         inner: Option<ConversationId>,
     ) -> Result<Vec<DataKey>, Broken> {
         let keys = wrapped.chunks(WRAPPED);
-        if keys.len() == 0 || keys.len() > 2 {
+        if keys.len() == 0 || keys.len() > MOST_KEYS {
             return Err(Broken::Shape);
         }
         keys.map(|wrapped| self.unwrap_one(wrapped, inner)).collect()

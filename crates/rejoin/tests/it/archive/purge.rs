@@ -44,6 +44,7 @@ fn a_purge_reports_what_went_and_what_did_not() {
         bytes,
         failures: vec![failure],
         is_erased: true,
+        keys: rejoin::PurgeKeys::None,
     };
     assert_eq!((report, told), (expected, vec![1, 2, 3]));
 }
@@ -154,4 +155,36 @@ fn a_purge_takes_less_than_half_a_second_a_record() {
     let each = began.elapsed() / 4;
     assert_eq!((report.purged.len(), report.messages, report.is_erased), (4, 4_000, true));
     assert!(each < Duration::from_millis(500), "{each:?}");
+}
+
+/// What is told to whoever begins behind a stamp.
+fn told_after(archive: &Archive, stamp: u64) -> Vec<&'static str> {
+    let events = archive.events_after(stamp).next(Duration::ZERO).unwrap();
+    events.iter().map(|event| event.kind.name()).collect()
+}
+
+#[test]
+fn a_follower_that_stopped_before_a_purge_ended_is_told_at_the_next_follow() {
+    let archive = archive();
+    let (one, two) = (say(&archive, "one"), say(&archive, "two"));
+    // Something else happens between the last deletion and the end.
+    let mut begin = |done| {
+        if done == 2 {
+            archive.start(Conversation::titled("meanwhile")).unwrap();
+        }
+    };
+
+    archive.purge(&[one, two], PurgeReason::UserRequested, &mut begin);
+
+    let stamps: Vec<u64> =
+        archive.events_after(0).next(Duration::ZERO).unwrap().iter().map(|event| event.stamp).collect();
+    let [first, second, meanwhile] = [stamps[4], stamps[5], *stamps.last().unwrap()];
+    let (deleted, completed, stored) =
+        ("conversationDeleted", "privacy.purge.completed", "conversationStored");
+    assert_eq!(told_after(&archive, first), [deleted, completed, stored]);
+    assert_eq!(told_after(&archive, second), [stored, completed]);
+    assert_eq!(told_after(&archive, meanwhile), [completed]);
+    archive.start(Conversation::titled("later")).unwrap();
+    assert_eq!(told_after(&archive, meanwhile), [stored, completed]);
+    assert_eq!(told_after(&archive, meanwhile + 1), [""; 0]);
 }

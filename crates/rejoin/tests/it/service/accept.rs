@@ -4,12 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::service::{ConversationRecordInput, ConversationStorageService, ListOptions, RecoverySnapshot};
+use rejoin::service::{
+    AttachmentRef, ConversationRecordInput, ConversationStorageService, ListOptions, MessageFrame,
+    RecoverySnapshot,
+};
 use rejoin::store::{Change, ListQuery, MemoryStore, Named, Order, Rewritten, Selection, Space, Store, Tip};
 use rejoin::testing::Place;
-use rejoin::{Archive, AuditAction, AuditQuery, ErrorKind, PurgeReason, Retention, Strain, Time};
+use rejoin::{
+    Archive, AttachmentKind, AuditAction, AuditQuery, ErrorKind, PurgeReason, Retention, Strain, Time,
+};
 
-use super::{BEGAN, frame, id_of, input, open, said, saying};
+use super::{BEGAN, everywhere, frame, id_of, input, open, said, saying};
 use crate::archive::Lab;
 use crate::archive::moody::{Mood, Moody};
 use crate::residue::holding;
@@ -115,12 +120,43 @@ fn ac_003_after_fifteen_days_with_fourteen_records_are_gone_and_not_listed() {
     assert_eq!(holding(&directory, &["build failing"]), NOWHERE);
 }
 
+/// Attaches a file to a record, with a frame that names it, and returns the name.
+fn attach(service: &ConversationStorageService, number: u8, bytes: &[u8]) -> AttachmentRef {
+    let id = id_of(number).parse().unwrap();
+    let attached = service.archive().attach(id, AttachmentKind::Transcript, &mut &bytes[..]).unwrap();
+    let named = AttachmentRef::from(attached);
+    let said = MessageFrame { attachments: vec![named.clone()], ..frame(2, "Here it is.") };
+    service.update_record(&id_of(number), &saying(vec![said])).unwrap();
+    named
+}
+
+#[test]
+fn an_attachment_is_named_in_its_frame_and_kept_by_the_archive() {
+    everywhere(|place| {
+        let service = open(place);
+        service.create_record(&input(1, "with a file")).unwrap();
+
+        let named = attach(&service, 1, b"a recording");
+
+        let record = open(place).get_record(&id_of(1)).unwrap().unwrap();
+        assert_eq!(
+            (&record.messages[1].content[..], &record.messages[1].attachments[..]),
+            ("Here it is.", &[named][..])
+        );
+        let (id, archive) = (id_of(1).parse().unwrap(), service.archive());
+        let mut bytes = Vec::new();
+        archive.read_attachment(id, archive.attachments(id).unwrap()[0].digest, &mut bytes).unwrap();
+        assert_eq!(bytes, b"a recording");
+    });
+}
+
 #[test]
 fn ac_004_a_purge_on_privacy_grounds_removes_everything_and_tells_its_reason() {
     let inner = Memory(MemoryStore::new());
     let archive = Archive::with_store(Arc::new(sealed(inner.open())));
     let service = ConversationStorageService::new(archive);
     service.create_record(&input(1, "private")).unwrap();
+    attach(&service, 1, b"a recording");
     service.commit_snapshot(&RecoverySnapshot { conversation_id: id_of(1), ..Default::default() }).unwrap();
     let mut events = service.subscribe().unwrap();
 
@@ -137,6 +173,7 @@ fn ac_004_a_purge_on_privacy_grounds_removes_everything_and_tells_its_reason() {
     assert_eq!(service.get_record(&id_of(1)).unwrap(), None);
     let left = inner.open().list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap().items;
     assert_eq!(left, []);
+    assert_eq!(service.archive().attachments(id_of(1).parse().unwrap()).unwrap(), []);
     let audited = service.archive().audit(&AuditQuery::default()).unwrap();
     let audited: Vec<(AuditAction, String)> =
         audited.into_iter().map(|entry| (entry.action, entry.reason)).collect();
@@ -172,6 +209,8 @@ fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_pur
     tamper(inner.open().as_ref());
     service.create_record(&input(1, "sound")).unwrap();
 
+    let mut events = service.subscribe().unwrap();
+
     let error = service.get_record(&id_of(2)).unwrap_err();
 
     let mut copies = Vec::new();
@@ -182,6 +221,13 @@ fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_pur
     copied.unwrap();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
     assert_eq!((copies.len(), copies[0]["conversation"].as_str()), (1, Some(id_of(2).as_str())));
+    let told: Vec<_> = events
+        .next(Duration::from_secs(10))
+        .unwrap()
+        .into_iter()
+        .map(|event| (event.kind.name(), event.conversation.map(|id| id.to_string())))
+        .collect();
+    assert_eq!(told, [("record.quarantined", Some(id_of(2)))]);
     assert_eq!(said(&service, 1), ["Why is the build failing?"]);
     service.delete_record(&id_of(2), PurgeReason::CorruptionDetected).unwrap();
     assert_eq!(titles(&service, &everything()), ["sound"]);
@@ -200,12 +246,18 @@ fn ac_006_on_a_full_disk_a_write_warns_and_waits_and_is_made_after_a_purge() {
     let waiting = service.waiting_writes();
     store.set(Mood::Well);
     service.delete_record(&id_of(1), PurgeReason::UserRequested).unwrap();
+    service.create_record(&input(3, "newest")).unwrap();
 
     let sentence = "there is no room left to save; the record waits and is saved once some space is free";
     assert_eq!((refused.kind(), refused.to_string().as_str()), (ErrorKind::Unavailable, sentence));
     assert_eq!((more.to_string().as_str(), told, waiting), (sentence, vec![Strain::Exhausted], 2));
-    assert_eq!((titles(&service, &everything()), service.waiting_writes()), (vec!["new".to_owned()], 0));
+    assert_eq!(
+        (titles(&service, &everything()).join(" "), service.waiting_writes()),
+        ("newest new".to_owned(), 0)
+    );
     assert_eq!(said(&service, 2), ["Why is the build failing?", "Lint."]);
+    let events = service.archive().events_after(0).next(Duration::ZERO).unwrap();
+    assert!(events.iter().any(|event| event.kind.name() == "storage.capacity.exhausted"), "{events:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::durable::{self, Existing};
+use crate::store::newest_stamp;
 use crate::store::vault::Workspace;
 use crate::store::vault::key::Hasher;
-use crate::store::vault::newest::newest_stamp;
 use crate::store::vault::slots::VaultId;
 use crate::store::vault::slots::record::Record;
 use crate::store::vault::slots::text::Base64;
@@ -62,7 +62,7 @@ impl AnchorPlace {
     /// The anchor of a vault, in a directory that is made when it is first written.
     pub fn new(directory: impl Into<PathBuf>, workspace: &Workspace) -> Self {
         let vault = VaultId::of(workspace.vault());
-        let path = directory.into().join(format!("{vault}.anchor"));
+        let path = path_in(&directory.into(), vault);
         Self { path, vault, hasher: workspace.anchor_key().hasher() }
     }
 
@@ -91,6 +91,17 @@ impl AnchorPlace {
         }
     }
 
+    /// False when keys were replaced since the anchor was written, or there is none.
+    pub fn knows_keys(&self, inner: &dyn Store) -> Result<bool> {
+        let epoch = Record::read(inner)?.map(|(record, _)| record.epoch);
+        Ok(self.read()?.is_some_and(|known| Some(known.epoch) == epoch))
+    }
+
+    /// Forgets the anchor of a vault that is gone.
+    pub(crate) fn forget_of(directory: &Path, vault: VaultId) -> Result<()> {
+        forget(&path_in(directory, vault))
+    }
+
     /// Writes down what is known of the store.
     pub fn write(&self, inner: &dyn Store) -> Result<()> {
         // A damaged anchor is for a person to look at, not to be written over.
@@ -117,13 +128,7 @@ impl AnchorPlace {
 
     /// Forgets what was known: the store is taken as it is from now on.
     pub fn forget(&self) -> Result<()> {
-        match durable::remove(&self.path).and_then(|()| durable::sync_parent(&self.path)) {
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                Err(Error::new(ErrorKind::Unavailable, format!("remove `{}`", self.path.display()))
-                    .because(cause))
-            }
-            _ => Ok(()),
-        }
+        forget(&self.path)
     }
 
     fn read(&self) -> Result<Option<Known>> {
@@ -174,6 +179,19 @@ impl fmt::Debug for AnchorPlace {
     }
 }
 
+fn path_in(directory: &Path, vault: VaultId) -> PathBuf {
+    directory.join(format!("{vault}.anchor"))
+}
+
+fn forget(path: &Path) -> Result<()> {
+    match durable::remove(path).and_then(|()| durable::sync_parent(path)) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(Error::new(ErrorKind::Unavailable, format!("remove `{}`", path.display())).because(cause))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The sum of two numbers of 256 bits, without what is beyond.
 fn add(left: [u8; 32], right: [u8; 32]) -> [u8; 32] {
     let (mut sum, mut carry) = ([0; 32], 0);
@@ -197,6 +215,13 @@ impl<S: Store> Anchored<S> {
     /// Watches over the vault `store` whose inner store is `inner`.
     pub fn new(store: S, inner: Arc<dyn Store>, anchor: AnchorPlace) -> Self {
         Self { store, inner, anchor, changes: AtomicU64::new(0) }
+    }
+
+    /// The same, which writes its anchor when it is closed even if nothing is changed: keys were replaced.
+    #[must_use]
+    pub fn after_new_keys(mut self) -> Self {
+        *self.changes.get_mut() += 1;
+        self
     }
 
     fn noted<T>(&self, outcome: Result<T>) -> Result<T> {
@@ -290,6 +315,7 @@ impl<S: Store> Store for Anchored<S> {
     }
 
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.store.maintain(task, budget)
+        let progress = self.store.maintain(task, budget);
+        if task == Task::Renew { self.noted(progress) } else { progress }
     }
 }

@@ -61,6 +61,11 @@ impl Keyholder {
         self
     }
 
+    /// Removes the secret of a slot whose vault is gone from the keyring.
+    pub(crate) fn forget_secret(&self, vault: VaultId, slot: SlotId) -> Result<()> {
+        self.places.of(SlotKind::Keyring)?.remove(vault, slot)
+    }
+
     pub(super) const fn places(&self) -> &Places {
         &self.places
     }
@@ -89,7 +94,7 @@ impl Keyholder {
         if let Some((id, pair)) = self.opened().clone()
             && let Some(slot) = record.slots.iter().find(|slot| slot.id == id)
         {
-            return opened(record, written, slot, &pair).map(Ok);
+            return self.opened_by(record, written, slot, &pair).map(Ok);
         }
         let mut obstacles = Vec::new();
         for slot in record.slots.iter().filter(|slot| slot.kind.has_place()) {
@@ -162,8 +167,30 @@ impl Keyholder {
     }
 
     fn enter(&self, record: &Record, written: &Written, slot: &Slot, pair: Pair) -> Result<Workspace> {
-        let workspace = opened(record, written, slot, &pair)?;
+        let workspace = self.opened_by(record, written, slot, &pair)?;
         *self.opened() = Some((slot.id, pair));
+        Ok(workspace)
+    }
+
+    /// The workspace that a slot opens, with the keys from before a rotation that is under way.
+    ///
+    /// Whoever opens a slot of now could open one of then: it is the same, or its secret is still in its place. Once that is
+    /// removed, nothing is wrapped with the key from before.
+    fn opened_by(&self, record: &Record, written: &Written, slot: &Slot, pair: &Pair) -> Result<Workspace> {
+        let vault = record.vault;
+        let key = slot.unseal(vault, record.epoch, record.key(), pair)?;
+        let mut workspace = record.workspace(key, written)?;
+        for retired in &record.retired {
+            let same = retired.slots.iter().find(|then| then.id == slot.id);
+            let same = same.and_then(|then| retired.open(vault, then, pair).ok());
+            let in_place = || {
+                let mut kept = retired.slots.iter().filter(|then| then.kind.has_place());
+                kept.find_map(|then| retired.open(vault, then, &self.pair_of(vault, then).ok()?).ok())
+            };
+            if let Some((id, key)) = same.or_else(in_place) {
+                workspace = workspace.with_retired(id, &key);
+            }
+        }
         Ok(workspace)
     }
 
@@ -182,11 +209,6 @@ impl fmt::Debug for Keyholder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyholder").field("places", &self.places).finish_non_exhaustive()
     }
-}
-
-fn opened(record: &Record, written: &Written, slot: &Slot, pair: &Pair) -> Result<Workspace> {
-    let key = slot.unseal(record.vault, record.epoch, record.key(), pair)?;
-    record.workspace(key, written)
 }
 
 /// Why nothing opened the vault.

@@ -11,14 +11,16 @@ use rustix::fs::{FlockOperation, flock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
 use crate::store::vault::Workspace;
+use crate::store::vault::anew::RUN;
 use crate::store::vault::data_key::DataKey;
+use crate::store::vault::held::blob;
 use crate::store::vault::slots::holder::{self, Keyholder};
 use crate::store::vault::slots::passphrase::Cost;
 use crate::store::vault::slots::record::{self, MOST_SLOTS, Record};
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::wraps::Wrap;
 use crate::store::vault::slots::{Secret, SlotId, SlotKind, VaultId, recovery};
-use crate::store::{Read, Safety, Store, durable};
+use crate::store::{Put, Read, Safety, Store, durable};
 
 /// What a slot is made of.
 #[derive(Clone, Debug)]
@@ -67,6 +69,8 @@ pub struct VaultStatus {
     pub slots: Vec<SlotStatus>,
     /// True when a rotation was begun and not finished; everything can be read all the same.
     pub is_rotating: bool,
+    /// True when everything was to be sealed anew, and not all of it is.
+    pub is_being_sealed: bool,
 }
 
 /// A slot in a status.
@@ -89,6 +93,7 @@ pub fn status(inner: &dyn Read) -> Result<Option<VaultStatus>> {
         epoch: record.epoch,
         slots: record.slots.iter().map(slot).collect(),
         is_rotating: record.is_rotating() || !record.replaced.is_empty(),
+        is_being_sealed: blob(inner, None, RUN)?.is_some(),
     }))
 }
 
@@ -114,6 +119,13 @@ impl Keys {
     #[must_use]
     pub fn locked_by(mut self, path: impl Into<PathBuf>, patience: Duration) -> Self {
         (self.lock, self.patience) = (Some(path.into()), patience);
+        self
+    }
+
+    /// The same, which waits this long for another process that changes keys.
+    #[must_use]
+    pub const fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -149,8 +161,9 @@ impl Keys {
         let (slots, added): (Vec<Slot>, Vec<Added>) = made.into_iter().unzip();
         let bytes = Record::new(&workspace, slots.clone()).to_bytes(&workspace);
         // What belongs to no conversation is sealed too, from the beginning.
-        let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None) };
-        if let Err(error) = inner.put(&[record::put(&bytes), data.put()], Safety::Synced) {
+        let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None), mark: None };
+        let puts: Vec<Put<'_>> = data.puts().chain([record::put(&bytes)]).collect();
+        if let Err(error) = inner.put(&puts, Safety::Synced) {
             // What failed may be there all the same, and then it needs its secrets.
             if matches!(Record::read(inner), Ok(None)) {
                 self.forget(&workspace, slots.iter());

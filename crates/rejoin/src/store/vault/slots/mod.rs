@@ -3,6 +3,7 @@
 
 mod agreement;
 mod anchor;
+mod anew;
 mod holder;
 mod keys;
 mod kind;
@@ -19,6 +20,7 @@ mod text;
 mod wraps;
 
 pub use anchor::{AnchorPlace, Anchored};
+pub use anew::SealedAnew;
 pub(crate) use holder::no_record as missing_record;
 pub use holder::{Answer, Ask, Keyholder, Wanted};
 pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus, status};

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::vault::key::{Key, KeyId};
+use crate::store::vault::slots::agreement::Pair;
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::text::{Base64, Hex};
 use crate::store::vault::slots::{SlotId, SlotKind, VaultId};
@@ -21,7 +22,6 @@ pub(super) const NAME: &[u8] = b"vault";
 
 const VERSION: u32 = 1;
 const NAMES: &str = "rejoin/vault/names/1\n";
-const RETIRED: &str = "rejoin/vault/retired/1\n";
 const MAC: &str = "rejoin/vault/mac/1\n";
 const MAC_FIELD: &[u8] = b",\"mac\":\"";
 
@@ -39,11 +39,29 @@ pub(super) struct Record {
     key: Hex<16>,
     names: Base64,
     /// Workspace keys from before a rotation that is under way.
-    retired: Vec<Base64>,
+    pub(super) retired: Vec<Retired>,
     /// Slots whose secrets are still to be removed from their places.
     #[serde(default)]
     pub(super) replaced: Vec<Replaced>,
     pub(super) slots: Vec<Slot>,
+}
+
+/// A workspace key from before a rotation, as it was sealed to the slots of then.
+///
+/// It is not sealed with the key of now: a disk may keep these bytes for ever, and the secrets of now must not open them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Retired {
+    epoch: u64,
+    key: Hex<16>,
+    pub(super) slots: Vec<Slot>,
+}
+
+impl Retired {
+    /// The key, which one of its slots opens.
+    pub(super) fn open(&self, vault: VaultId, slot: &Slot, pair: &Pair) -> Result<(KeyId, Key)> {
+        let id = KeyId::from_bytes(self.key.0);
+        Ok((id, slot.unseal(vault, self.epoch, id, pair)?))
+    }
 }
 
 /// A slot that is gone, while its secret may still be in its place.
@@ -76,10 +94,9 @@ impl Record {
         }
     }
 
-    /// The same, which also tells the workspace key before, to whoever has the one of this record.
-    pub(super) fn retire(mut self, workspace: &Workspace, before: &Workspace) -> Self {
-        let envelope = workspace.wrapping().seal(RETIRED, &[self.vault.as_bytes()], &[before.key().expose()]);
-        self.retired.push(Base64([before.id().as_bytes().as_slice(), &envelope].concat()));
+    /// The same, which also tells the workspace key of the record before, to whoever opens one of its slots.
+    pub(super) fn retire(mut self, before: Self) -> Self {
+        self.retired.push(Retired { epoch: before.epoch, key: before.key, slots: before.slots });
         self
     }
 
@@ -127,10 +144,14 @@ impl Record {
         if record.slots.is_empty() || record.slots.len() > MOST_SLOTS {
             return Err(broken(&format!("it has {} slots", record.slots.len())));
         }
-        if record.retired.len() > MOST_RETIRED || record.replaced.len() > MOST_SLOTS * MOST_RETIRED {
+        if record.retired.len() > MOST_RETIRED
+            || record.retired.iter().any(|retired| retired.slots.len() > MOST_SLOTS)
+            || record.replaced.len() > MOST_SLOTS * MOST_RETIRED
+        {
             return Err(broken("it has too many keys"));
         }
-        record.slots.iter().try_for_each(Slot::check)?;
+        let retired = record.retired.iter().flat_map(|retired| &retired.slots);
+        record.slots.iter().chain(retired).try_for_each(Slot::check)?;
         Ok((record, written))
     }
 
@@ -150,7 +171,7 @@ impl Record {
         KeyId::from_bytes(self.key.0)
     }
 
-    /// The workspace of this record, once its key is known. Fails unless the record is as its owner wrote it.
+    /// The workspace of this record, without keys from before, once its key is known. Fails unless the record is as its owner wrote it.
     pub(super) fn workspace(&self, key: Key, written: &Written) -> Result<Workspace> {
         let broken = || {
             Error::corrupt("the record of the vault's keys was changed by somebody who does not have the key")
@@ -158,15 +179,9 @@ impl Record {
         let wrapping = Workspace::wrapping_of(self.key(), &key);
         let inside = wrapping.open(NAMES, &[self.vault.as_bytes()], &self.names.0).map(Zeroizing::new);
         let names = Key::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)?;
-        let mut workspace = Workspace::new(self.vault.to_key_id(), self.epoch, self.key(), key, names);
+        let workspace = Workspace::new(self.vault.to_key_id(), self.epoch, self.key(), key, names);
         if mac(&workspace, &written.body) != written.mac {
             return Err(broken());
-        }
-        for retired in &self.retired {
-            let (id, envelope) = retired.0.split_first_chunk().ok_or_else(broken)?;
-            let inside = wrapping.open(RETIRED, &[self.vault.as_bytes()], envelope).map(Zeroizing::new);
-            let key = Key::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)?;
-            workspace = workspace.with_retired(KeyId::from_bytes(*id), &key);
         }
         Ok(workspace)
     }

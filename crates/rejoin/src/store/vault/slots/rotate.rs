@@ -13,7 +13,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::vault::newest::newest_stamp;
+use crate::store::newest_stamp;
 use crate::store::vault::slots::keys::Keys;
 use crate::store::vault::slots::passphrase::Cost;
 use crate::store::vault::slots::record::{self, Record, Replaced};
@@ -37,6 +37,8 @@ pub struct Rotated {
     /// Keyring and file slots that got no new secret, because their place could not be used: an older copy of the store
     /// opens with the secrets they have.
     pub kept: Vec<SlotId>,
+    /// Those of them whose place did not answer. Trying again may help; the others are on another machine.
+    pub unreached: Vec<SlotId>,
 }
 
 /// What the one write did.
@@ -93,7 +95,7 @@ impl Keys {
             Key::random(),
             before.name_key().clone(),
         );
-        let mut kept = Vec::new();
+        let (mut kept, mut unreached) = (Vec::new(), Vec::new());
         let mut fresh = Vec::new();
         let mut replaced = record.replaced.clone();
         let mut slots = Vec::new();
@@ -109,7 +111,8 @@ impl Keys {
                     fresh.push(renewed.clone());
                     slots.push(renewed);
                 }
-                Ok(None) | Err(_) => {
+                failed @ (Ok(None) | Err(_)) => {
+                    unreached.extend(failed.is_err().then_some(slot.id));
                     kept.extend(slot.kind.has_place().then_some(slot.id));
                     let mut slot = slot.clone();
                     slot.seal(&next)?;
@@ -117,7 +120,7 @@ impl Keys {
                 }
             }
         }
-        let mut record = Record::new(&next, slots).retire(&next, &before);
+        let mut record = Record::new(&next, slots).retire(record);
         record.replaced = replaced;
         let switched = match self.switch(&record, &before, &next) {
             Ok(done) => done,
@@ -134,7 +137,7 @@ impl Keys {
         late.extend(&switched.unreadable);
         self.finish(record, &next, &late)?;
         let (keys, unreadable) = (switched.keys, switched.unreadable.len() as u64);
-        Ok(Rotated { epoch: next.epoch(), keys, unreadable, kept })
+        Ok(Rotated { epoch: next.epoch(), keys, unreadable, kept, unreached })
     }
 
     /// A slot of the same kind with a secret of its own; none where nobody but a person has the secret.
@@ -162,7 +165,7 @@ impl Keys {
             // Conversations that grow while they are listed may be passed over; they are among what changed since.
             let seen = newest_stamp(inner, 0)?;
             let found = wraps::rewrap(inner, &wraps::owners(inner)?, before, next)?;
-            let mut puts: Vec<Put<'_>> = found.wraps.iter().map(wraps::Wrap::put).collect();
+            let mut puts: Vec<Put<'_>> = found.wraps.iter().flat_map(wraps::Wrap::puts).collect();
             puts.push(record::put(&bytes));
             match inner.put(&puts, Safety::Synced) {
                 Ok(()) => {
@@ -187,7 +190,7 @@ impl Keys {
         if record.is_rotating() {
             let late = wraps::rewrap(inner, owners, workspace, workspace)?;
             for wrap in &late.wraps {
-                match inner.put(&[wrap.put()], Safety::Synced) {
+                match inner.put(&wrap.puts().collect::<Vec<_>>(), Safety::Synced) {
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     other => other?,
                 }

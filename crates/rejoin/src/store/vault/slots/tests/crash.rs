@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::*;
+use crate::store::vault::held::blob;
 use crate::store::vault::slots::{SlotId, VaultId};
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Read, Row,
@@ -230,4 +231,25 @@ fn an_added_slot_that_dies_at_any_write_leaves_every_way_in() {
     let writes = die_at_every_write(|keys, _| keys.add_slot(&NewSlot::File, NOW).map(drop), 0);
 
     assert_eq!(writes, 2);
+}
+
+#[test]
+fn a_disk_of_the_middle_of_a_rotation_gives_the_old_key_to_nobody_after_it() {
+    let machine = Machine::new();
+    machine.keys().create(&[NewSlot::Keyring, NewSlot::File], NOW).unwrap();
+    let open = |store: &dyn Store| machine.keys().holder.unlock(store).unwrap();
+    begin(machine.store().as_ref(), &open(machine.store().as_ref()), 1).unwrap();
+    let owner = Some(conversation(1));
+    let wrapped = blob(machine.store().as_ref(), owner, wraps::NAME).unwrap().unwrap();
+
+    // Two secrets are kept, and the one write is done.
+    machine.mortal_keys(&Life::of(3, Last::Done)).rotate(NOW).unwrap_err();
+    let disk = MemoryStore::new();
+    let record = blob(machine.store().as_ref(), None, record::NAME).unwrap().unwrap();
+    disk.put(&[record::put(&record)], Safety::Synced).unwrap();
+    let opens = || open(&disk).unwrap(&wrapped, owner).is_ok();
+    let in_the_middle = opens();
+    machine.keys().finish_rotation().unwrap();
+
+    assert_eq!((in_the_middle, opens()), (true, false));
 }

@@ -1,17 +1,20 @@
 //! Purging: conversations go with every trace, a report says what became of each, and whoever follows the events is told.
 
+mod keys;
+
 use std::error::Error as _;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use keys::PurgeKeys;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::archive::audit::AuditName;
 use crate::archive::{Archive, AuditAction, AuditEntry, AuditFailure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Json, Time};
-use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task};
+use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task, newest_stamp};
 
 /// How long one attempt to erase what a store still holds may take.
 const ERASING: Duration = Duration::from_millis(200);
@@ -19,8 +22,18 @@ const ERASING: Duration = Duration::from_millis(200);
 /// Since when the store holds what it should not; remembered while it does.
 const UNERASED: &str = "purge.unerased";
 
+/// Why keys are replaced that an earlier purge could not replace.
+const RETRIED: &str = "purge-retried";
+
 /// Stands between the code and the name of the report, in the reason that the store keeps.
 const MARK: &str = " purge=";
+
+/// What a report says further: the newest change when it was written, and the conversation that went last.
+pub(super) const NEWEST: &str = "newest_change";
+pub(super) const LAST: &str = "last";
+
+/// How often a report is written again because of what happened meanwhile.
+const WRITES: usize = 10;
 
 /// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
 /// which are hashes and ids, stay.
@@ -114,6 +127,8 @@ pub struct PurgeReport {
     pub failures: Vec<PurgeFailure>,
     /// True when the store holds no trace; else a reader held on to it, and the store erases it later.
     pub is_erased: bool,
+    /// What became of the keys, in a vault.
+    pub keys: PurgeKeys,
 }
 
 /// A conversation that could not be purged.
@@ -138,7 +153,7 @@ impl Archive {
     ///
     /// One that cannot be purged does not stop the others. `tell` is told how many are done. Those who follow the events
     /// are told of the purge when it is complete. What a disk keeps of overwritten blocks is beyond any program; in a
-    /// vault the key goes too.
+    /// vault the key goes too, and the keys that opened it are replaced, once for all that went.
     pub fn purge(
         &self,
         ids: &[ConversationId],
@@ -178,14 +193,17 @@ impl Archive {
         if erased.is_empty() { Ok(()) } else { self.store().put(&erased, Safety::Synced) }
     }
 
-    /// Erases what a purge had to leave because somebody was reading it; true when nothing is left.
+    /// Does what a purge had to leave: erases what somebody was reading, replaces keys that could not be. True when nothing
+    /// is left.
     pub fn finish_erasing(&self) -> Result<bool> {
+        if self.needs_new_keys()? {
+            let keys = self.renew_keys(RETRIED);
+            return Ok(self.erase_traces()? && keys != PurgeKeys::Failed);
+        }
         Ok(self.recall(UNERASED)?.is_none() || self.erase_traces()?)
     }
 
     /// Erases what the store still holds of what was removed; true when nothing is left, else it is remembered.
-    ///
-    /// This is the one place that runs after every purge.
     pub(super) fn erase_traces(&self) -> Result<bool> {
         let is_erased = self.store().maintain(Task::Checkpoint, ERASING)?.left == 0;
         let rest = (!is_erased).then(|| self.now().to_string());
@@ -219,12 +237,16 @@ impl<'a> Purging<'a> {
             bytes: 0,
             failures: Vec::new(),
             is_erased: true,
+            keys: PurgeKeys::None,
         };
         Self { archive, action, name: archive.fresh_audit_name(), report }
     }
 
     /// Purges one conversation, or notes why not.
     pub(super) fn purge(&mut self, id: ConversationId) {
+        if self.report.purged.is_empty() && self.report.failures.is_empty() {
+            self.archive.expect_new_keys();
+        }
         let reason = marked(self.report.reason, &self.name);
         let outcome = self.archive.store().remove(&[Target::Conversation(id)], &reason, self.archive.now());
         match outcome.map(|mut outcomes| outcomes.pop()) {
@@ -256,15 +278,39 @@ impl<'a> Purging<'a> {
         if self.report.purged.is_empty() && self.report.failures.is_empty() {
             return self.report;
         }
+        // Keys first: what they replace stands in the store's log, which is cut after.
+        if !self.report.purged.is_empty() || self.archive.needs_new_keys().unwrap_or(false) {
+            self.report.keys = self.archive.renew_keys(self.report.reason.as_str());
+        }
         self.report.is_erased = self.archive.erase_traces().unwrap_or(false);
         self.report.completed_at = self.archive.now();
-        let entry = entry_of(&self.report);
-        if let Err(error) = self.archive.put_audit(&self.name, entry) {
+        if let Err(error) = self.write_report() {
             tracing::warn!(kind = error.kind().as_str(), "the report of a purge was not written");
         }
         let (purged, failed) = (self.report.purged.len(), self.report.failures.len());
         tracing::info!(reason = self.report.reason.as_str(), purged, failed, "privacy.purge.completed");
         self.report
+    }
+}
+
+impl Purging<'_> {
+    /// Writes the report, with the newest change there is: whoever follows the events and stopped before it was not told.
+    fn write_report(&self) -> Result<()> {
+        let mut newest = newest_stamp(self.archive.store(), 0)?;
+        for _ in 0..WRITES {
+            let mut entry = entry_of(&self.report);
+            entry.extra.set(NEWEST, Json::of(&newest).expect("a number is JSON"));
+            if let Some(last) = self.report.purged.last() {
+                entry.extra.set(LAST, Json::of(last).expect("an id is JSON"));
+            }
+            self.archive.put_audit(&self.name, entry)?;
+            let now = newest_stamp(self.archive.store(), newest)?;
+            if now == newest {
+                break;
+            }
+            newest = now;
+        }
+        Ok(())
     }
 }
 
@@ -275,6 +321,9 @@ fn entry_of(report: &PurgeReport) -> AuditEntry {
     let failures = report.failures.iter();
     entry.failures = failures.map(|failed| AuditFailure::of(failed.conversation, failed.kind)).collect();
     entry.extra.set("started_at", Json::of(&report.started_at).expect("a time is JSON"));
+    if let Some(keys) = report.keys.as_str() {
+        entry.extra.set("keys", Json::of(&keys).expect("a word is JSON"));
+    }
     entry
 }
 

@@ -1,0 +1,248 @@
+//! What is gone from a vault stays gone: on the raw disk, and in a copy of it from before.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::import::{SESSION, session};
+use crate::skip::{skip, tell};
+use crate::world::World;
+
+/// Words that stand nowhere else, each said in another way.
+const SENTINELS: [&str; 10] = [
+    "quetzaltitle",
+    "quetzalrenamed",
+    "quetzalsaid",
+    "quetzalpiped",
+    "quetzallabel",
+    "quetzalbranch",
+    "quetzalimported",
+    "quetzalappended",
+    "quetzalasked",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+];
+
+/// A real file system in a file, mounted over a directory.
+struct Disk {
+    image: PathBuf,
+    over: PathBuf,
+}
+
+impl Disk {
+    /// Makes one, if the system lets this user.
+    fn mount(image: PathBuf, over: PathBuf) -> Option<Self> {
+        fs::File::create(&image).unwrap().set_len(48 << 20).unwrap();
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
+        if !made.is_ok_and(|status| status.success()) {
+            skip("`mkfs.ext4` is not there, so no raw disk is looked at");
+            return None;
+        }
+        let disk = Self { image, over };
+        disk.attach().then_some(disk).or_else(|| {
+            skip("mounting a file system takes root and loop devices, so no raw disk is looked at");
+            None
+        })
+    }
+
+    fn attach(&self) -> bool {
+        let mounted = Command::new("mount").args(["-o", "loop"]).args([&self.image, &self.over]).status();
+        mounted.is_ok_and(|status| status.success())
+    }
+
+    /// Everything is on the disk afterwards.
+    fn detach(&self) {
+        let status = Command::new("umount").arg(&self.over).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Those of some texts that stand anywhere in the raw image, whatever their case.
+    fn holding<'t>(&self, texts: &[&'t str]) -> Vec<&'t str> {
+        let bytes = fs::read(&self.image).unwrap().to_ascii_lowercase();
+        let is_there = |text: &&str| {
+            let text = text.to_ascii_lowercase();
+            memchr::memmem::find(&bytes, text.as_bytes()).is_some()
+        };
+        texts.iter().copied().filter(is_there).collect()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.over).stderr(Stdio::null()).status();
+    }
+}
+
+fn done(world: &World, arguments: &[&str]) -> String {
+    let output = world.program(arguments).stdin(Stdio::null()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {told}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Uses a vault in every usual way, and answers the conversations.
+fn use_vault(world: &World) -> Vec<String> {
+    done(world, &["vault", "init", "--slot", "file"]);
+    done(world, &["quetzalsaid, where to eat?"]);
+    let piped = world
+        .rejoin(["-r", "--quiet"])
+        .input("quetzalpiped ghp_16C7e42F292c6912E7710c838347Ae178B4a\n")
+        .run();
+    assert_eq!(piped.code, 0, "{piped:?}");
+    done(world, &["new", "--title", "quetzaltitle"]);
+    let receipt: Value =
+        serde_json::from_str(&done(world, &["append", "quetzalappended and more", "--json"])).unwrap();
+    let message = receipt["messages"][0].as_str().unwrap();
+    done(world, &["label", message, "quetzallabel"]);
+    done(world, &["fork", message, "--title", "quetzalbranch"]);
+    done(world, &["rename", "quetzaltitle", "quetzalrenamed"]);
+    // A secret that was stored, and is taken out later.
+    done(world, &["config", "set", "redact.enabled", "false"]);
+    done(world, &["append", "the key ghp_16C7e42F292c6912E7710c838347Ae178B4a"]);
+    done(world, &["config", "set", "redact.enabled", "true"]);
+    world.write(&format!("sessions/{SESSION}.jsonl"), &session(world).replace("tasca", "quetzalimported"));
+    done(world, &["import", "../sessions"]);
+    let found: Value = serde_json::from_str(&done(world, &["search", "quetzalimported", "--json"])).unwrap();
+    assert_eq!(found["items"].as_array().unwrap().len(), 1, "{found}");
+    done(world, &["search", "quetzalasked"]);
+    assert!(done(world, &["scrub", "--all", "--yes"]).contains("github"));
+    done(world, &["vault", "rotate"]);
+    done(world, &["vault", "rotate", "--reencrypt"]);
+    let listed: Value = serde_json::from_str(&done(world, &["list", "--all-projects", "--json"])).unwrap();
+    listed["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_vault_leaves_no_word_on_the_raw_disk() {
+    let world = World::new();
+    let Some(disk) = Disk::mount(world.path("disk.img"), world.path("home")) else { return };
+
+    let ids = use_vault(&world);
+    let while_used = done(&world, &["list", "--all-projects"]);
+    for id in &ids {
+        done(&world, &["purge", id, "--yes"]);
+    }
+    disk.detach();
+    let found = disk.holding(&SENTINELS);
+
+    // The control: what a plain file held is found after it was removed.
+    assert!(disk.attach());
+    let plain = world.path("home/plain");
+    fs::write(&plain, SENTINELS.join(" ")).unwrap();
+    fs::File::open(&plain).unwrap().sync_all().unwrap();
+    fs::remove_file(&plain).unwrap();
+    disk.detach();
+    tell(&format!("looked for {} words on a raw disk of 48 MiB", SENTINELS.len()));
+    assert!(ids.len() >= 3 && while_used.contains("quetzalrenamed"), "{ids:?} {while_used}");
+    assert_eq!((found, disk.holding(&SENTINELS)), (Vec::new(), SENTINELS.to_vec()));
+}
+
+/// A vault whose keyring is real; copies of its disk before a deletion and before a purge, opened after.
+const SESSION_WITH_KEYRING: &str = r#"
+printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 || exit 90
+daemon=$(dbus-send --session --print-reply=literal --dest=org.freedesktop.DBus / \
+    org.freedesktop.DBus.GetConnectionUnixProcessID string:org.freedesktop.secrets | grep -o '[0-9]*$')
+store="$HOME/.local/share/rejoin"
+open_copy() { XDG_STATE_HOME="$HOME/elsewhere" "$REJOIN" --store "vault+sqlite:$1/rejoin.db" list --all-projects --json 2>&1; }
+"$REJOIN" vault init --quiet >/dev/null
+"$REJOIN" new --title "Deleted" --quiet >/dev/null
+"$REJOIN" new --title "Purged" --quiet >/dev/null
+cp -a "$store" "$HOME/before-deletion"
+"$REJOIN" delete deleted --yes --quiet >/dev/null
+open_copy "$HOME/before-deletion"
+cp -a "$store" "$HOME/before-purge"
+"$REJOIN" purge purged --yes --json
+open_copy "$HOME/before-purge"
+"$REJOIN" audit --json
+"$REJOIN" vault decrypt --yes --json
+"$REJOIN" audit --json
+open_copy "$HOME/before-purge"
+kill "$daemon"
+"#;
+
+#[test]
+fn a_copy_from_before_a_purge_does_not_open_with_the_keyring_of_after() {
+    let missing = ["dbus-run-session", "gnome-keyring-daemon", "dbus-send"].into_iter().find(|tool| {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        !std::env::split_paths(&paths).any(|directory| directory.join(tool).is_file())
+    });
+    if let Some(tool) = missing {
+        return skip(&format!("`{tool}` is not installed, so no real keyring is tested"));
+    }
+    let world = World::new();
+    fs::create_dir(world.path("run")).unwrap();
+
+    let output = Command::new("dbus-run-session")
+        .args(["--", "sh", "-c", SESSION_WITH_KEYRING])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", world.path("home"))
+        .env("XDG_RUNTIME_DIR", world.path("run"))
+        // On a desktop more patience is had; a busy machine needs it too.
+        .env("DISPLAY", ":nowhere")
+        .env("REJOIN", env!("CARGO_BIN_EXE_rejoin"))
+        .current_dir(world.path("project"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let answers: Vec<Value> = stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let [before_deletion, purged, before_purge, audit, _decrypted, audit_after, after_decryption] =
+        answers.as_slice()
+    else {
+        panic!("{stdout}{stderr}")
+    };
+    // The control: without new keys, the copy opens and shows what is gone.
+    let titles: Vec<&str> = before_deletion["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|item| item["title"].as_str())
+        .collect();
+    assert_eq!(titles, ["Purged", "Deleted"], "{stdout}{stderr}");
+    assert_eq!((&purged["keys"], &purged["purged"]), (&"rotated".into(), &1.into()), "{stdout}{stderr}");
+    assert_eq!(before_purge["error"]["kind"], "denied", "{stdout}");
+    assert_eq!(after_decryption["error"]["kind"], "denied", "{stdout}");
+    let actions = |audit: &Value| -> Vec<String> {
+        let items = audit["items"].as_array().unwrap();
+        items.iter().map(|item| item["action"].as_str().unwrap().to_owned()).collect()
+    };
+    let expected = ["purge-completed", "rotated", "purged", "deleted"];
+    assert_eq!(actions(audit), expected);
+    assert_eq!(actions(audit_after), [&["decrypted"][..], &expected].concat());
+    assert!(is_empty(&world.path("home/.local/state/rejoin/anchors")));
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+#[test]
+fn what_is_done_to_the_keys_of_a_vault_stands_in_the_audit_log_without_secrets() {
+    let world = World::new();
+    world.started("Lisbon");
+
+    done(&world, &["vault", "encrypt", "--slot", "file", "--yes"]);
+    let added = done(&world, &["vault", "add-slot", "recovery", "--json"]);
+    let added: Value = serde_json::from_str(&added).unwrap();
+    done(&world, &["vault", "remove-slot", added["id"].as_str().unwrap(), "--yes"]);
+    let sealed: Value =
+        serde_json::from_str(&done(&world, &["vault", "rotate", "--reencrypt", "--json"])).unwrap();
+    done(&world, &["vault", "accept", "--yes"]);
+    let audit = done(&world, &["audit", "--json"]);
+    let left = world.rejoin(["vault", "decrypt", "--yes"]).run();
+
+    let read: Value = serde_json::from_str(&audit).unwrap();
+    let items = read["items"].as_array().unwrap();
+    let actions: Vec<&str> = items.iter().map(|item| item["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["accepted", "sealed-anew", "rotated", "slot-removed", "slot-added", "encrypted"]);
+    assert_eq!((&sealed["sealed_anew"], &sealed["damaged"]), (&1.into(), &0.into()));
+    assert!(!audit.contains(added["recovery_key"].as_str().unwrap()));
+    assert!(left.stderr.contains(".key"), "{left:?}");
+    assert!(is_empty(&world.path("home/.local/state/rejoin/anchors")));
+    let note = left.stderr.lines().find_map(|line| line.split_once("there are none: ")).unwrap().1;
+    assert!(world.path(note.replace("[world]/", "")).exists(), "{left:?}");
+}

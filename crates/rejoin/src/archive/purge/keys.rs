@@ -1,0 +1,89 @@
+//! New keys after a purge, where what is kept is sealed: a disk keeps what was erased from it, and a key of today must not
+//! open that.
+
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+use crate::archive::{Archive, AuditAction, AuditEntry};
+use crate::error::Result;
+use crate::store::Task;
+
+/// How long another process that changes keys is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Since when something is gone whose key is not; remembered while that is so.
+const UNRENEWED: &str = "purge.keys";
+
+/// What became of the keys after a purge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PurgeKeys {
+    /// Nothing is sealed, so there are none.
+    None,
+    /// They were replaced.
+    Rotated,
+    /// They were replaced, but slots on other machines kept their secrets, which open an older copy.
+    Kept,
+    /// They were not replaced, or a slot's place did not answer. The next purge or sweep tries again.
+    Failed,
+}
+
+impl PurgeKeys {
+    /// The word that reports use; none where there are no keys.
+    pub const fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Rotated => Some("rotated"),
+            Self::Kept => Some("kept"),
+            Self::Failed => Some("failed"),
+        }
+    }
+}
+
+impl Serialize for PurgeKeys {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.as_str().serialize(serializer)
+    }
+}
+
+impl Archive {
+    /// Remembers that keys have to be replaced, before anything goes: a purge that is cut off is made up for by the next.
+    pub(super) fn expect_new_keys(&self) {
+        if !self.store().capabilities().renews_keys {
+            return;
+        }
+        if let Err(error) = self.remember(UNRENEWED, Some(&self.now().to_string())) {
+            tracing::warn!(kind = error.kind().as_str(), "it was not noted that keys have to be replaced");
+        }
+    }
+
+    /// True when a purge went without new keys.
+    pub(super) fn needs_new_keys(&self) -> Result<bool> {
+        Ok(self.store().capabilities().renews_keys && self.recall(UNRENEWED)?.is_some())
+    }
+
+    /// Replaces the keys, once for all that was purged.
+    pub(super) fn renew_keys(&self, reason: &str) -> PurgeKeys {
+        if !self.store().capabilities().renews_keys {
+            return PurgeKeys::None;
+        }
+        let keys = match self.store().maintain(Task::Renew, PATIENCE) {
+            Ok(progress) if progress.faults.is_empty() => PurgeKeys::Rotated,
+            Ok(_) => PurgeKeys::Kept,
+            Err(error) => {
+                tracing::warn!(%error, "the keys were not replaced after a purge");
+                PurgeKeys::Failed
+            }
+        };
+        let is_left = keys == PurgeKeys::Failed;
+        if !is_left {
+            self.note_done(AuditEntry::new(AuditAction::Rotated, reason));
+        }
+        let since = is_left.then(|| self.now().to_string());
+        if let Err(error) = self.remember(UNRENEWED, since.as_deref()) {
+            tracing::warn!(kind = error.kind().as_str(), "it was not noted what became of the keys");
+        }
+        keys
+    }
+}

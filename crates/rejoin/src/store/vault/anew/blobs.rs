@@ -1,0 +1,78 @@
+//! The blobs of an owner.
+
+use crate::error::Result;
+use crate::store::vault::anew::piece::{At, Mode, Piece};
+use crate::store::vault::blob::BLOB;
+use crate::store::vault::data_key::Use;
+use crate::store::vault::held::blob;
+use crate::store::vault::names::{BLOB_NAME, owner_bytes, space_byte};
+use crate::store::vault::row::{TIP, TIP_NAME};
+use crate::store::{Named, Put, Safety, Space};
+
+/// How many bytes are stored with one write.
+const BATCH: usize = 4 << 20;
+
+/// True when a blob of a space is never replaced by another of the same name, so that many can be stored at once.
+const fn is_final(space: Space) -> bool {
+    matches!(space, Space::Source | Space::Audit | Space::Attachment | Space::Quarantine)
+}
+
+impl Piece<'_> {
+    /// Seals the blobs of the owner, but for search segments: they are made anew.
+    pub(super) fn blobs(&mut self) -> Result<()> {
+        for space in Space::ALL {
+            let mut old = Vec::new();
+            self.vault.inner.get(space, self.owner, Named::ALL, &mut |name, bytes| {
+                if name.len() == BLOB_NAME && self.is_old(bytes) {
+                    old.push(name.to_vec());
+                }
+                Ok(())
+            })?;
+            if self.mode == Mode::Look {
+                self.sealed += old.len() as u64;
+            } else {
+                self.seal_blobs(space, &old)?;
+            }
+        }
+        self.tip()
+    }
+
+    /// What can be replaced is read right before it is written, one by one: between both somebody may replace it.
+    fn seal_blobs(&mut self, space: Space, names: &[Vec<u8>]) -> Result<()> {
+        let (mut sealed, mut size) = (Vec::new(), 0);
+        for (place, name) in names.iter().enumerate() {
+            let mut found = None;
+            self.vault.inner.get(space, self.owner, Named::One(name), &mut |_, bytes| {
+                found = Some(bytes.to_vec());
+                Ok(())
+            })?;
+            let where_it_is: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(self.owner), name];
+            let at = At(Use::Blobs, BLOB, &where_it_is);
+            let again = found.map_or(Ok(None), |envelope| self.sealed(at, &envelope))?;
+            size += again.as_ref().map_or(0, Vec::len);
+            sealed.extend(again.map(|bytes| (name, bytes)));
+            if size >= BATCH || !is_final(space) || place + 1 == names.len() {
+                let puts: Vec<Put<'_>> = sealed
+                    .iter()
+                    .map(|(name, bytes)| Put { space, owner: self.owner, name, bytes: Some(bytes) })
+                    .collect();
+                if !puts.is_empty() {
+                    self.vault.inner.put(&puts, Safety::Synced)?;
+                }
+                (sealed, size) = (Vec::new(), 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// The time of last activity, where messages were removed.
+    fn tip(&mut self) -> Result<()> {
+        let Some(inner) = self.owner else { return Ok(()) };
+        let Some(tip) = blob(self.vault.inner.as_ref(), self.owner, TIP_NAME)? else { return Ok(()) };
+        if let Some(tip) = self.sealed(At(Use::About, TIP, &[inner.as_bytes()]), &tip)? {
+            let put = Put { space: Space::Key, owner: self.owner, name: TIP_NAME, bytes: Some(&tip) };
+            self.vault.inner.put(&[put], Safety::Synced)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! How far an owner is in a run that seals everything anew.
+//!
+//! ```text
+//! id of the run, 16 | stage, 1 | keys that stand aside, wrapped
+//! ```
+
+use crate::error::{Error, Result};
+use crate::model::ConversationId;
+use crate::store::Store;
+use crate::store::vault::held::blob;
+use crate::store::vault::key::fill;
+
+/// The blob that holds the mark of its owner.
+pub(in crate::store::vault) const MARK: &[u8] = b"anew";
+
+/// The blob, without owner, that names the run that is under way.
+pub(in crate::store::vault) const RUN: &[u8] = b"run";
+
+const HEAD: usize = 17;
+
+/// Names a run.
+pub(in crate::store::vault) type RunId = [u8; 16];
+
+/// A name for a run.
+pub(in crate::store::vault) fn random_run() -> RunId {
+    let mut run = [0; 16];
+    fill(&mut run);
+    run
+}
+
+/// How far an owner is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store::vault) enum Stage {
+    /// The new key is there.
+    Begun,
+    /// The keys before stand aside.
+    Leaving,
+    /// They are gone.
+    Done,
+}
+
+/// What is kept of a run for one owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store::vault) struct Mark {
+    pub(in crate::store::vault) run: RunId,
+    pub(in crate::store::vault) stage: Stage,
+}
+
+impl Mark {
+    pub(super) const fn new(run: RunId, stage: Stage) -> Self {
+        Self { run, stage }
+    }
+
+    /// The mark of an owner; none when there is none.
+    pub(in crate::store::vault) fn read(
+        inner: &dyn Store,
+        owner: Option<ConversationId>,
+    ) -> Result<Option<Self>> {
+        let Some(bytes) = blob(inner, owner, MARK)? else { return Ok(None) };
+        let broken = || Error::corrupt("what is known of sealing anew does not read");
+        let (run, rest) = bytes.split_first_chunk().ok_or_else(broken)?;
+        let stage = match rest.first() {
+            Some(0) => Stage::Begun,
+            Some(1) => Stage::Leaving,
+            Some(2) => Stage::Done,
+            _ => return Err(broken()),
+        };
+        Ok(Some(Self { run: *run, stage }))
+    }
+
+    pub(super) fn to_bytes(self, aside: &[u8]) -> Vec<u8> {
+        let stage = match self.stage {
+            Stage::Begun => 0,
+            Stage::Leaving => 1,
+            Stage::Done => 2,
+        };
+        [&self.run[..], &[stage], aside].concat()
+    }
+}
+
+/// Splits a mark into what it says and the wrapped keys that stand aside.
+pub(in crate::store::vault) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    bytes.split_at_checked(HEAD)
+}

@@ -1,0 +1,176 @@
+//! What is purged in a vault stays gone: a copy of the store from before does not open with the keys of after.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rejoin::vault::{Answer, Keyholder, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId, VaultId};
+use rejoin::{
+    Access, Archive, AuditAction, Conversation, ConversationId, ErrorKind, Existing, Message, PurgeKeys,
+    PurgeReason, StoreUrl, Time,
+};
+
+use crate::vault_keys::{CHEAP, Machine, copy_directory, say, titles, verified};
+
+/// A copy of the disk that holds the store.
+fn image(machine: &Machine, url: &StoreUrl) -> StoreUrl {
+    let (from, to) = (machine.path("vault"), machine.path("image"));
+    if from.is_dir() {
+        copy_directory(&from, &to);
+        return StoreUrl::Jsonl(to).sealed();
+    }
+    for suffix in ["", "-wal", "-shm"] {
+        let [from, to] = [&from, &to].map(|path| format!("{}{suffix}", path.display()));
+        if Path::new(&from).exists() {
+            std::fs::copy(from, to).unwrap();
+        }
+    }
+    assert_eq!(url.path(), Some(machine.path("vault").as_path()));
+    StoreUrl::Sqlite(to).sealed()
+}
+
+/// Opens a copy with what the machine has now; its anchor says nothing about it.
+fn open_image(machine: &Machine, image: &StoreUrl) -> rejoin::Result<Archive> {
+    Archive::open_with(&image.to_string(), &Access { anchors: None, ..machine.access() })
+}
+
+fn purge(archive: &Archive, id: ConversationId) -> rejoin::PurgeReport {
+    archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ())
+}
+
+fn a_purge_closes_older_copies(scheme: &str) {
+    let machine = Machine::new();
+    let url = machine.vault(scheme);
+    let archive = machine.open(&url);
+    let gone = say(&archive, "gone");
+    say(&archive, "stays");
+    let image = image(&machine, &url);
+
+    let report = purge(&archive, gone);
+
+    assert_eq!((report.keys, report.is_erased, report.purged.len()), (PurgeKeys::Rotated, true, 1));
+    // Whoever had it open goes on, and whoever opens it now finds the rest.
+    say(&archive, "after");
+    drop(archive);
+    assert_eq!(titles(&machine.open(&url)), ["after", "stays"]);
+    assert_eq!(verified(&machine.open(&url)), [""; 0]);
+    assert_eq!(open_image(&machine, &image).unwrap_err().kind(), ErrorKind::Denied);
+    let entries = machine.open(&url).audit(&Default::default()).unwrap();
+    let actions: Vec<AuditAction> = entries.into_iter().map(|entry| entry.action).collect();
+    assert_eq!(actions, [AuditAction::PurgeCompleted, AuditAction::Rotated, AuditAction::Purged]);
+}
+
+#[test]
+fn a_purge_in_sqlite_closes_older_copies_to_the_keys_of_after() {
+    a_purge_closes_older_copies("vault+sqlite");
+}
+
+#[test]
+fn a_purge_in_files_closes_older_copies_to_the_keys_of_after() {
+    a_purge_closes_older_copies("vault+jsonl");
+}
+
+#[test]
+fn without_new_keys_an_older_copy_opens_and_shows_what_is_gone() {
+    let machine = Machine::new();
+    let url = machine.vault("vault+sqlite");
+    let archive = machine.open(&url);
+    let gone = say(&archive, "gone");
+    let image = image(&machine, &url);
+
+    archive.delete_conversations(&[gone], "user-requested");
+
+    assert_eq!(titles(&archive), [""; 0]);
+    assert_eq!(titles(&open_image(&machine, &image).unwrap()), ["gone"]);
+}
+
+#[test]
+fn a_passphrase_opens_older_copies_for_it_does_not_change() {
+    let machine = Machine::new();
+    let url = machine.vault("vault+sqlite");
+    let archive = machine.open(&url);
+    let gone = say(&archive, "gone");
+    let image = image(&machine, &url);
+    purge(&archive, gone);
+    let spoken = Keyholder::new(Places::default())
+        .asking(|_| Ok(Some(Answer::Passphrase(Secret::from("correct horse".to_owned())))));
+
+    let opened = Archive::open_with(
+        &image.to_string(),
+        &Access { keys: Some(spoken), anchors: None, ..machine.access() },
+    );
+
+    assert_eq!(titles(&opened.unwrap()), ["gone"]);
+}
+
+/// A keyring that is locked.
+#[derive(Debug)]
+struct Locked;
+
+impl SecretPlace for Locked {
+    fn get(&self, _: VaultId, _: SlotId) -> rejoin::Result<Option<Secret>> {
+        Err(rejoin::Error::new(ErrorKind::Unavailable, "the keyring is locked"))
+    }
+
+    fn set(&self, _: VaultId, _: SlotId, _: &Secret) -> rejoin::Result<()> {
+        Err(rejoin::Error::new(ErrorKind::Unavailable, "the keyring is locked"))
+    }
+
+    fn remove(&self, _: VaultId, _: SlotId) -> rejoin::Result<()> {
+        Err(rejoin::Error::new(ErrorKind::Unavailable, "the keyring is locked"))
+    }
+}
+
+/// A vault that a keyring and a passphrase open, on a machine whose keyring is this one.
+fn with_keyring(machine: &Machine, keyring: Option<Arc<dyn SecretPlace>>) -> Access {
+    let keys = Keyholder::new(Places { keyring, files: None })
+        .asking(|_| Ok(Some(Answer::Passphrase(Secret::from("correct horse".to_owned())))));
+    Access { keys: Some(keys), ..machine.access() }
+}
+
+#[test]
+fn keys_that_cannot_be_replaced_are_told_and_replaced_by_the_next() {
+    let machine = Machine::new();
+    let url = machine.url("vault+sqlite", "vault");
+    let unlocked = || Some(Arc::new(SecretFiles::new(machine.path("keyring"))) as Arc<dyn SecretPlace>);
+    let passphrase = NewSlot::Passphrase(Secret::from("correct horse".to_owned()), CHEAP);
+    let keys = url.keys(&with_keyring(&machine, unlocked()), Existing::Optional).unwrap();
+    keys.create(&[NewSlot::Keyring, passphrase], Time::now()).unwrap();
+    let open = |keyring| Archive::open_with(&url.to_string(), &with_keyring(&machine, keyring)).unwrap();
+    let archive = open(unlocked());
+    let gone = say(&archive, "gone");
+    drop(archive);
+    let image = image(&machine, &url);
+    let open_image = || {
+        let keys = Keyholder::new(Places { keyring: unlocked(), files: None });
+        Archive::open_with(&image.to_string(), &Access { keys: Some(keys), ..Access::default() })
+    };
+
+    let locked = open(Some(Arc::new(Locked)));
+    let report = purge(&locked, gone);
+    let is_open = open_image().is_ok();
+    let retried = [locked.finish_erasing().unwrap(), open(unlocked()).finish_erasing().unwrap()];
+
+    assert_eq!((report.keys, report.purged.len(), is_open), (PurgeKeys::Failed, 1, true));
+    assert_eq!(retried, [false, true]);
+    assert_eq!(open_image().unwrap_err().kind(), ErrorKind::Denied);
+}
+
+#[test]
+fn a_purge_in_a_vault_takes_less_than_half_a_second_a_record() {
+    let machine = Machine::new();
+    let url = machine.vault("vault+sqlite");
+    let archive = machine.open(&url);
+    (0..200).for_each(|number| drop(archive.start(Conversation::titled(number.to_string())).unwrap()));
+    let mut talk = archive.start(Conversation::titled("long")).unwrap();
+    let text = "words ".repeat(50);
+    (0..1_000).for_each(|_| drop(talk.append(Message::user(text.as_str())).unwrap()));
+    let began = Instant::now();
+
+    let report = purge(&archive, talk.id());
+
+    let took = began.elapsed();
+    crate::skip::tell(&format!("purged 1,000 messages of a vault with 201 conversations in {took:?}"));
+    assert_eq!((report.keys, report.messages), (PurgeKeys::Rotated, 1_000));
+    assert!(took < Duration::from_millis(500), "{took:?}");
+}
