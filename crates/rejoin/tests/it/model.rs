@@ -17,7 +17,7 @@ use rejoin::{
     WordQuery,
 };
 
-use crate::vault::sealed;
+use crate::vault::{TwoHands, sealed};
 
 /// Few conversations and few ids, so that operations meet.
 const CONVERSATIONS: u8 = 3;
@@ -714,6 +714,12 @@ proptest! {
     #[test]
     fn a_vault_in_sqlite_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
         let open = |path: &Path| -> Box<dyn Store> { Box::new(sealed(Arc::new(SqliteStore::open(path).unwrap()))) };
+        agree(Counts::Sealed, open, &operations)?;
+    }
+
+    #[test]
+    fn two_handles_of_a_vault_do_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
+        let open = |path: &Path| -> Box<dyn Store> { Box::new(TwoHands::over(Arc::new(SqliteStore::open(path).unwrap()))) };
         agree(Counts::Sealed, open, &operations)?;
     }
 

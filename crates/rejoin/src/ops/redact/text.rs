@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::ops::redact::find::{Rule, Weight};
-use crate::ops::redact::unescape::Reading;
+use crate::ops::redact::unescape::{Reading, original};
 use crate::ops::redact::{Redactor, Rules, Tally};
 
 /// A text in a text in a text in a text: deeper nothing is looked for.
@@ -46,15 +46,16 @@ pub(super) fn redact(redactor: &Redactor<'_>, text: &str, tally: &mut Tally) -> 
 /// The secrets of a text in every reading, in order, none over another.
 fn spans(rules: &Rules, text: &str) -> Vec<Span> {
     let mut all = Vec::new();
-    let mut reading = Reading::of(text);
-    for _ in 0..DEPTH {
+    let mut readings = vec![Reading::of(text)];
+    while let Some(reading) = readings.last() {
         for found in rules.find(&reading.text) {
-            let range = reading.original(&found.range);
+            let range = original(&readings, &found.range);
             let secret = reading.text[found.range].to_owned();
             all.push(Span { range, rule: found.rule, weight: found.weight, secret });
         }
-        match reading.unescaped() {
-            Some(next) => reading = next,
+        let next = if readings.len() < DEPTH { reading.unescaped() } else { None };
+        match next {
+            Some(next) => readings.push(next),
             None => break,
         }
     }

@@ -7,54 +7,66 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct Reading<'t> {
     pub(super) text: Cow<'t, str>,
-    /// Where each byte stands in the text that was first read, and where that ends; none while it is the same.
-    places: Option<Vec<usize>>,
+    /// The escapes of the reading before it, in order.
+    escapes: Vec<Escape>,
+}
+
+/// An escape that was read.
+#[derive(Clone, Copy, Debug)]
+struct Escape {
+    /// Where its letter begins in what was read, and where that ends.
+    begin: usize,
+    end: usize,
+    /// Where it begins in the reading before, and where that ends.
+    written: usize,
+    written_end: usize,
 }
 
 impl<'t> Reading<'t> {
     /// A text as it is.
     pub(super) const fn of(text: &'t str) -> Self {
-        Self { text: Cow::Borrowed(text), places: None }
+        Self { text: Cow::Borrowed(text), escapes: Vec::new() }
     }
 
-    /// Where a part of it stands in the text that was first read.
-    pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
-        match &self.places {
-            Some(places) => places[range.start]..places[range.end],
-            None => range.clone(),
+    /// Where a place in it stands in the reading before. Any place in a letter stands where its escape begins.
+    fn place_before(&self, place: usize) -> usize {
+        let before = self.escapes.partition_point(|escape| escape.begin <= place);
+        match before.checked_sub(1).map(|last| self.escapes[last]) {
+            Some(last) if place < last.end => last.written,
+            Some(last) => last.written_end + (place - last.end),
+            None => place,
         }
     }
 
     /// The same with one layer of escapes read; none when there are none.
     pub(super) fn unescaped(&self) -> Option<Reading<'static>> {
         let bytes = self.text.as_bytes();
-        let first = memchr::memchr(b'\\', bytes)?;
+        let mut next = memchr::memchr(b'\\', bytes);
+        next?;
         let mut text = String::with_capacity(bytes.len());
-        let mut places = Vec::with_capacity(bytes.len() + 1);
-        let place_of = |at: usize| self.places.as_ref().map_or(at, |places| places[at]);
-        let (mut at, mut is_changed) = (0, false);
-        while at < bytes.len() {
-            let next = if at < first {
-                Some(first)
-            } else {
-                memchr::memchr(b'\\', &bytes[at..]).map(|next| at + next)
-            };
-            let plain = next.unwrap_or(bytes.len());
-            text.push_str(&self.text[at..plain]);
-            places.extend((at..plain).map(place_of));
-            at = plain;
-            if at == bytes.len() {
-                break;
-            }
-            let (letter, length) = escape(&self.text[at..]);
-            is_changed |= length > 1;
+        let (mut escapes, mut at) = (Vec::new(), 0);
+        while let Some(slash) = next {
+            text.push_str(&self.text[at..slash]);
+            let (letter, length) = escape(&self.text[slash..]);
+            let begin = text.len();
             text.push(letter);
-            places.extend(std::iter::repeat_n(place_of(at), letter.len_utf8()));
-            at += length;
+            at = slash + length;
+            if length > 1 {
+                escapes.push(Escape { begin, end: text.len(), written: slash, written_end: at });
+            }
+            next = memchr::memchr(b'\\', &bytes[at..]).map(|next| at + next);
         }
-        places.push(place_of(bytes.len()));
-        is_changed.then_some(Reading { text: Cow::Owned(text), places: Some(places) })
+        text.push_str(&self.text[at..]);
+        (!escapes.is_empty()).then_some(Reading { text: Cow::Owned(text), escapes })
     }
+}
+
+/// Where a part of the last of these readings, of which each was made of the one before, stands in the text that was first
+/// read.
+pub(super) fn original(readings: &[Reading<'_>], range: &Range<usize>) -> Range<usize> {
+    readings.iter().rev().fold(range.clone(), |range, reading| {
+        reading.place_before(range.start)..reading.place_before(range.end)
+    })
 }
 
 /// The letter that an escape stands for, and how many bytes it has. What is no escape is a backslash.

@@ -7,6 +7,7 @@ mod quarantine;
 mod search;
 mod tamper;
 mod together;
+mod two_hands;
 mod write;
 
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 use rejoin::Result;
 use rejoin::store::{Key, KeyId, Named, Space, Store, Unlock, VaultStore, Workspace};
 use rejoin::testing::Place;
+
+pub(crate) use crate::vault::two_hands::TwoHands;
 
 /// A workspace whose keys are known to the test.
 pub(crate) struct Fixed;
