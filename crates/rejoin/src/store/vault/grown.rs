@@ -12,9 +12,8 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Head, Time};
 use crate::store::vault::VaultStore;
-use crate::store::vault::newest::newest_stamp;
 use crate::store::vault::row::Known;
-use crate::store::{Changed, Stamp, What};
+use crate::store::{Changed, Stamp, What, newest_stamp};
 
 /// So many conversations are remembered, because an import may make thousands and come back to none.
 const MOST: usize = 1_000;
@@ -145,7 +144,7 @@ impl VaultStore {
             growth.reached = Reached(Some(stamp));
             for change in &changes {
                 if matches!(change.what, What::Deleted { .. }) {
-                    self.held.forget(change.conversation);
+                    self.held.forget(Some(change.conversation));
                 }
                 growth.follow(change);
             }
