@@ -4,7 +4,8 @@
 //! said to be missing.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::fs::File;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
@@ -12,6 +13,7 @@ use crate::store::vault::anew::{MARK, split_mark};
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::{Broken, from_text, key_of, to_text};
 use crate::store::vault::key::KeyId;
+use crate::store::vault::slots::Keys;
 use crate::store::vault::unlock::Unlock;
 use crate::store::vault::workspace::Workspace;
 use crate::store::{Named, Put, Read, Safety, Space, Store};
@@ -58,6 +60,8 @@ pub(crate) struct Held {
     unlock: Arc<dyn Unlock>,
     unlocked: RwLock<Unlocked>,
     keys: Mutex<HashMap<Option<ConversationId>, Arc<DataKeys>>>,
+    /// What those who change keys wait for each other with; none where somebody else looks after that.
+    turns: OnceLock<Keys>,
 }
 
 struct Unlocked {
@@ -89,7 +93,13 @@ impl Held {
     /// Unlocks the vault in a store.
     pub(crate) fn unlock(inner: Arc<dyn Store>, unlock: Arc<dyn Unlock>) -> Result<Self> {
         let unlocked = open_record(inner.as_ref(), unlock.as_ref())?;
-        Ok(Self { inner, unlock, unlocked: RwLock::new(unlocked), keys: Mutex::default() })
+        Ok(Self {
+            inner,
+            unlock,
+            unlocked: RwLock::new(unlocked),
+            keys: Mutex::default(),
+            turns: OnceLock::new(),
+        })
     }
 
     /// The workspace as it was last unlocked.
@@ -160,6 +170,8 @@ impl Held {
         if wrapped.starts_with(key.id().as_bytes()) {
             return Ok(());
         }
+        // What is read here must still be so when it is written: somebody may be sealing anew.
+        let _turn = self.take_turn()?;
         self.renew()?;
         let now = self.read_keys(owner).map_err(|trouble| trouble.of("the key of the conversation"))?;
         if now.find(key.id()).is_some() {
@@ -183,14 +195,31 @@ impl Held {
     ) -> Result<()> {
         loop {
             self.renew()?;
-            let workspace = self.workspace();
-            if workspace.id() == wrapped_with {
+            if self.workspace().id() == wrapped_with {
                 return Ok(());
             }
             // Somebody has made a new workspace key meanwhile, and may do so again.
+            let _turn = self.take_turn()?;
+            self.renew()?;
+            let workspace = self.workspace();
             wrapped_with = workspace.id();
-            self.put_keys(Some(owner), &workspace.wrap(made.newest(), Some(owner)))?;
+            // Those that are there are wrapped, and not the one that was made: it may have been replaced since.
+            let wrapped = match self.read_keys(Some(owner)) {
+                Ok(now) => now.0.iter().flat_map(|key| workspace.wrap(key, Some(owner))).collect(),
+                Err(Trouble::Broken(_)) => workspace.wrap(made.newest(), Some(owner)),
+                Err(Trouble::Failed(error)) => return Err(error),
+            };
+            self.put_keys(Some(owner), &wrapped)?;
         }
+    }
+
+    /// From now on waits for others who change keys before it does.
+    pub(crate) fn wait_with(&self, keys: Keys) {
+        let _ = self.turns.set(keys);
+    }
+
+    fn take_turn(&self) -> Result<Option<File>> {
+        self.turns.get().map_or(Ok(None), Keys::take_turn)
     }
 
     /// What opens the records of a conversation, or of what belongs to none.

@@ -104,6 +104,7 @@ impl VaultStore {
     /// The same, which can replace its keys: those that are given are of the same store.
     #[must_use]
     pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.held.wait_with(keys.clone());
         self.keys = Some(keys);
         self
     }

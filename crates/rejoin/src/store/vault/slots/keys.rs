@@ -243,7 +243,7 @@ impl Keys {
     }
 
     /// Waits for another process that changes keys.
-    pub(super) fn take_turn(&self) -> Result<Option<File>> {
+    pub(crate) fn take_turn(&self) -> Result<Option<File>> {
         self.lock.as_deref().map(|path| wait_for(path, self.patience)).transpose()
     }
 }
