@@ -248,10 +248,28 @@ fn bytes_that_are_not_text_are_refused() {
 }
 
 #[test]
+fn an_image_that_is_larger_than_a_turn_is_kept_shown_and_exported() {
+    let world = World::new();
+    world.started("Lisbon");
+    let data = "iVBORw0KGgoAAAAN".repeat(1_000_000);
+    let image = json!({"type": "image", "mime_type": "image/png", "data": data});
+    let line = json!({"role": "user", "content": [image]}).to_string();
+
+    let outcome = world.rejoin(["append", "lisbon", "--jsonl", "-"]).input(line).run();
+
+    let shown = world.rejoin(["show", "lisbon", "--json"]).run().json();
+    let page = world.rejoin(["export", "lisbon", "--format", "html", "--output", "-"]).run().stdout;
+    let verified = world.rejoin(["verify", "lisbon"]).run();
+    assert_eq!((outcome.code, verified.code), (0, 0), "{verified:?}");
+    assert!(shown["messages"][0]["blocks"] == json!([image]));
+    assert!(page.contains(&format!("data:image/png;base64,{data}")));
+}
+
+#[test]
 fn what_is_too_large_is_refused_with_the_limit_and_its_key() {
     let world = World::new();
     world.started("Lisbon");
-    let text = "x".repeat(50_000_000);
+    let text = "x".repeat(70_000_000);
     let line = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
     let middle = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", &text[..20_000_000]);
 
@@ -265,7 +283,7 @@ fn what_is_too_large_is_refused_with_the_limit_and_its_key() {
         format!("error: the text is larger than `limits.turn_bytes` = 10 MB\n{TOO_LARGE}"),
         format!(
             "error: append line 1 of the input\n  \
-             caused by: it is longer than 30 MB, three times `limits.turn_bytes`\n{TOO_LARGE}"
+             caused by: it is longer than 64 MiB, which is enough for `limits.turn_bytes` = 10 MB\n{TOO_LARGE}"
         ),
         "error: append line 1 of the input\n  caused by: the turn has 20000095 bytes, more than \
              `limits.turn_bytes` = 10000000\n"

@@ -13,6 +13,10 @@ use crate::redaction;
 /// the room.
 const ESCAPED: u64 = 3;
 
+/// How long a line may be all the same, because what is attached to a message does not count in its turn: as long as one of
+/// a file that is imported.
+const ATTACHED: u64 = 64 << 20;
+
 /// Opens a file, or the pipe for `-`.
 pub(super) fn open(source: &str, context: &Context) -> Result<Box<dyn BufRead>, Failure> {
     if source == "-" {
@@ -25,7 +29,7 @@ pub(super) fn open(source: &str, context: &Context) -> Result<Box<dyn BufRead>, 
 
 /// Appends every line of the input.
 pub(super) fn append(input: Box<dyn BufRead>, mut target: Target, context: &Context) -> Result<(), Failure> {
-    let mut lines = Lines { input, number: 0, limit: context.config.turn_bytes() };
+    let mut lines = Lines { input, number: 0, limit: context.config.turn_bytes(), least: ATTACHED };
     let mut answer = context.answer();
     while let Some(text) = lines.next()? {
         let receipt = line::read(&text).map_err(Failure::invalid).and_then(|turn| {
@@ -52,12 +56,14 @@ struct Lines<Input> {
     input: Input,
     number: u64,
     limit: u64,
+    /// A line may always be so long.
+    least: u64,
 }
 
 impl<Input: BufRead> Lines<Input> {
     /// The next line that is not blank, or none at the end.
     fn next(&mut self) -> Result<Option<String>, Failure> {
-        let longest = self.limit.saturating_mul(ESCAPED);
+        let longest = self.limit.saturating_mul(ESCAPED).max(self.least);
         loop {
             self.number += 1;
             let mut bytes = Vec::new();
@@ -70,8 +76,9 @@ impl<Input: BufRead> Lines<Input> {
             }
             if bytes.len() as u64 > longest && bytes.last() != Some(&b'\n') {
                 return Err(self.blame(too_large(format!(
-                    "it is longer than {}, three times `limits.turn_bytes`",
-                    size::write(longest)
+                    "it is longer than {}, which is enough for `limits.turn_bytes` = {}",
+                    size::write(longest),
+                    size::write(self.limit)
                 ))));
             }
             let text = String::from_utf8(bytes).map_err(|error| {
@@ -103,7 +110,7 @@ mod tests {
     use super::*;
 
     fn lines(input: &[u8], limit: u64) -> Lines<&[u8]> {
-        Lines { input, number: 0, limit }
+        Lines { input, number: 0, limit, least: 0 }
     }
 
     #[test]
@@ -124,7 +131,7 @@ mod tests {
         assert_eq!(longest, Some("123\n".to_owned()));
         assert_eq!(
             failure.summary(),
-            "append line 1 of the input: it is longer than 3 B, three times `limits.turn_bytes`"
+            "append line 1 of the input: it is longer than 3 B, which is enough for `limits.turn_bytes` = 1 B"
         );
     }
 }

@@ -6,6 +6,7 @@ use std::io::{Cursor, Read as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -22,6 +23,7 @@ use rejoin::{
     Redaction, Role, Saved, ScrubMode, ScrubPlace,
 };
 
+use super::moody::{Mood, Moody};
 use super::{Lab, archive_in};
 use crate::residue::holding;
 use crate::vault::sealed;
@@ -343,6 +345,40 @@ fn a_crash_before_the_turn_leaves_what_goes_an_hour_later() {
 
     assert_eq!((soon, kept.byte_length), (vec![], MEGABYTE as u64));
     assert_eq!((archive.attachments(talk.id()).unwrap(), chunks(&archive, talk.id())), (vec![], vec![]));
+}
+
+/// Fails from a write on, and looks at what is there then and after the next attempt, an hour later.
+fn interrupted_at(write: usize) -> (bool, Vec<String>, usize, usize) {
+    let (lab, store) = (Lab::new(), Arc::new(Moody::new()));
+    let archive = Archive::with_store(store.clone()).with_nature(lab.clone());
+    let mut talk = start(&archive);
+    talk.append(Message::user("Draw.")).unwrap();
+    let (count, moody) = (AtomicUsize::new(0), store.clone());
+    store.while_writing(move || {
+        if count.fetch_add(1, Ordering::Relaxed) >= write {
+            moody.set(Mood::Failing(ErrorKind::Unavailable));
+        }
+    });
+    let is_stored = talk.append(image(3_000_000, 22)).is_ok();
+    store.while_writing(|| ());
+    store.set(Mood::Well);
+    let faults = archive.verify(talk.id()).unwrap().faults;
+    lab.turn_clock(3_600);
+    archive.erase_unused_attachments(talk.id()).unwrap();
+    let left = chunks(&archive, talk.id()).len();
+    archive.resume(talk.id()).unwrap().append(image(3_000_000, 22)).unwrap();
+    archive.erase_unused_attachments(talk.id()).unwrap();
+    (is_stored, faults, left, chunks(&archive, talk.id()).len())
+}
+
+#[test]
+fn a_write_that_is_cut_off_anywhere_leaves_a_sound_conversation_and_nothing_for_good() {
+    // The card, three chunks, the turn.
+    let cut_off = [0, 1, 2, 3, 4].map(interrupted_at);
+    let whole = interrupted_at(5);
+
+    assert_eq!(cut_off, [0; 5].map(|_| (false, vec![], 0, 3)));
+    assert_eq!(whole, (true, vec![], 3, 3));
 }
 
 #[test]
