@@ -49,7 +49,7 @@ pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
 pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{OpenTurn, Recorder, Saved, Strain};
-pub(crate) use record::{Strains, is_for_want_of_room};
+pub(crate) use record::{Breaker, Strains, is_for_want_of_room};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
