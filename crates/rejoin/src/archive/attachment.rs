@@ -8,10 +8,13 @@ use std::io;
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Attachment, AttachmentKind, ConversationId, Digest};
-use crate::ops::{Keeper, cards, erase_unused, read_attachment};
+use crate::ops::{Cleaning, Keeper, cards, erase_unused, read_attachment};
 
 impl Archive {
     /// Keeps what a reader gives as an attachment of a conversation. It is on disk when this returns.
+    ///
+    /// With redaction, what is text is kept without its secrets, so the digest and the length are of that: code, documents and
+    /// transcripts that are UTF-8. More than 1 MiB is looked at in pieces of whole lines.
     ///
     /// The same bytes are kept once. A message whose block refers to it ([`Attachment::to_media`]) makes it stay; one that
     /// no message refers to for an hour goes when messages are deleted.
@@ -25,7 +28,11 @@ impl Archive {
         let room = self.limits.room_for_attachments(stored.bytes + self.attached_bytes(id)?);
         let mut stand_in = [0; 32];
         self.nature.fill(&mut stand_in);
-        let kept = self.keeper(id).keep_stream(kind, bytes, room, Digest::from_bytes(stand_in));
+        let (keeper, stand_in) = (self.keeper(id), Digest::from_bytes(stand_in));
+        let kept = match self.redactor().filter(|_| may_be_text(kind)) {
+            Some(redactor) => keeper.keep_stream(kind, &mut Cleaning::new(redactor, bytes), room, stand_in),
+            None => keeper.keep_stream(kind, bytes, room, stand_in),
+        };
         kept.map_err(|error| error.during(format!("attach to conversation `{id}`")))
     }
 
@@ -66,5 +73,12 @@ impl Archive {
     pub(super) fn keeper(&self, owner: ConversationId) -> Keeper<'_> {
         let chunk_bytes = self.limits.attachment_chunk_bytes;
         Keeper { store: self.store(), owner, chunk_bytes, now: self.now() }
+    }
+}
+
+const fn may_be_text(kind: AttachmentKind) -> bool {
+    match kind {
+        AttachmentKind::Code | AttachmentKind::Document | AttachmentKind::Transcript => true,
+        AttachmentKind::Audio | AttachmentKind::Image | AttachmentKind::Video => false,
     }
 }

@@ -33,9 +33,9 @@ pub enum AuditAction {
     Expired,
     /// A purge ended; the entry is its report.
     PurgeCompleted,
-    /// A secret was redacted before it was stored.
+    /// Secrets were taken out of what was stored; the entry has the rules and how often each found one.
     Redacted,
-    /// What was stored already was redacted.
+    /// What was stored already was looked through and changed; the entry has the digests before and after.
     Scrubbed,
     /// A key was replaced.
     Rotated,

@@ -48,8 +48,8 @@ pub use project::Project;
 pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
 pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
+pub(crate) use record::{Breaker, Strains, is_for_want_of_room};
 pub use record::{OpenTurn, Recorder, Saved, Strain};
-pub(crate) use record::{Strains, is_for_want_of_room};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
@@ -62,7 +62,7 @@ use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
     StoredMessage, Time,
 };
-use crate::ops::{Survey, Verdict, fill, survey, verify_conversation};
+use crate::ops::{KeepKey, Survey, Verdict, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, Fault, ListQuery, Opening, Order, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
@@ -80,6 +80,7 @@ pub struct Archive {
     nature: Arc<dyn Nature>,
     limits: Limits,
     redacting: Option<Arc<Redacting>>,
+    keep_key: Option<Arc<KeepKey>>,
     leaving: Leaving,
 }
 
@@ -110,6 +111,7 @@ impl Archive {
             nature: Arc::new(SystemNature),
             limits: Limits::default(),
             redacting: None,
+            keep_key: None,
             leaving: Leaving::Exportable,
         }
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use crate::archive::Archive;
+use crate::error::Result;
 use crate::model::{Block, Conversation, Json, Message};
 use crate::ops::{HashKey, Redaction, Redactor, Tally};
 
@@ -30,6 +31,20 @@ impl Archive {
         self
     }
 
+    /// Sets who keeps the key of the hashes in markers, outside of the store: `keep` is given a key and returns the one that is
+    /// kept, which is the given one when there was none. A key that the store has goes there. It is called when the key is first
+    /// needed; a vault has a key of its own.
+    ///
+    /// Without this the key of a plain store is in the store, so whoever has its files can try out telephone numbers.
+    #[must_use]
+    pub fn keeping_redaction_key(
+        mut self,
+        keep: impl Fn([u8; 32]) -> Result<[u8; 32]> + Send + Sync + 'static,
+    ) -> Self {
+        self.keep_key = Some(Arc::new(keep));
+        self
+    }
+
     /// A message as it would be stored; none when that is what it is.
     pub fn redacted(&self, message: &Message) -> Option<Message> {
         Some(self.redactor()?.message(message, &message.to_body())?.message)
@@ -42,7 +57,16 @@ impl Archive {
 
     pub(crate) fn redactor(&self) -> Option<Redactor<'_>> {
         let redacting = self.redacting.as_ref()?;
-        Some(Redactor::new(&redacting.redaction, &redacting.key, self.store.as_ref(), self.nature.as_ref()))
+        Some(self.redactor_with(&redacting.redaction, &redacting.key))
+    }
+
+    pub(super) fn redactor_with<'a>(
+        &'a self,
+        redaction: &'a Redaction,
+        key: &'a OnceLock<HashKey>,
+    ) -> Redactor<'a> {
+        Redactor::new(redaction, key, self.store.as_ref(), self.nature.as_ref())
+            .keeping_key(self.keep_key.as_deref())
     }
 
     /// A short text, such as a title, as it is stored.

@@ -48,7 +48,7 @@ impl Archive {
             Some(own) if mode == ScrubMode::Replace => work(&own),
             own => {
                 let rules = own.map_or(&usual, |_| self.redaction().unwrap_or(&usual));
-                work(&Redactor::new(rules, &key, self.store(), self.nature.as_ref()))
+                work(&self.redactor_with(rules, &key))
             }
         }
     }
@@ -63,6 +63,10 @@ impl Archive {
             .map(|head| json!({"message": head.message, "before": head.before, "after": head.after}))
             .collect();
         entry.messages = scrubbed.rewritten;
+        let mut redacted = AuditEntry { action: AuditAction::Redacted, ..entry.clone() };
+        let rules = Json::of(&scrubbed.rules()).expect("names and counts are JSON");
+        redacted.extra.set("rules", rules);
+        self.note_done(redacted);
         for (name, value) in [("rules", json!(scrubbed.rules())), ("digests", json!(digests))] {
             entry.extra.set(name, Json::of(&value).expect("names, counts and digests are JSON"));
         }

@@ -30,7 +30,7 @@ pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 pub(crate) use export::{Naming, add_to_tree, view_tree};
 pub(crate) use import::{Destination, import, unpack};
 pub use import::{Import, ImportMode, Imported, ImportedConversation};
-pub(crate) use redact::{HashKey, Redactor, Tally};
+pub(crate) use redact::{Cleaning, HashKey, KeepKey, Redactor, Tally};
 pub use redact::{Personal, Redaction};
 pub use scrub::{Finding, Rechained, ScrubMode, ScrubPlace, Scrubbed};
 pub(crate) use scrub::{scrub_conversation, scrub_state};

@@ -65,13 +65,15 @@ pub struct ConversationStorageService {
     archive: Mutex<Archive>,
     retention: Retention,
     waiting: Mutex<Waiting>,
+    /// Held by whoever makes a write that waited, or purges.
+    making: Mutex<()>,
 }
 
 impl ConversationStorageService {
     /// A service over an archive, which keeps records for 30 days after somebody last spoke.
     pub fn new(archive: Archive) -> Self {
         let retention = Retention { days: Some(DAYS), ..Retention::FOREVER };
-        Self { archive: Mutex::new(archive), retention, waiting: Mutex::default() }
+        Self { archive: Mutex::new(archive), retention, waiting: Mutex::default(), making: Mutex::default() }
     }
 
     /// Sets how long records are kept that say nothing else.

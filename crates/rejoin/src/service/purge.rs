@@ -56,8 +56,9 @@ impl ConversationStorageService {
     /// Purges a record: nothing it said is left in any file of the store. What waits for room is tried again.
     pub fn delete_record(&self, conversation_id: &str, reason: PurgeReason) -> Result<()> {
         let id: ConversationId = conversation_id.parse()?;
-        self.forget_writes(id);
+        let alone = self.forget_writes(id);
         let report = self.opened()?.purge(&[id], reason, &mut |_| ());
+        drop(alone);
         self.try_waiting();
         match report.failures.into_iter().next() {
             Some(failed) => Err(Error::new(failed.kind, failed.error)),
@@ -67,19 +68,23 @@ impl ConversationStorageService {
 
     /// Purges every record, and what waits to be stored.
     pub fn purge_all(&self, reason: PurgeReason) -> Result<PurgeReport> {
-        self.forget_all_writes();
+        let _alone = self.forget_all_writes();
         Ok(self.opened()?.purge_everything(reason, &mut |_| ())?.into())
     }
 
     /// Purges what has expired; none when the clock may be wrong, so that it is tried later.
     ///
-    /// A program calls it when it starts and every six hours. What is held or in use stays. What was in quarantine for a
+    /// A program calls it when it starts and every six hours. What is held, in use or to be changed by a
+    /// write that waits stays. What was in quarantine for a
     /// week goes too.
     pub fn sweep(&self) -> Result<Option<PurgeReport>> {
+        let alone = self.alone();
+        let awaited = self.awaited();
         // Who may still be at work cannot be known here, so whoever says so is believed.
-        let sweep = Sweep { project: None, retention: self.retention, active: &[], is_alive: &|_| true };
+        let sweep = Sweep { project: None, retention: self.retention, active: &awaited, is_alive: &|_| true };
         let archive = self.opened()?;
         let swept = archive.sweep(&sweep)?;
+        drop(alone);
         archive.purge_quarantined(QUARANTINE_DAYS)?;
         self.try_waiting();
         Ok(match swept {

@@ -1,13 +1,13 @@
 //! Writes for which there was no room: they wait here, in order, and are made once a purge has freed some.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use crate::archive::{Archive, StoreUrl, Strains, is_for_want_of_room};
+use crate::archive::{Archive, Breaker, StoreUrl, Strains, is_for_want_of_room};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::ConversationId;
+use crate::model::{ConversationId, Time};
 use crate::service::{
     ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, snapshot, write,
 };
@@ -15,16 +15,53 @@ use crate::service::{
 /// What a caller is told whose write waits.
 const FULL: &str = "there is no room left to save; the record waits and is saved once some space is free";
 
+/// What a caller is told whose write cannot wait: the version it names could not be looked at.
+const BEHIND: &str =
+    "there is no room left to save; a change of a certain version cannot wait, so make it again later";
+
 /// What waits, and what nobody was told yet.
 #[derive(Default)]
 pub(super) struct Waiting {
-    writes: VecDeque<Write>,
+    writes: VecDeque<Waiter>,
+    /// The writes that are being made for their callers. A purge strikes those of its record, which then do not wait.
+    under_way: BTreeMap<Ticket, ConversationId>,
+    last_ticket: Ticket,
     pub(super) strains: Strains,
+    breaker: Breaker,
+    /// True when there was no room at the last failure.
+    is_full: bool,
     reopen: Option<Box<Reopen>>,
     is_store_in_doubt: bool,
 }
 
 type Reopen = dyn FnMut() -> Result<Archive> + Send;
+
+/// Tells one write from another.
+type Ticket = u64;
+
+/// A write that waits.
+#[derive(Clone, Debug)]
+struct Waiter {
+    ticket: Ticket,
+    id: ConversationId,
+    write: Write,
+}
+
+impl Waiting {
+    fn issue(&mut self) -> Ticket {
+        self.last_ticket += 1;
+        self.last_ticket
+    }
+
+    fn is_waiting(&self, id: ConversationId) -> bool {
+        self.writes.iter().any(|one| one.id == id)
+    }
+
+    fn succeeded(&mut self) {
+        self.breaker.succeeded();
+        self.is_full = false;
+    }
+}
 
 /// A write that can be made later, whatever of it was made before.
 #[derive(Clone, Debug)]
@@ -36,11 +73,8 @@ pub(super) enum Write {
 }
 
 impl Write {
-    fn is_of(&self, id: ConversationId) -> bool {
-        match self {
-            Self::Record(record) => record.conversation_id.parse().is_ok_and(|own: ConversationId| own == id),
-            Self::Change(own, _) => *own == id,
-        }
+    const fn names_version(&self) -> bool {
+        matches!(self, Self::Change(_, ConversationRecordMutation { blob_version: Some(_), .. }))
     }
 
     fn make(&self, archive: &Archive) -> Result<()> {
@@ -81,85 +115,162 @@ impl ConversationStorageService {
         self.waiting().writes.len()
     }
 
-    /// Makes the writes that wait for room, in order, and returns how many are left. A purge does this too.
+    /// Makes the writes that wait for room, in order, however recently the store failed, and returns how many are left. A
+    /// purge does this too.
     ///
-    /// One that cannot be made for another reason, such as a record that is gone, is dropped.
+    /// A change of a record that is gone is dropped. Whatever else cannot be made goes on waiting, before what waits for the
+    /// same record; the others are made, and the first error that is not for want of room is returned.
     pub fn retry(&self) -> Result<usize> {
-        let archive = self.opened()?;
-        loop {
-            let Some(first) = self.waiting().writes.front().cloned() else { return Ok(0) };
-            match first.make(&archive) {
-                Err(error) if is_for_want_of_room(&error) => {
+        self.make_waiting(&|| Some(self.alone()))
+    }
+
+    /// Makes what waits, one write at a time, each while nobody else makes one or purges. Stops where `alone` gives nothing.
+    fn make_waiting<'a>(&'a self, alone: &dyn Fn() -> Option<MutexGuard<'a, ()>>) -> Result<usize> {
+        let (mut tried, mut held, mut refused) = (HashSet::new(), HashSet::new(), None);
+        while let Some(_alone) = alone() {
+            let is_next = |one: &&Waiter| !tried.contains(&one.ticket) && !held.contains(&one.id);
+            let Some(next) = self.waiting().writes.iter().find(is_next).cloned() else { break };
+            tried.insert(next.ticket);
+            match self.opened().and_then(|archive| next.write.make(&archive)) {
+                Ok(()) => self.waiting().succeeded(),
+                Err(error) if error.kind() == ErrorKind::Unavailable => {
                     self.note_failure(&error);
-                    return Ok(self.waiting_writes());
+                    if !is_for_want_of_room(&error) {
+                        refused.get_or_insert(error);
+                    }
+                    break;
                 }
-                Err(error) => tracing::warn!(?error, "a write that waited cannot be made"),
-                Ok(()) => {}
+                Err(error)
+                    if error.kind() == ErrorKind::NotFound && matches!(next.write, Write::Change(..)) =>
+                {
+                    tracing::warn!(record = %next.id, "a change waited for a record that is gone");
+                }
+                Err(error) => {
+                    held.insert(next.id);
+                    refused.get_or_insert(error);
+                    continue;
+                }
             }
-            self.waiting().writes.pop_front();
+            self.waiting().writes.retain(|one| one.ticket != next.ticket);
         }
+        refused.map_or_else(|| Ok(self.waiting_writes()), Err)
     }
 
     /// Makes a write, or lets it wait when there is no room for it.
+    ///
+    /// A store that failed is left alone for a while: what is to wait does, and for the rest it is an error at once.
     pub(super) fn write(
         &self,
         id: ConversationId,
         later: impl FnOnce() -> Write,
         work: impl FnOnce(&Archive) -> Result<()>,
     ) -> Result<()> {
-        if self.waiting_writes() > 0 {
-            self.try_waiting();
+        let begun = self.archive().now();
+        if self.waiting().breaker.allows(begun) && self.waiting_writes() > 0 {
+            log_failure(self.make_waiting(&|| self.alone_at_once()));
         }
-        if self.waiting().writes.iter().any(|write| write.is_of(id)) {
-            self.waiting().writes.push_back(later());
-            return Err(Error::new(ErrorKind::Unavailable, FULL));
-        }
-        let archive = match self.opened() {
+        let (ticket, later) = self.begin_write(id, begun, later)?;
+        let made = self.opened().and_then(|archive| work(&archive).map(|()| archive));
+        let is_wanted = self.waiting().under_way.remove(&ticket).is_some();
+        let archive = match made {
             Ok(archive) => archive,
-            Err(error) => return Err(self.wait_if_full(error, later)),
+            Err(error) => {
+                self.note_failure(&error);
+                if !is_for_want_of_room(&error) {
+                    return Err(error);
+                }
+                if !is_wanted {
+                    return Err(error.during(format!("record `{id}` was purged meanwhile, so nothing waits")));
+                }
+                self.waiting().writes.push_back(Waiter { ticket, id, write: later() });
+                return Err(error.during(FULL));
+            }
         };
-        let begun = archive.now();
-        if let Err(error) = work(&archive) {
-            return Err(self.wait_if_full(error, later));
-        }
         let took = archive.now().as_micros() - begun.as_micros();
         let mut waiting = self.waiting();
+        waiting.succeeded();
         waiting.strains.wrote(Duration::from_micros(u64::try_from(took).unwrap_or(0)));
         archive.tell_strains(&mut waiting.strains, id);
         Ok(())
     }
 
-    /// Lets a write wait if it failed for want of room; what its caller is told either way.
-    fn wait_if_full(&self, error: Error, later: impl FnOnce() -> Write) -> Error {
-        self.note_failure(&error);
-        if !is_for_want_of_room(&error) {
-            return error;
+    /// Notes that a write is being made, unless it has to wait or the store is left alone.
+    fn begin_write<L: FnOnce() -> Write>(
+        &self,
+        id: ConversationId,
+        now: Time,
+        later: L,
+    ) -> Result<(Ticket, L)> {
+        let mut waiting = self.waiting();
+        let (ticket, pause) = (waiting.issue(), waiting.breaker.pause(now));
+        if waiting.is_waiting(id) || (waiting.is_full && !pause.is_zero()) {
+            let write = later();
+            if write.names_version() {
+                return Err(Error::new(ErrorKind::Unavailable, BEHIND));
+            }
+            waiting.writes.push_back(Waiter { ticket, id, write });
+            return Err(Error::new(ErrorKind::Unavailable, FULL));
         }
-        self.waiting().writes.push_back(later());
-        error.during(FULL)
+        if !pause.is_zero() {
+            let told = format!("the store failed and is left alone for `{}` ms", pause.as_millis());
+            return Err(Error::new(ErrorKind::Unavailable, told));
+        }
+        waiting.under_way.insert(ticket, id);
+        Ok((ticket, later))
     }
 
     /// Makes what waits, as far as it goes.
     pub(super) fn try_waiting(&self) {
-        if let Err(error) = self.retry() {
-            tracing::warn!(?error, "what waits for room could not be tried again");
-        }
+        log_failure(self.retry());
     }
 
     pub(super) fn note_failure(&self, error: &Error) {
+        let now = self.archive().now();
         let mut waiting = self.waiting();
-        waiting.is_store_in_doubt |= error.kind() == ErrorKind::Unavailable;
+        if error.kind() == ErrorKind::Unavailable {
+            waiting.is_store_in_doubt = true;
+            waiting.breaker.failed(now);
+            waiting.is_full = is_for_want_of_room(error);
+        }
         waiting.strains.failed(error);
     }
 
-    /// Drops the writes of a record that is to go.
-    pub(super) fn forget_writes(&self, id: ConversationId) {
-        self.waiting().writes.retain(|write| !write.is_of(id));
+    /// Waits until no write that waited is being made, nor a purge: then nothing comes back that is purged.
+    pub(super) fn alone(&self) -> MutexGuard<'_, ()> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops every write.
-    pub(super) fn forget_all_writes(&self) {
-        self.waiting().writes.clear();
+    /// The same, or none when it would have to wait: somebody else makes what waits then.
+    fn alone_at_once(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.making.try_lock() {
+            Ok(alone) => Some(alone),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Drops the writes of a record that is to go. The answer is to be held until it is gone.
+    pub(super) fn forget_writes(&self, id: ConversationId) -> MutexGuard<'_, ()> {
+        let mut waiting = self.waiting();
+        waiting.writes.retain(|one| one.id != id);
+        waiting.under_way.retain(|_, own| *own != id);
+        drop(waiting);
+        self.alone()
+    }
+
+    /// Drops every write. The answer is to be held until everything is gone.
+    pub(super) fn forget_all_writes(&self) -> MutexGuard<'_, ()> {
+        let mut waiting = self.waiting();
+        waiting.writes.clear();
+        waiting.under_way.clear();
+        drop(waiting);
+        self.alone()
+    }
+
+    /// The records that a write is to change, now or later.
+    pub(super) fn awaited(&self) -> Vec<ConversationId> {
+        let waiting = self.waiting();
+        waiting.writes.iter().map(|one| one.id).chain(waiting.under_way.values().copied()).collect()
     }
 
     /// The archive, opened again if its store failed and somebody said how.
@@ -177,6 +288,12 @@ impl ConversationStorageService {
             waiting.is_store_in_doubt = false;
         }
         Ok(archive.clone())
+    }
+}
+
+fn log_failure(tried: Result<usize>) {
+    if let Err(error) = tried {
+        tracing::warn!(?error, "some of what waits could not be made");
     }
 }
 

@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 /// Remembers failures in a row.
 #[derive(Debug, Default)]
-pub(super) struct Breaker {
+pub(crate) struct Breaker {
     failures: u32,
     /// When the store last failed, and until when it is left alone.
     left_alone: Option<(Time, Time)>,
@@ -20,12 +20,12 @@ pub(super) struct Breaker {
 
 impl Breaker {
     /// True when the store may be tried.
-    pub(super) fn allows(&self, now: Time) -> bool {
+    pub(crate) fn allows(&self, now: Time) -> bool {
         self.pause(now).is_zero()
     }
 
     /// How long the store is left alone.
-    pub(super) fn pause(&self, now: Time) -> Duration {
+    pub(crate) fn pause(&self, now: Time) -> Duration {
         match self.left_alone {
             // A clock that was set back must not make the pause longer.
             Some((failed, until)) if failed <= now => micros_between(now, until),
@@ -33,11 +33,11 @@ impl Breaker {
         }
     }
 
-    pub(super) fn succeeded(&mut self) {
+    pub(crate) fn succeeded(&mut self) {
         *self = Self::default();
     }
 
-    pub(super) fn failed(&mut self, now: Time) {
+    pub(crate) fn failed(&mut self, now: Time) {
         let pause = FIRST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         let until = now.plus_micros(i64::try_from(pause.as_micros()).unwrap_or(i64::MAX));

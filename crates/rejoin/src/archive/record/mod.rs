@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
+pub(crate) use breaker::Breaker;
 pub use open_turn::OpenTurn;
 pub use strain::Strain;
 pub(crate) use strain::{Strains, is_for_want_of_room};
@@ -25,7 +26,6 @@ use crate::model::{
     Block, Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, Time, incomplete,
 };
 use crate::store::{Safety, Stale};
-use breaker::Breaker;
 use tally::Tally;
 
 /// How long the name of an open turn is: two programs must never choose the same.

@@ -1,5 +1,5 @@
-//! The key of the hashes in markers: random, one for each store, kept in it. A vault has one of its own, made of its keys, so
-//! that the hashes mean nothing outside.
+//! The key of the hashes in markers: random, kept outside of the store by whoever can, else in it, one for each store. A vault
+//! has one of its own, made of its keys, so that the hashes mean nothing outside.
 
 use std::fmt;
 
@@ -14,6 +14,9 @@ pub(crate) const KEY_NAME: &[u8] = b"redact.key";
 
 /// So many bytes of a hash are told: enough to tell the secrets of one store apart.
 const TOLD: usize = 4;
+
+/// Keeps the key outside of a store: given a key, returns the one that is kept there, which is the given one when there was none.
+pub(crate) type KeepKey = dyn Fn([u8; 32]) -> Result<[u8; 32]> + Send + Sync;
 
 /// The key of the hashes in markers.
 #[derive(Clone)]
@@ -37,16 +40,35 @@ impl HashKey {
         Ok(Self::stored(store)?.unwrap_or(Self(random)))
     }
 
-    fn stored(store: &dyn Store) -> Result<Option<Self>> {
-        let mut key = None;
-        for (space, name) in [(Space::Key, TOKEN_KEY), (Space::State, KEY_NAME)] {
-            if key.is_none() {
-                store.get(space, None, Named::One(name), &mut |_, bytes| {
-                    key = bytes.try_into().ok().map(Self);
-                    Ok(())
-                })?;
-            }
+    /// The key that is kept outside, unless the store is a vault. One that the store has goes there, or away when there is
+    /// another.
+    pub(super) fn outside(store: &dyn Store, keep: &KeepKey, random: [u8; 32]) -> Result<Self> {
+        if let Some(key) = Self::at(store, Space::Key, TOKEN_KEY)? {
+            return Ok(key);
         }
+        let own = Self::at(store, Space::State, KEY_NAME)?;
+        // It is kept outside before it goes here, so that a crash in between leaves both.
+        let key = keep(own.as_ref().map_or(random, |own| own.0))?;
+        if own.is_some() {
+            let put = Put { space: Space::State, owner: None, name: KEY_NAME, bytes: None };
+            store.put(&[put], Safety::Synced)?;
+        }
+        Ok(Self(key))
+    }
+
+    fn stored(store: &dyn Store) -> Result<Option<Self>> {
+        Ok(match Self::at(store, Space::Key, TOKEN_KEY)? {
+            None => Self::at(store, Space::State, KEY_NAME)?,
+            key => key,
+        })
+    }
+
+    fn at(store: &dyn Store, space: Space, name: &[u8]) -> Result<Option<Self>> {
+        let mut key = None;
+        store.get(space, None, Named::One(name), &mut |_, bytes| {
+            key = bytes.try_into().ok().map(Self);
+            Ok(())
+        })?;
         Ok(key)
     }
 

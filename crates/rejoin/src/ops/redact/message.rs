@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::model::{Block, Conversation, Fields, Json, Media, Message};
-use crate::ops::redact::{Redactor, Tally, json, text};
+use crate::model::{Block, Conversation, Fields, Json, Media, Message, PrivacyNotes};
+use crate::ops::redact::{Redactor, Tally, find, json, text};
 
 /// The field of a block of thinking whose words are no longer those that were signed.
 pub(crate) const CHANGED: &str = "redacted";
@@ -28,6 +28,10 @@ impl Redactor<'_> {
     pub(crate) fn message(&self, message: &Message, body: &str) -> Option<Cleaned> {
         let is_clean = !self.rules.are_thorough()
             && message.label.is_none()
+            && message
+                .privacy
+                .as_ref()
+                .is_none_or(|notes| notes.tokens.iter().all(|token| is_hash(token, body)))
             && message.finish.as_deref() != Some(INTERRUPTED)
             && !message.blocks.iter().any(is_attached_text)
             && self.rules.finder().suspicions(body).is_empty();
@@ -37,6 +41,7 @@ impl Redactor<'_> {
         let mut sweep = Sweep { redactor: self, tally: Tally::default() };
         let mut clean = message.clone();
         sweep.message(&mut clean);
+        clean.privacy.iter_mut().for_each(|notes| sweep.notes(notes, body));
         if sweep.tally.is_empty() {
             return None;
         }
@@ -87,6 +92,19 @@ pub(crate) fn is_text(media: &Media) -> bool {
         || ["json", "xml", "yaml", "toml", "javascript", "x-sh"].iter().any(|word| kind.contains(word))
 }
 
+/// True for a hash of ours: eight hexadecimal digits.
+///
+/// Eight decimal digits may be a telephone number as well, so they are a hash only where a marker of `body` has them.
+fn is_hash(token: &str, body: &str) -> bool {
+    let is_hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    token.len() == 8
+        && token.bytes().all(is_hexadecimal)
+        && (token.bytes().any(|byte| byte.is_ascii_lowercase())
+            || body.split(find::MARKER).skip(1).any(|rest| {
+                rest.split(']').next().is_some_and(|marker| marker.rsplit(':').next() == Some(token))
+            }))
+}
+
 /// Takes secrets out of one thing after the other.
 struct Sweep<'a> {
     redactor: &'a Redactor<'a>,
@@ -109,6 +127,14 @@ impl Sweep<'_> {
             .for_each(|detail| self.json(detail));
         self.fields(&mut message.extra);
         self.fields(message.unknown_mut());
+    }
+
+    /// What whoever made the message says about its privacy: only hashes of personal data stay as they are.
+    fn notes(&mut self, notes: &mut PrivacyNotes, body: &str) {
+        notes.redaction_rules.iter_mut().for_each(|rule| self.text(rule));
+        for token in notes.tokens.iter_mut().filter(|token| !is_hash(token, body)) {
+            *token = self.redactor.token(token, &mut self.tally);
+        }
     }
 
     fn block(&mut self, block: &mut Block) {

@@ -1,7 +1,8 @@
 //! Redaction: secrets are taken out of everything before it is stored, and a marker stands where one was.
 //!
 //! A marker is `[redacted:github-token:3f9a2c71]`: the rule, and the beginning of a keyed hash, so that equal secrets are
-//! seen to be equal and a guess cannot be checked without the key. The key is random and kept in the store. What has a
+//! seen to be equal and a guess cannot be checked without the key. The key is random and kept outside of the store, or in it
+//! when nobody keeps it. What has a
 //! marker already is not changed again, so redacting twice is redacting once.
 
 mod find;
@@ -10,6 +11,7 @@ mod json;
 mod key;
 mod message;
 mod own;
+mod stream;
 mod tail;
 mod tally;
 mod text;
@@ -20,8 +22,9 @@ use std::sync::{Arc, OnceLock};
 
 pub use find::Personal;
 pub(crate) use fits::{continues, is_same};
-pub(crate) use key::{HashKey, KEY_NAME};
+pub(crate) use key::{HashKey, KEY_NAME, KeepKey};
 pub(crate) use message::{CHANGED, is_text};
+pub(crate) use stream::Cleaning;
 pub(crate) use tally::Tally;
 
 use crate::clock::Nature;
@@ -111,6 +114,7 @@ pub(crate) struct Redactor<'a> {
     key: &'a OnceLock<HashKey>,
     store: &'a dyn Store,
     nature: &'a dyn Nature,
+    keep: Option<&'a KeepKey>,
 }
 
 impl<'a> Redactor<'a> {
@@ -121,7 +125,13 @@ impl<'a> Redactor<'a> {
         store: &'a dyn Store,
         nature: &'a dyn Nature,
     ) -> Self {
-        Self { rules: &redaction.rules, key, store, nature }
+        Self { rules: &redaction.rules, key, store, nature, keep: None }
+    }
+
+    /// Sets who keeps the key outside of the store.
+    pub(crate) const fn keeping_key(mut self, keep: Option<&'a KeepKey>) -> Self {
+        self.keep = keep;
+        self
     }
 
     /// A text without its secrets; none when it has none.
@@ -154,12 +164,22 @@ impl<'a> Redactor<'a> {
 
     /// The marker that stands for a secret.
     fn mark(&self, rule: find::Rule, secret: &str, tally: &mut Tally) -> String {
+        let token = self.hash(rule, secret, tally);
+        format!("{}{rule}:{token}]", find::MARKER)
+    }
+
+    /// The hash of personal data that a caller wants to be known again.
+    fn token(&self, token: &str, tally: &mut Tally) -> String {
+        self.hash(find::Rule::TOKEN, token, tally)
+    }
+
+    fn hash(&self, rule: find::Rule, secret: &str, tally: &mut Tally) -> String {
         let token = match self.key.get() {
             Some(key) => key.hash(rule, secret),
             None => self.load_key().hash(rule, secret),
         };
         tally.add(rule, &token);
-        format!("{}{rule}:{token}]", find::MARKER)
+        token
     }
 
     /// The store's key. While the store fails, one that nobody keeps: then a secret cannot be told from its equals, but
@@ -167,7 +187,11 @@ impl<'a> Redactor<'a> {
     fn load_key(&self) -> HashKey {
         let mut random = [0; 32];
         self.nature.fill(&mut random);
-        match HashKey::of(self.store, random) {
+        let key = match self.keep {
+            Some(keep) => HashKey::outside(self.store, keep, random),
+            None => HashKey::of(self.store, random),
+        };
+        match key {
             Ok(key) => self.key.get_or_init(|| key).clone(),
             Err(error) => {
                 tracing::warn!(kind = ?error.kind(), "the key of redaction cannot be had");

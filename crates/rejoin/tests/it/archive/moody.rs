@@ -1,6 +1,6 @@
 //! A store that fails when it is told to, before or after the work is done.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rejoin::store::{
@@ -29,7 +29,7 @@ pub(crate) struct Moody {
     /// How often a write was tried.
     tried: Mutex<usize>,
     /// What happens while it writes.
-    pace: Mutex<Box<dyn Fn() + Send>>,
+    pace: Mutex<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Moody {
@@ -38,14 +38,14 @@ impl Moody {
     }
 
     pub(crate) fn over(inner: impl Store + 'static) -> Self {
-        let pace: Box<dyn Fn() + Send> = Box::new(|| {});
+        let pace: Arc<dyn Fn() + Send + Sync> = Arc::new(|| {});
         let (mood, tried, pace) = (Mutex::new(Mood::Well), Mutex::new(0), Mutex::new(pace));
         Self { inner: Box::new(inner), mood, tried, pace }
     }
 
     /// Sets what happens while it writes.
-    pub(crate) fn while_writing(&self, pace: impl Fn() + Send + 'static) {
-        *self.pace.lock().unwrap() = Box::new(pace);
+    pub(crate) fn while_writing(&self, pace: impl Fn() + Send + Sync + 'static) {
+        *self.pace.lock().unwrap() = Arc::new(pace);
     }
 
     pub(crate) fn set(&self, mood: Mood) {
@@ -59,7 +59,8 @@ impl Moody {
 
     fn write<T>(&self, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
         *self.tried.lock().unwrap() += 1;
-        self.pace.lock().unwrap()();
+        let pace = Arc::clone(&self.pace.lock().unwrap());
+        pace();
         let failure = |kind| Error::new(kind, "the store is in a mood");
         match *self.mood.lock().unwrap() {
             Mood::Well => work(self.inner.as_ref()),

@@ -1,6 +1,9 @@
 //! Redaction: what is found, what is not, and that nothing of it reaches the disk.
 
+mod attached;
 mod corpus;
 mod dice;
+mod guess;
+mod notes;
 mod recall;
 mod residue;

@@ -7,6 +7,7 @@ mod full;
 mod list;
 mod record;
 mod snapshot;
+mod waiting;
 
 use rejoin::service::{
     ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, FramePrivacy,

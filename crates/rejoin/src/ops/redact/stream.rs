@@ -1,0 +1,123 @@
+//! A stream of text without its secrets, of which a window is held at a time.
+
+use std::io::{self, Read};
+use std::str;
+
+use crate::ops::redact::{Redactor, Tally, text};
+
+/// So many bytes are looked at at once. What is shorter is looked at whole.
+const WINDOW: usize = 1 << 20;
+
+/// So many bytes are held when something in them has no end yet.
+const MOST: usize = 4 * WINDOW;
+
+/// No secret of one line is longer.
+const LONGEST: usize = 8 << 10;
+
+/// Reads a stream without its secrets. One whose first bytes are no UTF-8 is handed on as it is; one that ceases to be UTF-8
+/// is from there.
+pub(crate) struct Cleaning<'a> {
+    redactor: Redactor<'a>,
+    source: &'a mut dyn Read,
+    /// What was read and not looked at.
+    ahead: Vec<u8>,
+    /// What can be handed out, and how much of it was.
+    clean: Vec<u8>,
+    given: usize,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    First,
+    Within,
+    /// What follows is no text.
+    Raw,
+    Over,
+}
+
+impl<'a> Cleaning<'a> {
+    pub(crate) const fn new(redactor: Redactor<'a>, source: &'a mut dyn Read) -> Self {
+        Self { redactor, source, ahead: Vec::new(), clean: Vec::new(), given: 0, stage: Stage::First }
+    }
+
+    /// Makes the next piece ready to be handed out.
+    fn advance(&mut self) -> io::Result<()> {
+        let mut wanted = WINDOW;
+        loop {
+            let is_end = self.read_ahead(wanted)?;
+            let is_first = self.stage == Stage::First;
+            let length = match (self.stage, str::from_utf8(&self.ahead)) {
+                (Stage::Raw, _) => None,
+                (_, Ok(text)) => Some(text.len()),
+                // A letter that the window cuts in two.
+                (_, Err(error)) if error.error_len().is_none() && !is_end => Some(error.valid_up_to()),
+                (_, Err(_)) => None,
+            };
+            let Some(length) = length else {
+                self.clean = std::mem::take(&mut self.ahead);
+                self.stage = if is_end { Stage::Over } else { Stage::Raw };
+                return Ok(());
+            };
+            let text = str::from_utf8(&self.ahead[..length]).expect("it was looked at above");
+            let mut tally = Tally::default();
+            if is_end {
+                let clean = match self.stage {
+                    Stage::First => self.redactor.line(text, &mut tally),
+                    Stage::Within | Stage::Raw | Stage::Over => {
+                        text::redact(&self.redactor, text, &mut tally)
+                    }
+                };
+                self.clean = clean.map_or_else(|| text.as_bytes().to_vec(), String::into_bytes);
+                self.ahead.clear();
+                self.stage = Stage::Over;
+                return Ok(());
+            }
+            let end = match whole_lines(&self.redactor, text) {
+                0 if self.ahead.len() < MOST => {
+                    wanted = self.ahead.len() + WINDOW;
+                    continue;
+                }
+                0 => text.floor_char_boundary(text.len() - LONGEST),
+                end => end,
+            };
+            let clean = text::redact(&self.redactor, &text[..end], &mut tally);
+            self.clean = clean.map_or_else(|| text.as_bytes()[..end].to_vec(), String::into_bytes);
+            self.ahead.drain(..end);
+            if is_first {
+                self.stage = Stage::Within;
+            }
+            return Ok(());
+        }
+    }
+
+    /// Reads until so many bytes are held. True at the end of the stream.
+    fn read_ahead(&mut self, wanted: usize) -> io::Result<bool> {
+        let lacking = wanted.saturating_sub(self.ahead.len()) as u64;
+        let read = (&mut *self.source).take(lacking).read_to_end(&mut self.ahead)?;
+        Ok((read as u64) < lacking)
+    }
+}
+
+impl Read for Cleaning<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.clean.len() {
+            if self.stage == Stage::Over {
+                return Ok(0);
+            }
+            self.given = 0;
+            self.clean.clear();
+            self.advance()?;
+        }
+        let count = into.len().min(self.clean.len() - self.given);
+        into[..count].copy_from_slice(&self.clean[self.given..self.given + count]);
+        self.given += count;
+        Ok(count)
+    }
+}
+
+/// How many bytes are whole lines in which nothing has begun that goes on after them.
+fn whole_lines(redactor: &Redactor<'_>, text: &str) -> usize {
+    let settled = redactor.settled(text);
+    text[..settled].rfind('\n').map_or(0, |line| line + 1)
+}
