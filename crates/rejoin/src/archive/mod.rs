@@ -268,9 +268,9 @@ impl Archive {
         });
         // Where the visitor ended the read, what comes after was not seen.
         if is_cut {
-            read?
+            read?;
         } else {
-            self.or_passed_over(read)?
+            self.or_passed_over(read)?;
         }
         Ok(messages)
     }
