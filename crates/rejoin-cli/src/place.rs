@@ -55,6 +55,14 @@ impl Context {
         }
     }
 
+    /// Says what is missing of a conversation that was read past what is damaged.
+    pub(crate) fn warn_of_damage(&self, archive: &Archive, id: ConversationId) {
+        let hint = format!("run `rejoin doctor` to see what to do, or `rejoin verify {}`", id.short());
+        for missing in archive.passed_over() {
+            self.manner.warn(&format!("left out: {missing}"), Some(&hint));
+        }
+    }
+
     /// Opens the store again, for a talk that outlives a failure of it.
     pub(crate) fn reopener(
         &self,

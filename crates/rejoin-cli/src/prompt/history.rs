@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use rejoin::store::{Named, Order, Space};
-use rejoin::{Archive, ConversationId};
+use rejoin::{Archive, ConversationId, ErrorKind};
 
 use super::Keeping;
 use crate::context::Context;
@@ -88,6 +88,7 @@ fn remember(archive: &Archive, name: &str, line: String) {
 
 /// What was said in conversations that are about to go: titles and messages. What cannot be read gives nothing.
 pub(crate) fn said_in(archive: &Archive, ids: &[ConversationId]) -> Vec<String> {
+    let archive = archive.clone().passing_over_damage();
     let mut said = Vec::new();
     for id in ids {
         said.extend(archive.conversation(*id).ok().and_then(|stored| stored.conversation.title));
@@ -100,10 +101,15 @@ pub(crate) fn said_in(archive: &Archive, ids: &[ConversationId]) -> Vec<String> 
 /// Takes away the lines that say what was said, of every project.
 pub(crate) fn forget_lines(archive: &Archive, said: &[String]) -> rejoin::Result<()> {
     let mut names = Vec::new();
-    archive.store().get(Space::State, None, Named::Beginning(NAME.as_bytes()), &mut |name, _| {
+    let read = archive.store().get(Space::State, None, Named::Beginning(NAME.as_bytes()), &mut |name, _| {
         names.extend(str::from_utf8(name).map(str::to_owned));
         Ok(())
-    })?;
+    });
+    match read {
+        // Lines that do not open say nothing.
+        Err(error) if error.kind() == ErrorKind::Corrupt => {}
+        other => other?,
+    }
     for name in names {
         let before = recall(archive, &name);
         let mut lines = before.clone();

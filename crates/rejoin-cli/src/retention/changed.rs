@@ -1,6 +1,6 @@
 //! A policy that a person changed: what it does is told, and done at once after a question.
 
-use super::{Policies, describe, expired, waiting};
+use super::{Policies, describe, expired, unrenewed, waiting};
 use crate::config::origin::Origin;
 use crate::config::{Config, Overrides};
 use crate::context::{Consent, Context};
@@ -45,7 +45,8 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
     archive.see_retention(&retention)?;
     let round = policies.sweep(&archive, &context)?;
     let waits = round.waits_until.map(|until| waiting(until, &context.clock()));
-    for told in waits.into_iter().chain(round.report.as_ref().and_then(expired)) {
+    let report = round.report.as_ref();
+    for told in waits.into_iter().chain(report.and_then(expired)).chain(report.and_then(unrenewed)) {
         context.note(&told);
     }
     Ok(())

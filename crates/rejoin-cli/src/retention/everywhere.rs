@@ -1,7 +1,7 @@
 //! The policies of all projects of a store, and a sweep of all of them.
 //!
-//! Each project has its own configuration. Where that cannot be known, because its directory is gone, what holds for every
-//! project counts. A project whose configuration is broken keeps everything until it is mended.
+//! Each project has its own configuration. Where that cannot be known, because its directory is gone, and for what belongs to
+//! no project, what holds for every project counts. A project whose configuration is broken keeps everything until it is mended.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,10 +9,12 @@ use std::path::Path;
 use rejoin::{Archive, Expiring, Hold, List, PurgeReport, Quarantined, RetentionPlan, Swept, Time};
 
 use super::Policy;
+use super::keeper::note_sweep;
 use crate::config::{Config, Overrides, file};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::place::{active_in, key_of};
+use crate::prompt::{forget_lines, said_in};
 
 /// The policies of a store's projects, that of this one first.
 #[derive(Debug)]
@@ -71,44 +73,37 @@ impl Policies {
 
     /// Takes away what has expired in every project whose policy somebody has seen, and what was long enough in quarantine.
     pub(crate) fn sweep(&self, archive: &Archive, context: &Context) -> Result<Round, Failure> {
-        let mut round = Round::default();
+        let mut seen = Vec::new();
         for policy in &self.all {
-            if !policy.is_seen(archive)? {
-                continue;
-            }
-            match policy.sweep(archive)? {
-                Swept::Waiting(until) => round.waits_until = Some(until),
-                Swept::Done(report) => round.add(report),
+            if policy.is_seen(archive)? {
+                seen.push(policy.sweeping());
             }
         }
+        // The lines of the prompt that said the same go first: what is purged erases what was removed before it.
+        let swept = archive.sweep_all(&seen, &mut |due| forget_lines(archive, &said_in(archive, due)))?;
+        let mut round = Round::default();
+        match swept {
+            Swept::Waiting(until) => round.waits_until = Some(until),
+            Swept::Done(report) => {
+                let (purged, bytes, failed) = (report.purged.len(), report.bytes, report.failures.len());
+                tracing::info!(policies = seen.len(), purged, bytes, failed, "swept");
+                round.report = Some(report);
+            }
+        }
+        note_sweep(archive);
         round.quarantined = archive.purge_quarantined(context.config.quarantine_days())?;
         Ok(round)
     }
 }
 
-impl Round {
-    fn add(&mut self, report: PurgeReport) {
-        let Some(whole) = &mut self.report else {
-            self.report = Some(report);
-            return;
-        };
-        whole.completed_at = report.completed_at;
-        whole.purged.extend(report.purged);
-        whole.messages += report.messages;
-        whole.bytes += report.bytes;
-        whole.failures.extend(report.failures);
-        whole.is_erased &= report.is_erased;
-    }
-}
-
-/// The keys of projects that have something that can expire.
+/// The keys of projects that have something that can expire; an empty one for what belongs to none.
 fn projects(archive: &Archive) -> Result<BTreeSet<String>, Failure> {
     let mut keys = BTreeSet::new();
     let everything = List { includes_expired: true, ..List::default() };
     archive.each_conversation(&everything, &mut |stored| {
         let header = stored.conversation;
         if header.hold == Hold::None && (header.follows_retention || header.expires_at.is_some()) {
-            keys.extend(header.project);
+            keys.insert(header.project.unwrap_or_default());
         }
         Ok(())
     })?;

@@ -1,13 +1,13 @@
 //! Retention while a program runs for long: a sweep at the start and every six hours. At a prompt it is told before the next
-//! line.
+//! line. One turn sweeps after its answer, if nobody did for six hours.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rejoin::{Archive, ConversationId, Retention};
+use rejoin::{Archive, ConversationId, Retention, Time};
 
-use super::{Policies, Policy, expired, notice, purged, quarantined, soon, waiting};
+use super::{Policies, Policy, expired, notice, purged, quarantined, soon, unrenewed, waiting};
 use crate::config::{Config, Overrides};
 use crate::context::Context;
 use crate::error::Failure;
@@ -51,6 +51,40 @@ pub(crate) fn sweep_meanwhile(context: &Context, archive: &Archive) -> Broom {
             noted.note(&news);
         }
     })
+}
+
+/// What the store remembers of the last sweep.
+const SWEPT: &str = "retention.swept";
+
+/// Remembers that a sweep was made.
+pub(super) fn note_sweep(archive: &Archive) {
+    if let Err(error) = archive.remember(SWEPT, Some(&archive.now().to_string())) {
+        tracing::warn!(kind = error.kind().as_str(), "it was not noted that a sweep was made");
+    }
+}
+
+/// Sweeps after one turn, if the last sweep was long ago, and notes what went. A sweep that fails does not undo the turn.
+pub(crate) fn sweep_after(context: &Context, archive: &Archive) {
+    let swept = is_sweep_due(context, archive).and_then(|is_due| match is_due {
+        true => look(context, archive),
+        false => Ok(Vec::new()),
+    });
+    match swept {
+        Ok(news) => news.iter().for_each(|told| context.note(told)),
+        Err(failure) => tracing::warn!(kind = failure.kind(), "the sweep failed"),
+    }
+}
+
+fn is_sweep_due(context: &Context, archive: &Archive) -> Result<bool, Failure> {
+    // A time that cannot be read is none.
+    let last = archive.recall(SWEPT).ok().flatten().and_then(|time| time.parse().ok());
+    Ok(is_long_ago(last, archive.now()) && Policy::here(archive, context)?.is_seen(archive)?)
+}
+
+/// True when a sweep is due again. A clock that was set back does not put it off.
+fn is_long_ago(last: Option<Time>, now: Time) -> bool {
+    let every = i64::try_from(EVERY.as_micros()).expect("six hours fit");
+    last.is_none_or(|last| (now.as_micros() - last.as_micros()).abs() >= every)
 }
 
 impl Keeper {
@@ -186,9 +220,25 @@ fn look(context: &Context, archive: &Archive) -> Result<Vec<String>, Failure> {
     let news = [
         waits.map(|until| waiting(until, &context.clock())),
         round.report.as_ref().and_then(expired),
+        round.report.as_ref().and_then(unrenewed),
         purged(&round.quarantined),
         quarantined(&archive.quarantined()?),
         soon(&plan, &context.clock()),
     ];
     Ok(news.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_is_due_again_after_six_hours() {
+        let now: Time = "2026-11-16T12:00:00Z".parse().unwrap();
+        let lasts = ["2026-11-16T06:00:01Z", "2026-11-16T06:00:00Z", "2026-11-17T12:00:00Z"];
+
+        let due = lasts.map(|last| is_long_ago(Some(last.parse().unwrap()), now));
+
+        assert_eq!((due, is_long_ago(None, now)), ([false, true, true], true));
+    }
 }

@@ -9,21 +9,14 @@ mod words;
 
 pub(crate) use changed::apply_changed;
 pub(crate) use everywhere::Policies;
-pub(crate) use keeper::{Keeper, sweep_meanwhile};
-pub(crate) use words::{describe, expired, notice, purged, quarantined, soon, waiting};
+pub(crate) use keeper::{Keeper, sweep_after, sweep_meanwhile};
+pub(crate) use words::{describe, expired, notice, purged, quarantined, soon, unrenewed, waiting};
 
-use std::time::Duration;
-
-use rejoin::store::Task;
-use rejoin::{Archive, ConversationId, Retention, RetentionPlan, StoredConversation, Sweep, Swept, Time};
+use rejoin::{Archive, ConversationId, Retention, RetentionPlan, StoredConversation, Sweep, Time};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::prompt::{forget_lines, said_in};
 use crate::talk::writer_lives;
-
-/// How long erasing what was removed may take.
-const ERASING: Duration = Duration::from_millis(200);
 
 /// How far ahead an expiry by the policy is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +44,7 @@ pub(crate) fn date(stored: &mut StoredConversation, ahead: Ahead, context: &Cont
 pub(crate) struct Policy {
     pub(crate) retention: Retention,
     pub(crate) notice_days: u32,
+    /// The key; that of what belongs to no project is empty.
     project: String,
     active: Vec<ConversationId>,
 }
@@ -74,24 +68,6 @@ impl Policy {
     /// What goes now, and what goes soon.
     pub(crate) fn plan(&self, archive: &Archive) -> Result<RetentionPlan, Failure> {
         Ok(archive.retention_plan(&self.sweeping(), self.notice_days)?)
-    }
-
-    /// Takes away what has expired, and the lines of the prompt that said the same.
-    pub(crate) fn sweep(&self, archive: &Archive) -> Result<Swept, Failure> {
-        let due: Vec<ConversationId> =
-            self.plan(archive)?.due.iter().map(|expiring| expiring.stored.id).collect();
-        let said = said_in(archive, &due);
-        let swept = archive.sweep(&self.sweeping())?;
-        if let Swept::Done(report) = &swept
-            && !report.purged.is_empty()
-        {
-            forget_lines(archive, &said)?;
-            // The lines may still stand in the store's log.
-            archive.maintain(Task::Checkpoint, ERASING)?;
-            let (purged, bytes) = (report.purged.len(), report.bytes);
-            tracing::info!(policy = %self.retention, purged, bytes, failed = report.failures.len(), "expired");
-        }
-        Ok(swept)
     }
 
     fn sweeping(&self) -> Sweep<'_> {

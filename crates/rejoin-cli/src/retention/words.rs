@@ -1,6 +1,6 @@
 //! What people are told about retention.
 
-use rejoin::{PurgeReport, Quarantined, Retention, RetentionPlan, Time};
+use rejoin::{PurgeKeys, PurgeReport, Quarantined, Retention, RetentionPlan, Time};
 
 use crate::ui::size;
 use crate::ui::when::Clock;
@@ -41,6 +41,12 @@ pub(crate) fn expired(report: &PurgeReport) -> Option<String> {
     }
     let (count, bytes) = (conversations(report.purged.len()), size::bytes(report.bytes));
     Some(format!("{count} expired and went, {bytes} freed. More: rejoin audit"))
+}
+
+/// That the keys of a vault were not replaced after something went; none when they were.
+pub(crate) fn unrenewed(report: &PurgeReport) -> Option<String> {
+    let told = "The keys of the vault were not replaced. Unlock the keyring, then: rejoin expire";
+    (report.keys == PurgeKeys::Failed).then(|| told.to_owned())
 }
 
 /// Damaged records that have gone; none when none has.

@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::{self, LossReport, Outcome, Thinking};
+use crate::retention;
 use crate::talk::{GRACE, Overrides, Session, Start, runtime};
 use crate::ui::paint::Meaning;
 
@@ -114,6 +115,9 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
     }
     if *start != Start::Incognito {
         tell_how_to_continue(context, &session)?;
+        if context.config.persistence_enabled() {
+            retention::sweep_after(context, &session.archive);
+        }
     }
     Ok(())
 }

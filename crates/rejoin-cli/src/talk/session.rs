@@ -91,7 +91,7 @@ impl Session {
         // A rule that cannot be understood is told before anything is written.
         let mut toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
         let is_kept = *start != Start::Incognito && context.config.persistence_enabled();
-        let archive = if is_kept { open(context)? } else { Archive::open("memory:")? };
+        let archive = if is_kept { open(context)?.passing_over_damage() } else { Archive::open("memory:")? };
         let found = if is_kept { choose::choose(context, &archive, start)? } else { None };
         if found.is_none() {
             tell_new(context, start);
@@ -105,6 +105,7 @@ impl Session {
             context.set_active(&archive, conversation)?;
         }
         let history = History::load(&ready.handle).map_err(|error| choose::damaged(conversation, error))?;
+        context.warn_of_damage(&archive, conversation);
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
         }

@@ -13,6 +13,7 @@ mod commands_files;
 mod compact;
 mod config;
 mod conversation;
+mod damaged;
 mod delete;
 mod dice;
 mod disk;

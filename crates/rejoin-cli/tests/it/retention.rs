@@ -367,3 +367,39 @@ fn who_watches_other_programs_sweeps_at_the_start() {
 
     sweeps_meanwhile(&world, &["import", "--watch", "--from", "codex", path.to_str().unwrap()]);
 }
+
+#[test]
+fn what_belongs_to_no_project_expires_too() {
+    let world = World::new();
+    let (old, kept) = (talk(&world, "Old", 31), talk(&world, "Until", 1));
+    let own = Time::now().plus_micros(-DAY / 48);
+    let archive = world.archive();
+    archive.update(old, |header| header.project = None).unwrap();
+    archive.update(kept, |header| (header.project, header.expires_at) = (None, Some(own))).unwrap();
+    talk(&world, "New", 0);
+    see(&world);
+
+    let outcome = world.rejoin(["expire"]).run();
+
+    assert!(outcome.stdout.starts_with("2 conversations expired and went, "), "{outcome:?}");
+    assert_eq!(left(&world), ["New"]);
+}
+
+#[test]
+fn one_turn_sweeps_after_its_answer_if_nobody_did_for_six_hours() {
+    let world = World::new();
+    talk(&world, "New", 0);
+    see(&world);
+    let swept = |hours: i64| {
+        talk(&world, "Old", 31);
+        let last = Time::now().plus_micros(-hours * DAY / 24).to_string();
+        world.archive().remember("retention.swept", Some(&last)).unwrap();
+        let outcome = world.rejoin(["chat", "Where to eat?"]).run();
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        left(&world).contains(&"Old".to_owned())
+    };
+
+    let is_left = [swept(5), swept(7)];
+
+    assert_eq!(is_left, [true, false]);
+}

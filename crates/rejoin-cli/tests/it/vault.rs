@@ -20,7 +20,7 @@ fn secret(world: &World, name: &str, text: &str) -> String {
 }
 
 /// A world whose store is a vault that a key file opens.
-fn sealed() -> World {
+pub(crate) fn sealed() -> World {
     let world = World::new();
     let outcome = world.rejoin(["vault", "init", "--slot", "file"]).run();
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -301,7 +301,7 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
 }
 
 /// Changes a letter in the last message of a vault, as somebody with a hex editor would.
-fn damage(world: &World) {
+pub(crate) fn damage(world: &World) {
     let inner = rejoin::store::SqliteStore::open(world.store()).unwrap();
     let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
     let mut last = None;

@@ -234,13 +234,19 @@ impl Archive {
     /// What was done, newest first. An entry that cannot be read is passed over.
     pub fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>> {
         let mut entries = Vec::new();
-        self.store().get(Space::Audit, None, Named::ALL, &mut |_, bytes| {
+        let read = self.store().get(Space::Audit, None, Named::ALL, &mut |_, bytes| {
             match serde_json::from_slice::<AuditEntry>(bytes) {
                 Ok(entry) => entries.push(entry),
                 Err(cause) => tracing::warn!(%cause, "an audit entry cannot be read"),
             }
             Ok(())
-        })?;
+        });
+        match read {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                tracing::warn!(%error, "an audit entry does not open");
+            }
+            other => other?,
+        }
         entries.retain(|entry| {
             query.since.is_none_or(|since| entry.at >= since)
                 && query.conversation.is_none_or(|id| entry.conversation == Some(id))

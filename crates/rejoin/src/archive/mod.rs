@@ -7,6 +7,7 @@ mod attachment;
 mod audit;
 mod convert;
 mod copies;
+mod damage;
 mod delete;
 mod describe;
 mod events;
@@ -55,6 +56,7 @@ pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
 pub use url::{Access, Existing, StoreUrl};
 
+use crate::archive::damage::Damage;
 use crate::archive::redact::Redacting;
 use crate::clock::{Nature, SystemNature};
 use crate::error::{Error, ErrorKind, Result};
@@ -82,6 +84,8 @@ pub struct Archive {
     redacting: Option<Arc<Redacting>>,
     keep_key: Option<Arc<KeepKey>>,
     leaving: Leaving,
+    /// What was passed over, where that is allowed.
+    damage: Option<Arc<Damage>>,
 }
 
 /// Which conversations may leave the store.
@@ -113,6 +117,7 @@ impl Archive {
             redacting: None,
             keep_key: None,
             leaving: Leaving::Exportable,
+            damage: None,
         }
     }
 
@@ -252,16 +257,23 @@ impl Archive {
 
     fn collect(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
         let mut messages = self.collect_bare(id, what)?;
-        fill(self.store(), id, messages.iter_mut().map(|stored| &mut stored.message))?;
+        let filled = fill(self.store(), id, messages.iter_mut().map(|stored| &mut stored.message));
+        self.or_passed_over(filled)?;
         Ok(messages)
     }
 
     fn collect_bare(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
-        let mut messages = Vec::new();
-        self.store.read(id, what, &mut |seen| {
-            messages.push(decode_message(&seen)?);
+        let (mut messages, mut is_cut) = (Vec::new(), false);
+        let read = self.store.read(id, what, &mut |seen| {
+            messages.push(decode_message(&seen).inspect_err(|_| is_cut = true)?);
             Ok(())
-        })?;
+        });
+        // Where the visitor ended the read, what comes after was not seen.
+        if is_cut {
+            read?;
+        } else {
+            self.or_passed_over(read)?;
+        }
         Ok(messages)
     }
 

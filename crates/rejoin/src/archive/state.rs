@@ -1,7 +1,7 @@
 //! What a program remembers between runs, kept in the store so that there are no side files.
 
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::{Named, Put, Safety, Space};
 
@@ -41,10 +41,23 @@ impl Archive {
     fn put_state(&self, owner: Option<ConversationId>, name: &str, text: Option<&str>) -> Result<()> {
         let text = text.map(|text| self.redacted_state(text));
         let text = text.as_deref();
-        if self.recalled(owner, name)?.as_deref() == text {
+        let is_same = match self.recalled(owner, name) {
+            // What is damaged is written anew.
+            Err(error) if error.kind() == ErrorKind::Corrupt => false,
+            before => before?.as_deref() == text,
+        };
+        if is_same {
             return Ok(());
         }
         self.put_text(owner, name, text)
+    }
+
+    /// True when something was remembered under a name, though it may be damaged.
+    pub(super) fn is_remembered(&self, name: &str) -> Result<bool> {
+        match self.recall(name) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
+            text => Ok(text?.is_some()),
+        }
     }
 
     /// Remembers a text in place of what was remembered, which may be damaged, or forgets it.

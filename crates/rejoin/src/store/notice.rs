@@ -61,10 +61,15 @@ pub(crate) fn put_notice(
     let mut name = at.as_micros().max(0).to_be_bytes().to_vec();
     name.extend_from_slice(&Sha256::digest(&bytes)[..8]);
     let mut names: Vec<NoticeName> = Vec::new();
-    store.get(Space::Notice, None, Named::ALL, &mut |name, _| {
+    let read = store.get(Space::Notice, None, Named::ALL, &mut |name, _| {
         names.push(name.to_vec());
         Ok(())
-    })?;
+    });
+    // One that is damaged stands in nobody's way.
+    match read {
+        Err(error) if error.kind() == ErrorKind::Corrupt => {}
+        other => other?,
+    }
     let surplus = (names.len() + 1).saturating_sub(MOST);
     let mut puts = vec![Put { space: Space::Notice, owner: None, name: &name, bytes: Some(&bytes) }];
     let oldest = names[..surplus].iter();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rejoin::vault::{Answer, Keyholder, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId, VaultId};
 use rejoin::{
     Access, Archive, AuditAction, Conversation, ConversationId, ErrorKind, Existing, Message, PurgeKeys,
-    PurgeReason, StoreUrl, Time,
+    PurgeReason, Retention, StoreUrl, Sweep, Swept, Time,
 };
 
 use crate::vault_keys::{CHEAP, Machine, copy_directory, say, titles, verified};
@@ -68,6 +68,39 @@ fn a_purge_in_sqlite_closes_older_copies_to_the_keys_of_after() {
 #[test]
 fn a_purge_in_files_closes_older_copies_to_the_keys_of_after() {
     a_purge_closes_older_copies("vault+jsonl");
+}
+
+#[test]
+fn sweeps_of_several_projects_replace_the_keys_once_and_tell_what_goes_before() {
+    let machine = Machine::new();
+    let url = machine.vault("vault+sqlite");
+    let archive = machine.open(&url);
+    let due = ["/home/ada/one", "/home/ada/two"].map(|project| {
+        let id = say(&archive, project);
+        let own = Some(Time::from_micros(1));
+        archive
+            .update(id, |header| (header.project, header.expires_at) = (Some(project.to_owned()), own))
+            .unwrap();
+        id
+    });
+    let sweep = |project| Sweep {
+        project: Some(project),
+        retention: Retention::FOREVER,
+        active: &[],
+        is_alive: &|_| false,
+    };
+    let mut told = Vec::new();
+
+    let swept = archive.sweep_all(&[sweep("/home/ada/one"), sweep("/home/ada/two")], &mut |ids| {
+        told.push((ids.to_vec(), titles(&archive).len()));
+        Ok(())
+    });
+
+    let Swept::Done(report) = swept.unwrap() else { panic!("the clock is believed") };
+    assert_eq!((report.keys, &report.purged[..]), (PurgeKeys::Rotated, &due[..]));
+    assert_eq!((told, titles(&archive)), (vec![(due.to_vec(), 2)], vec![]));
+    let entries = archive.audit(&Default::default()).unwrap();
+    assert_eq!(entries.iter().filter(|entry| entry.action == AuditAction::Rotated).count(), 1);
 }
 
 #[test]

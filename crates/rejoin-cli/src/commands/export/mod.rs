@@ -89,7 +89,7 @@ struct Wanted {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let mut archive = context.archive_to_read()?;
+    let mut archive = context.archive_to_read()?.passing_over_damage();
     let kind = Kind::named(&args.format)?;
     let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
@@ -110,6 +110,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         let outcome = kind
             .write(&archive, &one, key.as_ref())
             .and_then(|files| place::write(&destination, kind, &one, files, &mut replacing, context));
+        context.warn_of_damage(&archive, one.stored.id);
         report.add(one.stored, outcome);
         progress.advance(1);
     }
@@ -225,6 +226,7 @@ fn print(
             .hint("leave `--json` away, or name a file with `--output`"));
     }
     let mut files = kind.write(archive, one, key)?;
+    context.warn_of_damage(archive, one.stored.id);
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => place::print(&file.bytes, context),
         _ => Err(Failure::usage(format!("write the several files of `{}` to the standard output", kind.name()))

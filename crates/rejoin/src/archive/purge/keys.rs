@@ -60,7 +60,7 @@ impl Archive {
 
     /// True when a purge went without new keys.
     pub(super) fn needs_new_keys(&self) -> Result<bool> {
-        Ok(self.store().capabilities().renews_keys && self.recall(UNRENEWED)?.is_some())
+        Ok(self.store().capabilities().renews_keys && self.is_remembered(UNRENEWED)?)
     }
 
     /// Replaces the keys, once for all that was purged.

@@ -176,21 +176,37 @@ impl Archive {
             purging.purge(*id);
             tell(place as u64 + 1);
         }
+        // What does not open goes with its copy in quarantine, which comes later in the list. One that cannot be erased must
+        // not keep the others, or the report of what has gone.
+        let mut is_gone = true;
         for space in UNOWNED {
-            self.erase_unowned(space)?;
+            if let Err(error) = self.erase_unowned(space) {
+                tracing::warn!(%error, "what belongs to no conversation was not erased");
+                is_gone = false;
+            }
         }
-        Ok(purging.finish())
+        let mut report = purging.finish();
+        report.is_erased &= is_gone || self.opens_unowned();
+        Ok(report)
     }
 
     fn erase_unowned(&self, space: Space) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
-        self.store().get(space, None, Named::ALL, &mut |name, _| {
+        let read = self.store().get(space, None, Named::ALL, &mut |name, _| {
             names.push(name.to_vec());
             Ok(())
-        })?;
+        });
         let erased: Vec<Put<'_>> =
             names.iter().map(|name| Put { space, owner: None, name, bytes: None }).collect();
-        if erased.is_empty() { Ok(()) } else { self.store().put(&erased, Safety::Synced) }
+        if !erased.is_empty() {
+            self.store().put(&erased, Safety::Synced)?;
+        }
+        read
+    }
+
+    /// True when nothing is left that does not open.
+    fn opens_unowned(&self) -> bool {
+        UNOWNED.iter().all(|space| self.store().get(*space, None, Named::ALL, &mut |_, _| Ok(())).is_ok())
     }
 
     /// Does what a purge had to leave: erases what somebody was reading, replaces keys that could not be. True when nothing
@@ -200,14 +216,14 @@ impl Archive {
             let keys = self.renew_keys(RETRIED);
             return Ok(self.erase_traces()? && keys != PurgeKeys::Failed);
         }
-        Ok(self.recall(UNERASED)?.is_none() || self.erase_traces()?)
+        Ok(!self.is_remembered(UNERASED)? || self.erase_traces()?)
     }
 
     /// Erases what the store still holds of what was removed; true when nothing is left, else it is remembered.
     pub(super) fn erase_traces(&self) -> Result<bool> {
         let is_erased = self.store().maintain(Task::Checkpoint, ERASING)?.left == 0;
         let rest = (!is_erased).then(|| self.now().to_string());
-        if is_erased || self.recall(UNERASED)?.is_none() {
+        if is_erased || !self.is_remembered(UNERASED)? {
             self.remember(UNERASED, rest.as_deref())?;
         }
         Ok(is_erased)

@@ -83,6 +83,10 @@ fn decode(name: &[u8], bytes: &[u8]) -> Result<OpenTurn> {
     Ok(OpenTurn { name, base, writer, saved_at, partial, results })
 }
 
+fn is_damaged(read: &Result<()>) -> bool {
+    matches!(read, Err(error) if error.kind() == ErrorKind::Corrupt)
+}
+
 impl OpenTurn {
     /// The messages to keep: the reply marked as interrupted, and an answer to every call it made.
     ///
@@ -99,32 +103,32 @@ impl Archive {
     ///
     /// One of them may belong to a process that is still at work; its `writer` tells which. What cannot be read is
     /// passed over and stays where it is, so that it never stands in the way. In a vault, one that does not open is tried
-    /// once more, because it may just be replaced; after that all of them are passed over. The next save writes it whole.
+    /// once more, because it may just be replaced; after that it is passed over. The next save writes it whole.
     pub fn open_turns(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
-        let is_damaged =
-            |read: &Result<Vec<OpenTurn>>| matches!(read, Err(error) if error.kind() == ErrorKind::Corrupt);
-        let mut read = self.read_open_turns(conversation);
+        let (mut found, mut read) = self.read_open_turns(conversation);
         if is_damaged(&read) {
-            read = self.read_open_turns(conversation);
+            (found, read) = self.read_open_turns(conversation);
         }
         if is_damaged(&read) {
             tracing::warn!(%conversation, "an open turn does not open");
-            return Ok(Vec::new());
+        } else {
+            read?;
         }
-        read
+        found.sort_by_key(|turn| turn.saved_at);
+        Ok(found)
     }
 
-    fn read_open_turns(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
+    /// Those that can be read, and how the read ended.
+    fn read_open_turns(&self, conversation: ConversationId) -> (Vec<OpenTurn>, Result<()>) {
         let mut found = Vec::new();
-        self.store().get(Space::OpenTurn, Some(conversation), Named::ALL, &mut |name, bytes| {
+        let read = self.store().get(Space::OpenTurn, Some(conversation), Named::ALL, &mut |name, bytes| {
             match decode(name, bytes) {
                 Ok(turn) => found.push(turn),
                 Err(error) => tracing::warn!(%conversation, ?error, "an open turn cannot be read"),
             }
             Ok(())
-        })?;
-        found.sort_by_key(|turn| turn.saved_at);
-        Ok(found)
+        });
+        (found, read)
     }
 
     /// Replies of a conversation that nobody receives any more, oldest first: their writers are not alive.

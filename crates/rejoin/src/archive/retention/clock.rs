@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::retention::DAY;
 use crate::archive::{Archive, List};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::Time;
 
 /// A clock this far ahead of everything that is known may be wrong. It is longer than most absences, and shorter than
@@ -63,7 +63,10 @@ impl Archive {
 
     /// A mark that cannot be read is none.
     fn clock_mark(&self) -> Result<Mark> {
-        let text = self.recall(NAME)?;
+        let text = match self.recall(NAME) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => None,
+            text => text?,
+        };
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 

@@ -14,7 +14,7 @@ pub use sweep::{Sweep, Swept};
 use std::fmt;
 
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Hold, StoredConversation, Time};
 
 pub(super) const DAY: i64 = 86_400_000_000;
@@ -85,7 +85,11 @@ impl fmt::Display for Retention {
 impl Archive {
     /// True when somebody has seen what this policy does.
     pub fn has_seen_retention(&self, retention: &Retention) -> Result<bool> {
-        Ok(self.recall(&seen_name(retention))?.is_some())
+        match self.recall(&seen_name(retention)) {
+            // Then it is shown once more.
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
+            seen => Ok(seen?.is_some()),
+        }
     }
 
     /// Remembers that somebody has seen what this policy does.

@@ -73,9 +73,13 @@ impl Archive {
         let mut plan = RetentionPlan::default();
         // The rest, by project and newest first, of which there may be too many.
         let mut rest: BTreeMap<String, Vec<StoredConversation>> = BTreeMap::new();
-        let list =
-            List { project: sweep.project.map(str::to_owned), includes_expired: true, ..List::default() };
+        let project = sweep.project.filter(|project| !project.is_empty()).map(str::to_owned);
+        let is_of_none = sweep.project == Some("");
+        let list = List { project, includes_expired: true, ..List::default() };
         self.each_conversation(&list, &mut |stored| {
+            if is_of_none && stored.conversation.project.is_some() {
+                return Ok(());
+            }
             match sweep.retention.expires_at(&stored) {
                 Some(at) if at <= now => self.add_due(&mut plan, sweep, stored, at)?,
                 at => {
@@ -159,12 +163,16 @@ impl Archive {
             other => other?,
         }
         let marks = Named::Beginning(IN_USE.as_bytes());
-        self.store().get(Space::State, Some(id), marks, &mut |name, _| {
+        let read = self.store().get(Space::State, Some(id), marks, &mut |name, _| {
             let writer = str::from_utf8(&name[IN_USE.len()..]).unwrap_or_default();
             is_in_use |= (sweep.is_alive)(writer);
             Ok(())
-        })?;
-        Ok(is_in_use)
+        });
+        match read {
+            // Whose mark it was cannot be known.
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
+            other => other.map(|()| is_in_use),
+        }
     }
 
     /// Marks a conversation as in use by a process, so that no sweep takes it away, however old it is.

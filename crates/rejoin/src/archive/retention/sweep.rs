@@ -11,7 +11,7 @@ use crate::model::{ConversationId, Time};
 /// What a sweep goes over, and what it must not touch.
 #[derive(Clone, Copy)]
 pub struct Sweep<'a> {
-    /// Only this project; none means every one.
+    /// Only this project; none means every one, and an empty key what belongs to none.
     pub project: Option<&'a str>,
     /// The policy.
     pub retention: Retention,
@@ -43,13 +43,32 @@ impl Archive {
     ///
     /// Each conversation is looked at again right before it goes: what was used, held or deleted meanwhile is passed by.
     pub fn sweep(&self, sweep: &Sweep<'_>) -> Result<Swept> {
+        self.sweep_all(&[*sweep], &mut |_| Ok(()))
+    }
+
+    /// Does several sweeps, such as one for each project, as one purge: keys are replaced once.
+    ///
+    /// Before anything goes, `before` is told what is due, so that whoever keeps something that says the same can let it go
+    /// first.
+    pub fn sweep_all(
+        &self,
+        sweeps: &[Sweep<'_>],
+        before: &mut dyn FnMut(&[ConversationId]) -> Result<()>,
+    ) -> Result<Swept> {
         self.finish_erasing()?;
         if let Some(until) = self.doubts_clock_until()? {
             return Ok(Swept::Waiting(until));
         }
-        let RetentionPlan { due, .. } = self.retention_plan(sweep, 0)?;
+        let mut due: Vec<(&Sweep<'_>, Expiring)> = Vec::new();
+        for sweep in sweeps {
+            let RetentionPlan { due: found, .. } = self.retention_plan(sweep, 0)?;
+            due.extend(found.into_iter().map(|expiring| (sweep, expiring)));
+        }
+        if !due.is_empty() {
+            before(&due.iter().map(|(_, expiring)| expiring.stored.id).collect::<Vec<_>>())?;
+        }
         let mut purging = Purging::begin(self, AuditAction::Expired, PurgeReason::RetentionExpired);
-        for expiring in &due {
+        for (sweep, expiring) in &due {
             match self.is_still_due(expiring, sweep) {
                 Ok(true) => purging.purge(expiring.stored.id),
                 Ok(false) => {}

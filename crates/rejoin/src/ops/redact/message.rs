@@ -59,7 +59,7 @@ impl Redactor<'_> {
 
     /// A header without secrets in what people and models wrote; none when it has none.
     ///
-    /// What identifies it stays: its project, and where it came from.
+    /// A path stays to the letter, such as that of its project: only a secret in it goes.
     pub(crate) fn header(&self, header: &Conversation, tally: &mut Tally) -> Option<Conversation> {
         let mut sweep = Sweep { redactor: self, tally: Tally::default() };
         let mut clean = header.clone();
@@ -72,7 +72,7 @@ impl Redactor<'_> {
         clean.privacy.consent.iter_mut().for_each(|consent| sweep.short(consent));
         clean.project.iter_mut().for_each(|project| sweep.name(project));
         if let Some(origin) = &mut clean.origin {
-            origin.source_path.iter_mut().for_each(|path| sweep.short(path));
+            origin.source_path.iter_mut().for_each(|path| sweep.name(path));
         }
         sweep.fields(&mut clean.extra);
         tally.extend(&sweep.tally);
@@ -194,13 +194,14 @@ impl Sweep<'_> {
         }
     }
 
-    /// A text that may have been cut off at its end.
+    /// A path, or another name.
     fn name(&mut self, name: &mut String) {
         if let Some(clean) = self.redactor.name(name, &mut self.tally) {
             *name = clean;
         }
     }
 
+    /// A text that may have been cut off at its end.
     fn short(&mut self, text: &mut String) {
         if let Some(clean) = self.redactor.text(text, &mut self.tally) {
             *text = clean;

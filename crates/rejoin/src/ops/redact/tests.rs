@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Block, Conversation, Json, Message, PrivacyNotes, Role, Thinking, Time};
+use crate::model::{Block, Conversation, Json, Message, Origin, PrivacyNotes, Role, Thinking, Time};
 use crate::store::{MemoryStore, Read};
 
 /// The same bytes each time.
@@ -238,17 +238,39 @@ fn a_message_says_what_was_done_to_it_and_not_to_what() {
     assert_eq!(clean.message.label.as_deref().map(plain).as_deref(), Some("with <cut-secret>"));
 }
 
+fn read_from(path: &str) -> Origin {
+    Origin {
+        format: "claude".to_owned(),
+        source_id: "1".to_owned(),
+        source_path: Some(path.to_owned()),
+        imported_at: Time::from_micros(0),
+    }
+}
+
 #[test]
-fn a_header_keeps_what_identifies_it() {
-    let mut header =
-        Conversation::titled(format!("Rotate {}…", &GITHUB[..20])).in_project(format!("/home/ada/{GITHUB}"));
+fn a_header_keeps_a_plain_path_to_the_letter_and_no_secret() {
+    let path = "/home/ada/password key/Lisbon 2026-11-16";
+    let mut header = Conversation::titled(format!("Rotate {}…", &GITHUB[..20])).in_project(path);
+    header.origin = Some(read_from(path));
     header.extra.set("note", Json::of(&GITHUB).unwrap());
 
     let clean = with(&Redaction::new(), |redactor| redactor.header(&header, &mut Tally::default())).unwrap();
 
     assert_eq!(plain(&clean.title.unwrap()), "Rotate <github-token>…");
-    assert_eq!(clean.project, header.project);
+    assert_eq!((clean.project, clean.origin), (header.project, header.origin));
     assert_eq!(plain(clean.extra.field("note").unwrap().as_str()), "\"<github-token>\"");
+}
+
+#[test]
+fn a_secret_in_a_path_of_a_header_goes() {
+    let path = format!("/home/ada/{GITHUB}");
+    let mut header = Conversation::titled("Lisbon").in_project(path.as_str());
+    header.origin = Some(read_from(&path));
+
+    let clean = with(&Redaction::new(), |redactor| redactor.header(&header, &mut Tally::default())).unwrap();
+
+    let paths = [clean.project, clean.origin.unwrap().source_path].map(|path| plain(&path.unwrap()));
+    assert_eq!(paths, ["/home/ada/<github-token>", "/home/ada/<github-token>"]);
 }
 
 #[test]

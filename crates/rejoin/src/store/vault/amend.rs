@@ -109,11 +109,13 @@ impl VaultStore {
             .remove(&inner, &sealed, names.time(at))
             .map_err(|error| conversations.iter().fold(error, |error, id| self.renamed(error, *id, &[])))?;
         let mut answers = Vec::with_capacity(outcomes.len());
+        let mut gone = Vec::new();
         for ((target, inner), outcome) in targets.iter().zip(&inner).zip(outcomes) {
             match (inner, &outcome) {
                 (Target::Conversation(inner), _) => {
                     self.held.forget(Some(*inner));
                     self.newest().remove(inner);
+                    gone.push(*inner);
                 }
                 // The words of what was removed must not stay. Should they, because of a crash here, the log of changes
                 // shows whoever fills the index that the conversation has to be looked at.
@@ -130,6 +132,12 @@ impl VaultStore {
                 }
                 other @ (Outcome::Removed { .. } | Outcome::NotFound) => other,
             });
+        }
+        if !gone.is_empty()
+            && let Err(error) = self.forget_quarantined(&gone)
+        {
+            // What was asked for is done.
+            tracing::warn!(kind = error.kind().as_str(), "what was quarantined of it was not erased");
         }
         Ok(answers)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::{DataKey, Use};
@@ -16,6 +16,9 @@ pub(super) const BLOB: &str = "rejoin/vault/blob/1\n";
 
 /// How many bytes of blobs are kept while they are put in order. What is beyond is read again, one by one.
 const AT_ONCE: usize = 16 << 20;
+
+/// How many blobs that did not open one look copies. The next look copies more.
+const MOST_FAILED: usize = 100;
 
 /// A blob to store, sealed.
 pub(super) struct SealedPut {
@@ -112,23 +115,29 @@ impl VaultStore {
                 let start = names.beginning(space, inner, prefix);
                 let start = start.as_ref().map_or(&[][..], <[u8; 16]>::as_slice);
                 let (mut found, mut held) = (Vec::new(), 0);
-                self.get_inner(space, inner, Named::Beginning(start), &mut |name, bytes| {
+                let got = self.get_inner(space, inner, Named::Beginning(start), &mut |name, bytes| {
                     if name.starts_with(prefix) {
                         held += bytes.len();
                         found.push((name.to_vec(), (held <= AT_ONCE).then(|| bytes.to_vec())));
                     }
                     Ok(())
-                })?;
+                });
+                if let Err(error) = &got
+                    && error.kind() != ErrorKind::Corrupt
+                {
+                    return got;
+                }
                 found.sort();
                 found.iter().try_for_each(|(name, bytes)| match bytes {
                     Some(bytes) => visit(name, bytes),
                     None => self.get(space, owner, Named::One(name), visit),
-                })
+                })?;
+                got
             }
         }
     }
 
-    /// Opens blobs in the order of their inner names.
+    /// Opens blobs in the order of their inner names. One that does not open is passed over, and named at the end.
     fn get_inner(
         &self,
         space: Space,
@@ -137,31 +146,33 @@ impl VaultStore {
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let mut ring = self.held.ring(inner);
-        let mut failed = None;
-        let got = self.inner.get(space, inner, named, &mut |name, bytes| {
+        let (mut failed, mut first) = (Vec::new(), None);
+        // A copy of what does not open is made of everything but the copies, and what tells of them.
+        let is_of_interest = !matches!(space, Space::Quarantine | Space::Notice);
+        self.inner.get(space, inner, named, &mut |name, bytes| {
             if name.len() != BLOB_NAME {
                 // The vault's own.
                 return Ok(());
             }
             let mut envelope = bytes.to_vec();
-            match open(&mut ring, space, inner, name, &mut envelope) {
-                Ok((name, bytes)) => visit(name, bytes),
-                Err(trouble) => {
-                    let hashed: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-                    if let Trouble::Broken(why) = trouble {
-                        failed = Some((hashed.clone(), to_text(bytes), why));
-                    }
-                    Err(trouble.of(&format!("the blob `{hashed}` of space {}", space.number())))
-                }
+            let why = match open(&mut ring, space, inner, name, &mut envelope) {
+                Ok((name, bytes)) => return visit(name, bytes),
+                Err(Trouble::Failed(error)) => return Err(error),
+                Err(Trouble::Broken(why)) => why,
+            };
+            let hashed: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+            let told = format!("the blob `{hashed}` of space {}", space.number());
+            first.get_or_insert_with(|| Trouble::Broken(why).of(&told));
+            if is_of_interest && failed.len() < MOST_FAILED {
+                failed.push((hashed, to_text(bytes), why));
             }
-        });
-        // A copy of what does not open is made of everything but the copies, and what tells of them.
-        let is_of_interest = !matches!(space, Space::Quarantine | Space::Notice);
-        if let Some((name, sealed, why)) = failed.filter(|_| is_of_interest) {
+            Ok(())
+        })?;
+        for (name, sealed, why) in failed {
             let record = Record { what: "blob", space: Some(space), inner, name, sealed: &sealed, why };
             self.quarantine(&record);
         }
-        got
+        first.map_or(Ok(()), Err)
     }
 
     /// The keys of an owner; one who is not there is not found.

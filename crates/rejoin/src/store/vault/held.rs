@@ -155,6 +155,22 @@ impl Held {
         Ok(if aside.is_empty() { Vec::new() } else { unwrapped.unwrap_or_default() })
     }
 
+    /// True when no key of an owner is missing, and none has this id: then there never was one, or it is gone for good.
+    pub(crate) fn lacks_key(&self, owner: Option<ConversationId>, id: KeyId) -> bool {
+        let Ok(keys) = self.read_keys(owner) else { return false };
+        let Ok(mark) = blob(self.inner.as_ref(), owner, MARK) else { return false };
+        let aside = match mark.as_deref().map(split_mark) {
+            None => Vec::new(),
+            Some(Some((_, []))) => Vec::new(),
+            Some(Some((_, aside))) => match self.workspace().unwrap(aside, owner) {
+                Ok(keys) => keys,
+                Err(_) => return false,
+            },
+            Some(None) => return false,
+        };
+        keys.find(id).is_none() && aside.iter().all(|key| key.id() != id)
+    }
+
     /// Forgets the keys of an owner: there are others, or it is gone.
     pub(crate) fn forget(&self, owner: Option<ConversationId>) {
         self.cache().remove(&owner);

@@ -1,8 +1,9 @@
 //! Quarantine: a record that does not open is copied with the reason, told to those who follow, and stays where it is.
 //!
 //! What is damaged may still be repaired by somebody who has another copy. So the copy outlives whatever happens to the
-//! original, until whoever decides about it erases the copy. Then the original goes too, where it was changed since it was
-//! sealed, is still the same, and nothing readable hangs on it. A record whose key is missing may open again one day.
+//! original, until whoever decides about it erases the copy. Then the original goes too, where it was changed or cut since
+//! it was sealed, is still the same, and nothing readable hangs on it. A record whose key is missing may open again one
+//! day; one that names a key which its owner never had does not. What belongs to a conversation goes with it.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,9 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::vault::VaultStore;
 use crate::store::vault::changes::SealedReason;
-use crate::store::vault::envelope::{Broken, to_text};
+use crate::store::vault::envelope::{Broken, from_text, key_of, to_text};
+use crate::store::vault::held::Held;
+use crate::store::vault::key::KeyId;
 use crate::store::{
     Change, Children, Named, Note, Outcome, Put, Read, Safety, Selection, Space, Target, Told, put_notice,
 };
@@ -53,13 +56,18 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(record: &Record<'_>, conversation: Option<ConversationId>) -> Self {
+    fn of(record: &Record<'_>, conversation: Option<ConversationId>, held: &Held) -> Self {
         let can_go = matches!(record.what, "message" | "note" | "blob");
+        let is_damaged = match record.why {
+            Broken::Seal | Broken::Shape => true,
+            Broken::Key(id) => held.lacks_key(record.inner, id),
+            Broken::Inside | Broken::Order | Broken::Parent | Broken::NoKey | Broken::WrappedKey => false,
+        };
         Self {
             at: Time::now(),
             what: record.what.to_owned(),
             why: record.why.to_string(),
-            is_lost: can_go && matches!(record.why, Broken::Seal),
+            is_lost: can_go && is_damaged,
             conversation,
             inner_conversation: record.inner,
             space: record.space.map(Space::number),
@@ -67,14 +75,37 @@ impl Kept {
             record: record.sealed.to_owned(),
         }
     }
+
+    /// The entry of the audit log that tells of it, as the archive reads it.
+    fn to_audit(&self) -> serde_json::Value {
+        let mut entry = serde_json::json!({
+            "version": 1,
+            "at": self.at,
+            "action": "quarantined",
+            "reason": "corruption-detected",
+            "bytes": self.record.len(),
+            "extra": { "record": self.what },
+        });
+        if let Some(conversation) = self.conversation {
+            entry["conversation"] = serde_json::json!(conversation);
+            entry["conversations"] = serde_json::json!(1);
+        }
+        if self.what == "message" {
+            entry["messages"] = serde_json::json!(1);
+        }
+        entry
+    }
+
+    /// The key it named, where that was why it did not open. Whoever wrote it may have put the key back since.
+    fn unknown_key(&self) -> Option<KeyId> {
+        let id = from_text(&self.record).and_then(|envelope| key_of(&envelope)).ok()?;
+        (self.why == Broken::Key(id).to_string()).then_some(id)
+    }
 }
 
 impl VaultStore {
     /// Copies a record to quarantine, once. A store that takes no copy does not make the matter worse.
     pub(super) fn quarantine(&self, record: &Record<'_>) {
-        if self.quarantined.fetch_add(1, Ordering::Relaxed) >= MOST {
-            return;
-        }
         let conversation = record.inner.and_then(|inner| self.outer_name(inner));
         let name = Sha256::new()
             .chain_update(record.what)
@@ -87,13 +118,20 @@ impl VaultStore {
             is_there = true;
             Ok(())
         });
-        if is_there || looked.is_err() {
+        // A record that was copied before is not counted again, however often it is read.
+        if is_there || looked.is_err() || self.quarantined.fetch_add(1, Ordering::Relaxed) >= MOST {
             return;
         }
-        let kept = Kept::of(record, conversation);
+        let kept = Kept::of(record, conversation, &self.held);
         let text = serde_json::to_vec(&kept).expect("what is kept is plain");
-        let put = Put { space: Space::Quarantine, owner: None, name: &name, bytes: Some(&text) };
-        if let Err(error) = self.put_sealed(&[put], Safety::Synced) {
+        let audit = serde_json::to_vec(&kept.to_audit()).expect("an audit entry is plain");
+        let mut audit_name = kept.at.as_micros().max(0).to_be_bytes().to_vec();
+        audit_name.extend_from_slice(&name[..8]);
+        let puts = [
+            Put { space: Space::Quarantine, owner: None, name: &name, bytes: Some(&text) },
+            Put { space: Space::Audit, owner: None, name: &audit_name, bytes: Some(&audit) },
+        ];
+        if let Err(error) = self.put_sealed(&puts, Safety::Synced) {
             tracing::warn!(%error, "a record that does not open could not be copied");
             return;
         }
@@ -119,9 +157,32 @@ impl VaultStore {
         Ok(())
     }
 
+    /// Erases the copies of what belonged to conversations that are gone, which are named by their inner names.
+    pub(super) fn forget_quarantined(&self, gone: &[ConversationId]) -> Result<()> {
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        let looked = self.get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
+            let kept: Option<Kept> = serde_json::from_slice(bytes).ok();
+            if kept.and_then(|kept| kept.inner_conversation).is_some_and(|inner| gone.contains(&inner)) {
+                names.push(name.to_vec());
+            }
+            Ok(())
+        });
+        match looked {
+            // A copy that is damaged itself tells nothing.
+            Err(error) if error.kind() == ErrorKind::Corrupt => {}
+            other => other?,
+        }
+        let erased = |name| Put { space: Space::Quarantine, owner: None, name, bytes: None };
+        let puts: Vec<Put<'_>> = names.iter().map(|name| erased(name.as_slice())).collect();
+        if puts.is_empty() { Ok(()) } else { self.put_sealed(&puts, Safety::Synced) }
+    }
+
     /// Erases a record that is still as it was copied. One that was put right, or went, is left alone.
     fn erase_original(&self, kept: &Kept) -> Result<()> {
         let inner = kept.inner_conversation;
+        if kept.unknown_key().is_some_and(|id| !self.held.lacks_key(inner, id)) {
+            return Ok(());
+        }
         let outcome = match (kept.what.as_str(), inner, kept.inner_name.parse::<MessageId>()) {
             ("blob", _, _) => self.erase_lost_blob(kept),
             ("message", Some(inner), Ok(name)) => self.erase_lost_message(kept, inner, name),

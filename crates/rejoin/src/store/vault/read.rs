@@ -1,4 +1,7 @@
 //! Reading messages: opened one by one as the inner store shows them.
+//!
+//! What does not open is passed over, and the rest is visited. Then the read ends with an error that names the first such
+//! record, so that nobody takes a part for the whole.
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
@@ -9,12 +12,45 @@ use crate::store::vault::message::{Chain, Plain, SealedNote};
 use crate::store::vault::quarantine::Record;
 use crate::store::{Seen, Selection, Visit};
 
+/// How many records that did not open one read copies. The next read copies more.
+const MOST_FAILED: usize = 100;
+
 /// A record that did not open, copied while it was at hand.
 struct Failed {
     what: &'static str,
     name: MessageId,
     sealed: String,
     why: Broken,
+}
+
+/// The records of one read that did not open.
+#[derive(Default)]
+struct Failures {
+    first: Option<Error>,
+    copied: Vec<Failed>,
+}
+
+impl Failures {
+    /// Notes a record that is damaged. What the store failed with ends the read.
+    fn add(
+        &mut self,
+        id: ConversationId,
+        seen: &Seen<'_>,
+        what: &'static str,
+        sealed: &str,
+        trouble: Trouble,
+    ) -> Result<()> {
+        let Trouble::Broken(why) = trouble else { return Err(trouble.of(what)) };
+        let told = format!("the {what} `{}` of conversation `{id}`, number {},", seen.id, seen.seq);
+        let is_first = self.first.is_none();
+        self.first.get_or_insert_with(|| Trouble::Broken(why).of(&told));
+        // Where the key of a conversation is lost, one is enough to tell: none of thousands opens.
+        let is_of_key = matches!(why, Broken::NoKey | Broken::WrappedKey);
+        if is_first || !is_of_key && self.copied.len() < MOST_FAILED {
+            self.copied.push(Failed { what, name: seen.id, sealed: sealed.to_owned(), why });
+        }
+        Ok(())
+    }
 }
 
 impl VaultStore {
@@ -40,20 +76,22 @@ impl VaultStore {
             Selection::Ids(_) => Selection::Ids(&inner_ids),
         };
         let mut ring = self.held.ring(Some(inner));
-        let (mut buffer, mut chain, mut failed) = (Vec::new(), Chain::default(), None);
+        let (mut buffer, mut chain, mut failures) = (Vec::new(), Chain::default(), Failures::default());
         let read = self.inner.read(inner, what, &mut |seen| {
-            let mut fail = |what: &'static str, sealed: &str, trouble: Trouble| {
-                if let Trouble::Broken(why) = trouble {
-                    failed = Some(Failed { what, name: seen.id, sealed: sealed.to_owned(), why });
-                }
-                trouble.of(&format!("the {what} `{}` of conversation `{id}`, number {},", seen.id, seen.seq))
+            let opened = Plain::open(&mut ring, names, inner, &seen, &mut buffer)
+                .and_then(|plain| chain.follow(&plain).map(|()| plain).map_err(Trouble::from));
+            let plain = match opened {
+                Ok(plain) => plain,
+                Err(trouble) => return failures.add(id, &seen, "message", seen.body, trouble),
             };
-            let opened = Plain::open(&mut ring, names, inner, &seen, &mut buffer);
-            let plain = opened
-                .and_then(|plain| chain.follow(&plain).map(|()| plain).map_err(Trouble::from))
-                .map_err(|trouble| fail("message", seen.body, trouble))?;
-            let note = SealedNote::open(&mut ring, inner, &seen)
-                .map_err(|trouble| fail("note", seen.note.label.unwrap_or_default(), trouble))?;
+            let note = SealedNote::open(&mut ring, inner, &seen);
+            let note = match note {
+                Ok(note) => note,
+                Err(trouble) => {
+                    failures.add(id, &seen, "note", seen.note.label.unwrap_or_default(), trouble)?;
+                    SealedNote::default()
+                }
+            };
             visit(Seen {
                 id: plain.id,
                 parent: plain.parent.map(|parent| parent.id),
@@ -65,8 +103,10 @@ impl VaultStore {
                 size: seen.size,
             })
         });
-        if let Some(Failed { what, name, sealed, why }) = failed {
+        if !failures.copied.is_empty() {
             self.learn_name(inner, id);
+        }
+        for Failed { what, name, sealed, why } in failures.copied {
             let record = Record {
                 what,
                 space: None,
@@ -77,6 +117,7 @@ impl VaultStore {
             };
             self.quarantine(&record);
         }
+        let read = read.and_then(|()| failures.first.map_or(Ok(()), Err));
         read.map_err(|error| self.renamed(error, id, &asked))
     }
 

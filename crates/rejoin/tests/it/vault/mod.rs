@@ -8,6 +8,7 @@ mod search;
 mod tamper;
 mod together;
 mod two_hands;
+mod unowned;
 mod write;
 
 use std::sync::Arc;

@@ -49,11 +49,13 @@ impl Stage {
 
     /// Changes a letter in the middle of a message, as somebody with a hex editor would.
     fn damage(&self, place: usize) {
+        self.alter(place, |body| flipped(body, body.len() / 2));
+    }
+
+    /// Replaces the sealed body of a message.
+    fn alter(&self, place: usize, other: impl FnOnce(&str) -> String) {
         let record = kept(self.inner.as_ref(), self.name).swap_remove(place);
-        let middle = record.body.len() / 2;
-        let other = if &record.body[middle..=middle] == "A" { "B" } else { "A" };
-        let mut body = record.body.clone();
-        body.replace_range(middle..=middle, other);
+        let body = other(&record.body);
         let row =
             self.inner.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() }).unwrap().items;
         let messages = [Rewritten { id: record.id, link: record.link, body: &body }];
@@ -70,6 +72,16 @@ impl Stage {
         Archive::with_store(Arc::new(sealed(self.inner.clone()))).with_nature(Arc::new(Ahead(days)))
     }
 
+    fn owned_blob(&self, space: Space) -> (Vec<u8>, Vec<u8>) {
+        let mut found = None;
+        let get = self.inner.get(space, Some(self.name), Named::ALL, &mut |name, bytes| {
+            found = Some((name.to_vec(), bytes.to_vec()));
+            Ok(())
+        });
+        get.unwrap();
+        found.unwrap()
+    }
+
     fn blob(&self, space: Space) -> (Vec<u8>, Vec<u8>) {
         let mut found = None;
         let get = self.inner.get(space, None, Named::ALL, &mut |name, bytes| {
@@ -79,6 +91,16 @@ impl Stage {
         get.unwrap();
         found.unwrap()
     }
+}
+
+/// The text with another letter at a place.
+fn flipped(text: &str, at: usize) -> String {
+    let other = if &text[at..=at] == "A" { "B" } else { "A" };
+    [&text[..at], other, &text[at + 1..]].concat()
+}
+
+fn texts(messages: &[rejoin::StoredMessage]) -> Vec<String> {
+    messages.iter().map(|stored| stored.message.text()).collect()
 }
 
 fn told(events: Vec<Event>) -> Vec<(Option<ConversationId>, EventKind)> {
@@ -129,7 +151,8 @@ fn a_lost_message_goes_when_its_days_are_over_and_the_rest_can_be_read() {
     let audit = archive.audit(&AuditQuery::default()).unwrap();
     let noted: Vec<_> =
         audit.iter().map(|entry| (&entry.action, entry.reason.as_str(), entry.messages)).collect();
-    assert_eq!(noted, [(&AuditAction::Purged, "corruption-detected", 1)]);
+    let reason = "corruption-detected";
+    assert_eq!(noted, [(&AuditAction::Purged, reason, 1), (&AuditAction::Quarantined, reason, 1)]);
 }
 
 #[test]
@@ -246,4 +269,107 @@ fn a_torn_open_turn_is_passed_over_and_the_next_save_writes_it_whole() {
     let whole: Vec<String> =
         stage.archive().open_turns(conversation(1)).unwrap().iter().map(|turn| turn.partial.text()).collect();
     assert_eq!((while_torn, is_saved, whole), (vec![], true, vec!["In Alfama".to_owned()]));
+}
+
+#[test]
+fn what_was_cut_is_no_envelope_or_names_a_key_that_never_was_goes_too() {
+    // The id of the key stands in the letters 6 to 25.
+    let damages: [fn(&str) -> String; 4] = [
+        |body| body[..body.len() / 2].to_owned(),
+        |body| body[..20].to_owned(),
+        |body| format!("!{}", &body[1..]),
+        |body| flipped(body, 12),
+    ];
+
+    let left = damages.map(|damage| {
+        let stage = Stage::new();
+        stage.alter(2, damage);
+        stage.archive().path(conversation(1), None).unwrap_err();
+        let gone = stage.archive_ahead(8).purge_quarantined(7).unwrap().len();
+        (gone, texts(&stage.archive().path(conversation(1), None).unwrap()))
+    });
+
+    let expected = (1, vec!["one".to_owned(), "two".to_owned()]);
+    assert_eq!(left, [expected.clone(), expected.clone(), expected.clone(), expected]);
+}
+
+#[test]
+fn a_record_whose_key_is_missing_stays() {
+    let stage = Stage::new();
+    let put = Put { space: Space::Key, owner: Some(stage.name), name: b"data", bytes: None };
+    stage.inner.put(&[put], Safety::Synced).unwrap();
+    stage.archive().path(conversation(1), None).unwrap_err();
+
+    let went = stage.archive_ahead(8).purge_quarantined(7).unwrap();
+
+    assert_eq!(went, []);
+    assert_eq!(kept(stage.inner.as_ref(), stage.name).len(), 3);
+}
+
+#[test]
+fn what_is_in_quarantine_goes_with_its_conversation() {
+    let stage = Stage::new();
+    stage.damage(0);
+    let archive = stage.archive();
+    archive.path(conversation(1), None).unwrap_err();
+    let before = archive.quarantined().unwrap().len();
+
+    let report = archive.purge(&[conversation(1)], rejoin::PurgeReason::CorruptionDetected, &mut |_| {});
+
+    assert_eq!((before, report.purged), (1, vec![conversation(1)]));
+    assert_eq!(archive.quarantined().unwrap(), []);
+}
+
+#[test]
+fn a_record_that_is_read_often_counts_once() {
+    let stage = Stage::new();
+    stage.damage(2);
+    let archive = stage.archive();
+    (0..1_001).for_each(|_| drop(archive.path(conversation(1), None).unwrap_err()));
+
+    stage.damage(1);
+    archive.path(conversation(1), None).unwrap_err();
+
+    assert_eq!(archive.quarantined().unwrap().len(), 2);
+}
+
+#[test]
+fn what_opens_can_be_read_and_what_is_missing_is_named() {
+    let stage = Stage::new();
+    stage.damage(1);
+    let archive = stage.archive().passing_over_damage();
+
+    let path = archive.path(conversation(1), None).unwrap();
+
+    let message = kept(stage.inner.as_ref(), stage.name)[1].id;
+    let id = conversation(1);
+    let missing =
+        format!("the message `{message}` of conversation `{id}`, number 2, does not open: {CHANGED}");
+    assert_eq!(texts(&path), ["one", "three"]);
+    assert_eq!(archive.passed_over(), [missing]);
+    assert_eq!(archive.passed_over(), [""; 0]);
+    assert_eq!(stage.archive().path(id, None).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn one_bad_open_turn_does_not_hide_the_others() {
+    let stage = Stage::new();
+    let archive = stage.archive();
+    let resume = || archive.resume(conversation(1)).unwrap();
+    let mut first = archive.record(resume(), "1@1");
+    assert!(first.save_open(&Message::assistant("In Al"), &[]));
+    let (name, bytes) = stage.owned_blob(Space::OpenTurn);
+    let mut second = archive.record(resume(), "2@1");
+    assert!(second.save_open(&Message::assistant("In Belém"), &[]));
+
+    let put = Put {
+        space: Space::OpenTurn,
+        owner: Some(stage.name),
+        name: &name,
+        bytes: Some(&bytes[..bytes.len() / 2]),
+    };
+    stage.inner.put(&[put], Safety::Synced).unwrap();
+
+    let turns = stage.archive().open_turns(conversation(1)).unwrap();
+    assert_eq!(turns.iter().map(|turn| turn.partial.text()).collect::<Vec<_>>(), ["In Belém"]);
 }

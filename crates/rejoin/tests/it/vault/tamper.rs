@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::{
-    Change, Children, Facets, ListQuery, Named, Note, Put, Read, Rewritten, Row, Safety, Space, SqliteStore,
-    Store, Target, Task, Tip, VaultStore,
+    Change, Children, Facets, ListQuery, Named, Note, Order, Put, Read, Rewritten, Row, Safety, Selection,
+    Space, SqliteStore, Store, Target, Task, Tip, VaultStore,
 };
 use rejoin::{Archive, Branch, ConversationId, Digest, ErrorKind, Message, MessageId};
 
@@ -270,11 +270,19 @@ fn a_message_that_does_not_open_is_named_and_copied_and_the_rest_stays_readable(
     records[7].body.replace_range(100..101, other);
     damaged.inner.show(records.clone());
 
-    let error = messages(&damaged.vault, conversation(1)).unwrap_err();
+    let mut rest = Vec::new();
+    let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+    let read = damaged.vault.read(conversation(1), everything, &mut |seen| {
+        rest.push(seen.seq);
+        Ok(())
+    });
+    let error = read.unwrap_err();
     messages(&damaged.vault, conversation(1)).unwrap_err();
 
     let id = conversation(1);
     let message = records[7].id;
+    let others: Vec<u32> = records.iter().map(|record| record.seq).filter(|seq| *seq != 8).collect();
+    assert_eq!(rest, others);
     assert_eq!(
         format!("{error:?}"),
         format!(
