@@ -13,7 +13,8 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::vault::VaultStore;
 use crate::store::vault::changes::SealedReason;
-use crate::store::vault::envelope::{Broken, to_text};
+use crate::store::vault::envelope::Broken;
+use crate::store::vault::text::to_text;
 use crate::store::{
     Change, Children, Named, Note, Outcome, Put, Read, Safety, Selection, Space, Target, Told, put_notice,
 };
