@@ -37,6 +37,21 @@ pub(super) fn get(
     Ok(())
 }
 
+/// A copy of one blob, if it is there.
+pub(super) fn one(
+    connection: &Connection,
+    space: Space,
+    owner: Option<ConversationId>,
+    name: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let mut found = None;
+    get(connection, space, owner, Named::One(name), &mut |_, bytes| {
+        found = Some(bytes.to_vec());
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 pub(super) fn put(transaction: &Transaction<'_>, blobs: &[Put<'_>]) -> Result<()> {
     let attempt = "store a blob";
     // Blobs that are stored together mostly belong together.

@@ -59,7 +59,7 @@ impl SqliteStore {
         let until = Instant::now().checked_add(wait);
         loop {
             let rung = *lock(&self.bell.0);
-            let changes = self.reading(|connection| since(connection, after))?;
+            let changes = self.glancing(|connection| since(connection, after))?;
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
             if !changes.is_empty() || left.is_zero() {
                 return Ok(changes);
@@ -96,4 +96,66 @@ fn since(connection: &Connection, after: Stamp) -> Result<Vec<Changed>> {
         changes.push(Changed { stamp, at, conversation: ConversationId::from_bytes(id), what });
     }
     Ok(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite::blob;
+    use crate::store::sqlite::open::Use;
+    use crate::store::{Named, Put, Read as _, Safety, Space, Store as _};
+
+    fn put(store: &SqliteStore, bytes: &[u8]) {
+        let put = Put { space: Space::Key, owner: None, name: b"data", bytes: Some(bytes) };
+        store.put(&[put], Safety::Synced).unwrap();
+    }
+
+    fn key(store: &SqliteStore) -> Vec<u8> {
+        let mut found = Vec::new();
+        store
+            .get(Space::Key, None, Named::One(b"data"), &mut |_, bytes| {
+                found = bytes.to_vec();
+                // Whoever is shown a key may write.
+                put(store, b"replaced");
+                Ok(())
+            })
+            .unwrap();
+        found
+    }
+
+    #[test]
+    fn a_handle_that_wrote_sees_what_another_wrote_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, other] = [0; 2].map(|_| SqliteStore::open(folder.path().join("history.db")).unwrap());
+        let id = ConversationId::from_bytes([7; 16]);
+        put(&own, b"own");
+        own.writing("note", Use::Synced, |transaction| stored(transaction, Time::default(), id, 1)).unwrap();
+        let before = own.changes(0, Duration::ZERO).unwrap();
+
+        put(&other, b"other");
+        other
+            .writing("note", Use::Synced, |transaction| stored(transaction, Time::default(), id, 2))
+            .unwrap();
+
+        let all = own.changes(0, Duration::ZERO).unwrap();
+        let told = |changes: &[Changed]| changes.iter().map(|change| change.what.clone()).collect::<Vec<_>>();
+        assert_eq!(told(&before), [What::Stored { messages: 1 }]);
+        assert_eq!(told(&all), [What::Stored { messages: 1 }, What::Stored { messages: 2 }]);
+        assert_eq!([key(&own), key(&other)], [b"other".to_vec(), b"replaced".to_vec()]);
+    }
+
+    #[test]
+    fn a_look_does_not_wait_for_a_write_of_the_same_handle() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("history.db")).unwrap();
+        put(&store, b"before");
+
+        let seen = store.writing("write", Use::Synced, |transaction| {
+            stored(transaction, Time::default(), ConversationId::from_bytes([7; 16]), 1)?;
+            let found = store.glancing(|connection| blob::one(connection, Space::Key, None, b"data"))?;
+            Ok((store.changes(0, Duration::ZERO)?, found))
+        });
+
+        assert_eq!(seen.unwrap(), (Vec::new(), Some(b"before".to_vec())));
+    }
 }

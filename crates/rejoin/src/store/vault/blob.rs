@@ -6,10 +6,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::{DataKey, Use};
-use crate::store::vault::envelope::{Broken, to_text};
+use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{DataKeys, Ring, Trouble};
 use crate::store::vault::names::{BLOB_NAME, Names, owner_bytes, space_byte};
 use crate::store::vault::quarantine::Record;
+use crate::store::vault::text::to_text;
 use crate::store::{Named, Put, Read, Safety, Space, VisitBlob};
 
 pub(super) const BLOB: &str = "rejoin/vault/blob/1\n";

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::vault::VaultStore;
-use crate::store::vault::envelope::{Broken, Sealer, from_text, to_text};
+use crate::store::vault::envelope::{Broken, Sealer};
+use crate::store::vault::text::{from_text, to_text};
 use crate::store::{Changed, ListQuery, Stamp, What};
 
 const REASON: &str = "rejoin/vault/reason/1\n";

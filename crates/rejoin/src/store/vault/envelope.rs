@@ -10,8 +10,6 @@
 use std::fmt;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use crate::store::vault::key::{Key, KeyId, fill};
 
@@ -168,16 +166,6 @@ pub(crate) fn key_of(envelope: &[u8]) -> Result<KeyId, Broken> {
     Ok(KeyId::from_bytes(envelope[4..20].try_into().expect("it is longer than a head")))
 }
 
-/// An envelope as the inner store keeps it where it keeps text.
-pub(crate) fn to_text(envelope: &[u8]) -> String {
-    STANDARD_NO_PAD.encode(envelope)
-}
-
-/// Reads what [`to_text`] wrote.
-pub(crate) fn from_text(text: &str) -> Result<Vec<u8>, Broken> {
-    STANDARD_NO_PAD.decode(text).map_err(|_| Broken::Shape)
-}
-
 fn additional(tag: &str, head: &[u8], place: &[&[u8]]) -> Vec<u8> {
     let mut additional = Vec::with_capacity(128);
     additional.extend_from_slice(tag.as_bytes());
@@ -203,7 +191,6 @@ mod tests {
 
             prop_assert_eq!(envelope.len(), inside.len() + OVERHEAD);
             prop_assert_eq!(sealer().open("use\n", &[&place], &envelope).unwrap(), inside);
-            prop_assert_eq!(from_text(&to_text(&envelope)).unwrap(), envelope);
         }
     }
 

@@ -11,9 +11,10 @@ use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::vault::anew::{MARK, split_mark};
 use crate::store::vault::data_key::{DataKey, Use};
-use crate::store::vault::envelope::{Broken, from_text, key_of, to_text};
+use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::key::KeyId;
 use crate::store::vault::slots::Keys;
+use crate::store::vault::text::{TextReader, to_text};
 use crate::store::vault::unlock::Unlock;
 use crate::store::vault::workspace::Workspace;
 use crate::store::{Named, Put, Read, Safety, Space, Store};
@@ -60,6 +61,7 @@ pub(crate) struct Held {
     unlock: Arc<dyn Unlock>,
     unlocked: RwLock<Unlocked>,
     keys: Mutex<HashMap<Option<ConversationId>, Arc<DataKeys>>>,
+    text: TextReader,
     /// What those who change keys wait for each other with; none where somebody else looks after that.
     turns: OnceLock<Keys>,
 }
@@ -98,6 +100,7 @@ impl Held {
             unlock,
             unlocked: RwLock::new(unlocked),
             keys: Mutex::default(),
+            text: TextReader::new(),
             turns: OnceLock::new(),
         })
     }
@@ -281,6 +284,19 @@ impl Ring<'_> {
         Ok(key.open_in_place(usage, tag, place, envelope)?)
     }
 
+    /// Opens an envelope that stands as text, into a buffer.
+    pub(crate) fn open_from_text<'b>(
+        &mut self,
+        usage: Use,
+        tag: &str,
+        place: &[&[u8]],
+        text: &str,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], Trouble> {
+        self.held.text.read(text, buffer)?;
+        self.open(usage, tag, place, buffer)
+    }
+
     fn find(&self, id: KeyId) -> Option<&DataKey> {
         self.keys.iter().rev().find_map(|keys| keys.find(id))
     }
@@ -309,8 +325,8 @@ impl Ring<'_> {
         place: &[&[u8]],
         text: &str,
     ) -> Result<String, Trouble> {
-        let mut envelope = from_text(text)?;
-        let inside = self.open(usage, tag, place, &mut envelope)?;
+        let mut envelope = Vec::new();
+        let inside = self.open_from_text(usage, tag, place, text, &mut envelope)?;
         Ok(str::from_utf8(inside).map_err(|_| Broken::Inside)?.to_owned())
     }
 }

@@ -6,15 +6,14 @@
 
 use std::collections::HashMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{ConversationId, Digest, MessageId};
 use crate::store::vault::data_key::{DataKey, Use};
-use crate::store::vault::envelope::{Broken, to_text};
+use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::names::{Names, message_bytes};
+use crate::store::vault::text::to_text;
 use crate::store::{Anchor, Note, Seen};
 
 pub(super) const MESSAGE: &str = "rejoin/vault/message/1\n";
@@ -65,10 +64,9 @@ impl<'a> Plain<'a> {
         seen: &Seen<'_>,
         buffer: &'a mut Vec<u8>,
     ) -> Result<Self, Trouble> {
-        buffer.clear();
-        STANDARD_NO_PAD.decode_vec(seen.body, buffer).map_err(|_| Broken::Shape)?;
         let (own, parent) = (message_bytes(Some(seen.id)), message_bytes(seen.parent));
-        let inside = ring.open(Use::Bodies, MESSAGE, &[inner.as_bytes(), &own, &parent], buffer)?;
+        let inside =
+            ring.open_from_text(Use::Bodies, MESSAGE, &[inner.as_bytes(), &own, &parent], seen.body, buffer)?;
         let plain = Self::read(inside).ok_or(Broken::Inside)?;
         if names.link(plain.digest) != seen.link || plain.parent.is_some() != seen.parent.is_some() {
             return Err(Broken::Inside.into());
@@ -165,6 +163,7 @@ mod tests {
 
     use super::*;
     use crate::store::vault::key::Key;
+    use crate::store::vault::text::from_text;
 
     proptest! {
         #[test]
@@ -182,7 +181,7 @@ mod tests {
 
             let sealed = plain.seal(&key, &names, inner);
 
-            let mut envelope = STANDARD_NO_PAD.decode(sealed).unwrap();
+            let mut envelope = from_text(&sealed).unwrap();
             let own = message_bytes(Some(names.message(inner, plain.id)));
             let above = message_bytes(plain.parent.map(|parent| names.message(inner, parent.id)));
             let inside = key

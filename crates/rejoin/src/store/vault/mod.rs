@@ -30,6 +30,7 @@ mod segments;
 mod shard;
 pub(crate) mod slots;
 mod spread;
+mod text;
 mod unlock;
 #[cfg(test)]
 mod vectors;

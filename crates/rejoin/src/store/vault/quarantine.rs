@@ -14,9 +14,10 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::vault::VaultStore;
 use crate::store::vault::changes::SealedReason;
-use crate::store::vault::envelope::{Broken, from_text, key_of, to_text};
+use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::held::Held;
 use crate::store::vault::key::KeyId;
+use crate::store::vault::text::{from_text, to_text};
 use crate::store::{
     Change, Children, Named, Note, Outcome, Put, Read, Safety, Selection, Space, Target, Told, put_notice,
 };

@@ -4,8 +4,9 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::{DataKey, Use};
-use crate::store::vault::envelope::{OVERHEAD, from_text, key_of, to_text};
+use crate::store::vault::envelope::{OVERHEAD, key_of};
 use crate::store::vault::held::{Ring, Trouble};
+use crate::store::vault::text::{from_text, to_text};
 
 /// How much text shows which key sealed it.
 const ENOUGH: usize = OVERHEAD.div_ceil(3) * 4;
