@@ -1,6 +1,7 @@
 //! Sealed blobs under hashed names.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
@@ -16,6 +17,15 @@ pub(super) const BLOB: &str = "rejoin/vault/blob/1\n";
 
 /// How many bytes of blobs are kept while they are put in order. What is beyond is read again, one by one.
 const AT_ONCE: usize = 16 << 20;
+
+/// How often what was sealed with a key that is not the newest by now is sealed again.
+const ATTEMPTS: usize = 4;
+
+/// How many milliseconds one read waits for whoever seals at the same moment. What is damaged does not get better, so it is not long.
+const PAUSES: [u64; 6] = [0, 1, 4, 16, 64, 128];
+
+/// The keys that were used for an owner, who is named by the inner name.
+type Used = (Option<ConversationId>, Arc<DataKeys>);
 
 /// A blob to store, sealed.
 pub(super) struct SealedPut {
@@ -65,9 +75,24 @@ fn open<'e>(
 impl VaultStore {
     /// Stores blobs, each sealed with the key of its owner.
     pub(super) fn put_sealed(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let used = self.try_put_sealed(blobs, safety)?;
+            let is_newest = |(owner, keys): &Used| self.held.is_newest(*owner, keys);
+            if used.iter().map(is_newest).collect::<Result<Vec<_>>>()?.into_iter().all(|is_newest| is_newest)
+            {
+                return Ok(());
+            }
+            // Somebody has sealed anew meanwhile, and the key may be gone. Sealing again is sooner than putting it back,
+            // which waits until they are done.
+        }
+        let used = self.try_put_sealed(blobs, safety)?;
+        used.iter().try_for_each(|(owner, keys)| self.held.confirm(*owner, keys))
+    }
+
+    fn try_put_sealed(&self, blobs: &[Put<'_>], safety: Safety) -> Result<Vec<Used>> {
         let workspace = self.held.workspace();
         let names = workspace.names();
-        let mut used: Vec<(Option<ConversationId>, Arc<DataKeys>)> = Vec::new();
+        let mut used: Vec<Used> = Vec::new();
         for blob in blobs.iter().filter(|blob| blob.bytes.is_some()) {
             let owner = blob.owner.map(|owner| names.conversation(owner));
             if !used.iter().any(|(known, _)| *known == owner) {
@@ -82,7 +107,7 @@ impl VaultStore {
             blobs.iter().map(|blob| SealedPut::seal(blob, names, key)).collect::<Result<_>>()?;
         let puts: Vec<Put<'_>> = sealed.iter().map(SealedPut::as_put).collect();
         self.inner.put(&puts, safety).map_err(|error| self.renamed_owners(error, blobs))?;
-        used.iter().try_for_each(|(owner, keys)| self.held.confirm(*owner, keys))
+        Ok(used)
     }
 
     /// The error in the words of those who asked.
@@ -138,21 +163,35 @@ impl VaultStore {
     ) -> Result<()> {
         let mut ring = self.held.ring(inner);
         let mut failed = None;
+        let mut pauses = PAUSES.into_iter();
         let got = self.inner.get(space, inner, named, &mut |name, bytes| {
             if name.len() != BLOB_NAME {
                 // The vault's own.
                 return Ok(());
             }
-            let mut envelope = bytes.to_vec();
-            match open(&mut ring, space, inner, name, &mut envelope) {
-                Ok((name, bytes)) => visit(name, bytes),
-                Err(trouble) => {
-                    let hashed: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-                    if let Trouble::Broken(why) = trouble {
-                        failed = Some((hashed.clone(), to_text(bytes), why));
+            let mut sealed = bytes.to_vec();
+            loop {
+                let mut envelope = sealed.clone();
+                let trouble = match open(&mut ring, space, inner, name, &mut envelope) {
+                    Ok((name, bytes)) => return visit(name, bytes),
+                    Err(trouble) => trouble,
+                };
+                if let Trouble::Broken(Broken::Key(_)) = trouble
+                    && let Some(pause) = pauses.next()
+                {
+                    // Somebody who seals anew, or writes meanwhile, may have replaced what was read, or be about to.
+                    let Some(now) = self.sealed_blob(space, inner, name)? else { return Ok(()) };
+                    if now == sealed {
+                        std::thread::sleep(Duration::from_millis(pause));
                     }
-                    Err(trouble.of(&format!("the blob `{hashed}` of space {}", space.number())))
+                    sealed = now;
+                    continue;
                 }
+                let hashed: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+                if let Trouble::Broken(why) = trouble {
+                    failed = Some((hashed.clone(), to_text(&sealed), why));
+                }
+                return Err(trouble.of(&format!("the blob `{hashed}` of space {}", space.number())));
             }
         });
         // A copy of what does not open is made of everything but the copies, and what tells of them.
@@ -164,13 +203,28 @@ impl VaultStore {
         got
     }
 
-    /// The keys of an owner; one who is not there is not found.
+    /// A blob as the inner store has it.
+    fn sealed_blob(
+        &self,
+        space: Space,
+        inner: Option<ConversationId>,
+        name: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let mut found = None;
+        self.inner.get(space, inner, Named::One(name), &mut |_, bytes| {
+            found = Some(bytes.to_vec());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The keys of an owner, to seal with; one who is not there is not found.
     pub(super) fn keys_of(
         &self,
         owner: Option<ConversationId>,
         inner: Option<ConversationId>,
     ) -> Result<Arc<DataKeys>> {
-        let keys = self.held.keys(inner);
+        let keys = self.held.keys_to_seal(inner);
         keys.map_err(|trouble| match (trouble, owner, inner) {
             (Trouble::Broken(Broken::NoKey), Some(owner), Some(inner)) if !self.is_there(inner) => {
                 Error::not_found(format!("there is no conversation `{owner}`"))

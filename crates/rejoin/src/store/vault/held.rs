@@ -126,7 +126,21 @@ impl Held {
         self.read_keys(owner)
     }
 
-    /// The same, read from the store.
+    /// The keys to seal with: those at hand, unless others are the newest by now.
+    ///
+    /// What is sealed with a key that is gone opens for nobody until that is put back, which waits for those who change keys.
+    pub(crate) fn keys_to_seal(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
+        let keys = self.keys(owner)?;
+        if self.is_newest(owner, &keys)? { Ok(keys) } else { self.read_keys(owner) }
+    }
+
+    /// True when the newest of these keys is the newest that is stored, or none is.
+    pub(crate) fn is_newest(&self, owner: Option<ConversationId>, keys: &DataKeys) -> Result<bool> {
+        let wrapped = blob(self.inner.as_ref(), owner, DATA)?;
+        Ok(wrapped.is_none_or(|wrapped| wrapped.starts_with(keys.newest().id().as_bytes())))
+    }
+
+    /// The keys of a conversation, or of what belongs to none, as the store has them.
     pub(crate) fn read_keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
         let wrapped = blob(self.inner.as_ref(), owner, DATA)?.ok_or(Broken::NoKey)?;
         let mut unwrapped = self.workspace().unwrap(&wrapped, owner);
@@ -166,8 +180,7 @@ impl Held {
     /// made it again, and the key may be gone. It is put back behind the one that seals from now on.
     pub(crate) fn confirm(&self, owner: Option<ConversationId>, used: &DataKeys) -> Result<()> {
         let key = used.newest();
-        let Some(wrapped) = blob(self.inner.as_ref(), owner, DATA)? else { return Ok(()) };
-        if wrapped.starts_with(key.id().as_bytes()) {
+        if self.is_newest(owner, used)? {
             return Ok(());
         }
         // What is read here must still be so when it is written: somebody may be sealing anew.

@@ -39,6 +39,8 @@ pub(super) enum Renewed {
     Done,
     /// The same, but for records that do not open; the keys before stay for them.
     Damaged,
+    /// The same, but the key of some is not known. Whoever sealed them may be about to put it back.
+    Keyless,
     /// It was removed meanwhile.
     Gone,
 }
@@ -66,9 +68,13 @@ impl VaultStore {
         }
         for _ in 0..ATTEMPTS {
             self.put_keys(owner, &keys, &[], Mark::new(run, Stage::Begun))?;
-            if self.seal_until_nothing_is_left(owner, &keys)? > 0 {
-                self.put_keys(owner, &keys, &[], Mark::new(run, Stage::Done))?;
-                return Ok(Renewed::Damaged);
+            match self.seal_until_nothing_is_left(owner, &keys)? {
+                Renewed::Damaged => {
+                    self.put_keys(owner, &keys, &[], Mark::new(run, Stage::Done))?;
+                    return Ok(Renewed::Damaged);
+                }
+                Renewed::Done => {}
+                other => return Ok(other),
             }
             let (newest, before) = keys.split_at(1);
             self.put_keys(owner, newest, before, Mark::new(run, Stage::Leaving))?;
@@ -83,8 +89,8 @@ impl VaultStore {
         Err(Error::new(ErrorKind::Locked, "somebody writes so much that it cannot be sealed anew"))
     }
 
-    /// Seals a pass at a time, and answers how many records of the last one do not open.
-    fn seal_until_nothing_is_left(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
+    /// Seals a pass at a time, and answers what the last one left.
+    fn seal_until_nothing_is_left(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<Renewed> {
         for _ in 0..ATTEMPTS {
             let mut pass = Piece::new(self, owner, &keys[0], Mode::Seal);
             match pass.everything() {
@@ -93,7 +99,11 @@ impl VaultStore {
                 other => {
                     other?;
                     if pass.sealed == 0 {
-                        return Ok(pass.damaged);
+                        return Ok(match (pass.keyless, pass.damaged) {
+                            (0, 0) => Renewed::Done,
+                            (0, _) => Renewed::Damaged,
+                            _ => Renewed::Keyless,
+                        });
                     }
                 }
             }

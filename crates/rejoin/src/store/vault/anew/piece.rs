@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::{DataKey, Use};
-use crate::store::vault::envelope::{OVERHEAD, from_text, key_of, to_text};
+use crate::store::vault::envelope::{Broken, OVERHEAD, from_text, key_of, to_text};
 use crate::store::vault::held::{Ring, Trouble};
 
 /// How much text shows which key sealed it.
@@ -30,6 +30,8 @@ pub(super) struct Piece<'v> {
     pub(super) sealed: u64,
     /// How many do not open.
     pub(super) damaged: u64,
+    /// How many of them need a key that is not known.
+    pub(super) keyless: u64,
 }
 
 /// Where a record is: what it is sealed for, under which tag, in which place.
@@ -43,7 +45,7 @@ impl<'v> Piece<'v> {
         key: &'v DataKey,
         mode: Mode,
     ) -> Self {
-        Self { vault, owner, key, mode, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
+        Self { vault, owner, key, mode, ring: vault.held.ring(owner), sealed: 0, damaged: 0, keyless: 0 }
     }
 
     /// Goes over everything.
@@ -81,8 +83,9 @@ impl<'v> Piece<'v> {
                 self.sealed += 1;
                 Ok(Some(self.key.seal(usage, tag, place, &[inside])))
             }
-            Err(Trouble::Broken(_)) => {
+            Err(Trouble::Broken(why)) => {
                 self.damaged += 1;
+                self.keyless += u64::from(matches!(why, Broken::Key(_)));
                 Ok(None)
             }
             Err(Trouble::Failed(error)) => Err(error),

@@ -1,6 +1,7 @@
 //! Sealing a whole vault anew: every data key is replaced, one owner after the other, by whoever goes on where another ended.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
@@ -12,6 +13,9 @@ use crate::store::{ListQuery, Named, Put, Read, Safety, Space};
 
 /// What is sealed anew in a fraction of a second.
 const MUCH: usize = 8 << 20;
+
+/// How many milliseconds those who wrote with a key that is gone get to put it back, before what they wrote counts as damaged.
+const PAUSES: [u64; 6] = [10, 20, 40, 80, 160, 0];
 
 /// What sealing everything anew came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +64,21 @@ impl Keys {
 
     /// One at a time, so that others who change keys get their turn.
     fn seal_owner(&self, vault: &VaultStore, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+        for pause in PAUSES {
+            match self.try_seal_owner(vault, owner, run)? {
+                Renewed::Keyless => std::thread::sleep(Duration::from_millis(pause)),
+                renewed => return Ok(renewed),
+            }
+        }
+        Ok(Renewed::Damaged)
+    }
+
+    fn try_seal_owner(
+        &self,
+        vault: &VaultStore,
+        owner: Option<ConversationId>,
+        run: RunId,
+    ) -> Result<Renewed> {
         let _turn = self.take_turn()?;
         vault.seal_anew(owner, run).map_err(|error| match owner.and_then(|inner| vault.outer_name(inner)) {
             Some(id) => error.during(format!("seal conversation `{id}`")),
