@@ -50,10 +50,18 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         context.confirm("Replace it?", args.yes.into())?;
     }
     let mut gauge = Gauge::new(context);
-    let wait = context.config.wait();
-    let restored = url.restore(&from, wait, &mut |stage, done, all| gauge.report(stage, done, all));
+    let access = context.access()?;
+    let restored = url.restore_with(&from, &access, &mut |stage, done, all| gauge.report(stage, done, all));
     drop(gauge);
-    let restored = restored.map_err(explain)?;
+    let restored = restored.map_err(|error| match (&url, error.kind()) {
+        (StoreUrl::Vault(_), ErrorKind::Denied) => {
+            Failure::from(error).hint(
+                "the store was not touched; the backup opens with what opened the vault when it was made: a passphrase or a \
+                 recovery key with `--passphrase-file`, or the key file or keyring of that time",
+            )
+        }
+        _ => explain(error),
+    })?;
     if context.is_json() {
         let mut answer = to_json(&restored.contents);
         answer["kept"] = json!(restored.kept.as_deref().map(json::path));
@@ -73,7 +81,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 fn describe(url: &StoreUrl, copy: &Contents, args: &Args, context: &Context) -> Result<(), Failure> {
     let clock = context.clock();
     let in_words = |contents: &Contents| {
-        let newest = contents.newest.map(|newest| clock.relative(newest.as_micros()));
+        // What is sealed has no times that say anything.
+        let newest = contents.newest.filter(|_| !matches!(url, StoreUrl::Vault(_)));
+        let newest = newest.map(|newest| clock.relative(newest.as_micros()));
         newest.map_or_else(|| told(contents), |newest| format!("{}, last used {newest}", told(contents)))
     };
     let place = url.path().map(|path| path.display().to_string()).unwrap_or_default();

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rejoin::vault::{SlotId, VaultId};
+use rejoin::vault::{Secret, SlotId, VaultId};
 
 use crate::error::{Failure, Kind};
 use crate::surroundings::Surroundings;
@@ -68,9 +68,11 @@ impl Keyring {
     }
 
     /// Keeps a text in an entry in place of an older one.
-    pub(crate) fn write(self, entry: &Entry, text: String) -> Result<(), Unusable> {
+    pub(crate) fn write(self, entry: &Entry, text: Secret) -> Result<(), Unusable> {
         let wanted = entry.clone();
-        self.ask(format!("keep {} in the keyring", entry.what), move || service::write(&wanted, &text))
+        self.ask(format!("keep {} in the keyring", entry.what), move || {
+            service::write(&wanted, text.as_bytes())
+        })
     }
 
     /// Removes an entry. Answers whether there was one.
@@ -133,7 +135,7 @@ mod service {
         String::from_utf8(secret).map(Some).map_err(|_| "what it holds is not text".to_owned())
     }
 
-    pub(super) fn write(entry: &Entry, text: &str) -> Result<(), String> {
+    pub(super) fn write(entry: &Entry, text: &[u8]) -> Result<(), String> {
         let service = connect()?;
         let collection = service.get_default_collection().map_err(|error| match error {
             Error::NoResult => {
@@ -142,8 +144,7 @@ mod service {
             error => told(&error),
         })?;
         unlock(&collection).map_err(|error| told(&error))?;
-        let made =
-            collection.create_item(&entry.label, attributes(entry), text.as_bytes(), true, "text/plain");
+        let made = collection.create_item(&entry.label, attributes(entry), text, true, "text/plain");
         made.map(drop).map_err(|error| told(&error))
     }
 
@@ -195,7 +196,7 @@ mod service {
         Err(WHY.to_owned())
     }
 
-    pub(super) fn write(_entry: &Entry, _text: &str) -> Result<(), String> {
+    pub(super) fn write(_entry: &Entry, _text: &[u8]) -> Result<(), String> {
         Err(WHY.to_owned())
     }
 

@@ -32,8 +32,7 @@ impl SecretPlace for KeyringPlace {
     }
 
     fn set(&self, vault: VaultId, slot: SlotId, secret: &Secret) -> Result<()> {
-        let text = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        self.keyring.write(&Entry::slot(vault, slot), text).map_err(told)
+        self.keyring.write(&Entry::slot(vault, slot), to_hex(secret)).map_err(told)
     }
 
     fn remove(&self, vault: VaultId, slot: SlotId) -> Result<()> {
@@ -45,7 +44,31 @@ fn told(unusable: crate::provider::Unusable) -> Error {
     Error::new(ErrorKind::Unavailable, unusable.attempt).because(unusable.why)
 }
 
+/// Written into one place that is large enough, so that no copy of it is left behind; a [`Secret`] is wiped.
+fn to_hex(secret: &Secret) -> Secret {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).expect("it is below sixteen");
+    let mut text = String::with_capacity(2 * secret.as_bytes().len());
+    for byte in secret.as_bytes() {
+        text.extend([digit(byte >> 4), digit(byte & 15)]);
+    }
+    Secret::from(text)
+}
+
 fn from_hex(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_survives_the_keyring_s_text() {
+        let secret = Secret::new((0..=255).collect());
+
+        let text = to_hex(&secret);
+
+        assert_eq!(text.as_text().and_then(from_hex), Some(secret.as_bytes().to_vec()));
+    }
 }

@@ -166,12 +166,50 @@ fn a_plain_store_is_sealed_and_unsealed_with_all_it_holds() {
     let decrypted = world.rejoin(["vault", "decrypt", "--yes", "--json"]).run();
 
     assert_eq!((encrypted.code, decrypted.code), (0, 0), "{}{}", encrypted.stderr, decrypted.stderr);
-    let lines: Vec<&str> = encrypted.stdout.lines().collect();
-    let answer: Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+    let answer = json(&encrypted);
     assert_eq!((&answer["conversations"], &answer["erased"]), (&2.into(), &true.into()));
+    assert_eq!(answer["slots"][0]["kind"], "file");
     assert_eq!(in_vault.len(), 2);
     assert!(again.stderr.contains("is a vault already"), "{}", again.stderr);
     assert_eq!((plain.exists(), sealed.exists(), titles(&world)), (false, false, in_vault));
+}
+
+#[test]
+fn sealing_suggests_a_second_way_in_and_tells_a_recovery_key_in_its_answer() {
+    let (told, answered) = (World::new(), World::new());
+    told.started("First");
+    answered.started("First");
+
+    let told = told.rejoin(["vault", "encrypt", "--slot", "file", "--keep"]).run();
+    let both = ["vault", "encrypt", "--slot", "file", "--slot", "recovery", "--yes", "--json"];
+    let answered = answered.rejoin(both).run();
+
+    let suggestion = "Nothing else opens it. Add a second way in: rejoin vault add-slot recovery";
+    assert!(told.stderr.contains(suggestion), "{}", told.stderr);
+    let answer = json(&answered);
+    assert_eq!(answer["slots"].as_array().unwrap().len(), 2);
+    assert!(answer["slots"][1]["recovery_key"].as_str().is_some_and(|key| key.len() > 30), "{answer}");
+}
+
+#[test]
+fn a_backup_that_today_s_keys_do_not_open_is_not_restored() {
+    let world = sealed();
+    world.rejoin(["new", "--title", "Old"]).run();
+    let copy = world.path("copy.db").display().to_string();
+    world.rejoin(["backup", &copy]).run();
+    let fits = world.rejoin(["restore", &copy, "--yes"]).run();
+    world.rejoin(["vault", "accept", "--yes"]).run();
+    world.rejoin(["vault", "rotate"]).run();
+    world.rejoin(["new", "--title", "New"]).run();
+
+    let refused = world.rejoin(["restore", &copy, "--yes"]).run();
+
+    assert_eq!((fits.code, refused.code), (0, 1), "{fits:?} {refused:?}");
+    assert!(fits.stderr.contains("rejoin.db\n  1 conversation, 0 messages, 0 B\n"), "{}", fits.stderr);
+    let told = refused.stderr.replace('\n', " ");
+    assert!(told.contains("open the copy with the keys that are at hand"), "{told}");
+    assert!(told.contains("the backup opens with what opened the vault when it was made"), "{told}");
+    assert_eq!(titles(&world), ["New", "Old"]);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 
 use crate::archive::{Access, Report, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{Contents, compare, contents, convert, prove};
+use crate::ops::{Contents, Moment, compare, contents, convert, prove};
 use crate::store::vault::slots::{AnchorPlace, SlotId, SlotKind, VaultId};
-use crate::store::{JsonlStore, Space, SqliteStore};
+use crate::store::{JsonlStore, Print, Space, SqliteStore};
 
 /// What of the blobs is copied: all that does not belong to the way a vault is kept.
 const SPACES: [Space; 7] = [
@@ -20,11 +20,16 @@ const SPACES: [Space; 7] = [
     Space::Attachment,
 ];
 
+/// How often a store that is written to meanwhile is copied on before its difference to the copy is an error.
+const ATTEMPTS: usize = 3;
+
 /// What a conversion did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Converted {
     /// What the new store holds.
     pub contents: Contents,
+    /// When the old store was the same.
+    compared: Moment,
 }
 
 /// What is left of a vault that was erased.
@@ -53,18 +58,41 @@ impl StoreUrl {
         let report = RefCell::new(report);
         let tell = |stage, done, all| report.borrow_mut()(stage, done, all);
         let (ours, theirs) = (self.open_with(access)?, to.open_with(access)?);
-        convert(ours.as_ref(), theirs.as_ref(), &SPACES, &mut |done, all| tell(Stage::Copying, done, all))?;
-        prove(theirs.as_ref(), &mut |done, all| tell(Stage::Checking, done, all))?;
-        compare(ours.as_ref(), theirs.as_ref(), &mut |done, all| tell(Stage::Checking, done, all))?;
-        Ok(Converted { contents: contents(theirs.as_ref())? })
+        let (ours, theirs) = (ours.as_ref(), theirs.as_ref());
+        let mut attempt = 1;
+        let compared = loop {
+            convert(ours, theirs, &SPACES, &mut |done, all| tell(Stage::Copying, done, all))?;
+            match compare(ours, theirs, &SPACES, &mut |done, all| tell(Stage::Checking, done, all)) {
+                Ok(compared) => break compared,
+                // Somebody may have written in between.
+                Err(_) if attempt < ATTEMPTS => attempt += 1,
+                Err(error) => return Err(error),
+            }
+        };
+        prove(theirs, &mut |done, all| tell(Stage::Checking, done, all))?;
+        Ok(Converted { contents: contents(theirs)?, compared })
     }
 
-    /// Erases a vault like [`StoreUrl::erase`], and then what was kept for it elsewhere: secrets in the keyring, and its anchor.
+    /// Erases a store that was converted, like [`StoreUrl::erase`], and of a vault what was kept for it elsewhere: secrets in
+    /// the keyring, and its anchor.
     ///
+    /// What was written since both were compared is a [`Conflict`](ErrorKind::Conflict), and nothing is erased: convert again.
     /// Key files stay, for copies of the vault may need them. So does a secret of a keyring that does not answer.
-    pub fn erase_vault(&self, access: &Access) -> Result<Leftover> {
+    pub fn erase_converted(&self, converted: &Converted, access: &Access) -> Result<Option<Leftover>> {
+        // Whoever writes from here on leaves another print, which is looked at under the lock.
+        let print = self.print()?;
+        if Moment::of(self.open_with(access)?.as_ref(), &SPACES)? != converted.compared {
+            return Err(Error::conflict(format!("`{self}` was changed since it was copied")));
+        }
+        match self {
+            Self::Vault(_) => self.erase_vault(&print, access).map(Some),
+            _ => self.erase_as(Some(&print)).map(|()| None),
+        }
+    }
+
+    fn erase_vault(&self, print: &Print, access: &Access) -> Result<Leftover> {
         let status = self.vault_status(access)?;
-        self.erase()?;
+        self.erase_as(Some(print))?;
         let slots = |kind| status.slots.iter().filter(move |slot| slot.kind == kind).map(|slot| slot.id);
         let is_kept = |slot: &SlotId| match &access.keys {
             Some(keys) => keys.forget_secret(status.vault, *slot).is_err(),
@@ -84,13 +112,29 @@ impl StoreUrl {
     ///
     /// While another process has the store open, it is refused: what that process writes would be lost.
     pub fn erase(&self) -> Result<()> {
+        self.erase_as(None)
+    }
+
+    /// Erases the store, if it still has this print.
+    fn erase_as(&self, print: Option<&Print>) -> Result<()> {
         match self {
-            Self::Sqlite(path) => SqliteStore::erase(path),
-            Self::Jsonl(root) => JsonlStore::erase(root),
-            Self::Vault(inner) => inner.erase(),
-            Self::Memory => {
-                Err(Error::new(ErrorKind::Unsupported, "a store in memory goes with its program"))
-            }
+            Self::Sqlite(path) => SqliteStore::erase(path, print),
+            Self::Jsonl(root) => JsonlStore::erase(root, print),
+            Self::Vault(inner) => inner.erase_as(print),
+            Self::Memory => Err(in_memory()),
         }
     }
+
+    fn print(&self) -> Result<Print> {
+        match self {
+            Self::Sqlite(path) => SqliteStore::print(path),
+            Self::Jsonl(root) => JsonlStore::print(root),
+            Self::Vault(inner) => inner.print(),
+            Self::Memory => Err(in_memory()),
+        }
+    }
+}
+
+fn in_memory() -> Error {
+    Error::new(ErrorKind::Unsupported, "a store in memory goes with its program")
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
-use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task};
+use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task, Unlock, WAIT};
 
 /// What long work on a copy is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,11 @@ impl StoreUrl {
     /// The copy is checked first, digest by digest. What was there is kept under the returned name. Programs that have
     /// the store open go on with what was restored.
     pub fn restore(&self, from: &Path, wait: Duration, report: &mut Report<'_>) -> Result<Restored> {
+        self.restore_with(from, &Access { wait, ..Access::default() }, report)
+    }
+
+    /// The same, with what it takes to open a vault. A copy of one that does not open with that is not put in its place.
+    pub fn restore_with(&self, from: &Path, access: &Access, report: &mut Report<'_>) -> Result<Restored> {
         let path = self.file("restored")?;
         if from.canonicalize().is_ok_and(|from| path.canonicalize().is_ok_and(|own| own == from)) {
             return Err(Error::invalid(format!("`{}` is the store itself", from.display())));
@@ -67,8 +72,9 @@ impl StoreUrl {
         let kept = SqliteStore::restore(
             from,
             path,
-            wait,
+            access.wait,
             &mut |store| {
+                self.unlocked(store, access)?;
                 contents = self.proved(store, &mut |done, all| tell(Stage::Checking, done, all))?;
                 Ok(())
             },
@@ -77,13 +83,15 @@ impl StoreUrl {
         Ok(Restored { contents, kept })
     }
 
-    /// What the store holds; none when there is no store yet.
+    /// What the store holds; none when there is no store yet. A vault is counted without being opened.
     pub fn contents(&self) -> Result<Option<Contents>> {
         match self {
             Self::Sqlite(path) | Self::Jsonl(path) if !path.exists() => Ok(None),
-            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory | Self::Vault(_) => {
-                contents(self.open()?.as_ref()).map(Some)
-            }
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => contents(self.open()?.as_ref()).map(Some),
+            Self::Vault(inner) => match inner.path() {
+                Some(path) if !path.exists() => Ok(None),
+                _ => contents(inner.open_plain(WAIT)?.as_ref()).map(Some),
+            },
         }
     }
 
@@ -131,6 +139,17 @@ impl StoreUrl {
         }
     }
 
+    /// Makes sure that what is at hand opens a copy of a vault: secrets change, and those of the copy's time may be gone.
+    fn unlocked(&self, copy: &dyn Store, access: &Access) -> Result<()> {
+        match (self, &access.keys) {
+            (Self::Vault(_), Some(keys)) => {
+                let unlocked = keys.unlock(copy).map(drop);
+                unlocked.map_err(|error| error.during("open the copy with the keys that are at hand"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Looks at the place of a store without changing it; none when it has no place.
     fn examine(&self) -> Option<Examination> {
         match self {
@@ -168,7 +187,7 @@ mod tests {
     use crate::archive::Archive;
     use crate::model::{Conversation, ConversationId, Message};
 
-    const WAIT: Duration = Duration::from_millis(100);
+    const BRIEFLY: Duration = Duration::from_millis(100);
 
     fn place() -> (tempfile::TempDir, StoreUrl, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
@@ -225,7 +244,7 @@ mod tests {
         url.backup(&copy, &mut |_, _, _| ()).unwrap();
         say(&open, "after");
 
-        let restored = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap();
+        let restored = url.restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap();
         let seen = open.count(&Default::default()).unwrap();
         say(&open, "later");
 
@@ -266,9 +285,9 @@ mod tests {
         say(&archive(&url), "before");
         url.backup(&copy, &mut |_, _, _| ()).unwrap();
         say(&archive(&url), "after");
-        let kept = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap().kept.unwrap();
+        let kept = url.restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap().kept.unwrap();
 
-        url.restore(&kept, WAIT, &mut |_, _, _| ()).unwrap();
+        url.restore(&kept, BRIEFLY, &mut |_, _, _| ()).unwrap();
 
         assert_eq!(titles(&url), ["after", "before"]);
     }
@@ -280,7 +299,7 @@ mod tests {
         url.backup(&copy, &mut |_, _, _| ()).unwrap();
         let elsewhere = StoreUrl::Sqlite(copy.with_file_name("deep/other.db"));
 
-        let restored = elsewhere.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap();
+        let restored = elsewhere.restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap();
 
         assert_eq!((restored.kept, titles(&elsewhere)), (None, vec!["before".to_owned()]));
     }
@@ -292,7 +311,7 @@ mod tests {
         url.backup(&copy, &mut |_, _, _| ()).unwrap();
         std::fs::write(url.path().unwrap(), "scrambled").unwrap();
 
-        let kept = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap().kept.unwrap();
+        let kept = url.restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap().kept.unwrap();
 
         assert_eq!(
             (std::fs::read(kept).unwrap(), titles(&url)),
@@ -312,7 +331,7 @@ mod tests {
         let newer = rusqlite::Connection::open(url.path().unwrap()).unwrap();
         newer.pragma_update(None, "user_version", 99).unwrap();
 
-        let kept = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap().kept.unwrap();
+        let kept = url.restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap().kept.unwrap();
 
         assert_eq!((version(&kept), titles(&url)), (99, vec!["before".to_owned()]));
     }
@@ -327,7 +346,7 @@ mod tests {
         other.execute_batch("CREATE TABLE shopping (what TEXT)").unwrap();
         let bytes = std::fs::read(&foreign).unwrap();
 
-        let error = StoreUrl::Sqlite(foreign.clone()).restore(&copy, WAIT, &mut |_, _, _| ()).unwrap_err();
+        let error = StoreUrl::Sqlite(foreign.clone()).restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap_err();
 
         assert_eq!((error.kind(), std::fs::read(&foreign).unwrap()), (ErrorKind::Invalid, bytes));
     }
@@ -342,7 +361,7 @@ mod tests {
         bytes[middle..].fill(0xA5);
         std::fs::write(&copy, bytes).unwrap();
 
-        let error = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap_err();
+        let error = url.restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap_err();
 
         let beside = std::fs::read_dir(copy.parent().unwrap()).unwrap();
         let left = beside.filter(|entry| entry.as_ref().unwrap().path().to_string_lossy().contains(".part-"));
@@ -358,7 +377,7 @@ mod tests {
         let holder = rusqlite::Connection::open(url.path().unwrap()).unwrap();
         holder.execute_batch("BEGIN IMMEDIATE").unwrap();
 
-        let error = url.restore(&copy, WAIT, &mut |_, _, _| ()).unwrap_err();
+        let error = url.restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap_err();
         holder.execute_batch("ROLLBACK").unwrap();
 
         assert_eq!((error.kind(), titles(&url)), (ErrorKind::Locked, vec!["before".to_owned()]));

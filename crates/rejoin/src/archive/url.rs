@@ -147,7 +147,7 @@ impl StoreUrl {
         anchor.write(inner.as_ref())
     }
 
-    fn open_plain(&self, wait: Duration) -> Result<Arc<dyn Store>> {
+    pub(super) fn open_plain(&self, wait: Duration) -> Result<Arc<dyn Store>> {
         Ok(match self {
             Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, wait)?),
             Self::Jsonl(root) => {

@@ -1,16 +1,18 @@
 //! Copying everything from one store into another: conversations with their ids, digests, notes and branches, and blobs.
 //!
 //! It can be interrupted and begun again: what is there is recognised by its ids and links. Nothing is taken away from
-//! the source.
+//! the source, and nothing from the copy but what the source once had and removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::{
     Anchor, Change, Cursor, Entry, ListQuery, Named, Note, Opening, Order, Put, Read, Row, Safety, Selection,
-    Space, Stale, Stamp, Store, Tip, Turn,
+    Space, Stale, Stamp, Store, Target, Tip, Turn, What, newest_stamp,
 };
 
 /// How many conversations are listed at a time.
@@ -32,42 +34,113 @@ pub(crate) fn convert(
     spaces: &[Space],
     report: &mut Report<'_>,
 ) -> Result<()> {
+    let mut reduced = BTreeSet::new();
     for _ in 0..ROUNDS {
-        let before = newest(from)?;
+        let before = newest_stamp(from, 0)?;
         let rows = rows(from)?;
-        remove_gone(&rows, to)?;
+        remove_gone(&rows, from, to, &mut reduced)?;
         for (done, row) in rows.iter().enumerate() {
             report(done as u64, rows.len() as u64);
-            copy_conversation(from, to, row, spaces)?;
+            copy_conversation(from, to, row, spaces, &mut reduced)?;
         }
         report(rows.len() as u64, rows.len() as u64);
         for space in spaces {
             copy_blobs(from, to, *space, None)?;
         }
-        if newest(from)? == before {
+        if newest_stamp(from, before)? == before {
             return Ok(());
         }
     }
     Err(Error::conflict("the store keeps changing while it is copied; end the programs that use it"))
 }
 
-/// Compares two stores, conversation by conversation and link by link. The first difference is the error.
-pub(crate) fn compare(from: &dyn Store, to: &dyn Store, report: &mut Report<'_>) -> Result<()> {
+/// A moment of a store: while it is the same, nothing in it has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// The newest change of a conversation.
+    stamp: Stamp,
+    /// All blobs, which change without a stamp.
+    blobs: [u8; 32],
+}
+
+impl Moment {
+    /// The moment that a store is at.
+    pub(crate) fn of(store: &dyn Store, spaces: &[Space]) -> Result<Self> {
+        let stamp = newest_stamp(store, 0)?;
+        let mut all = Sha256::new();
+        for owner in owners(&rows(store)?) {
+            for space in spaces {
+                add(&mut all, &blobs(store, *space, owner)?);
+            }
+        }
+        Ok(Self { stamp, blobs: all.finalize().into() })
+    }
+}
+
+/// Compares two stores, link by link and blob by blob, and tells the moment at which the first was the same as the second.
+/// The first difference is the error.
+pub(crate) fn compare(
+    from: &dyn Store,
+    to: &dyn Store,
+    spaces: &[Space],
+    report: &mut Report<'_>,
+) -> Result<Moment> {
+    let stamp = newest_stamp(from, 0)?;
     let (ours, theirs) = (rows(from)?, rows(to)?);
     if ours.len() != theirs.len() {
         return Err(differs(&format!("`{}` conversations became `{}`", ours.len(), theirs.len())));
     }
+    let theirs: BTreeMap<ConversationId, Row> = theirs.into_iter().map(|row| (row.id, row)).collect();
     for (done, row) in ours.iter().enumerate() {
         report(done as u64, ours.len() as u64);
-        let there = theirs.iter().find(|other| other.id == row.id);
-        let is_same = there.is_some_and(|there| essence(row) == essence(there))
+        let is_same = theirs.get(&row.id).is_some_and(|there| essence(row) == essence(there))
             && links(from, row.id)? == links(to, row.id)?;
         if !is_same {
             return Err(differs(&format!("conversation `{}` is not the same", row.id)));
         }
     }
+    let mut all = Sha256::new();
+    for owner in owners(&ours) {
+        for space in spaces {
+            let kept = blobs(from, *space, owner)?;
+            if kept != blobs(to, *space, owner)? {
+                let whose = owner.map_or_else(|| "the store".to_owned(), |id| format!("conversation `{id}`"));
+                return Err(differs(&format!("what is kept beside the messages of {whose} is not the same")));
+            }
+            add(&mut all, &kept);
+        }
+    }
     report(ours.len() as u64, ours.len() as u64);
-    Ok(())
+    Ok(Moment { stamp, blobs: all.finalize().into() })
+}
+
+/// Whose blobs there can be: those of the store, and of each conversation.
+fn owners(rows: &[Row]) -> Vec<Option<ConversationId>> {
+    let mut ids: Vec<ConversationId> = rows.iter().map(|row| row.id).collect();
+    ids.sort();
+    std::iter::once(None).chain(ids.into_iter().map(Some)).collect()
+}
+
+/// What blobs hold, by name, without holding it.
+type Blobs = BTreeMap<Vec<u8>, [u8; 32]>;
+
+fn blobs(store: &dyn Read, space: Space, owner: Option<ConversationId>) -> Result<Blobs> {
+    let mut blobs = BTreeMap::new();
+    store.get(space, owner, Named::ALL, &mut |name, bytes| {
+        blobs.insert(name.to_vec(), Sha256::digest(bytes).into());
+        Ok(())
+    })?;
+    Ok(blobs)
+}
+
+/// Adds the blobs of one space and owner to a hash over all of them.
+fn add(all: &mut Sha256, blobs: &Blobs) {
+    all.update((blobs.len() as u64).to_be_bytes());
+    for (name, hash) in blobs {
+        all.update((name.len() as u64).to_be_bytes());
+        all.update(name);
+        all.update(hash);
+    }
 }
 
 fn differs(what: &str) -> Error {
@@ -82,26 +155,50 @@ fn essence(row: &Row) -> impl PartialEq {
     (row.header.clone(), row.facets.clone(), head, branches, row.messages, row.created)
 }
 
-/// The links, parents and notes of all messages, by id.
-type Links = BTreeMap<MessageId, (Option<MessageId>, Digest, Option<String>, bool)>;
+/// What has to be the same about a message.
+#[derive(PartialEq, Eq)]
+struct Link {
+    parent: Option<MessageId>,
+    digest: Digest,
+    label: Option<String>,
+    is_pinned: bool,
+}
+
+/// The messages of a conversation, by id.
+type Links = BTreeMap<MessageId, Link>;
 
 fn links(store: &dyn Read, id: ConversationId) -> Result<Links> {
     let mut links = BTreeMap::new();
     let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     store.read(id, all, &mut |seen| {
         let Note { label, is_pinned } = seen.note;
-        links.insert(seen.id, (seen.parent, seen.link, label.map(str::to_owned), is_pinned));
+        let label = label.map(str::to_owned);
+        links.insert(seen.id, Link { parent: seen.parent, digest: seen.link, label, is_pinned });
         Ok(())
     })?;
     Ok(links)
 }
 
-fn newest(store: &dyn Read) -> Result<Stamp> {
-    let mut newest = 0;
-    while let Some(last) = store.changes(newest, Duration::ZERO)?.last() {
+/// Conversations of which something was removed or rewritten, so that a copy may hold what the source does not.
+type Reduced = BTreeSet<ConversationId>;
+
+/// Those that a store tells of.
+fn reduced(store: &dyn Read) -> Result<Reduced> {
+    let (mut reduced, mut newest) = (BTreeSet::new(), 0);
+    loop {
+        let changes = store.changes(newest, Duration::ZERO)?;
+        let Some(last) = changes.last() else { return Ok(reduced) };
         newest = last.stamp;
+        let taken = changes.iter().filter(|change| takes_away(&change.what));
+        reduced.extend(taken.map(|change| change.conversation));
     }
-    Ok(newest)
+}
+
+const fn takes_away(what: &What) -> bool {
+    match what {
+        What::Rewritten | What::Trimmed { .. } | What::Deleted { .. } => true,
+        What::Stored { .. } | What::Changed => false,
+    }
 }
 
 fn rows(store: &dyn Read) -> Result<Vec<Row>> {
@@ -116,21 +213,46 @@ fn rows(store: &dyn Read) -> Result<Vec<Row>> {
 }
 
 /// Removes what an earlier attempt copied and was removed from the source since.
-fn remove_gone(rows: &[Row], to: &dyn Store) -> Result<()> {
-    let known: std::collections::BTreeSet<ConversationId> = rows.iter().map(|row| row.id).collect();
+fn remove_gone(rows: &[Row], from: &dyn Store, to: &dyn Store, reduced: &mut Reduced) -> Result<()> {
+    let known: BTreeSet<ConversationId> = rows.iter().map(|row| row.id).collect();
     for row in self::rows(to)?.iter().filter(|row| !known.contains(&row.id)) {
-        to.remove(&[crate::store::Target::Conversation(row.id)], "copied anew", row.active)?;
+        remove(from, to, row, reduced)?;
     }
     Ok(())
 }
 
-fn copy_conversation(from: &dyn Store, to: &dyn Store, row: &Row, spaces: &[Space]) -> Result<()> {
+/// Removes a conversation from the copy, unless it holds what the source never had.
+fn remove(from: &dyn Store, to: &dyn Store, row: &Row, reduced: &mut Reduced) -> Result<()> {
+    if !reduced.contains(&row.id) {
+        *reduced = self::reduced(from)?;
+    }
+    if !reduced.contains(&row.id) {
+        let own = format!("conversation `{}` of the store that is copied to has messages of its own", row.id);
+        return Err(Error::conflict(own));
+    }
+    to.remove(&[Target::Conversation(row.id)], "copied anew", row.active).map(drop)
+}
+
+fn copy_conversation(
+    from: &dyn Store,
+    to: &dyn Store,
+    row: &Row,
+    spaces: &[Space],
+    reduced: &mut Reduced,
+) -> Result<()> {
     let there = find(to, row.id)?;
-    let is_whole = there.as_ref().is_some_and(|there| essence(there) == essence(row));
+    let theirs = there.as_ref().map(|_| links(to, row.id)).transpose()?;
+    // What a reader can note of a message is no part of its row.
+    let ours = theirs.as_ref().map(|_| links(from, row.id)).transpose()?;
+    let is_whole = theirs == ours && there.as_ref().is_some_and(|there| essence(there) == essence(row));
     if !is_whole {
-        // Messages that are gone from the source must not stay in a copy that was begun.
-        if there.as_ref().is_some_and(|there| there.messages > row.messages) {
-            to.remove(&[crate::store::Target::Conversation(row.id)], "copied anew", row.active)?;
+        // Messages that are gone from the source, or were rewritten, must not stay in a copy that was begun.
+        let is_ahead = match (&theirs, &ours) {
+            (Some(theirs), Some(ours)) => theirs.iter().any(|(id, link)| !is_of(link, ours.get(id))),
+            _ => false,
+        };
+        if is_ahead && let Some(there) = &there {
+            remove(from, to, there, reduced)?;
         }
         copy_messages(from, to, row)?;
     }
@@ -138,6 +260,11 @@ fn copy_conversation(from: &dyn Store, to: &dyn Store, row: &Row, spaces: &[Spac
         copy_blobs(from, to, *space, Some(row.id))?;
     }
     Ok(())
+}
+
+/// True when a message of the copy is one of the source, whatever is noted of it.
+fn is_of(theirs: &Link, ours: Option<&Link>) -> bool {
+    ours.is_some_and(|ours| (ours.parent, ours.digest) == (theirs.parent, theirs.digest))
 }
 
 fn find(store: &dyn Store, id: ConversationId) -> Result<Option<Row>> {
@@ -160,6 +287,8 @@ fn copy_messages(from: &dyn Store, to: &dyn Store, row: &Row) -> Result<()> {
         let opening = Opening { facets: &row.facets, header: &row.header, created: row.created };
         append(to, row, Some(opening), &[])?;
     }
+    // An earlier attempt may have copied messages whose notes were changed since.
+    let there = links(to, row.id)?;
     let mut known: BTreeMap<MessageId, Digest> = BTreeMap::new();
     let mut offset = 0;
     loop {
@@ -184,7 +313,7 @@ fn copy_messages(from: &dyn Store, to: &dyn Store, row: &Row) -> Result<()> {
             let entries: Vec<Entry<'_>> = turn.iter().map(|carried| entry(carried, &known)).collect();
             append(to, row, None, &entries)?;
         }
-        for carried in batch.iter().filter(|carried| carried.label.is_some() || carried.is_pinned) {
+        for carried in batch.iter().filter(|carried| !is_noted(carried, there.get(&carried.id))) {
             let note = Note { label: carried.label.as_deref(), is_pinned: carried.is_pinned };
             to.amend(row.id, None, &Change::Note(carried.id, note), row.active)?;
         }
@@ -193,6 +322,12 @@ fn copy_messages(from: &dyn Store, to: &dyn Store, row: &Row) -> Result<()> {
         }
     }
     settle(to, row)
+}
+
+/// True when the copy has the note of a message; one that is new comes with it.
+fn is_noted(carried: &Carried, there: Option<&Link>) -> bool {
+    let is_same = |link: &Link| (&link.label, link.is_pinned) == (&carried.label, carried.is_pinned);
+    there.is_none_or(is_same)
 }
 
 fn entry<'a>(carried: &'a Carried, known: &BTreeMap<MessageId, Digest>) -> Entry<'a> {
@@ -240,7 +375,7 @@ fn settle(to: &dyn Store, row: &Row) -> Result<()> {
 /// Copies the blobs of a space and an owner, in bounded pieces, and erases those that the source does not have.
 fn copy_blobs(from: &dyn Store, to: &dyn Store, space: Space, owner: Option<ConversationId>) -> Result<()> {
     let mut held: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-    let mut kept = std::collections::BTreeSet::new();
+    let mut kept = BTreeSet::new();
     from.get(space, owner, Named::Beginning(b""), &mut |name, bytes| {
         kept.insert(name.to_vec());
         if !has(to, space, owner, name, bytes)? {

@@ -11,6 +11,7 @@ mod memory;
 mod newest;
 mod notice;
 pub(crate) mod place;
+mod print;
 mod query;
 mod sqlite;
 mod tip;
@@ -24,6 +25,7 @@ pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{NoticeName, Told, notices, put_notice};
+pub(crate) use print::{Print, Printing};
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,

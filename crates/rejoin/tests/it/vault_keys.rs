@@ -275,6 +275,148 @@ fn a_store_in_files_becomes_a_vault_and_a_plain_one_again() {
     converts("jsonl", "vault+jsonl");
 }
 
+/// A store that was copied into a vault once.
+fn copied(machine: &Machine, plain: &str) -> (StoreUrl, StoreUrl, ConversationId, rejoin::MessageId) {
+    let from = machine.url(plain, "plain");
+    let archive = machine.open(&from);
+    let trip = say(&archive, "trip");
+    let mut talk = archive.resume(trip).unwrap();
+    let said = talk.append(Message::assistant("Try a tasca.")).unwrap().head;
+    archive.label(trip, said, Some("idea")).unwrap();
+    drop((archive, talk));
+    let vault = machine.vault(&format!("vault+{plain}"));
+    from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap();
+    (from, vault, trip, said)
+}
+
+fn notes_and_removals_are_copied_again(plain: &str) {
+    let machine = Machine::new();
+    let (from, vault, trip, said) = copied(&machine, plain);
+    let convert = || from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap();
+    let told = |url: &StoreUrl| {
+        let archive = machine.open(url);
+        let all = archive.all_messages(trip, rejoin::store::Order::OldestFirst, 0, 100).unwrap();
+        let notes: Vec<_> =
+            all.into_iter().map(|message| (message.id, message.message.label, message.is_pinned)).collect();
+        (notes, archive.recall("seen").unwrap())
+    };
+
+    machine.open(&from).label(trip, said, Some("better idea")).unwrap();
+    convert();
+    let labelled = (told(&vault), told(&from));
+    let archive = machine.open(&from);
+    archive.label(trip, said, None).unwrap();
+    archive.pin(trip, said).unwrap();
+    archive.remember("seen", Some("yes")).unwrap();
+    drop(archive);
+    convert();
+    let pinned = (told(&vault), told(&from));
+    let archive = machine.open(&from);
+    archive.delete_messages(trip, &[said], rejoin::store::Children::Refuse, "user-requested").unwrap();
+    archive.resume(trip).unwrap().append(Message::assistant("Another.")).unwrap();
+    drop(archive);
+    convert();
+
+    assert_eq!(labelled.0, labelled.1);
+    assert_eq!(pinned.0, pinned.1);
+    assert_eq!(told(&vault), told(&from));
+}
+
+#[test]
+fn notes_and_removals_in_sqlite_are_copied_again() {
+    notes_and_removals_are_copied_again("sqlite");
+}
+
+#[test]
+fn notes_and_removals_in_files_are_copied_again() {
+    notes_and_removals_are_copied_again("jsonl");
+}
+
+fn what_was_said_in_the_copy_is_not_removed(plain: &str) {
+    let machine = Machine::new();
+    let (from, vault, trip, _) = copied(&machine, plain);
+    let convert = || from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap_err().kind();
+    let archive = machine.open(&vault);
+    archive.resume(trip).unwrap().append(Message::user("Said in the vault.")).unwrap();
+    drop(archive);
+
+    let grown = convert();
+    say(&machine.open(&vault), "begun in the vault");
+    let begun = convert();
+
+    let archive = machine.open(&vault);
+    assert_eq!([grown, begun], [ErrorKind::Conflict; 2]);
+    assert_eq!(titles(&archive), ["begun in the vault", "trip"]);
+    assert_eq!(archive.conversation(trip).unwrap().messages, 3);
+}
+
+#[test]
+fn what_was_said_in_a_copy_in_sqlite_is_not_removed() {
+    what_was_said_in_the_copy_is_not_removed("sqlite");
+}
+
+#[test]
+fn what_was_said_in_a_copy_in_files_is_not_removed() {
+    what_was_said_in_the_copy_is_not_removed("jsonl");
+}
+
+/// What is written between comparing and erasing stays, whether it is a message or only remembered.
+fn what_is_written_before_erasing_stays(from: &StoreUrl, to: &StoreUrl, machine: &Machine) {
+    let access = machine.access();
+    let convert = || from.convert(to, &access, &mut |_, _, _| ()).unwrap();
+    let compared = convert();
+    say(&machine.open(from), "meanwhile");
+
+    let said = from.erase_converted(&compared, &access).unwrap_err().kind();
+    let compared = convert();
+    machine.open(from).remember("left", Some(&from.to_string())).unwrap();
+    let remembered = from.erase_converted(&compared, &access).unwrap_err().kind();
+    let compared = convert();
+    from.erase_converted(&compared, &access).unwrap();
+
+    assert_eq!([said, remembered], [ErrorKind::Conflict; 2]);
+    let archive = machine.open(to);
+    assert!(titles(&archive).contains(&"meanwhile".to_owned()));
+    assert_eq!(archive.recall("left").unwrap(), Some(from.to_string()));
+    assert!(!from.path().unwrap().exists());
+}
+
+#[test]
+fn what_is_written_to_sqlite_before_it_is_erased_stays() {
+    let machine = Machine::new();
+    let (from, vault, ..) = copied(&machine, "sqlite");
+
+    what_is_written_before_erasing_stays(&from, &vault, &machine);
+    what_is_written_before_erasing_stays(&vault, &machine.url("sqlite", "back"), &machine);
+}
+
+#[test]
+fn what_is_written_to_files_before_they_are_erased_stays() {
+    let machine = Machine::new();
+    let (from, vault, ..) = copied(&machine, "jsonl");
+
+    what_is_written_before_erasing_stays(&from, &vault, &machine);
+    what_is_written_before_erasing_stays(&vault, &machine.url("jsonl", "back"), &machine);
+}
+
+#[test]
+fn a_store_of_files_that_is_open_is_not_erased() {
+    let machine = Machine::new();
+    let (from, vault, trip, _) = copied(&machine, "jsonl");
+    let open = machine.open(&from);
+    let converted = from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap();
+
+    let refused = [from.erase(), from.erase_converted(&converted, &machine.access()).map(drop)]
+        .map(|outcome| outcome.unwrap_err().kind());
+    open.resume(trip).unwrap().append(Message::user("Still here.")).unwrap();
+    let kept = open.conversation(trip).unwrap().messages;
+    drop(open);
+    from.erase().unwrap();
+
+    assert_eq!((refused, kept), ([ErrorKind::Locked; 2], 3));
+    assert!(!from.path().unwrap().exists());
+}
+
 /// How many conversations are rotated to see how long it takes; `ROTATED_CONVERSATIONS` names another number.
 const ROTATED: usize = 500;
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
+use rejoin::vault::Secret;
 use rejoin_agent::{Api, Key};
 use serde_json::json;
 
@@ -42,7 +43,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let typed = typed.trim();
     Key::new(typed).map_err(|error| Failure::from(error).during(format!("read the key of `{name}`")))?;
     Keyring::of(&context.surroundings)
-        .write(&Entry::provider(name), typed.to_owned())
+        .write(&Entry::provider(name), Secret::from(typed.to_owned()))
         .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
     if context.is_json() {
         return context.answer_json(&json!({"provider": name, "kept": "keyring"}));

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rejoin::{AuditAction, ErrorKind, Existing, Leftover, StoreUrl, Time};
+use rejoin::vault::Added;
+use rejoin::{AuditAction, Converted, ErrorKind, Existing, Leftover, StoreUrl, Time};
 use serde_json::json;
 
 use crate::commands::backup;
 use crate::commands::vault::noted::{fact, note};
-use crate::commands::vault::{Kinds, new_slot, told, vault_url};
+use crate::commands::vault::{Kinds, new_slot, slots, told, vault_url};
 use crate::config::origin::Origin;
 use crate::config::write;
 use crate::config::{file, value::Value};
@@ -69,6 +70,9 @@ pub(super) struct DecryptArgs {
     keep: bool,
 }
 
+/// How often a store that is written to meanwhile is copied on before it is not erased.
+const ATTEMPTS: usize = 3;
+
 /// What becomes of the store that was copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Old {
@@ -107,8 +111,16 @@ pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failu
         return Err(Failure::not_found(format!("there is no store at `{from}`"))
             .hint("run `rejoin vault init` to make a vault"));
     }
-    make_vault(args, &to, context)?;
-    move_all(&from, &to, Old::of(args.yes, args.keep), context)
+    let added = make_vault(args, &to, context)?;
+    let moved = move_all(&from, &to, Old::of(args.yes, args.keep), &added, context);
+    if context.is_json() {
+        // What the answer would have had is shown nowhere else.
+        return moved.inspect_err(|_| slots::warn_of_keys(&added, context));
+    }
+    moved?;
+    let status = to.vault_status(&context.access()?).map_err(|error| told(&to, error))?;
+    slots::suggest_second(status.slots.iter().map(|slot| slot.kind), context);
+    Ok(())
 }
 
 pub(super) fn decrypt(args: &DecryptArgs, context: &Context) -> Result<(), Failure> {
@@ -117,7 +129,7 @@ pub(super) fn decrypt(args: &DecryptArgs, context: &Context) -> Result<(), Failu
     if matches!(to, StoreUrl::Vault(_)) {
         return Err(Failure::invalid(format!("`{to}` is a vault")));
     }
-    move_all(&from, &to, Old::of(args.yes, args.keep), context)
+    move_all(&from, &to, Old::of(args.yes, args.keep), &[], context)
 }
 
 /// The plain store beside a vault, which an attempt that ended early did not erase.
@@ -132,25 +144,58 @@ fn left_behind(inner: &StoreUrl) -> Option<StoreUrl> {
     })
 }
 
-/// Makes the vault, unless an earlier attempt made it.
-fn make_vault(args: &EncryptArgs, url: &StoreUrl, context: &Context) -> Result<(), Failure> {
+/// Makes the vault, unless an earlier attempt made it, and tells its slots. With JSON they are part of the answer.
+fn make_vault(args: &EncryptArgs, url: &StoreUrl, context: &Context) -> Result<Vec<Added>, Failure> {
     let access = context.access()?;
     if url.path().is_some_and(Path::exists) && url.vault_status(&access).is_ok() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let mut slots = Vec::new();
+    let mut wanted = Vec::new();
     for kind in &args.slot {
-        slots.push(new_slot(kind.kind(), || new_passphrase(context))?);
+        wanted.push(new_slot(kind.kind(), || new_passphrase(context))?);
     }
     let keys = url.keys(&access, Existing::Optional).map_err(|error| told(url, error))?;
-    let added = keys.create(&slots, Time::now()).map_err(|error| match error.kind() {
+    let added = keys.create(&wanted, Time::now()).map_err(|error| match error.kind() {
         ErrorKind::Conflict => Failure::from(error).hint("name another place with `--to`"),
         _ => told(url, error),
     })?;
-    super::slots::show_added(&added, context)
+    if !context.is_json() {
+        slots::show_added(&added, context)?;
+    }
+    Ok(added)
 }
 
-fn move_all(from: &StoreUrl, to: &StoreUrl, old: Old, context: &Context) -> Result<(), Failure> {
+fn move_all(from: &StoreUrl, to: &StoreUrl, old: Old, added: &[Added], context: &Context) -> Result<(), Failure> {
+    let mut converted = copy_all(from, to, context)?;
+    let switched = use_store(to, context)?;
+    let erased = old != Old::Keep && is_wanted(from, old, context) && {
+        erase(from, to, &mut converted, context)?;
+        true
+    };
+    let action = if matches!(to, StoreUrl::Vault(_)) { AuditAction::Encrypted } else { AuditAction::Decrypted };
+    note(to, action, &[("conversations", fact(&converted.contents.conversations))], context);
+    if context.is_json() {
+        let mut answer = backup::to_json(&converted.contents);
+        answer["store"] = json!(to.to_string());
+        answer["erased"] = json!(erased);
+        if !added.is_empty() {
+            answer["slots"] = added.iter().map(slots::to_json).collect();
+        }
+        return context.answer_json(&answer);
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "Copied and compared {}.", backup::told(&converted.contents))?;
+    answer.flush()?;
+    context.note(&format!("Conversations are kept in {to}"));
+    switched.tell(context);
+    if !erased {
+        context.note(&format!("The old store is still there: {from}"));
+    }
+    Ok(())
+}
+
+/// Copies and compares, and shows how far it is.
+fn copy_all(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<Converted, Failure> {
     let mut progress = None;
     let mut last = (None, 0);
     let access = context.access()?;
@@ -167,45 +212,40 @@ fn move_all(from: &StoreUrl, to: &StoreUrl, old: Old, context: &Context) -> Resu
         last.1 = done;
     });
     drop(progress);
-    let converted = converted.map_err(|error| explain(to, error).or_hint("run it again to go on where it ended"))?;
-    let switched = use_store(to, context)?;
-    let action = if matches!(to, StoreUrl::Vault(_)) { AuditAction::Encrypted } else { AuditAction::Decrypted };
-    note(to, action, &[("conversations", fact(&converted.contents.conversations))], context);
-    let erased = old != Old::Keep && erase(from, old, context)?;
-    if context.is_json() {
-        let mut answer = backup::to_json(&converted.contents);
-        answer["store"] = json!(to.to_string());
-        answer["erased"] = json!(erased);
-        return context.answer_json(&answer);
-    }
-    let mut answer = context.answer();
-    writeln!(answer, "Copied and compared {}.", backup::told(&converted.contents))?;
-    answer.flush()?;
-    context.note(&format!("Conversations are kept in {to}"));
-    switched.tell(context);
-    if !erased {
-        context.note(&format!("The old store is still there: {from}"));
-    }
-    Ok(())
+    converted.map_err(|error| match error.kind() {
+        ErrorKind::Conflict => explain(to, error).or_hint("name another place with `--to`"),
+        _ => explain(to, error).or_hint("run it again to go on where it ended"),
+    })
 }
 
-fn erase(from: &StoreUrl, old: Old, context: &Context) -> Result<bool, Failure> {
-    let question = format!("Erase the old store {from}?");
-    if old == Old::Ask && context.confirm(&question, false.into()).is_err() {
-        return Ok(false);
-    }
-    let failed = |error: rejoin::Error| match error.kind() {
-        ErrorKind::Locked => Failure::from(error)
-            .hint("everything was copied; end that program and run the same command again to erase the old store"),
-        _ => Failure::from(error),
+fn is_wanted(from: &StoreUrl, old: Old, context: &Context) -> bool {
+    old != Old::Ask || context.confirm(&format!("Erase the old store {from}?"), false.into()).is_ok()
+}
+
+/// Erases the old store, after what was written to it meanwhile was copied as well.
+fn erase(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: &Context) -> Result<(), Failure> {
+    let access = context.access()?;
+    let mut attempt = 1;
+    let left = loop {
+        match from.erase_converted(converted, &access) {
+            Ok(left) => break left,
+            Err(error) if error.kind() == ErrorKind::Conflict && attempt < ATTEMPTS => {
+                *converted = copy_all(from, to, context)?;
+                attempt += 1;
+            }
+            Err(error) => {
+                return Err(match error.kind() {
+                    ErrorKind::Locked => Failure::from(error).hint(
+                        "everything was copied; end that program and run the same command again to erase the old store",
+                    ),
+                    ErrorKind::Conflict => Failure::from(error)
+                        .hint("end the programs that write to it and run the same command again"),
+                    _ => Failure::from(error),
+                });
+            }
+        }
     };
-    if let StoreUrl::Vault(_) = from {
-        let left = from.erase_vault(&context.access()?).map_err(failed)?;
-        tell_leftover(&left, context)?;
-    } else {
-        from.erase().map_err(failed)?;
-    }
-    Ok(true)
+    left.map_or(Ok(()), |left| tell_leftover(&left, context))
 }
 
 /// Says what is left of a vault outside of its store, that opens nothing but copies of it.

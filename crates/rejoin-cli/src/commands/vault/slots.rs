@@ -117,13 +117,16 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     context.note(&format!("The vault is {url}"));
     switched.tell(context);
     context.note(NOT_EXPORTED);
-    if added.len() == 1 {
-        let other = if added[0].kind == SlotKind::Recovery { "passphrase" } else { "recovery" };
-        context.note(&format!(
-            "Nothing else opens it. Add a second way in: rejoin vault add-slot {other}"
-        ));
-    }
+    suggest_second(added.iter().map(|slot| slot.kind), context);
     Ok(())
+}
+
+/// Suggests a second slot where there is only one.
+pub(super) fn suggest_second(mut kinds: impl Iterator<Item = SlotKind>, context: &Context) {
+    if let (Some(only), None) = (kinds.next(), kinds.next()) {
+        let other = if only == SlotKind::Recovery { "passphrase" } else { "recovery" };
+        context.note(&format!("Nothing else opens it. Add a second way in: rejoin vault add-slot {other}"));
+    }
 }
 
 pub(super) fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
@@ -224,12 +227,19 @@ fn answer(rotated: &Rotated, sealed: Option<&SealedAnew>, context: &Context) -> 
     Ok(())
 }
 
-fn to_json(added: &Added) -> Json {
+pub(super) fn to_json(added: &Added) -> Json {
     let mut slot = json!({"id": added.id.to_string(), "kind": added.kind.as_str()});
     if let Some(key) = added.recovery_key.as_ref().and_then(|key| key.as_text()) {
         slot["recovery_key"] = key.into();
     }
     slot
+}
+
+/// Tells recovery keys that no answer can tell.
+pub(super) fn warn_of_keys(added: &[Added], context: &Context) {
+    for key in added.iter().filter_map(|slot| slot.recovery_key.as_ref()).filter_map(|key| key.as_text()) {
+        context.manner.warn(&format!("the vault was made; its recovery key is `{key}`"), Some("write it down"));
+    }
 }
 
 pub(super) fn show_added(added: &[Added], context: &Context) -> Result<(), Failure> {

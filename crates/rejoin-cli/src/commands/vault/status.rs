@@ -1,8 +1,9 @@
 //! `rejoin vault status`
 
-use rejoin::vault::{SlotKind, VaultStatus};
+use rejoin::vault::VaultStatus;
 use serde_json::{Value as Json, json};
 
+use crate::commands::vault::slots::suggest_second;
 use crate::commands::vault::{told, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
@@ -47,10 +48,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
             Some("run `rejoin vault rotate --reencrypt` to go on"),
         );
     }
-    if status.slots.len() == 1 {
-        let other = if status.slots[0].kind == SlotKind::Recovery { "passphrase" } else { "recovery" };
-        context.note(&format!("Nothing else opens it. Add a second way in: rejoin vault add-slot {other}"));
-    }
+    suggest_second(status.slots.iter().map(|slot| slot.kind), context);
     Ok(())
 }
 

@@ -34,11 +34,16 @@ mod shelf;
 mod writing;
 
 use std::fmt;
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Files;
@@ -58,6 +63,8 @@ pub struct JsonlStore {
     writer: Mutex<Writer>,
     /// Rung after a change of this handle, so that `changes` need not wait for its next look.
     bell: (Mutex<u64>, Condvar),
+    /// Rejoin's own folder, with a lock that tells whoever would erase the store that it is in use.
+    _in_use: File,
 }
 
 /// How a JSONL store is opened.
@@ -101,12 +108,14 @@ impl JsonlStore {
         let root = std::path::absolute(root.as_ref()).during(|| "find the working directory")?;
         let layout = Layout::new(root);
         prepare(&layout)?;
+        let in_use = use_store(&layout)?;
         Ok(Self {
             layout,
             options,
             files: Mutex::default(),
             writer: Mutex::default(),
             bell: Default::default(),
+            _in_use: in_use,
         })
     }
 }
@@ -126,6 +135,20 @@ fn prepare(layout: &Layout) -> Result<()> {
         .during(|| format!("create the directory `{}`", root.display()))?;
     place::refuse_network(root)?;
     durable::create_private(&changes).during(|| format!("create `{}`", changes.display()))
+}
+
+/// Tells others that the store is open. Only one who erases it stands in the way.
+fn use_store(layout: &Layout) -> Result<File> {
+    let own = layout.own();
+    let folder = File::open(&own).during(|| format!("open `{}`", own.display()))?;
+    match flock(&folder, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => Err(Error::new(
+            ErrorKind::Locked,
+            format!("the store `{}` is being erased", layout.root().display()),
+        )),
+        Err(cause) => Err(io::Error::from(cause)).during(|| format!("lock `{}`", own.display())),
+        Ok(()) => Ok(folder),
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

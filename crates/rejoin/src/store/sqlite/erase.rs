@@ -1,33 +1,70 @@
 //! Erasing a whole database, with its log.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use rustix::fs::{FlockOperation, fcntl_lock};
+
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable;
 use crate::store::sqlite::{SqliteStore, holder};
+use crate::store::{Print, Printing, durable};
 
 impl SqliteStore {
-    /// Writes over every byte of the database at `path`, and removes it. One that another process uses is locked.
-    pub(crate) fn erase(path: &Path) -> Result<()> {
+    /// The print of the database at `path`. It says something of a database that no process of this one has open.
+    pub(crate) fn print(path: &Path) -> Result<Print> {
+        let file = File::open(path).map_err(|cause| unavailable(path, cause))?;
+        print(&file, path)
+    }
+
+    /// Writes over every byte of the database at `path`, and removes it, if it has the print that is given.
+    ///
+    /// One that another process uses is locked, and nobody can open it meanwhile.
+    pub(crate) fn erase(path: &Path, expected: Option<&Print>) -> Result<()> {
         let own = std::process::id();
+        let locked = |who: String| {
+            Error::new(ErrorKind::Locked, format!("{who} has the store `{}` open", path.display()))
+        };
         if let Some(user) = holder::holders(path).users.into_iter().find(|user| *user != own) {
-            return Err(Error::new(
-                ErrorKind::Locked,
-                format!("process `{user}` has the store `{}` open", path.display()),
-            ));
+            return Err(locked(format!("process `{user}`")));
         }
-        // The main file last: as long as it is there, whoever looks finds a store and not nothing.
-        for file in [durable::beside(path, "-wal"), durable::beside(path, "-shm"), path.to_owned()] {
-            let erased = match durable::open_to_write(&file) {
-                Ok(opened) => durable::erase(&opened, &file),
+        let file = durable::open_to_write(path).map_err(|cause| unavailable(path, cause))?;
+        // Every process that has the database open holds a lock of the same kind. This one is held until the file is closed,
+        // and closing it by any other handle would give it back.
+        fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| locked("another process".to_owned()))?;
+        if let Some(expected) = expected
+            && print(&file, path)? != *expected
+        {
+            return Err(Error::conflict(format!("`{}` was changed since it was copied", path.display())));
+        }
+        for beside in [durable::beside(path, "-wal"), durable::beside(path, "-shm")] {
+            let erased = match durable::open_to_write(&beside) {
+                Ok(opened) => durable::erase(&opened, &beside),
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
                 Err(cause) => Err(cause),
             };
-            erased.and_then(|()| durable::sync_parent(&file)).map_err(|cause| {
-                Error::new(ErrorKind::Unavailable, format!("erase `{}`", file.display())).because(cause)
-            })?;
+            erased.map_err(|cause| unavailable(&beside, cause))?;
         }
-        Ok(())
+        // The main file last: as long as it is there, whoever looks finds a store and not nothing.
+        durable::erase(&file, path)
+            .and_then(|()| durable::sync_parent(path))
+            .map_err(|cause| unavailable(path, cause))
     }
+}
+
+/// The print of a database with its log, which whoever closes it last folds into it.
+fn print(file: &File, path: &Path) -> Result<Print> {
+    let log = durable::beside(path, "-wal");
+    let mut printing = Printing::default();
+    let taken = printing.file(file).and_then(|()| match File::open(&log) {
+        Ok(log) => printing.file(&log),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(cause),
+    });
+    taken.map(|()| printing.finish()).map_err(|cause| unavailable(path, cause))
+}
+
+fn unavailable(path: &Path, cause: io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("erase `{}`", path.display())).because(cause)
 }
