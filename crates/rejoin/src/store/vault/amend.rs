@@ -26,7 +26,7 @@ impl VaultStore {
             amended.map_err(|error| self.renamed(error, id, named))
         };
         change.check()?;
-        let keys = match change {
+        let (held, keys) = match change {
             Change::Rewrite { messages, tip } => {
                 return self.rewrite_sealed(id, expected, messages, *tip, at);
             }
@@ -35,7 +35,7 @@ impl VaultStore {
             }
             Change::Unbranch(branch) => return amend(&Change::Unbranch(names.branch(inner, *branch)), &[]),
             Change::Header { .. } | Change::Note(..) | Change::Branch(_) => {
-                self.keys_of(Some(id), Some(inner))?
+                (self.held.hold()?, self.keys_of(Some(id), Some(inner))?)
             }
         };
         let key = keys.newest();
@@ -62,6 +62,7 @@ impl VaultStore {
                 unreachable!("they were answered above")
             }
         }?;
+        drop(held);
         self.held.confirm(Some(inner), &keys)?;
         Ok(version)
     }
@@ -154,6 +155,7 @@ impl VaultStore {
     ///
     /// It comes first: a crash in between leaves a time that is right.
     pub(super) fn keep_activity(&self, inner: &[Target<'_>]) -> Result<()> {
+        let _held = self.held.hold()?;
         let mut tips = Vec::new();
         for target in inner {
             let Target::Messages { conversation: inner, .. } = target else { continue };

@@ -12,7 +12,14 @@ use crate::store::vault::held::{DATA, DataKeys};
 use crate::store::vault::message::{Plain, SealedNote};
 use crate::store::vault::names::Names;
 use crate::store::vault::row::{SealedHeader, SealedLast, seal_first};
+use crate::store::vault::slots::InUse;
 use crate::store::{Anchor, Appended, Entry, Facets, Note, Opening, Order, Put, Selection, Space, Tip, Turn};
+
+/// The keys that seal a turn, and what keeps them from being taken away until it is stored.
+struct InHand<'k> {
+    keys: &'k DataKeys,
+    held: Option<InUse>,
+}
 
 /// An entry, sealed.
 struct SealedEntry {
@@ -42,7 +49,8 @@ impl VaultStore {
         // The time it was created is inside; the inner store needs one and gets the same for all.
         let sealed = Opening { facets: &Facets::default(), header: &header, created: Time::from_micros(0) };
         let reached = self.growth_reached();
-        let appended = self.append_with(turn, inner, Some(sealed), &keys, (None, reached), &[own])?;
+        let hand = InHand { keys: &keys, held: self.held.hold()? };
+        let appended = self.append_with(turn, inner, Some(sealed), hand, (None, reached), &[own])?;
         if !appended.replayed {
             self.held.confirm_epoch(inner, &keys, workspace.id())?;
             self.held.keep(Some(inner), keys);
@@ -56,8 +64,10 @@ impl VaultStore {
         let Some((grown, reached)) = self.grown(inner)? else {
             return Err(Error::not_found(format!("there is no conversation `{}`", turn.conversation)));
         };
+        let held = self.held.hold()?;
         let keys = self.keys_of(Some(turn.conversation), Some(inner))?;
-        let appended = self.append_with(turn, inner, None, &keys, (Some(grown), reached), &[])?;
+        let hand = InHand { keys: &keys, held };
+        let appended = self.append_with(turn, inner, None, hand, (Some(grown), reached), &[])?;
         if !appended.replayed {
             self.held.confirm(Some(inner), &keys)?;
         }
@@ -69,12 +79,12 @@ impl VaultStore {
         turn: &Turn<'_>,
         inner: ConversationId,
         opening: Option<Opening<'_>>,
-        keys: &DataKeys,
+        hand: InHand<'_>,
         (before, reached): (Option<Grown>, Reached),
         own: &[Put<'_>],
     ) -> Result<Appended> {
         let workspace = self.held.workspace();
-        let (names, key) = (workspace.names(), keys.newest());
+        let (names, key) = (workspace.names(), hand.keys.newest());
         let floor = before.as_ref().map_or(Ok(0), |before| self.newest_sequence(inner, before.messages))?;
         let sealed: Vec<SealedEntry> = turn
             .entries
@@ -117,6 +127,7 @@ impl VaultStore {
             active: names.time(turn.active),
             blobs: &blobs,
         });
+        drop(hand.held);
         let appended = appended.map_err(|error| {
             let parents = turn.entries.iter().filter_map(|entry| entry.parent).map(|parent| parent.id);
             let named: Vec<MessageId> = turn.entries.iter().map(|entry| entry.id).chain(parents).collect();

@@ -71,6 +71,7 @@ impl VaultStore {
     pub(super) fn put_sealed(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
         let workspace = self.held.workspace();
         let names = workspace.names();
+        let held = self.held.hold()?;
         let mut used: Vec<(Option<ConversationId>, Arc<DataKeys>)> = Vec::new();
         for blob in blobs.iter().filter(|blob| blob.bytes.is_some()) {
             let owner = blob.owner.map(|owner| names.conversation(owner));
@@ -86,6 +87,7 @@ impl VaultStore {
             blobs.iter().map(|blob| SealedPut::seal(blob, names, key)).collect::<Result<_>>()?;
         let puts: Vec<Put<'_>> = sealed.iter().map(SealedPut::as_put).collect();
         self.inner.put(&puts, safety).map_err(|error| self.renamed_owners(error, blobs))?;
+        drop(held);
         used.iter().try_for_each(|(owner, keys)| self.held.confirm(*owner, keys))
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::store::vault::anew::{MARK, split_mark};
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::key::KeyId;
-use crate::store::vault::slots::Keys;
+use crate::store::vault::slots::{InUse, Keys};
 use crate::store::vault::text::{TextReader, to_text};
 use crate::store::vault::unlock::Unlock;
 use crate::store::vault::workspace::Workspace;
@@ -64,6 +65,8 @@ pub(crate) struct Held {
     text: TextReader,
     /// What those who change keys wait for each other with; none where somebody else looks after that.
     turns: OnceLock<Keys>,
+    /// How often keys had been taken away when those at hand were remembered.
+    taken: AtomicU64,
 }
 
 struct Unlocked {
@@ -102,6 +105,7 @@ impl Held {
             keys: Mutex::default(),
             text: TextReader::new(),
             turns: OnceLock::new(),
+            taken: AtomicU64::new(0),
         })
     }
 
@@ -235,6 +239,18 @@ impl Held {
     /// From now on waits for others who change keys before it does.
     pub(crate) fn wait_with(&self, keys: Keys) {
         let _ = self.turns.set(keys);
+    }
+
+    /// Keeps keys from being taken away until what is sealed with them is stored. Those that were taken away since are forgotten.
+    pub(crate) fn hold(&self) -> Result<Option<InUse>> {
+        let held = self.turns.get().map_or(Ok(None), Keys::hold)?;
+        if let Some(in_use) = &held
+            && self.taken.load(Ordering::Acquire) != in_use.taken
+        {
+            self.cache().clear();
+            self.taken.store(in_use.taken, Ordering::Release);
+        }
+        Ok(held)
     }
 
     fn take_turn(&self) -> Result<Option<File>> {

@@ -308,6 +308,7 @@ impl VaultStore {
             replaced.push(before.span.first);
             ids = before.join(&ids)?;
         }
+        let _held = self.held.hold()?;
         let keys = self.keys_of(None, Some(inner))?;
         self.put_segment(inner, keys.newest(), &Fresh { ids: &ids, words: &words, replaced: &replaced })?;
         chain.segments.push(ids);

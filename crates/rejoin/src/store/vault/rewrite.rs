@@ -63,6 +63,7 @@ impl VaultStore {
         let Some(known) = self.row_now(inner)? else {
             return Err(Error::not_found(format!("there is no conversation `{id}`")));
         };
+        let held = self.held.hold()?;
         let keys = self.keys_of(Some(id), Some(inner))?;
         let renewed = self.renewed(id, inner, messages)?;
         let sealed: Vec<(MessageId, Digest, String)> = renewed
@@ -84,6 +85,7 @@ impl VaultStore {
         let change = Change::Rewrite { messages: &all, tip: Tip { first: &first, last: &last } };
         let ids: Vec<MessageId> = messages.iter().map(|own| own.id).collect();
         let amended = self.inner.amend(inner, expected, &change, at);
+        drop(held);
         let version = amended.map_err(|error| self.renamed(error, id, &ids))?;
         self.held.confirm(Some(inner), &keys)?;
         Ok(version)

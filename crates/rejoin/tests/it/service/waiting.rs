@@ -103,7 +103,7 @@ fn a_write_that_is_refused_for_another_reason_goes_on_waiting_and_holds_up_no_ot
     let store = place.open();
     let service =
         ConversationStorageService::new(Archive::with_store(Arc::clone(&failing) as Arc<dyn Store>))
-            .reopening(move || Ok(Archive::with_store(Arc::clone(&store)).with_limits(narrow.clone())));
+            .reopening(move || Ok(Archive::with_store(Arc::clone(&store)).with_limits(narrow)));
     failing.set(Mood::Full);
     let mut long = input(1, "long");
     long.messages = vec![frame(1, &"many words ".repeat(500))];

@@ -9,7 +9,8 @@
 //! 5  one write: that it is done
 //! ```
 //!
-//! Whoever writes looks at the keys after the write, and puts a key back that is gone (`held.rs`). At every moment each record
+//! Whoever writes holds on to the keys, so that 3 waits for it (`slots/in_use.rs`); where no file can be locked, it looks at
+//! the keys after the write, and puts a key back that is gone (`held.rs`). At every moment each record
 //! opens with a key of the owner or one that stands aside. Links, digests and what is inside stay as they are.
 
 mod blobs;
@@ -26,6 +27,7 @@ use crate::store::vault::VaultStore;
 use crate::store::vault::anew::piece::{Mode, Piece};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, blob};
+use crate::store::vault::slots::Keys;
 use crate::store::vault::workspace::MOST_KEYS;
 use crate::store::{Put, Safety, Space};
 
@@ -47,14 +49,19 @@ impl VaultStore {
     /// Seals everything of an owner, who is named by the inner name, with a new key, unless this run has done so.
     ///
     /// Nobody else may change keys meanwhile.
-    pub(super) fn seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
-        match self.try_seal_anew(owner, run) {
+    pub(super) fn seal_anew(
+        &self,
+        owner: Option<ConversationId>,
+        run: RunId,
+        turns: &Keys,
+    ) -> Result<Renewed> {
+        match self.try_seal_anew(owner, run, turns) {
             Err(error) if error.kind() == ErrorKind::NotFound && owner.is_some() => Ok(Renewed::Gone),
             other => other,
         }
     }
 
-    fn try_seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+    fn try_seal_anew(&self, owner: Option<ConversationId>, run: RunId, turns: &Keys) -> Result<Renewed> {
         self.held.renew()?;
         let Some(mut keys) = self.keys_at_hand(owner)? else { return Ok(Renewed::Gone) };
         match Mark::read(self.inner.as_ref(), owner)?.filter(|mark| mark.run == run).map(|mark| mark.stage) {
@@ -71,7 +78,9 @@ impl VaultStore {
                 return Ok(Renewed::Damaged);
             }
             let (newest, before) = keys.split_at(1);
+            let alone = turns.take_away()?;
             self.put_keys(owner, newest, before, Mark::new(run, Stage::Leaving))?;
+            drop(alone);
             let mut look = Piece::new(self, owner, &keys[0], Mode::Look);
             look.everything()?;
             if look.sealed == 0 {
