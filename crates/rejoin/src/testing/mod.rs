@@ -24,6 +24,7 @@
 mod amend;
 mod append;
 mod append_tree;
+mod around;
 mod blobs;
 mod changes;
 mod draft;
@@ -39,6 +40,7 @@ mod trial;
 
 use std::sync::Arc;
 
+pub use around::{Around, Write};
 pub use look::{Shown, ShownBlob, Visible, visible};
 use trial::Trial;
 

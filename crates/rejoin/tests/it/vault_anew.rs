@@ -8,10 +8,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Children, Found, Hit, JsonlStore, ListQuery, Named, Order,
-    Outcome, Page, Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, SqliteStore, Stamp,
-    Store, Target, Task, Turn, Version, Visit, VisitBlob,
+    Children, JsonlStore, ListQuery, Named, Order, Selection, Space, SqliteStore, Store, Task,
 };
+use rejoin::testing::{Around, Write};
 use rejoin::vault::{Keys, SealedAnew};
 use rejoin::{
     Archive, Conversation, ConversationId, Error, ErrorKind, Existing, Message, Result, Search, StoreUrl,
@@ -142,86 +141,26 @@ struct Mortal {
     is_last_done: bool,
 }
 
-impl Mortal {
-    fn write<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+impl Around for Mortal {
+    fn inner(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    fn writing<T>(&self, _: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
         let dead = || Err(Error::new(ErrorKind::Unavailable, "the process is dead"));
         match self.left.load(Ordering::Relaxed) {
             0 => dead(),
             left => {
                 self.left.store(left - 1, Ordering::Relaxed);
                 if left > 1 {
-                    return work();
+                    return work(self.inner());
                 }
                 if self.is_last_done {
-                    work()?;
+                    work(self.inner())?;
                 }
                 dead()
             }
         }
-    }
-}
-
-impl Read for Mortal {
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.store.read(id, what, visit)
-    }
-
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.store.list(query)
-    }
-
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.store.find(text, limit)
-    }
-
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.store.search(query)
-    }
-
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        self.store.changes(after, wait)
-    }
-
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.store.get(space, owner, named, visit)
-    }
-}
-
-impl Store for Mortal {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.write(|| self.store.append(turn))
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.write(|| self.store.amend(id, expected, change, at))
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.write(|| self.store.remove(targets, reason, at))
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.write(|| self.store.put(blobs, safety))
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.write(|| self.store.maintain(task, budget))
     }
 }
 

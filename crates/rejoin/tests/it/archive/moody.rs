@@ -1,14 +1,10 @@
 //! A store that fails when it is told to, before or after the work is done.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Named, Outcome, Page,
-    Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
-    Version, Visit, VisitBlob,
-};
-use rejoin::{ConversationId, Error, ErrorKind, Result, Time};
+use rejoin::store::{MemoryStore, Store};
+use rejoin::testing::{Around, Write};
+use rejoin::{Error, ErrorKind, Result};
 
 /// What becomes of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,66 +70,12 @@ impl Moody {
     }
 }
 
-impl Read for Moody {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
+impl Around for Moody {
+    fn inner(&self) -> &dyn Store {
+        self.inner.as_ref()
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.inner.read(id, what, visit)
-    }
-
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.inner.list(query)
-    }
-
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.inner.find(text, limit)
-    }
-
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.inner.search(query)
-    }
-
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        self.inner.changes(after, wait)
-    }
-
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.inner.get(space, owner, named, visit)
-    }
-}
-
-impl Store for Moody {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.write(|inner| inner.append(turn))
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.write(|inner| inner.amend(id, expected, change, at))
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.write(|inner| inner.remove(targets, reason, at))
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.write(|inner| inner.put(blobs, safety))
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.inner.maintain(task, budget)
+    fn writing<T>(&self, write: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        if write == Write::Maintain { work(self.inner()) } else { self.write(work) }
     }
 }

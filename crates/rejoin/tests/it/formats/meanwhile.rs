@@ -3,118 +3,50 @@
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rejoin::formats::{Format, ReadLimits, Source};
-use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Named, Order, Outcome, Page,
-    Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
-    Version, Visit, VisitBlob,
-};
-use rejoin::{
-    Archive, ConversationId, Import, ImportMode, Imported, ImportedConversation, Message, Result, Time,
-};
+use rejoin::store::{MemoryStore, Order, Store};
+use rejoin::testing::{Around, Write};
+use rejoin::{Archive, ConversationId, Import, ImportMode, Imported, ImportedConversation, Message, Result};
 use tempfile::TempDir;
 
 use crate::formats::claude::{reply, text, user};
 
 const NAME: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
 
-/// What an import is about to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
-    Append,
-    Remove,
-}
-
-/// What someone does just before that.
+/// What someone does just before an import writes.
 type Act = Box<dyn FnOnce() + Send>;
 
 /// A store that someone else writes to as well.
 struct Shared {
     inner: Arc<MemoryStore>,
-    /// How many such moments pass before someone acts.
-    waiting: Mutex<Option<(Moment, usize, Act)>>,
+    /// How many such writes pass before someone acts.
+    waiting: Mutex<Option<(Write, usize, Act)>>,
 }
 
 impl Shared {
-    fn meet(&self, moment: Moment) {
+    fn meet(&self, write: Write) {
         let mut waiting = self.waiting.lock().unwrap();
         if let Some((at, left, act)) = waiting.take_if(|(at, left, _)| {
-            let is_it = *at == moment;
+            let is_it = *at == write;
             let is_due = is_it && *left == 0;
             *left = left.saturating_sub(usize::from(is_it));
             is_due
         }) {
-            assert_eq!((at, left), (moment, 0));
+            assert_eq!((at, left), (write, 0));
             act();
         }
     }
 }
 
-impl Read for Shared {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
+impl Around for Shared {
+    fn inner(&self) -> &dyn Store {
+        self.inner.as_ref()
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.inner.read(id, what, visit)
-    }
-
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.inner.list(query)
-    }
-
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.inner.find(text, limit)
-    }
-
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.inner.search(query)
-    }
-
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        self.inner.changes(after, wait)
-    }
-
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.inner.get(space, owner, named, visit)
-    }
-}
-
-impl Store for Shared {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.meet(Moment::Append);
-        self.inner.append(turn)
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.inner.amend(id, expected, change, at)
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.meet(Moment::Remove);
-        self.inner.remove(targets, reason, at)
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.inner.put(blobs, safety)
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.inner.maintain(task, budget)
+    fn writing<T>(&self, write: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        self.meet(write);
+        work(self.inner())
     }
 }
 
@@ -139,7 +71,7 @@ impl Desk {
     }
 
     /// Someone says something just before the import does the like again, after so many times.
-    fn say(&self, id: ConversationId, moment: Moment, after: usize) {
+    fn say(&self, id: ConversationId, moment: Write, after: usize) {
         let other = self.other.clone();
         let act = move || {
             other.resume(id).unwrap().append(Message::user("here")).unwrap();
@@ -181,7 +113,7 @@ fn who_goes_on_from_half_a_reply_while_it_is_replaced_keeps_both() {
     let id = desk.import(&lines).id;
     lines.push(reply("a2", "a1", "m1", text("second")));
 
-    desk.say(id, Moment::Remove, 0);
+    desk.say(id, Write::Remove, 0);
     let imported = desk.import(&lines);
 
     assert_eq!((imported.added, imported.grown, imported.changed), (1, 0, 1));
@@ -197,7 +129,7 @@ fn interrupted(after: usize) -> Vec<String> {
         (0..500).map(|place| user(&name(place), place.checked_sub(1).map(name).as_deref(), &long)).collect();
     let id = desk.import(&lines[..2]).id;
 
-    desk.say(id, Moment::Append, after);
+    desk.say(id, Write::Append, after);
     desk.import(&lines);
 
     assert_eq!((desk.shared.waiting.lock().unwrap().is_none(), desk.messages(id)), (true, 501));

@@ -1,14 +1,10 @@
 //! A store that shows other messages than it holds, as one that somebody changed on the disk.
 
 use std::sync::Mutex;
-use std::time::Duration;
 
-use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Named, Note, Order, Outcome,
-    Page, Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stamp, Store, Target, Task,
-    Turn, Version, Visit, VisitBlob,
-};
-use rejoin::{ConversationId, Digest, MessageId, Result, Time};
+use rejoin::store::{MemoryStore, Note, Order, Read, Seen, Selection, Store, Visit};
+use rejoin::testing::Around;
+use rejoin::{ConversationId, Digest, MessageId, Result};
 
 /// A message as the inner store keeps it.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +54,12 @@ impl Altered {
     }
 }
 
-impl Read for Altered {
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+impl Around for Altered {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
         let shown = self.shown.lock().unwrap();
         let Some(shown) = shown.as_ref() else { return self.inner.read(id, what, visit) };
         shown.iter().try_for_each(|kept| {
@@ -74,63 +74,5 @@ impl Read for Altered {
                 size: kept.body.len() as u64,
             })
         })
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.inner.list(query)
-    }
-
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.inner.find(text, limit)
-    }
-
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.inner.search(query)
-    }
-
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        self.inner.changes(after, wait)
-    }
-
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.inner.get(space, owner, named, visit)
-    }
-}
-
-impl Store for Altered {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.inner.append(turn)
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.inner.amend(id, expected, change, at)
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.inner.remove(targets, reason, at)
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.inner.put(blobs, safety)
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.inner.maintain(task, budget)
     }
 }

@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
-    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, VaultStore, Version,
-    Visit, VisitBlob,
-};
-use rejoin::{ConversationId, Result, Time};
+use rejoin::Result;
+use rejoin::store::{Store, VaultStore};
+use rejoin::testing::{Around, Write};
 
 use crate::vault::sealed;
 
@@ -34,66 +30,12 @@ impl TwoHands {
     }
 }
 
-impl Read for TwoHands {
-    fn capabilities(&self) -> Capabilities {
-        self.hands[0].capabilities()
+impl Around for TwoHands {
+    fn inner(&self) -> &dyn Store {
+        &self.hands[1]
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.hands[1].read(id, what, visit)
-    }
-
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.hands[1].list(query)
-    }
-
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.hands[1].find(text, limit)
-    }
-
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.hands[1].search(query)
-    }
-
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        self.hands[1].changes(after, wait)
-    }
-
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.hands[1].get(space, owner, named, visit)
-    }
-}
-
-impl Store for TwoHands {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.next().append(turn)
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.next().amend(id, expected, change, at)
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.next().remove(targets, reason, at)
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.next().put(blobs, safety)
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.next().maintain(task, budget)
+    fn writing<T>(&self, _: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        work(self.next())
     }
 }
