@@ -31,6 +31,8 @@ pub enum Write {
 /// no method.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use rejoin::store::{MemoryStore, Store};
 /// use rejoin::testing::{Around, Write};
 /// use rejoin::{Error, ErrorKind, Result};
@@ -47,7 +49,7 @@ pub enum Write {
 ///     }
 /// }
 ///
-/// let archive = rejoin::Archive::with_store(Full(MemoryStore::new()));
+/// let archive = rejoin::Archive::with_store(Arc::new(Full(MemoryStore::new())));
 /// ```
 pub trait Around: Send + Sync {
     /// The store that does the work.
@@ -66,6 +68,17 @@ pub trait Around: Send + Sync {
     /// What a read of messages visits.
     fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
         self.reading(|inner| inner.read(id, what, visit))
+    }
+
+    /// What a read of blobs visits.
+    fn visit_blobs(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.reading(|inner| inner.get(space, owner, named, visit))
     }
 }
 
@@ -101,7 +114,7 @@ impl<S: Around> Read for S {
         named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        self.reading(|inner| inner.get(space, owner, named, visit))
+        self.visit_blobs(space, owner, named, visit)
     }
 }
 

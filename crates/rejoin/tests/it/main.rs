@@ -19,6 +19,7 @@ mod skip;
 mod stores;
 mod vault;
 mod vault_anew;
+mod vault_between;
 mod vault_keys;
 mod vault_purge;
 mod view;

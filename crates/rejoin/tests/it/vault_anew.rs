@@ -63,7 +63,7 @@ fn told(archive: &Archive) -> Vec<String> {
 }
 
 /// The ids of the keys that anything in a store is sealed with.
-fn keys_in_use(store: &dyn Store) -> BTreeSet<Vec<u8>> {
+pub(crate) fn keys_in_use(store: &dyn Store) -> BTreeSet<Vec<u8>> {
     let mut keys = BTreeSet::new();
     let mut add = |text: &str| {
         let envelope = STANDARD_NO_PAD.decode(text).unwrap();
@@ -94,7 +94,7 @@ fn keys_in_use(store: &dyn Store) -> BTreeSet<Vec<u8>> {
     keys
 }
 
-fn inner(url: &StoreUrl) -> Arc<dyn Store> {
+pub(crate) fn inner(url: &StoreUrl) -> Arc<dyn Store> {
     let path = url.path().unwrap();
     if path.is_dir() {
         Arc::new(JsonlStore::open(path).unwrap())
@@ -241,7 +241,7 @@ fn nothing_is_lost_while_others_write(scheme: &str, rounds: usize) {
                         let text = format!("{writer}-{said}");
                         archive.resume(shared).unwrap().append(Message::user(text.as_str())).unwrap();
                         own.append(Message::assistant(text.as_str())).unwrap();
-                        archive.remember("said", Some(&text)).unwrap();
+                        archive.remember(&format!("said.{writer}"), Some(&text)).unwrap();
                         archive.start(Conversation::titled(text)).unwrap();
                     }
                     (said, own.id())
@@ -262,7 +262,9 @@ fn nothing_is_lost_while_others_write(scheme: &str, rounds: usize) {
         let own = archive.conversation(*own).unwrap();
         assert_eq!((own.messages, own.last), (*said as u64, format!("{writer}-{said}")));
     }
-    assert!(archive.recall("said").unwrap().is_some());
+    let last = |writer: usize| archive.recall(&format!("said.{writer}")).unwrap();
+    let said = |writer: usize| Some(format!("{writer}-{}", said[writer].0));
+    assert_eq!([last(0), last(1)], [said(0), said(1)]);
     assert_eq!(verified(&archive), [""; 0]);
 }
 

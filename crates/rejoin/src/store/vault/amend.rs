@@ -62,8 +62,7 @@ impl VaultStore {
                 unreachable!("they were answered above")
             }
         }?;
-        drop(held);
-        self.held.confirm(Some(inner), &keys)?;
+        self.held.confirm([(Some(inner), keys.as_ref())], held)?;
         Ok(version)
     }
 

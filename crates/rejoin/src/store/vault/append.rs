@@ -51,11 +51,14 @@ impl VaultStore {
         let reached = self.growth_reached();
         let hand = InHand { keys: &keys, held: self.held.hold()? };
         let appended = self.append_with(turn, inner, Some(sealed), hand, (None, reached), &[own])?;
-        if !appended.replayed {
-            self.held.confirm_epoch(inner, &keys, workspace.id())?;
-            self.held.keep(Some(inner), keys);
-            self.learn_name(inner, turn.conversation);
-        }
+        // Remembered before it is sure: whoever tries again needs the key.
+        let keys = if appended.replayed {
+            self.keys_of(Some(turn.conversation), Some(inner))?
+        } else {
+            self.held.keep(Some(inner), keys)
+        };
+        self.held.confirm_epoch(inner, &keys)?;
+        self.learn_name(inner, turn.conversation);
         Ok(appended)
     }
 
@@ -67,11 +70,7 @@ impl VaultStore {
         let held = self.held.hold()?;
         let keys = self.keys_of(Some(turn.conversation), Some(inner))?;
         let hand = InHand { keys: &keys, held };
-        let appended = self.append_with(turn, inner, None, hand, (Some(grown), reached), &[])?;
-        if !appended.replayed {
-            self.held.confirm(Some(inner), &keys)?;
-        }
-        Ok(appended)
+        self.append_with(turn, inner, None, hand, (Some(grown), reached), &[])
     }
 
     fn append_with(
@@ -127,15 +126,15 @@ impl VaultStore {
             active: names.time(turn.active),
             blobs: &blobs,
         });
-        drop(hand.held);
         let appended = appended.map_err(|error| {
             let parents = turn.entries.iter().filter_map(|entry| entry.parent).map(|parent| parent.id);
             let named: Vec<MessageId> = turn.entries.iter().map(|entry| entry.id).chain(parents).collect();
             self.renamed_owners(self.renamed(error, turn.conversation, &named), turn.blobs)
         })?;
-        for (owner, keys) in &others {
-            self.held.confirm(*owner, keys)?;
-        }
+        let own = before.is_some() && !appended.replayed;
+        let own = own.then_some((Some(inner), hand.keys));
+        self.held
+            .confirm(others.iter().map(|(owner, keys)| (*owner, keys.as_ref())).chain(own), hand.held)?;
         self.newest().insert(inner, appended.seq);
         if !appended.replayed {
             self.has_grown(inner, after(turn, before.as_ref(), first_preview, last_preview), reached);

@@ -87,8 +87,7 @@ impl VaultStore {
             blobs.iter().map(|blob| SealedPut::seal(blob, names, key)).collect::<Result<_>>()?;
         let puts: Vec<Put<'_>> = sealed.iter().map(SealedPut::as_put).collect();
         self.inner.put(&puts, safety).map_err(|error| self.renamed_owners(error, blobs))?;
-        drop(held);
-        used.iter().try_for_each(|(owner, keys)| self.held.confirm(*owner, keys))
+        self.held.confirm(used.iter().map(|(owner, keys)| (*owner, keys.as_ref())), held)
     }
 
     /// The error in the words of those who asked.

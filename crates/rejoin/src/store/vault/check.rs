@@ -29,8 +29,9 @@ impl VaultStore {
     fn renew(&self, patience: Duration) -> Result<Progress> {
         let Some(keys) = &self.keys else { return Ok(Progress::default()) };
         let keys = keys.clone().with_patience(patience);
+        // In this order: a key that goes is never wrapped with one of those that stay.
+        let left = keys.seal_unowned_anew(self)?;
         let rotated = keys.rotate(Time::now())?;
-        keys.seal_unowned_anew(self)?;
         if let Some(slot) = rotated.unreached.first() {
             return Err(Error::new(
                 ErrorKind::Unavailable,
@@ -38,7 +39,8 @@ impl VaultStore {
             ));
         }
         let kept = |slot| Fault { conversation: None, what: format!("slot `{slot}` kept its secret") };
-        Ok(Progress { done: 1, left: 0, faults: rotated.kept.iter().map(kept).collect() })
+        let left = left.map(|what| Fault { conversation: None, what: what.to_owned() });
+        Ok(Progress { done: 1, left: 0, faults: rotated.kept.iter().map(kept).chain(left).collect() })
     }
 
     /// Checks the inner store, then one conversation after the other, each at least in part.

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::vault::anew::{MARK, split_mark};
 use crate::store::vault::data_key::{DataKey, Use};
@@ -17,7 +17,7 @@ use crate::store::vault::key::KeyId;
 use crate::store::vault::slots::{InUse, Keys};
 use crate::store::vault::text::{TextReader, to_text};
 use crate::store::vault::unlock::Unlock;
-use crate::store::vault::workspace::Workspace;
+use crate::store::vault::workspace::{MOST_KEYS, Workspace, has_key, is_wrapped_with};
 use crate::store::{Named, Put, Read, Safety, Space, Store};
 
 /// The blob that holds who can open the vault.
@@ -183,22 +183,37 @@ impl Held {
         self.cache().remove(&owner);
     }
 
-    /// Makes sure that what was just sealed with a key can be opened by others.
+    /// Makes sure that what was just sealed with keys can be opened by others, and lets go of the keys.
     ///
-    /// Between the look at the keys and the write, another process may have sealed the conversation anew, or removed it and
-    /// made it again, and the key may be gone. It is put back behind the one that seals from now on.
-    pub(crate) fn confirm(&self, owner: Option<ConversationId>, used: &DataKeys) -> Result<()> {
-        let key = used.newest();
-        let Some(wrapped) = blob(self.inner.as_ref(), owner, DATA)? else { return Ok(()) };
-        if wrapped.starts_with(key.id().as_bytes()) {
-            return Ok(());
+    /// While they are held, none is taken away. But another process may have removed the conversation and made it again, or,
+    /// where nothing can be locked, sealed it anew: then a key is put back behind the one that seals from now on.
+    pub(crate) fn confirm<'k>(
+        &self,
+        used: impl IntoIterator<Item = (Option<ConversationId>, &'k DataKeys)>,
+        held: Option<InUse>,
+    ) -> Result<()> {
+        let mut missing = Vec::new();
+        for (owner, keys) in used {
+            let stored = blob(self.inner.as_ref(), owner, DATA)?;
+            if stored.is_some_and(|wrapped| !has_key(&wrapped, keys.newest().id())) {
+                missing.push((owner, keys.newest()));
+            }
         }
+        // Whoever takes keys away has the turn that is waited for.
+        drop(held);
+        missing.into_iter().try_for_each(|(owner, key)| self.put_back(owner, key))
+    }
+
+    fn put_back(&self, owner: Option<ConversationId>, key: &DataKey) -> Result<()> {
         // What is read here must still be so when it is written: somebody may be sealing anew.
         let _turn = self.take_turn()?;
         self.renew()?;
         let now = self.read_keys(owner).map_err(|trouble| trouble.of("the key of the conversation"))?;
         if now.find(key.id()).is_some() {
             return Ok(());
+        }
+        if now.0.len() == MOST_KEYS {
+            return Err(Error::new(ErrorKind::Conflict, "there are too many keys to put another one back"));
         }
         let workspace = self.workspace();
         let keys = now.0.iter().chain([key]);
@@ -210,22 +225,17 @@ impl Held {
 
     /// Makes sure that the key of a conversation that was just made is wrapped with the newest workspace key, and not only with
     /// the one that was the newest before it was stored.
-    pub(crate) fn confirm_epoch(
-        &self,
-        owner: ConversationId,
-        made: &DataKeys,
-        mut wrapped_with: KeyId,
-    ) -> Result<()> {
+    pub(crate) fn confirm_epoch(&self, owner: ConversationId, made: &DataKeys) -> Result<()> {
         loop {
+            let Some(stored) = blob(self.inner.as_ref(), Some(owner), DATA)? else { return Ok(()) };
             self.renew()?;
-            if self.workspace().id() == wrapped_with {
+            if is_wrapped_with(&stored, self.workspace().id()) {
                 return Ok(());
             }
             // Somebody has made a new workspace key meanwhile, and may do so again.
             let _turn = self.take_turn()?;
             self.renew()?;
             let workspace = self.workspace();
-            wrapped_with = workspace.id();
             // Those that are there are wrapped, and not the one that was made: it may have been replaced since.
             let wrapped = match self.read_keys(Some(owner)) {
                 Ok(now) => now.0.iter().flat_map(|key| workspace.wrap(key, Some(owner))).collect(),

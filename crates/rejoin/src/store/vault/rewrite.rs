@@ -85,9 +85,8 @@ impl VaultStore {
         let change = Change::Rewrite { messages: &all, tip: Tip { first: &first, last: &last } };
         let ids: Vec<MessageId> = messages.iter().map(|own| own.id).collect();
         let amended = self.inner.amend(inner, expected, &change, at);
-        drop(held);
         let version = amended.map_err(|error| self.renamed(error, id, &ids))?;
-        self.held.confirm(Some(inner), &keys)?;
+        self.held.confirm([(Some(inner), keys.as_ref())], held)?;
         Ok(version)
     }
 

@@ -12,11 +12,6 @@ use crate::store::{Named, Put, Safety, Space};
 /// How many bytes are stored with one write.
 const BATCH: usize = 4 << 20;
 
-/// True when a blob of a space is never replaced by another of the same name, so that many can be stored at once.
-const fn is_final(space: Space) -> bool {
-    matches!(space, Space::Source | Space::Audit | Space::Attachment | Space::Quarantine)
-}
-
 impl Piece<'_> {
     /// Seals the blobs of the owner, but for search segments: they are made anew.
     pub(super) fn blobs(&mut self) -> Result<()> {
@@ -37,29 +32,33 @@ impl Piece<'_> {
         self.tip()
     }
 
-    /// What can be replaced is read right before it is written, one by one: between both somebody may replace it.
+    /// A batch at a time, during which nobody writes: what somebody replaced or erased must not come back.
     fn seal_blobs(&mut self, space: Space, names: &[Vec<u8>]) -> Result<()> {
-        let (mut sealed, mut size) = (Vec::new(), 0);
-        for (place, name) in names.iter().enumerate() {
-            let mut found = None;
-            self.vault.inner.get(space, self.owner, Named::One(name), &mut |_, bytes| {
-                found = Some(bytes.to_vec());
-                Ok(())
-            })?;
-            let where_it_is: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(self.owner), name];
-            let at = At(Use::Blobs, BLOB, &where_it_is);
-            let again = found.map_or(Ok(None), |envelope| self.sealed(at, &envelope))?;
-            size += again.as_ref().map_or(0, Vec::len);
-            sealed.extend(again.map(|bytes| (name, bytes)));
-            if size >= BATCH || !is_final(space) || place + 1 == names.len() {
-                let puts: Vec<Put<'_>> = sealed
-                    .iter()
-                    .map(|(name, bytes)| Put { space, owner: self.owner, name, bytes: Some(bytes) })
-                    .collect();
-                if !puts.is_empty() {
-                    self.vault.inner.put(&puts, Safety::Synced)?;
+        let mut left = names.iter();
+        while left.len() > 0 {
+            let _alone = self.turns.alone()?;
+            let (mut sealed, mut size) = (Vec::new(), 0);
+            for name in left.by_ref() {
+                let mut found = None;
+                self.vault.inner.get(space, self.owner, Named::One(name), &mut |_, bytes| {
+                    found = Some(bytes.to_vec());
+                    Ok(())
+                })?;
+                let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(self.owner), name];
+                let at = At(Use::Blobs, BLOB, &place);
+                let again = found.map_or(Ok(None), |envelope| self.sealed(at, &envelope))?;
+                size += again.as_ref().map_or(0, Vec::len);
+                sealed.extend(again.map(|bytes| (name, bytes)));
+                if size >= BATCH {
+                    break;
                 }
-                (sealed, size) = (Vec::new(), 0);
+            }
+            let puts: Vec<Put<'_>> = sealed
+                .iter()
+                .map(|(name, bytes)| Put { space, owner: self.owner, name, bytes: Some(bytes) })
+                .collect();
+            if !puts.is_empty() {
+                self.vault.inner.put(&puts, Safety::Synced)?;
             }
         }
         Ok(())
@@ -68,6 +67,7 @@ impl Piece<'_> {
     /// The time of last activity, where messages were removed.
     fn tip(&mut self) -> Result<()> {
         let Some(inner) = self.owner else { return Ok(()) };
+        let _alone = self.turns.alone()?;
         let Some(tip) = blob(self.vault.inner.as_ref(), self.owner, TIP_NAME)? else { return Ok(()) };
         if let Some(tip) = self.sealed(At(Use::About, TIP, &[inner.as_bytes()]), &tip)? {
             let put = Put { space: Space::Key, owner: self.owner, name: TIP_NAME, bytes: Some(&tip) };

@@ -6,6 +6,7 @@ use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::{OVERHEAD, key_of};
 use crate::store::vault::held::{Ring, Trouble};
+use crate::store::vault::slots::Keys;
 use crate::store::vault::text::{from_text, to_text};
 
 /// How much text shows which key sealed it.
@@ -26,6 +27,8 @@ pub(super) struct Piece<'v> {
     pub(super) owner: Option<ConversationId>,
     pub(super) key: &'v DataKey,
     pub(super) mode: Mode,
+    /// What keeps others from writing.
+    pub(super) turns: &'v Keys,
     ring: Ring<'v>,
     /// How many records another key sealed.
     pub(super) sealed: u64,
@@ -43,8 +46,9 @@ impl<'v> Piece<'v> {
         owner: Option<ConversationId>,
         key: &'v DataKey,
         mode: Mode,
+        turns: &'v Keys,
     ) -> Self {
-        Self { vault, owner, key, mode, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
+        Self { vault, owner, key, mode, turns, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
     }
 
     /// Goes over everything.

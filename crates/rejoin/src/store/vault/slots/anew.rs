@@ -50,12 +50,14 @@ impl Keys {
         Ok(sealed)
     }
 
-    /// Seals what belongs to no conversation anew, such as lines of the prompt, unless that is so much that it takes long.
-    pub(crate) fn seal_unowned_anew(&self, vault: &VaultStore) -> Result<()> {
+    /// Seals what belongs to no conversation anew, such as lines of the prompt. Answers what kept its key: all of it where
+    /// that would take long, or records that do not open.
+    pub(crate) fn seal_unowned_anew(&self, vault: &VaultStore) -> Result<Option<&'static str>> {
         if is_much(self.inner.as_ref())? {
-            return Ok(());
+            return Ok(Some("what belongs to no conversation kept its key, because it is much"));
         }
-        self.seal_owner(vault, None, random_run()).map(drop)
+        let renewed = self.seal_owner(vault, None, random_run())?;
+        Ok((renewed == Renewed::Damaged).then_some("records that do not open kept their key"))
     }
 
     /// One at a time, so that others who change keys get their turn.

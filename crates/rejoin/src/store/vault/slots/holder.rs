@@ -244,7 +244,7 @@ pub(super) fn is_sealed(inner: &dyn Read) -> Result<Option<bool>> {
     let mut is_sealed = None;
     let has_key = |owner| {
         let mut found = false;
-        inner.get(Space::Key, owner, Named::One(super::wraps::NAME), &mut |_, _| {
+        inner.get(Space::Key, owner, Named::One(crate::store::vault::held::DATA), &mut |_, _| {
             found = true;
             Ok(())
         })?;

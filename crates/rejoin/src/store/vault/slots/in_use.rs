@@ -30,7 +30,7 @@ pub(crate) struct InUse {
 /// Nobody seals while it is there.
 #[derive(Debug)]
 pub(crate) struct Alone {
-    _file: File,
+    file: File,
 }
 
 /// Keeps keys from being taken away.
@@ -49,26 +49,31 @@ pub(crate) fn hold(path: &Path) -> Result<InUse> {
 
 /// Waits until nobody seals, and tells everybody that the keys they remember are old.
 pub(crate) fn take_away(path: &Path, patience: Duration) -> Result<Alone> {
+    let alone = alone(path, patience)?;
+    // Before the keys go: whoever dies in between has made others look once too often.
+    let counted = count(&alone.file).and_then(|taken| alone.file.write_all_at(&(taken + 1).to_be_bytes(), 0));
+    counted.map_err(|cause| fault(path, cause))?;
+    Ok(alone)
+}
+
+/// Waits until nobody seals.
+pub(crate) fn alone(path: &Path, patience: Duration) -> Result<Alone> {
     let file = open(path)?;
     let began = Instant::now();
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => break,
+            Ok(()) => return Ok(Alone { file }),
             Err(Errno::WOULDBLOCK) if began.elapsed() < patience => std::thread::sleep(LOOK),
             Err(Errno::WOULDBLOCK) => {
                 return Err(Error::new(
                     ErrorKind::Locked,
-                    "somebody writes so much that no key can be taken away",
+                    "somebody writes so much that there is no moment to seal anew",
                 ));
             }
             Err(Errno::INTR) => {}
             Err(cause) => return Err(fault(path, cause.into())),
         }
     }
-    // Before the keys go: whoever dies in between has made others look once too often.
-    let counted = count(&file).and_then(|taken| file.write_all_at(&(taken + 1).to_be_bytes(), 0));
-    counted.map_err(|cause| fault(path, cause))?;
-    Ok(Alone { _file: file })
 }
 
 fn open(path: &Path) -> Result<File> {

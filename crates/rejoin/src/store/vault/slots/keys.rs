@@ -253,6 +253,11 @@ impl Keys {
         self.use_lock().map(|path| in_use::take_away(&path, self.patience)).transpose()
     }
 
+    /// Waits until nobody seals, and keeps everybody from it.
+    pub(crate) fn alone(&self) -> Result<Option<Alone>> {
+        self.use_lock().map(|path| in_use::alone(&path, self.patience)).transpose()
+    }
+
     /// The file that is locked while keys are used.
     fn use_lock(&self) -> Option<PathBuf> {
         self.lock.as_deref().map(|path| beside(path, ".use"))

@@ -7,17 +7,11 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::vault::Workspace;
 use crate::store::vault::anew::{MARK, split_mark};
-use crate::store::vault::envelope::{OVERHEAD, key_of};
-use crate::store::vault::key::{KEY_LENGTH, KeyId};
+use crate::store::vault::held::DATA;
+use crate::store::vault::workspace::is_wrapped_with;
 use crate::store::{Cursor, ListQuery, Named, Put, Read, Space, Stamp};
 
-/// What the wrapped key of an owner is kept as, in the space of keys.
-pub(super) const NAME: &[u8] = b"data";
-
 const PAGE: usize = 1_000;
-
-/// How long one wrapped key is.
-const WRAPPED: usize = KeyId::LENGTH + OVERHEAD + KEY_LENGTH;
 
 /// A wrapped key and whose it is.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +25,7 @@ pub(super) struct Wrap {
 impl Wrap {
     pub(super) fn puts(&self) -> impl Iterator<Item = Put<'_>> {
         let put = |name, bytes| Put { space: Space::Key, owner: self.owner, name, bytes: Some(bytes) };
-        std::iter::once(put(NAME, &self.bytes)).chain(self.mark.iter().map(move |mark| put(MARK, mark)))
+        std::iter::once(put(DATA, &self.bytes)).chain(self.mark.iter().map(move |mark| put(MARK, mark)))
     }
 }
 
@@ -83,7 +77,7 @@ pub(super) fn rewrap(
         let (mut wrapped, mut mark) = (None, None);
         inner.get(Space::Key, *owner, Named::ALL, &mut |name, bytes| {
             match name {
-                NAME => wrapped = Some(bytes.to_vec()),
+                DATA => wrapped = Some(bytes.to_vec()),
                 MARK => mark = Some(bytes.to_vec()),
                 _ => {}
             }
@@ -92,7 +86,7 @@ pub(super) fn rewrap(
         // A conversation that was removed meanwhile has no key.
         let Some(wrapped) = wrapped else { continue };
         let aside = mark.as_deref().and_then(split_mark).filter(|(_, aside)| !aside.is_empty());
-        let is_done = |wrapped: &[u8]| is_wrapped_with(to.id(), wrapped);
+        let is_done = |wrapped: &[u8]| is_wrapped_with(wrapped, to.id());
         if is_done(&wrapped) && aside.is_none_or(|(_, aside)| is_done(aside)) {
             continue;
         }
@@ -107,9 +101,4 @@ pub(super) fn rewrap(
         }
     }
     Ok(found)
-}
-
-/// True when all data keys of an owner are wrapped with this key.
-fn is_wrapped_with(id: KeyId, wrapped: &[u8]) -> bool {
-    wrapped.chunks(WRAPPED).all(|one| one.get(KeyId::LENGTH..).map(key_of) == Some(Ok(id)))
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::store::vault::held::blob;
+use crate::store::vault::held::{DATA, blob};
 use crate::store::vault::slots::{SlotId, VaultId};
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Read, Row,
@@ -240,7 +240,7 @@ fn a_disk_of_the_middle_of_a_rotation_gives_the_old_key_to_nobody_after_it() {
     let open = |store: &dyn Store| machine.keys().holder.unlock(store).unwrap();
     begin(machine.store().as_ref(), &open(machine.store().as_ref()), 1).unwrap();
     let owner = Some(conversation(1));
-    let wrapped = blob(machine.store().as_ref(), owner, wraps::NAME).unwrap().unwrap();
+    let wrapped = blob(machine.store().as_ref(), owner, DATA).unwrap().unwrap();
 
     // Two secrets are kept, and the one write is done.
     machine.mortal_keys(&Life::of(3, Last::Done)).rotate(NOW).unwrap_err();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::vault::data_key::DataKey;
+use crate::store::vault::held::DATA;
 use crate::store::vault::slots::{
     Added, AnchorPlace, Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SecretPlace,
     SlotKind, record, status, wraps,
@@ -80,7 +81,7 @@ fn printed(added: &Added) -> Answer {
 fn begin(inner: &dyn Store, workspace: &Workspace, number: u128) -> Result<()> {
     let id = conversation(number);
     let wrapped = workspace.wrap(&DataKey::random(), Some(id));
-    let put = Put { space: Space::Key, owner: Some(id), name: wraps::NAME, bytes: Some(&wrapped) };
+    let put = Put { space: Space::Key, owner: Some(id), name: DATA, bytes: Some(&wrapped) };
     begin_with(inner, id, &[put])
 }
 
@@ -113,7 +114,7 @@ fn data_keys(inner: &dyn Store, workspace: &Workspace) -> Vec<(u128, [u8; 32])> 
     for owner in wraps::owners(inner).unwrap() {
         let mut wrapped = Vec::new();
         inner
-            .get(Space::Key, owner, Named::One(wraps::NAME), &mut |_, bytes| {
+            .get(Space::Key, owner, Named::One(DATA), &mut |_, bytes| {
                 wrapped = bytes.to_vec();
                 Ok(())
             })

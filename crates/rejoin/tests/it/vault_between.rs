@@ -1,0 +1,217 @@
+//! Keys are replaced, and somebody else does something at the very moment that matters.
+
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use rejoin::store::{ListQuery, Named, Order, Space, Store, VaultStore, VisitBlob};
+use rejoin::testing::{Around, Write};
+use rejoin::vault::Keys;
+use rejoin::{Archive, ConversationId, Message, PurgeKeys, PurgeReason, Result, StoreUrl};
+
+use crate::vault_anew::{inner, keys_in_use};
+use crate::vault_keys::{Machine, say, verified};
+
+/// How long whoever replaces keys waits for others. Nobody may need it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// When somebody else does something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// A blob that belongs to no conversation was read.
+    Read,
+    /// What belongs to an owner has got so far.
+    At(Option<ConversationId>, Stage),
+}
+
+/// How far sealing is, as its mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// There is a new key before the old one.
+    Begun = 0,
+    /// There is the new key alone.
+    Done = 2,
+}
+
+type Act = Box<dyn FnOnce() + Send>;
+
+/// A store as whoever replaces keys sees it.
+struct Interrupted {
+    store: Arc<dyn Store>,
+    /// What somebody else does, and when; the next comes last.
+    acts: Mutex<Vec<(Moment, Act)>>,
+}
+
+impl Interrupted {
+    fn act_if(&self, is_now: impl FnOnce(Moment) -> bool) {
+        let mut acts = self.acts.lock().unwrap();
+        if let Some((_, act)) = acts.pop_if(|(moment, _)| is_now(*moment)) {
+            act();
+        }
+    }
+
+    fn is_at(&self, owner: Option<ConversationId>, stage: Stage) -> bool {
+        let mut is_at = false;
+        let look = &mut |_: &[u8], mark: &[u8]| {
+            is_at = mark.get(16) == Some(&(stage as u8));
+            Ok(())
+        };
+        self.store.get(Space::Key, owner, Named::One(b"anew"), look).unwrap();
+        is_at
+    }
+}
+
+impl Around for Interrupted {
+    fn inner(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    fn writing<T>(&self, _: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        let written = work(self.inner())?;
+        self.act_if(|moment| matches!(moment, Moment::At(owner, stage) if self.is_at(owner, stage)));
+        Ok(written)
+    }
+
+    fn visit_blobs(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.store.get(space, owner, named, visit)?;
+        self.act_if(|moment| matches!((moment, space, named), (Moment::Read, Space::State, Named::One(_))));
+        Ok(())
+    }
+}
+
+/// Seals a vault anew, while somebody else does something.
+fn seal_anew(machine: &Machine, url: &StoreUrl, acts: Vec<(Moment, Act)>) {
+    let store = Interrupted { store: inner(url), acts: Mutex::new(acts) };
+    let lock = machine.path("vault.keys.lock");
+    let keys = Keys::of(Arc::new(store), machine.access().keys.unwrap()).locked_by(lock, PATIENCE);
+
+    assert_eq!(keys.seal_anew(&mut |_, _| ()).unwrap().damaged, 0);
+}
+
+/// The only conversation, by the name that the inner store knows.
+fn inner_name(url: &StoreUrl) -> ConversationId {
+    let rows = inner(url).list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items;
+    rows[0].id
+}
+
+fn what_is_stored_while_a_blob_is_sealed_stays(scheme: &str) {
+    let machine = Machine::new();
+    let url = machine.vault(scheme);
+    machine.open(&url).remember("colour", Some("red")).unwrap();
+    let other = machine.open(&url);
+    let (tell, told) = mpsc::channel();
+    let (writers, threads) = mpsc::channel();
+
+    let act = move || {
+        let writer = std::thread::spawn(move || {
+            other.remember("colour", Some("blue")).unwrap();
+            let _ = tell.send(());
+        });
+        // Nobody has to let it write now.
+        let _ = told.recv_timeout(Duration::from_millis(200));
+        writers.send(writer).unwrap();
+    };
+    seal_anew(&machine, &url, vec![(Moment::Read, Box::new(act))]);
+    threads.recv().unwrap().join().unwrap();
+
+    assert_eq!(machine.open(&url).recall("colour").unwrap().as_deref(), Some("blue"));
+}
+
+#[test]
+fn what_is_stored_while_a_blob_in_sqlite_is_sealed_stays() {
+    what_is_stored_while_a_blob_is_sealed_stays("vault+sqlite");
+}
+
+#[test]
+fn what_is_stored_while_a_blob_in_files_is_sealed_stays() {
+    what_is_stored_while_a_blob_is_sealed_stays("vault+jsonl");
+}
+
+fn texts(archive: &Archive, id: ConversationId) -> Vec<String> {
+    let all = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+    all.iter().map(|stored| stored.message.text()).collect()
+}
+
+#[test]
+fn whoever_knows_the_old_key_goes_on_while_everything_is_sealed_and_does_not_bring_it_back() {
+    let machine = Machine::new();
+    let url = machine.vault("vault+sqlite");
+    let other = Arc::new(machine.open(&url));
+    let id = say(&other, "before");
+    let before = keys_in_use(inner(&url).as_ref());
+
+    let talks = |text: &'static str| -> Act {
+        let other = Arc::clone(&other);
+        Box::new(move || drop(other.resume(id).unwrap().append(Message::user(text)).unwrap()))
+    };
+    // Whoever seals next looks the key up, and then it is one of two.
+    let looked_up = (Moment::At(None, Stage::Done), talks("just before"));
+    let begun = (Moment::At(Some(inner_name(&url)), Stage::Begun), talks("meanwhile"));
+    seal_anew(&machine, &url, vec![begun, looked_up]);
+
+    let (archive, after) = (machine.open(&url), keys_in_use(inner(&url).as_ref()));
+    assert_eq!(texts(&archive, id), ["before", "just before", "meanwhile"]);
+    assert_eq!((after.len(), before.intersection(&after).count()), (before.len(), 0));
+    assert_eq!(verified(&archive), [""; 0]);
+}
+
+/// A store that notes how the keys of what belongs to no conversation stand after each write.
+struct Observed {
+    store: Arc<dyn Store>,
+    seen: Arc<Mutex<Vec<[Vec<u8>; 3]>>>,
+}
+
+/// The record of who can open a vault, and the keys of what belongs to no conversation: those that seal, and those that do
+/// not any more.
+fn stand(store: &dyn Store) -> [Vec<u8>; 3] {
+    [&b"vault"[..], b"data", b"anew"].map(|name| {
+        let mut found = Vec::new();
+        let take = &mut |_: &[u8], bytes: &[u8]| {
+            found = bytes.to_vec();
+            Ok(())
+        };
+        store.get(Space::Key, None, Named::One(name), take).unwrap();
+        found
+    })
+}
+
+impl Around for Observed {
+    fn inner(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    fn writing<T>(&self, _: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        let written = work(self.inner());
+        self.seen.lock().unwrap().push(stand(self.inner()));
+        written
+    }
+}
+
+#[test]
+fn a_key_that_goes_with_a_purge_is_never_wrapped_with_one_that_stays() {
+    let machine = Machine::new();
+    let url = machine.vault("vault+sqlite");
+    let gone = say(&machine.open(&url), "gone");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let observed: Arc<dyn Store> = Arc::new(Observed { store: inner(&url), seen: Arc::clone(&seen) });
+    let holder = machine.access().keys.unwrap();
+    let keys = Keys::of(Arc::clone(&observed), holder.clone());
+    let vault = VaultStore::open(Arc::clone(&observed), Arc::new(holder)).unwrap().with_keys(keys);
+    let [before, data, _] = stand(observed.as_ref());
+    let key = &data[..16];
+
+    let report = Archive::with_store(Arc::new(vault)).purge(&[gone], PurgeReason::UserRequested, &mut |_| ());
+
+    let holds = |blob: &[u8]| blob.windows(key.len()).any(|part| part == key);
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    let wrapped_anew = seen.iter().filter(|[record, ..]| *record != before);
+    let [_, after, aside] = seen.last().unwrap();
+    assert_eq!(report.keys, PurgeKeys::Rotated);
+    assert_eq!(wrapped_anew.filter(|[_, data, aside]| holds(data) || holds(aside)).count(), 0);
+    assert!(!holds(after) && !holds(aside) && seen.iter().any(|[record, ..]| *record != before));
+}
