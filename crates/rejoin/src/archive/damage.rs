@@ -36,9 +36,11 @@ impl Archive {
             return read;
         }
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = Error::to_string(error);
-        if !told.contains(&text) {
-            told.push(text);
+        let texts = std::iter::once(Error::to_string(error)).chain(error.others().iter().cloned());
+        for text in texts {
+            if !told.contains(&text) {
+                told.push(text);
+            }
         }
         Ok(())
     }

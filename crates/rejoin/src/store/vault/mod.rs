@@ -12,6 +12,7 @@ mod changes;
 mod check;
 mod data_key;
 mod envelope;
+mod failed;
 mod find;
 mod grown;
 mod held;

@@ -142,6 +142,32 @@ impl VaultStore {
         }
     }
 
+    /// The messages of which there are copies, by inner names.
+    pub(super) fn quarantined_messages(&self) -> Result<Vec<(ConversationId, MessageId)>> {
+        let mut found = Vec::new();
+        self.each_kept(&mut |_, kept| {
+            let message = (kept.what == "message").then(|| kept.inner_name.parse().ok()).flatten();
+            found.extend(kept.inner_conversation.zip(message));
+        })?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
+    /// Shows every copy with its name. One that is damaged itself tells nothing.
+    fn each_kept(&self, visit: &mut dyn FnMut(&[u8], Kept)) -> Result<()> {
+        let looked = self.get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
+            if let Ok(kept) = serde_json::from_slice(bytes) {
+                visit(name, kept);
+            }
+            Ok(())
+        });
+        match looked {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(()),
+            other => other,
+        }
+    }
+
     /// Erases the originals of copies that are about to be erased, where they are lost.
     pub(super) fn erase_lost(&self, blobs: &[Put<'_>]) -> Result<()> {
         let erased = |blob: &&Put<'_>| blob.space == Space::Quarantine && blob.bytes.is_none();
@@ -161,18 +187,11 @@ impl VaultStore {
     /// Erases the copies of what belonged to conversations that are gone, which are named by their inner names.
     pub(super) fn forget_quarantined(&self, gone: &[ConversationId]) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
-        let looked = self.get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
-            let kept: Option<Kept> = serde_json::from_slice(bytes).ok();
-            if kept.and_then(|kept| kept.inner_conversation).is_some_and(|inner| gone.contains(&inner)) {
+        self.each_kept(&mut |name, kept| {
+            if kept.inner_conversation.is_some_and(|inner| gone.contains(&inner)) {
                 names.push(name.to_vec());
             }
-            Ok(())
-        });
-        match looked {
-            // A copy that is damaged itself tells nothing.
-            Err(error) if error.kind() == ErrorKind::Corrupt => {}
-            other => other?,
-        }
+        })?;
         let erased = |name| Put { space: Space::Quarantine, owner: None, name, bytes: None };
         let puts: Vec<Put<'_>> = names.iter().map(|name| erased(name.as_slice())).collect();
         if puts.is_empty() { Ok(()) } else { self.put_sealed(&puts, Safety::Synced) }

@@ -13,7 +13,7 @@ use crate::vault::altered::kept;
 use crate::vault::sealed;
 use crate::vault::write::{NOW, conversation, inner_names, messages, open, say};
 
-const CHANGED: &str = "it was changed or moved since it was sealed";
+pub(super) const CHANGED: &str = "it was changed or moved since it was sealed";
 
 /// A clock that is days ahead.
 #[derive(Debug)]
@@ -30,13 +30,13 @@ impl Nature for Ahead {
 }
 
 /// A vault with three messages in a row, and the store inside.
-struct Stage {
-    inner: Arc<MemoryStore>,
-    name: ConversationId,
+pub(super) struct Stage {
+    pub(super) inner: Arc<MemoryStore>,
+    pub(super) name: ConversationId,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let inner = Arc::new(MemoryStore::new());
         let vault = sealed(inner.clone());
         open(&vault, conversation(1));
@@ -48,7 +48,7 @@ impl Stage {
     }
 
     /// Changes a letter in the middle of a message, as somebody with a hex editor would.
-    fn damage(&self, place: usize) {
+    pub(super) fn damage(&self, place: usize) {
         self.alter(place, |body| flipped(body, body.len() / 2));
     }
 
@@ -64,11 +64,20 @@ impl Stage {
         self.inner.amend(self.name, None, &change, NOW).unwrap();
     }
 
-    fn archive(&self) -> Archive {
+    /// Changes a letter in the middle of the header.
+    pub(super) fn damage_header(&self) {
+        let rows = self.inner.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() });
+        let header = rows.unwrap().items.remove(0).header;
+        let header = flipped(&header, header.len() / 2);
+        let change = Change::Header { facets: &rejoin::store::Facets::default(), header: &header };
+        self.inner.amend(self.name, None, &change, NOW).unwrap();
+    }
+
+    pub(super) fn archive(&self) -> Archive {
         self.archive_ahead(0)
     }
 
-    fn archive_ahead(&self, days: i64) -> Archive {
+    pub(super) fn archive_ahead(&self, days: i64) -> Archive {
         Archive::with_store(Arc::new(sealed(self.inner.clone()))).with_nature(Arc::new(Ahead(days)))
     }
 
@@ -99,7 +108,7 @@ fn flipped(text: &str, at: usize) -> String {
     [&text[..at], other, &text[at + 1..]].concat()
 }
 
-fn texts(messages: &[rejoin::StoredMessage]) -> Vec<String> {
+pub(super) fn texts(messages: &[rejoin::StoredMessage]) -> Vec<String> {
     messages.iter().map(|stored| stored.message.text()).collect()
 }
 
@@ -206,9 +215,8 @@ fn a_lost_label_goes_and_its_message_can_be_read() {
     let archive = stage.archive();
     archive.label(conversation(1), "c".parse().unwrap(), Some("dinner")).unwrap();
     let record = kept(stage.inner.as_ref(), stage.name).swap_remove(2);
-    let mut label = record.label.unwrap();
-    let last = if label.ends_with('A') { "B" } else { "A" };
-    label.replace_range(label.len() / 2..=label.len() / 2, last);
+    let label = record.label.unwrap();
+    let label = flipped(&label, label.len() / 2);
     let note = Note { label: Some(&label), is_pinned: false };
     stage.inner.amend(stage.name, None, &Change::Note(record.id, note), NOW).unwrap();
     let refused = stage.archive().path(conversation(1), None).unwrap_err().kind();
@@ -223,13 +231,7 @@ fn a_lost_label_goes_and_its_message_can_be_read() {
 #[test]
 fn a_header_that_does_not_open_stays_until_somebody_decides() {
     let stage = Stage::new();
-    let row = stage.inner.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() }).unwrap().items;
-    let mut header = row[0].header.clone();
-    let middle = header.len() / 2;
-    let other = if &header[middle..=middle] == "A" { "B" } else { "A" };
-    header.replace_range(middle..=middle, other);
-    let change = Change::Header { facets: &rejoin::store::Facets::default(), header: &header };
-    stage.inner.amend(stage.name, None, &change, NOW).unwrap();
+    stage.damage_header();
     let _ = stage.archive().survey();
 
     let went = stage.archive_ahead(300).purge_quarantined(7).unwrap();
