@@ -340,10 +340,15 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
 
 /// Changes a letter in the last message of a vault, as somebody with a hex editor would.
 pub(crate) fn damage(world: &World) {
+    damage_before(world, 0);
+}
+
+/// The same with a message that so many follow.
+pub(crate) fn damage_before(world: &World, followers: u64) {
     let inner = rejoin::store::SqliteStore::open(world.store()).unwrap();
     let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
     let mut last = None;
-    let all = Selection::All { order: Order::NewestFirst, offset: 0, limit: 1 };
+    let all = Selection::All { order: Order::NewestFirst, offset: followers, limit: 1 };
     inner
         .read(row.id, all, &mut |seen| {
             last = Some((seen.id, seen.link, seen.body.to_owned()));
