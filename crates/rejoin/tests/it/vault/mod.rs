@@ -2,6 +2,7 @@
 
 mod altered;
 mod kill;
+mod lost;
 mod past_damage;
 mod privacy;
 mod quarantine;
