@@ -54,6 +54,34 @@ fn the_rest_is_found_and_the_request_shown_and_what_is_missing_is_named() {
 }
 
 #[test]
+fn the_rest_is_drawn_and_counted_and_what_is_missing_is_named() {
+    let world = lisbon();
+    damage_before(&world, 1);
+
+    let drawn = world.rejoin(["tree", "lisbon"]).run();
+    let counted = world.rejoin(["stats", "--json"]).run();
+
+    let said = ["Where to eat?", "Alfama", "Which tasca?"].map(|text| drawn.stdout.contains(text));
+    assert_eq!(said, [true, false, true], "{drawn:?}");
+    assert_eq!(counted.json()["all"]["messages"], 2, "{counted:?}");
+    assert_named(&drawn);
+    assert_named(&counted);
+}
+
+#[test]
+fn a_damaged_message_that_is_asked_for_by_its_id_is_an_error() {
+    let world = lisbon();
+    let shown = world.rejoin(["show", "lisbon", "--json"]).run().json();
+    let id = shown["messages"][1]["id"].as_str().unwrap().to_owned();
+    damage_before(&world, 1);
+
+    let outcomes = [world.rejoin(["-c", &id, "Is it far?"]).run(), world.rejoin(["show", &id]).run()];
+
+    assert_ne!(outcomes.each_ref().map(|outcome| outcome.code), [0, 0], "{outcomes:?}");
+    assert!(!outcomes.iter().any(|outcome| outcome.stderr.contains("panicked")), "{outcomes:?}");
+}
+
+#[test]
 fn a_person_is_told_how_much_is_missing_and_a_program_is_told_everything() {
     let world = lisbon();
     [0, 1, 2].map(|followers| damage_before(&world, followers));
@@ -120,4 +148,21 @@ fn a_talk_goes_on_from_a_damaged_head() {
     assert_eq!(said, [true, true, false, true], "{asked}");
     assert!(shown.contains("Is it far?") && shown.contains("At the corner."), "{shown}");
     assert_named(&outcome);
+}
+
+#[test]
+fn after_its_days_a_damaged_message_leaves_a_stone_and_nothing_is_missing_any_more() {
+    let world = lisbon();
+    damage_before(&world, 1);
+    world.rejoin(["verify"]).run();
+    world.rejoin(["config", "set", "retention.days", "forever"]).run();
+    world.rejoin(["config", "set", "vault.quarantine_days", "0"]).run();
+
+    world.rejoin(["expire"]).run();
+
+    let shown = world.rejoin(["show", "lisbon"]).run();
+    let said =
+        ["Where to eat?", "[A message stood here.", "Which tasca?"].map(|text| shown.stdout.contains(text));
+    assert_eq!((said, shown.stderr.as_str()), ([true; 3], ""), "{shown:?}");
+    assert_eq!(world.rejoin(["verify"]).run().code, 0);
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Head, MessageId};
-use crate::store::Selection;
+use crate::store::{Selection, Visit};
 
 /// What was passed over, in words, each once.
 #[derive(Debug, Default)]
@@ -29,6 +29,14 @@ impl Archive {
     pub fn passed_over(&self) -> Vec<String> {
         let Some(Damage(told)) = self.damage.as_deref() else { return Vec::new() };
         std::mem::take(&mut told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Visits messages as the store keeps them. Where reads pass over what is damaged, so does this.
+    pub fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let mut is_cut = false;
+        let read = self.store().read(id, what, &mut |seen| visit(seen).inspect_err(|_| is_cut = true));
+        // Where the visitor ended the read, what comes after was not seen.
+        if is_cut { read } else { self.or_passed_over(read) }
     }
 
     /// The head that a talk goes on from, where reads pass over what is damaged: one of which nobody knows what it is called

@@ -264,17 +264,11 @@ impl Archive {
     }
 
     fn collect_bare(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
-        let (mut messages, mut is_cut) = (Vec::new(), false);
-        let read = self.store.read(id, what, &mut |seen| {
-            messages.push(decode_message(&seen).inspect_err(|_| is_cut = true)?);
+        let mut messages = Vec::new();
+        self.visit(id, what, &mut |seen| {
+            messages.push(decode_message(&seen)?);
             Ok(())
-        });
-        // Where the visitor ended the read, what comes after was not seen.
-        if is_cut {
-            read?;
-        } else {
-            self.or_passed_over(read)?;
-        }
+        })?;
         Ok(messages)
     }
 

@@ -257,7 +257,7 @@ impl Archive {
         let mut own = Tally { conversations: 1, ..Tally::default() };
         let mut days: BTreeMap<String, Tally> = BTreeMap::new();
         let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
-        self.store().read(stored.id, everything, &mut |seen| {
+        self.visit(stored.id, everything, &mut |seen| {
             let message = Message::from_body(seen.body)?;
             let usage = message.usage.unwrap_or_default();
             let one = Tally {
