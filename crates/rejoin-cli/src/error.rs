@@ -138,6 +138,11 @@ impl Failure {
         self.lines().collect::<Vec<_>>().join(": ")
     }
 
+    /// True when it is about stored bytes that are not what was written.
+    pub(crate) fn is_damage(&self) -> bool {
+        self.kind == Kind::Corrupt
+    }
+
     /// The name of its kind, safe for a log.
     pub(crate) fn kind(&self) -> &'static str {
         self.kind.name()

@@ -6,7 +6,7 @@ use rejoin::{
     slug,
 };
 
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::ui::{clean, fit};
 
 /// How many candidates for an ambiguous name are shown.
@@ -35,7 +35,10 @@ pub(crate) fn conversation(archive: &Archive, name: &str) -> Result<StoredConver
 pub(crate) fn message(archive: &Archive, name: &str) -> Result<(StoredConversation, StoredMessage), Failure> {
     match resolve(archive, name)? {
         Named::Message(id, message) => {
-            let found = archive.messages(id, &[message])?.pop().expect("a missing message is an error");
+            // Where reads pass over what is damaged, one that is asked for by its id must be told all the same.
+            let found = archive.messages(id, &[message])?.pop();
+            let damaged = || archive.passed_over().into_iter().next().unwrap_or_default();
+            let found = found.ok_or_else(|| Failure::new(Kind::Corrupt, damaged()))?;
             Ok((archive.conversation(id)?, found))
         }
         Named::Conversation(id) => {

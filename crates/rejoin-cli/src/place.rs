@@ -14,6 +14,9 @@ use crate::vault;
 /// Where a project may keep an id of its own, so that it can move.
 pub(crate) const IDENTITY: &str = ".rejoin/project";
 
+/// How many of the things that were left out are named to people.
+const NAMED: usize = 3;
+
 /// What the store remembers about the first use.
 const FIRST_USE: &str = "notice.first-use";
 
@@ -57,9 +60,17 @@ impl Context {
 
     /// Says what is missing of a conversation that was read past what is damaged.
     pub(crate) fn warn_of_damage(&self, archive: &Archive, id: ConversationId) {
-        let hint = format!("run `rejoin doctor` to see what to do, or `rejoin verify {}`", id.short());
-        for missing in archive.passed_over() {
-            self.manner.warn(&format!("left out: {missing}"), Some(&hint));
+        let verify = format!("rejoin verify {}", id.short());
+        self.warn_of_missing(&archive.passed_over(), &verify);
+    }
+
+    /// Says what was left out because it does not open: for programs everything, for people a count and the first few.
+    pub(crate) fn warn_of_missing(&self, missing: &[String], verify: &str) {
+        let hint = format!("run `rejoin doctor` to see what to do, or `{verify}`");
+        if self.is_json() {
+            missing.iter().for_each(|one| self.manner.warn(&format!("left out: {one}"), Some(&hint)));
+        } else if let Some(told) = few(missing) {
+            self.manner.warn(&told, Some(&hint));
         }
     }
 
@@ -159,6 +170,17 @@ impl Context {
     }
 }
 
+/// What was left out, in one line; none when nothing was.
+fn few(missing: &[String]) -> Option<String> {
+    let named = missing.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match (missing.len(), missing.len().saturating_sub(NAMED)) {
+        (0, _) => None,
+        (1, _) => Some(format!("left out: {named}")),
+        (all, 0) => Some(format!("left out {all} records: {named}")),
+        (all, more) => Some(format!("left out {all} records: {named}; and {more} more")),
+    }
+}
+
 fn with_redaction(archive: Archive, redaction: Option<Redaction>) -> Archive {
     match redaction {
         Some(redaction) => archive.with_redaction(redaction),
@@ -237,4 +259,25 @@ fn first_commit(project: &Path) -> Option<String> {
         .ok()?;
     let commit = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (output.status.success() && !commit.is_empty()).then_some(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_told_how_much_is_missing_and_the_first_few() {
+        let missing =
+            |count: usize| (1..=count).map(|number| format!("message {number}")).collect::<Vec<_>>();
+
+        let told = [0, 1, 3, 5].map(|count| few(&missing(count)));
+
+        let expected = [
+            None,
+            Some("left out: message 1"),
+            Some("left out 3 records: message 1; message 2; message 3"),
+            Some("left out 5 records: message 1; message 2; message 3; and 2 more"),
+        ];
+        assert_eq!(told, expected.map(|told| told.map(str::to_owned)));
+    }
 }

@@ -69,12 +69,14 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
+    /// What failed in the same way beside it, in words.
+    others: Vec<String>,
 }
 
 impl Error {
     /// Makes an error: the message is lower case, without a full stop, with values in backticks.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None }
+        Self { kind, message: message.into(), source: None, others: Vec::new() }
     }
 
     /// Adds the cause.
@@ -87,22 +89,35 @@ impl Error {
     /// Wraps this error in the larger thing that was attempted; the kind stays.
     #[must_use]
     pub fn during(self, attempt: impl Into<String>) -> Self {
-        Self { kind: self.kind, message: attempt.into(), source: Some(Box::new(self)) }
+        Self { kind: self.kind, message: attempt.into(), source: Some(Box::new(self)), others: Vec::new() }
     }
 
     /// The same error, with other names in all that it says: what a store calls a thing need not be what others do.
     pub(crate) fn renamed(self, names: &[(String, String)]) -> Self {
-        let message = names.iter().fold(self.message, |message, (own, other)| message.replace(own, other));
+        let rename = |text: String| names.iter().fold(text, |text, (own, other)| text.replace(own, other));
+        let message = rename(self.message);
+        let others = self.others.into_iter().map(rename).collect();
         let source = self.source.map(|source| match source.downcast::<Self>() {
             Ok(error) => Box::new(error.renamed(names)),
             Err(source) => source,
         });
-        Self { kind: self.kind, message, source }
+        Self { kind: self.kind, message, source, others }
     }
 
     /// The same error, to be acted on as one of another kind.
     pub(crate) fn of_kind(self, kind: ErrorKind) -> Self {
         Self { kind, ..self }
+    }
+
+    /// The same error, which stands for others too: what failed in the same attempt and in the same way, in words.
+    pub(crate) fn with_others(mut self, others: impl IntoIterator<Item = String>) -> Self {
+        self.others.extend(others);
+        self
+    }
+
+    /// What failed beside it, in words.
+    pub(crate) fn others(&self) -> &[String] {
+        &self.others
     }
 
     /// The kind to act on.

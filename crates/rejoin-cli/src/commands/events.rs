@@ -175,8 +175,11 @@ impl<'a, Output: Write> Teller<'a, Output> {
         parts.extend(event.conversation.map(|id| paint.apply(Meaning::Id, id.short().as_str())));
         match &event.kind {
             EventKind::Stored { messages } => parts.push(size::count(*messages, "message", "messages")),
-            EventKind::PurgeCompleted { conversations, failures, .. } => {
-                parts.push(size::count(*conversations, "conversation", "conversations"));
+            EventKind::PurgeCompleted { conversations, messages, failures, .. } => {
+                // What is damaged goes without its conversation.
+                let whole = size::count(*conversations, "conversation", "conversations");
+                let some = size::count(*messages, "message", "messages");
+                parts.push(if *conversations == 0 && *messages > 0 { some } else { whole });
                 parts.extend((*failures > 0).then(|| format!("{} failed", size::number(*failures))));
             }
             EventKind::Quarantined { what, .. } => parts.push(clean::line(what)),

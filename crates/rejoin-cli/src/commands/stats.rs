@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let archive = context.archive_to_read()?;
+    let archive = context.archive_to_read()?.passing_over_damage();
     let project = if args.all_projects { None } else { Some(context.project_key()?) };
     let progress = context.progress("Counting conversations", Unit::Items, None);
     let mut counted = 0;
@@ -43,6 +43,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         counted = done;
     })?;
     drop(progress);
+    context.warn_of_missing(&archive.passed_over(), "rejoin verify");
     if context.is_json() {
         return context.answer_json(&to_json(&stats));
     }

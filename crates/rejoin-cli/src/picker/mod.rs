@@ -30,6 +30,7 @@ pub(crate) enum Picked {
 
 /// Shows the list until something is picked.
 pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failure> {
+    let archive = &archive.clone().passing_over_damage();
     let mut state = State::new(all(context, archive, Reach::Project)?);
     let mut previews = Previews::default();
     let look = Look { clock: context.clock(), paint: context.paint() };
@@ -48,9 +49,12 @@ pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failu
                 state.replace(all(context, archive, reach)?, reach);
             }
             Step::Unfold => unfold(archive, &mut state),
-            Step::Pick => match picked(archive, &state)? {
-                Some(picked) => return Ok(picked),
-                None => {
+            Step::Pick => match picked(archive, &state) {
+                Ok(Some(picked)) => return Ok(picked),
+                // The others can still be picked.
+                Err(failure) if failure.is_damage() => state.say(&failure.summary()),
+                Err(failure) => return Err(failure),
+                Ok(None) => {
                     state.say("It was deleted meanwhile.");
                     let reach = state.reach();
                     state.replace(all(context, archive, reach)?, reach);
@@ -62,10 +66,15 @@ pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failu
 
 fn unfold(archive: &Archive, state: &mut State) {
     let Some(stored) = state.selected_conversation() else { return };
-    match branches::of(archive, stored) {
+    let found = branches::of(archive, stored);
+    let missing = preview::left_out(archive);
+    match found {
         Ok(branches) if branches.len() < 2 => state.say("It has no branches."),
         Ok(branches) => state.unfold(branches),
         Err(error) => state.say(&error.to_string()),
+    }
+    if let Some(missing) = missing {
+        state.say(&format!("Left out: {missing}."));
     }
 }
 

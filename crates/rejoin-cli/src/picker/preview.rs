@@ -6,6 +6,7 @@ use rejoin::store::Order;
 use rejoin::{Archive, ConversationId, MessageId, StoredConversation, StoredMessage};
 
 use super::state::{Row, State};
+use crate::ui::size;
 
 /// How many messages are shown: more than fit on a usual screen.
 const SHOWN: usize = 12;
@@ -60,7 +61,16 @@ fn read(
     };
     let messages = messages.map_err(|error| error.to_string())?;
     let last = messages.len().saturating_sub(SHOWN);
-    Ok(messages[last..].iter().map(said).filter(|said| !said.text.is_empty()).collect())
+    let mut shown: Vec<Said> =
+        messages[last..].iter().map(said).filter(|said| !said.text.is_empty()).collect();
+    shown.extend(left_out(archive).map(|text| Said { role: "left out", text }));
+    Ok(shown)
+}
+
+/// How much of what was just read does not open; none when everything does.
+pub(super) fn left_out(archive: &Archive) -> Option<String> {
+    let missing = archive.passed_over().len() as u64;
+    (missing > 0).then(|| size::count(missing, "record that does not open", "records that do not open"))
 }
 
 fn said(stored: &StoredMessage) -> Said {

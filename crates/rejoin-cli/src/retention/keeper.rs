@@ -46,7 +46,7 @@ pub(crate) struct Broom {
 /// Sweeps while something else runs for long, and notes what went. It ends with what is returned.
 pub(crate) fn sweep_meanwhile(context: &Context, archive: &Archive) -> Broom {
     let noted = context.configured(context.config.clone());
-    Broom::start(context, archive, move |news| {
+    Broom::start(context, archive, EVERY, move |news| {
         if !news.is_empty() {
             noted.note(&news);
         }
@@ -155,16 +155,20 @@ impl Keeper {
     /// Waits for a sweep that is under way.
     pub(crate) fn finish(&mut self) {
         self.let_go();
-        if let Some(Sweeping { broom: Broom { open, thread }, .. }) = self.sweeping.take() {
-            drop(open);
-            let _ = thread.join();
+        if let Some(Sweeping { broom, .. }) = self.sweeping.take() {
+            broom.finish();
         }
     }
 }
 
 impl Broom {
-    /// Begins to sweep. An empty text is told after each sweep.
-    fn start(context: &Context, archive: &Archive, tell: impl Fn(String) + Send + 'static) -> Self {
+    /// Begins to sweep, and sweeps again after each `every`. An empty text is told after each sweep.
+    fn start(
+        context: &Context,
+        archive: &Archive,
+        every: Duration,
+        tell: impl Fn(String) + Send + 'static,
+    ) -> Self {
         let (open, closed) = mpsc::channel();
         let (context, archive) = (context.configured(context.config.clone()), archive.clone());
         let overrides =
@@ -179,19 +183,25 @@ impl Broom {
                     Err(failure) => tracing::warn!(kind = failure.kind(), "the sweep failed"),
                 }
                 tell(String::new());
-                if closed.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
+                if closed.recv_timeout(every) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
             }
         });
         Self { open, thread }
     }
+
+    /// Waits for a sweep that is under way, and ends.
+    fn finish(self) {
+        drop(self.open);
+        let _ = self.thread.join();
+    }
 }
 
 impl Sweeping {
     fn telling(context: &Context, archive: &Archive) -> Self {
         let (tell, told) = mpsc::channel();
-        let broom = Broom::start(context, archive, move |news| drop(tell.send(news)));
+        let broom = Broom::start(context, archive, EVERY, move |news| drop(tell.send(news)));
         Self { broom, told }
     }
 
@@ -230,7 +240,44 @@ fn look(context: &Context, archive: &Archive) -> Result<Vec<String>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use rejoin::{Conversation, Message};
+
     use super::*;
+
+    /// How long a test waits for something that should happen at once.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn what_is_due_while_a_program_runs_goes_with_a_later_sweep() {
+        let (context, archive) = (Context::imagined(), Archive::open("memory:").unwrap());
+        archive.see_retention(&Policy::here(&archive, &context).unwrap().retention).unwrap();
+        let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
+        talk.append(Message::user("Where to eat?")).unwrap();
+        let (tell, told) = mpsc::channel();
+        let news = || std::iter::from_fn(|| told.recv_timeout(PATIENCE).ok());
+
+        let every = Duration::from_millis(1);
+        let broom = Broom::start(&context, &archive, every, move |news| drop(tell.send(news)));
+        let first = news().next();
+        archive.update(talk.id(), |header| header.expires_at = Some(Time::from_micros(1))).unwrap();
+        let later = news().find(|news| !news.is_empty()).unwrap();
+        broom.finish();
+
+        assert_eq!(first.as_deref(), Some(""));
+        assert!(later.starts_with("1 conversation expired and went, "), "{later}");
+        assert_eq!(archive.survey().unwrap().conversations, []);
+    }
+
+    #[test]
+    fn a_program_that_ends_does_not_wait_for_the_next_sweep() {
+        let (context, archive) = (Context::imagined(), Archive::open("memory:").unwrap());
+        let (tell, told) = mpsc::channel();
+
+        let broom = Broom::start(&context, &archive, EVERY, move |news| drop(tell.send(news)));
+        broom.finish();
+
+        assert_eq!(told.iter().collect::<Vec<_>>(), [""]);
+    }
 
     #[test]
     fn a_sweep_is_due_again_after_six_hours() {

@@ -44,6 +44,7 @@ impl Quiet {
         at: Option<MessageId>,
         asked: &Asked,
     ) -> Result<Self, Failure> {
+        let archive = archive.passing_over_damage();
         let conversation = stored.id;
         let stored = context.as_of(archive.now(), stored.clone());
         let nothing = Overrides::default();
@@ -68,6 +69,7 @@ impl Quiet {
         };
         let handle = handle.map_err(|error| choose::damaged(conversation, error))?;
         let history = History::load(&handle).map_err(|error| choose::damaged(conversation, error))?;
+        context.warn_of_damage(&archive, conversation);
         let url = context.store_url()?;
         let recorder = archive
             .record(handle, writer::own())

@@ -340,10 +340,15 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
 
 /// Changes a letter in the last message of a vault, as somebody with a hex editor would.
 pub(crate) fn damage(world: &World) {
+    damage_before(world, 0);
+}
+
+/// The same with a message that so many follow.
+pub(crate) fn damage_before(world: &World, followers: u64) {
     let inner = rejoin::store::SqliteStore::open(world.store()).unwrap();
     let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
     let mut last = None;
-    let all = Selection::All { order: Order::NewestFirst, offset: 0, limit: 1 };
+    let all = Selection::All { order: Order::NewestFirst, offset: followers, limit: 1 };
     inner
         .read(row.id, all, &mut |seen| {
             last = Some((seen.id, seen.link, seen.body.to_owned()));
@@ -399,8 +404,14 @@ fn what_was_long_in_quarantine_goes_with_a_sweep_and_is_audited() {
     let told = "1 record that does not open went after its time in quarantine. More: rejoin audit\n";
     assert_eq!((kept.stderr.as_str(), gone.stderr.as_str()), ("", told));
     let audit = json(&world.rejoin(["audit", "--json"]).run());
-    let entry = (&audit["items"][0]["action"], &audit["items"][0]["reason"]);
-    assert_eq!(entry, (&Value::from("purged"), &Value::from("corruption-detected")));
+    let entries = audit["items"].as_array().unwrap()[..2].iter();
+    let entries: Vec<_> =
+        entries.map(|entry| (entry["action"].as_str().unwrap(), entry["reason"].as_str().unwrap())).collect();
+    let reason = "corruption-detected";
+    assert_eq!(entries, [("purge-completed", reason), ("purged", reason)]);
+    let events = world.rejoin(["events"]).run().stdout;
+    let told = events.lines().find(|line| line.contains("privacy.purge.completed")).unwrap();
+    assert!(told.contains("1 message  corruption-detected"), "{told}");
     assert_eq!(world.rejoin(["verify"]).run().code, 0);
 }
 

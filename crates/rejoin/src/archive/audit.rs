@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::archive::Archive;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Fields, Time};
 use crate::store::{Named, Put, Safety, Space};
 
@@ -283,16 +283,5 @@ impl Archive {
         self.store()
             .put(&[blob], Safety::Synced)
             .map_err(|error| error.during("write an entry of the audit log"))
-    }
-
-    /// The entry of a name, if it was written.
-    pub(super) fn audit_named(&self, name: &AuditName) -> Result<Option<AuditEntry>> {
-        let mut found = None;
-        self.store().get(Space::Audit, None, Named::One(name), &mut |_, bytes| {
-            let entry = serde_json::from_slice(bytes);
-            found = Some(entry.map_err(|cause| Error::corrupt("read an audit entry").because(cause))?);
-            Ok(())
-        })?;
-        Ok(found)
     }
 }

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, Head, MessageId};
+use crate::store::{Selection, Visit};
 
 /// What was passed over, in words, each once.
 #[derive(Debug, Default)]
@@ -29,16 +31,56 @@ impl Archive {
         std::mem::take(&mut told.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Visits messages as the store keeps them. Where reads pass over what is damaged, so does this.
+    pub fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let mut is_cut = false;
+        let read = self.store().read(id, what, &mut |seen| visit(seen).inspect_err(|_| is_cut = true));
+        // Where the visitor ended the read, what comes after was not seen.
+        if is_cut { read } else { self.or_passed_over(read) }
+    }
+
+    /// The head that a talk goes on from, where reads pass over what is damaged: one of which nobody knows what it is called
+    /// is replaced by the nearest message before it that opens. One that does not open and is known can be followed.
+    pub(super) fn head_past_damage(&self, id: ConversationId, head: Option<Head>) -> Result<Option<Head>> {
+        let Some(known) = head.filter(|_| self.goes_past_damage()) else { return Ok(head) };
+        match self.head_at(id, known.id) {
+            Err(error) if error.kind() == ErrorKind::NotFound => self.nearest(id, None),
+            _ => Ok(head),
+        }
+    }
+
+    /// The head at a message; at the nearest one before it that opens, where reads pass over what is damaged.
+    pub(super) fn readable_head_at(&self, id: ConversationId, message: MessageId) -> Result<Option<Head>> {
+        match self.head_at(id, message) {
+            Err(error) if error.kind() == ErrorKind::Corrupt && self.goes_past_damage() => {
+                self.nearest(id, Some(message))
+            }
+            head => head.map(Some),
+        }
+    }
+
+    /// The last message on a path that opens.
+    fn nearest(&self, id: ConversationId, target: Option<MessageId>) -> Result<Option<Head>> {
+        let path = self.collect_bare(id, Selection::Path(target))?;
+        Ok(path.last().map(|stored| Head { id: stored.id, digest: stored.digest }))
+    }
+
+    fn goes_past_damage(&self) -> bool {
+        self.damage.is_some() && self.store().capabilities().is_sealed
+    }
+
     /// The outcome of a read whose visitor has seen everything that opens.
     pub(super) fn or_passed_over(&self, read: Result<()>) -> Result<()> {
         let (Err(error), Some(Damage(told))) = (&read, self.damage.as_deref()) else { return read };
-        if error.kind() != ErrorKind::Corrupt || !self.store().capabilities().is_sealed {
+        if error.kind() != ErrorKind::Corrupt || !self.goes_past_damage() {
             return read;
         }
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = Error::to_string(error);
-        if !told.contains(&text) {
-            told.push(text);
+        let texts = std::iter::once(Error::to_string(error)).chain(error.others().iter().cloned());
+        for text in texts {
+            if !told.contains(&text) {
+                told.push(text);
+            }
         }
         Ok(())
     }

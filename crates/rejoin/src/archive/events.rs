@@ -3,20 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::archive::audit::AuditName;
-use crate::archive::{Archive, AuditAction, AuditEntry, Strain, purge};
+use crate::archive::{Archive, Strain};
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Changed, Named, NoticeName, Space, Stamp, Told, What, notices};
+use crate::store::{Changed, NoticeName, Stamp, Told, What, notices};
 
-/// How long the report of a purge is waited for after the last conversation that went. A purge that was cut off has none,
-/// and was not completed.
-const REPORT: Duration = Duration::from_secs(10);
-
-/// How often it is looked for.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// How often notices are looked for, which ring no bell either.
+/// How often notices are looked for, which ring no bell.
 const NOTICES: Duration = Duration::from_millis(500);
 
 /// Something that happened to a conversation, or to the store.
@@ -55,7 +47,7 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
-    /// `privacy.purge.completed`: a purge ended. It has the number of the last deletion it made.
+    /// `privacy.purge.completed`: a purge ended. It has the number of the change before it: its own last one, or a later one.
     PurgeCompleted {
         /// Why it was made.
         reason: String,
@@ -111,14 +103,10 @@ impl EventKind {
 pub struct Events {
     archive: Archive,
     after: Stamp,
-    /// Purges whose report is not there yet.
-    purges: Vec<Purge>,
     /// Notices from before are not told.
     from: Stamp,
     /// Notices that were told.
     told: BTreeSet<NoticeName>,
-    /// Purges that ended behind the place where it began; none before they were looked for.
-    ended: Option<Vec<Ended>>,
 }
 
 /// Where a follower is among the changes.
@@ -128,32 +116,13 @@ enum Place {
     End,
 }
 
-/// A purge whose report was written after the change that a follower begins behind. It may not have been told.
-#[derive(Clone, Debug)]
-struct Ended {
-    report: AuditName,
-    entry: AuditEntry,
-    conversation: ConversationId,
-    newest: Stamp,
-}
-
-/// A purge of which deletions were seen.
-#[derive(Clone, Debug)]
-struct Purge {
-    report: AuditName,
-    last: Event,
-    seen: Instant,
-}
-
 impl Events {
     /// The events since the last call, waiting up to `wait` for a first one. An event may come twice, never not at all.
     pub fn next(&mut self, wait: Duration) -> Result<Vec<Event>> {
         let began = Instant::now();
         loop {
             let left = wait.saturating_sub(began.elapsed());
-            // A report and a notice ring no bell, so they are looked for.
-            let slice = left.min(if self.purges.is_empty() { NOTICES } else { LOOK });
-            let events = self.look(slice)?;
+            let events = self.look(left.min(NOTICES))?;
             if !events.is_empty() || left.is_zero() {
                 return Ok(events);
             }
@@ -161,76 +130,14 @@ impl Events {
     }
 
     fn look(&mut self, wait: Duration) -> Result<Vec<Event>> {
-        let mut ended = match self.ended.take() {
-            Some(ended) => ended,
-            None => self.ended_since()?,
-        };
-        // What is to be told at once need not wait for a change.
-        let wait = if ended.is_empty() { wait } else { Duration::ZERO };
         let changes = self.archive.store().changes(self.after, wait)?;
         if let Some(last) = changes.last() {
             self.after = last.stamp;
         }
         let place = if changes.is_empty() { Place::End } else { Place::Within };
-        let mut events = Vec::with_capacity(changes.len());
-        for change in changes {
-            let mut report = None;
-            let mut code = |reason: String| {
-                let (code, named) = purge::unmarked(&reason);
-                report = named;
-                code.to_owned()
-            };
-            let kind = match change.what {
-                What::Stored { messages } => EventKind::Stored { messages },
-                What::Changed => EventKind::Changed,
-                What::Rewritten => EventKind::MessagesRewritten,
-                What::Trimmed { reason } => EventKind::MessagesDeleted { reason: code(reason) },
-                What::Deleted { reason } => EventKind::Deleted { reason: code(reason) },
-            };
-            let Changed { stamp, at, conversation, .. } = change;
-            let event = Event { stamp, at, conversation: Some(conversation), kind };
-            events.push(event.clone());
-            if let Some(report) = report {
-                self.purges.retain(|purge| purge.report != report);
-                ended.retain(|purge| purge.report != report);
-                self.purges.push(Purge { report, last: event, seen: Instant::now() });
-            }
-        }
-        self.add_completed(&mut events)?;
-        let (told, left) = ended.into_iter().partition(|purge: &Ended| purge.newest <= self.after);
-        self.ended = Some(left);
-        events.extend(told.into_iter().map(|purge: Ended| Event {
-            stamp: self.after,
-            at: purge.entry.at,
-            conversation: Some(purge.conversation),
-            kind: completed(purge.entry),
-        }));
+        let mut events: Vec<Event> = changes.into_iter().map(event).collect();
         self.add_notices(&mut events, place)?;
         Ok(events)
-    }
-
-    /// Purges that ended after the change that it begins behind. Those of whom a deletion comes are told with that.
-    fn ended_since(&self) -> Result<Vec<Ended>> {
-        let mut ended = Vec::new();
-        if self.after == 0 {
-            return Ok(ended);
-        }
-        self.archive.store().get(Space::Audit, None, Named::ALL, &mut |name, bytes| {
-            let (Ok(report), Ok(entry)) = (name.try_into(), serde_json::from_slice::<AuditEntry>(bytes))
-            else {
-                return Ok(());
-            };
-            let newest = entry.extra.field(purge::NEWEST).and_then(|newest| newest.to().ok());
-            let conversation = entry.extra.field(purge::LAST).and_then(|last| last.to().ok());
-            if let (AuditAction::PurgeCompleted, Some(newest), Some(conversation)) =
-                (&entry.action, newest, conversation)
-                && newest >= self.after
-            {
-                ended.push(Ended { report, entry, conversation, newest });
-            }
-            Ok(())
-        })?;
-        Ok(ended)
     }
 
     /// Tells the notices whose place in the order has come.
@@ -247,6 +154,9 @@ impl Events {
                 }
                 Told::Low { free } => EventKind::Strained(Strain::Low { free }),
                 Told::Exhausted => EventKind::Strained(Strain::Exhausted),
+                Told::Purged { reason, conversations, messages, bytes, failures } => {
+                    EventKind::PurgeCompleted { reason, conversations, messages, bytes, failures }
+                }
             };
             let stamp = notice.after.min(self.after);
             let place = events.iter().position(|event| event.stamp > stamp).unwrap_or(events.len());
@@ -254,33 +164,18 @@ impl Events {
         }
         Ok(())
     }
-
-    /// Tells the purges whose reports have come, and forgets those that were cut off.
-    fn add_completed(&mut self, events: &mut Vec<Event>) -> Result<()> {
-        let mut waiting = Vec::new();
-        for purge in std::mem::take(&mut self.purges) {
-            if let Some(entry) = self.archive.audit_named(&purge.report)? {
-                // Behind the last deletion it made, so that numbers never go back.
-                let place = events.iter().position(|event| event.stamp > purge.last.stamp);
-                let event = Event { at: entry.at, kind: completed(entry), ..purge.last };
-                events.insert(place.unwrap_or(events.len()), event);
-            } else if purge.seen.elapsed() < REPORT {
-                waiting.push(purge);
-            }
-        }
-        self.purges = waiting;
-        Ok(())
-    }
 }
 
-fn completed(entry: AuditEntry) -> EventKind {
-    EventKind::PurgeCompleted {
-        reason: entry.reason,
-        conversations: entry.conversations,
-        messages: entry.messages,
-        bytes: entry.bytes,
-        failures: entry.failures.len() as u64,
-    }
+fn event(change: Changed) -> Event {
+    let Changed { stamp, at, conversation, what } = change;
+    let kind = match what {
+        What::Stored { messages } => EventKind::Stored { messages },
+        What::Changed => EventKind::Changed,
+        What::Rewritten => EventKind::MessagesRewritten,
+        What::Trimmed { reason } => EventKind::MessagesDeleted { reason },
+        What::Deleted { reason } => EventKind::Deleted { reason },
+    };
+    Event { stamp, at, conversation: Some(conversation), kind }
 }
 
 impl Archive {
@@ -297,6 +192,6 @@ impl Archive {
     /// and its end was not told, and cannot be told apart from whoever was.
     pub fn events_after(&self, stamp: Stamp) -> Events {
         let told = BTreeSet::new();
-        Events { archive: self.clone(), after: stamp, purges: Vec::new(), ended: None, from: stamp, told }
+        Events { archive: self.clone(), after: stamp, from: stamp, told }
     }
 }

@@ -202,15 +202,16 @@ impl Archive {
     /// Takes up a conversation at its head.
     pub fn resume(&self, id: ConversationId) -> Result<Handle> {
         let stored = self.conversation(id)?;
-        Ok(Handle::new(self.clone(), id, stored.head, stored.bytes))
+        let head = self.head_past_damage(id, stored.head)?;
+        Ok(Handle::new(self.clone(), id, head, stored.bytes))
     }
 
     /// Takes up a conversation at one of its messages; what is appended there becomes a branch if the message has a
     /// child. At the head of a named branch, that branch goes on.
     pub fn resume_at(&self, id: ConversationId, message: MessageId) -> Result<Handle> {
-        let (head, stored) = (self.head_at(id, message)?, self.conversation(id)?);
+        let (head, stored) = (self.readable_head_at(id, message)?, self.conversation(id)?);
         let branch = stored.branches.iter().find(|branch| branch.head == message).map(|branch| branch.id);
-        Ok(Handle::new(self.clone(), id, Some(head), stored.bytes).on_branch(branch))
+        Ok(Handle::new(self.clone(), id, head, stored.bytes).on_branch(branch))
     }
 
     fn head_at(&self, id: ConversationId, message: MessageId) -> Result<Head> {
@@ -263,17 +264,11 @@ impl Archive {
     }
 
     fn collect_bare(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
-        let (mut messages, mut is_cut) = (Vec::new(), false);
-        let read = self.store.read(id, what, &mut |seen| {
-            messages.push(decode_message(&seen).inspect_err(|_| is_cut = true)?);
+        let mut messages = Vec::new();
+        self.visit(id, what, &mut |seen| {
+            messages.push(decode_message(&seen)?);
             Ok(())
-        });
-        // Where the visitor ended the read, what comes after was not seen.
-        if is_cut {
-            read?;
-        } else {
-            self.or_passed_over(read)?;
-        }
+        })?;
         Ok(messages)
     }
 

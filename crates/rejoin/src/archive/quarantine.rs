@@ -3,10 +3,12 @@
 //! Each is told to those who follow the events, and named by whoever looks for damage, until it was put right or its days
 //! are over. A plain store has no quarantine: what is damaged there stays until somebody decides.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use crate::archive::retention::DAY;
-use crate::archive::{Archive, AuditAction, AuditEntry, PurgeReason};
+use crate::archive::{Archive, AuditAction, AuditEntry, PurgeReason, PurgeReport};
 use crate::error::Result;
 use crate::model::{ConversationId, Json, Time};
 use crate::store::{Named, Put, Safety, Space};
@@ -24,7 +26,7 @@ pub struct Quarantined {
     pub conversation: Option<ConversationId>,
     /// How long it is, sealed.
     pub bytes: u64,
-    /// True when nothing will ever open it and the rest can do without: it goes when its days are over.
+    /// True when nothing will ever open it: it goes when its days are over.
     pub is_lost: bool,
     name: Vec<u8>,
 }
@@ -73,9 +75,10 @@ impl Archive {
     }
 
     /// Purges the records that are lost and have been in quarantine for so many days, and returns them. The audit log tells
-    /// of each.
+    /// of each, and those who follow the events that it is done.
     ///
-    /// While the clock may be wrong, nothing goes. A record that was put right meanwhile loses its copy only.
+    /// While the clock may be wrong, nothing goes. A record that was put right meanwhile loses its copy only. A message that
+    /// others follow leaves a stone, a header is written again; where that cannot be done, it stays with its copy.
     pub fn purge_quarantined(&self, days: u32) -> Result<Vec<Quarantined>> {
         let now = self.now();
         let mut due = self.quarantined()?;
@@ -83,16 +86,32 @@ impl Archive {
         if due.is_empty() || self.doubts_clock_until()?.is_some() {
             return Ok(Vec::new());
         }
-        for record in &due {
-            let put = Put { space: Space::Quarantine, owner: None, name: &record.name, bytes: None };
-            self.store().put(&[put], Safety::Synced)?;
-            let entry = AuditEntry::new(AuditAction::Purged, PurgeReason::CorruptionDetected.as_str());
-            let mut entry = entry.counting(u64::from(record.what == "message"), record.bytes);
+        let put = |name| Put { space: Space::Quarantine, owner: None, name, bytes: None };
+        let puts: Vec<Put<'_>> = due.iter().map(|record| put(record.name.as_slice())).collect();
+        // All at once: messages of one conversation may have to go together.
+        self.store().put(&puts, Safety::Synced)?;
+        let staying: BTreeSet<Vec<u8>> = self.quarantined()?.into_iter().map(|record| record.name).collect();
+        due.retain(|record| !staying.contains(&record.name));
+        if !due.is_empty() {
+            self.tell_purged(&due, now)?;
+        }
+        Ok(due)
+    }
+
+    fn tell_purged(&self, gone: &[Quarantined], began: Time) -> Result<()> {
+        let mut report = PurgeReport::begin(PurgeReason::CorruptionDetected, began);
+        for record in gone {
+            let messages = u64::from(record.what == "message");
+            let entry = AuditEntry::new(AuditAction::Purged, report.reason.as_str());
+            let mut entry = entry.counting(messages, record.bytes);
             entry.conversation = record.conversation;
             entry.extra.set("record", Json::of(&record.what).expect("a word is JSON"));
             self.note_done(entry);
+            report.messages += messages;
+            report.bytes += record.bytes;
         }
-        self.erase_traces()?;
-        Ok(due)
+        report.is_erased = self.erase_traces()?;
+        self.complete_purge(&mut report, gone.iter().rev().find_map(|record| record.conversation));
+        Ok(())
     }
 }

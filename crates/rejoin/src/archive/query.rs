@@ -83,6 +83,8 @@ pub struct Searched {
     pub items: Vec<SearchHit>,
     /// Where the next page begins; none on the last.
     pub next_cursor: Option<String>,
+    /// What was passed over because it does not open, in words; only a vault goes on past it.
+    pub left_out: Vec<String>,
 }
 
 /// A message that was found. What it says is read when it is asked for.
@@ -190,7 +192,7 @@ impl Archive {
         let project = search.project.as_deref().map(|project| self.key_as_kept(project));
         let limit = or_twenty(search.limit);
         let mut after = search.cursor.as_deref().map(Cursor::from_text).transpose()?;
-        let mut items = Vec::new();
+        let (mut items, mut left_out) = (Vec::new(), Vec::new());
         // The store does not know roles, so pages are read until enough of the wanted role were found.
         loop {
             let query = SearchQuery {
@@ -203,6 +205,11 @@ impl Archive {
                 limit: if search.role.is_some() { limit.max(100) } else { limit },
             };
             let page = self.store().search(&query)?;
+            for damaged in page.damaged {
+                if !left_out.contains(&damaged) {
+                    left_out.push(damaged);
+                }
+            }
             for hit in page.items {
                 if let Some(role) = search.role
                     && Message::from_body(&hit.body)?.role != role
@@ -210,7 +217,8 @@ impl Archive {
                     continue;
                 }
                 if items.len() == limit {
-                    return Ok(Searched { items, next_cursor: after.as_ref().map(Cursor::to_text) });
+                    let next_cursor = after.as_ref().map(Cursor::to_text);
+                    return Ok(Searched { items, next_cursor, left_out });
                 }
                 after = Some(hit.cursor());
                 items.push(SearchHit {
@@ -225,7 +233,7 @@ impl Archive {
                 Some(next) if items.len() < limit => after = Some(next),
                 next => {
                     let next_cursor = next.and(after).as_ref().map(Cursor::to_text);
-                    return Ok(Searched { items, next_cursor });
+                    return Ok(Searched { items, next_cursor, left_out });
                 }
             }
         }
@@ -249,7 +257,7 @@ impl Archive {
         let mut own = Tally { conversations: 1, ..Tally::default() };
         let mut days: BTreeMap<String, Tally> = BTreeMap::new();
         let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
-        self.store().read(stored.id, everything, &mut |seen| {
+        self.visit(stored.id, everything, &mut |seen| {
             let message = Message::from_body(seen.body)?;
             let usage = message.usage.unwrap_or_default();
             let one = Tally {

@@ -44,9 +44,12 @@ pub(crate) enum Told {
     /// There was no room.
     #[serde(rename = "storage.capacity.exhausted")]
     Exhausted,
+    /// A purge ended.
+    #[serde(rename = "privacy.purge.completed")]
+    Purged { reason: String, conversations: u64, messages: u64, bytes: u64, failures: u64 },
 }
 
-/// Stores a notice, and lets the oldest go that are too many. After a power cut it may be missing.
+/// Stores a notice, and lets the oldest go that are too many.
 ///
 /// `log` is the store whose changes it has a place among: a vault names the one inside.
 pub(crate) fn put_notice(
@@ -55,6 +58,7 @@ pub(crate) fn put_notice(
     at: Time,
     conversation: Option<ConversationId>,
     told: Told,
+    safety: Safety,
 ) -> Result<()> {
     let notice = Notice { at, after: newest_stamp(log, 0)?, conversation, told };
     let bytes = serde_json::to_vec(&notice).expect("a notice is plain data");
@@ -74,7 +78,7 @@ pub(crate) fn put_notice(
     let mut puts = vec![Put { space: Space::Notice, owner: None, name: &name, bytes: Some(&bytes) }];
     let oldest = names[..surplus].iter();
     puts.extend(oldest.map(|name| Put { space: Space::Notice, owner: None, name, bytes: None }));
-    store.put(&puts, Safety::Unsynced)
+    store.put(&puts, safety)
 }
 
 /// The notices that can be read, oldest first. One that is damaged or of a later version is passed over.
@@ -101,7 +105,15 @@ mod tests {
         let slow = |milliseconds| Told::Slow { milliseconds };
 
         for number in 0..105 {
-            put_notice(&store, &store, Time::from_micros(number), None, slow(number.unsigned_abs())).unwrap();
+            put_notice(
+                &store,
+                &store,
+                Time::from_micros(number),
+                None,
+                slow(number.unsigned_abs()),
+                Safety::Unsynced,
+            )
+            .unwrap();
         }
 
         let kept: Vec<Told> = notices(&store).unwrap().into_iter().map(|(_, notice)| notice.told).collect();

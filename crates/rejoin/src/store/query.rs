@@ -40,6 +40,8 @@ pub struct Page<T> {
     pub next: Option<Cursor>,
     /// How many there are on all pages, when it was asked for.
     pub total: Option<u64>,
+    /// What could not be looked at, because it does not open, in words. Only a search in a vault passes over it.
+    pub damaged: Vec<String>,
 }
 
 /// Where a page ended: the order's key of its last row.
@@ -159,7 +161,7 @@ impl ListQuery<'_> {
         let more = rows.len() > self.limit;
         let items: Vec<Row> = rows.into_iter().take(self.limit).cloned().collect();
         let next = items.last().filter(|_| more).map(Row::cursor);
-        Page { items, next, total }
+        Page { items, next, total, damaged: Vec::new() }
     }
 }
 
@@ -219,7 +221,7 @@ impl SearchQuery<'_> {
         let more = hits.len() > self.limit;
         hits.truncate(self.limit);
         let next = hits.last().filter(|_| more).map(Hit::cursor);
-        Page { items: hits, next, total: None }
+        Page { items: hits, next, total: None, damaged: Vec::new() }
     }
 }
 

@@ -18,7 +18,7 @@ const LIMIT: u16 = 20;
 /// Find messages by their words
 ///
 /// A message is found when it holds every word. The last word may be the beginning of a longer one, unless a
-/// space or a mark follows it. Case and accents do not matter.
+/// space or a mark follows it. Case and accents do not matter. Messages of a vault that do not open are named.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -68,6 +68,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let found = archive.search(&search)?;
     let conversations = conversations_of(&archive, &found)?;
+    context.warn_of_missing(&found.left_out, "rejoin verify");
     if context.is_json() {
         return context.answer_json(&to_json(&found, &conversations, &search)?);
     }

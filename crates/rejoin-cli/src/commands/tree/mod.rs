@@ -40,13 +40,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let archive = context.archive_to_read()?;
+    let archive = context.archive_to_read()?.passing_over_damage();
+    answer(&args, &archive, context)?;
+    context.warn_of_missing(&archive.passed_over(), "rejoin verify");
+    Ok(())
+}
+
+fn answer(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
     let conversations = match &args.id {
-        Some(id) => vec![archive.conversation(named::resolve(&archive, id)?.conversation())?],
-        None => every_conversation(&archive, &args, context)?,
+        Some(id) => vec![archive.conversation(named::resolve(archive, id)?.conversation())?],
+        None => every_conversation(archive, args, context)?,
     };
     if context.is_json() {
-        return nested::answer(&archive, &conversations, context);
+        return nested::answer(archive, &conversations, context);
     }
     if conversations.iter().all(|stored| stored.messages == 0) {
         let mut answer = context.answer();
@@ -67,7 +73,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
                 writeln!(page, "{gap}Conversation {id}: {title}")?;
             }
             is_first = false;
-            draw(&archive, stored, &drawing, page)?;
+            draw(archive, stored, &drawing, page)?;
         }
         Ok(())
     })

@@ -10,11 +10,10 @@ use std::time::Duration;
 pub use keys::PurgeKeys;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::archive::audit::AuditName;
 use crate::archive::{Archive, AuditAction, AuditEntry, AuditFailure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Json, Time};
-use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task, newest_stamp};
+use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task, Told, put_notice};
 
 /// How long one attempt to erase what a store still holds may take.
 const ERASING: Duration = Duration::from_millis(200);
@@ -24,16 +23,6 @@ const UNERASED: &str = "purge.unerased";
 
 /// Why keys are replaced that an earlier purge could not replace.
 const RETRIED: &str = "purge-retried";
-
-/// Stands between the code and the name of the report, in the reason that the store keeps.
-const MARK: &str = " purge=";
-
-/// What a report says further: the newest change when it was written, and the conversation that went last.
-pub(super) const NEWEST: &str = "newest_change";
-pub(super) const LAST: &str = "last";
-
-/// How often a report is written again because of what happened meanwhile.
-const WRITES: usize = 10;
 
 /// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
 /// which are hashes and ids, stay.
@@ -148,6 +137,23 @@ fn kind_name<S: Serializer>(kind: &ErrorKind, serializer: S) -> std::result::Res
     serializer.serialize_str(kind.as_str())
 }
 
+impl PurgeReport {
+    /// The report of a purge that begins.
+    pub(super) const fn begin(reason: PurgeReason, now: Time) -> Self {
+        Self {
+            reason,
+            started_at: now,
+            completed_at: now,
+            purged: Vec::new(),
+            messages: 0,
+            bytes: 0,
+            failures: Vec::new(),
+            is_erased: true,
+            keys: PurgeKeys::None,
+        }
+    }
+}
+
 impl Archive {
     /// Purges conversations: they are removed, and nothing they said is left in any file of the store.
     ///
@@ -230,32 +236,40 @@ impl Archive {
     }
 }
 
+impl Archive {
+    /// Ends a purge: its report goes to the audit log, and those who follow the events are told, with what went last.
+    pub(super) fn complete_purge(&self, report: &mut PurgeReport, last: Option<ConversationId>) {
+        report.completed_at = self.now();
+        self.note_done(entry_of(report));
+        let (store, at) = (self.store(), report.completed_at);
+        let told = Told::Purged {
+            reason: report.reason.as_str().to_owned(),
+            conversations: report.purged.len() as u64,
+            messages: report.messages,
+            bytes: report.bytes,
+            failures: report.failures.len() as u64,
+        };
+        if let Err(error) = put_notice(store, store, at, last, told, Safety::Synced) {
+            tracing::warn!(kind = error.kind().as_str(), "a purge was not told");
+        }
+        let (purged, failed) = (report.purged.len(), report.failures.len());
+        tracing::info!(reason = report.reason.as_str(), purged, failed, "privacy.purge.completed");
+    }
+}
+
 /// A purge under way.
 #[derive(Debug)]
 pub(super) struct Purging<'a> {
     archive: &'a Archive,
     /// What the audit log says of each conversation.
     action: AuditAction,
-    /// What the report will be stored under, which the store's reasons name.
-    name: AuditName,
     report: PurgeReport,
 }
 
 impl<'a> Purging<'a> {
     pub(super) fn begin(archive: &'a Archive, action: AuditAction, reason: PurgeReason) -> Self {
-        let now = archive.now();
-        let report = PurgeReport {
-            reason,
-            started_at: now,
-            completed_at: now,
-            purged: Vec::new(),
-            messages: 0,
-            bytes: 0,
-            failures: Vec::new(),
-            is_erased: true,
-            keys: PurgeKeys::None,
-        };
-        Self { archive, action, name: archive.fresh_audit_name(), report }
+        let report = PurgeReport::begin(reason, archive.now());
+        Self { archive, action, report }
     }
 
     /// Purges one conversation, or notes why not.
@@ -263,8 +277,8 @@ impl<'a> Purging<'a> {
         if self.report.purged.is_empty() && self.report.failures.is_empty() {
             self.archive.expect_new_keys();
         }
-        let reason = marked(self.report.reason, &self.name);
-        let outcome = self.archive.store().remove(&[Target::Conversation(id)], &reason, self.archive.now());
+        let reason = self.report.reason.as_str();
+        let outcome = self.archive.store().remove(&[Target::Conversation(id)], reason, self.archive.now());
         match outcome.map(|mut outcomes| outcomes.pop()) {
             Ok(Some(Outcome::Removed { messages, bytes })) => {
                 let entry = AuditEntry::new(self.action.clone(), self.report.reason.as_str());
@@ -299,34 +313,9 @@ impl<'a> Purging<'a> {
             self.report.keys = self.archive.renew_keys(self.report.reason.as_str());
         }
         self.report.is_erased = self.archive.erase_traces().unwrap_or(false);
-        self.report.completed_at = self.archive.now();
-        if let Err(error) = self.write_report() {
-            tracing::warn!(kind = error.kind().as_str(), "the report of a purge was not written");
-        }
-        let (purged, failed) = (self.report.purged.len(), self.report.failures.len());
-        tracing::info!(reason = self.report.reason.as_str(), purged, failed, "privacy.purge.completed");
+        let last = self.report.purged.last().copied();
+        self.archive.complete_purge(&mut self.report, last);
         self.report
-    }
-}
-
-impl Purging<'_> {
-    /// Writes the report, with the newest change there is: whoever follows the events and stopped before it was not told.
-    fn write_report(&self) -> Result<()> {
-        let mut newest = newest_stamp(self.archive.store(), 0)?;
-        for _ in 0..WRITES {
-            let mut entry = entry_of(&self.report);
-            entry.extra.set(NEWEST, Json::of(&newest).expect("a number is JSON"));
-            if let Some(last) = self.report.purged.last() {
-                entry.extra.set(LAST, Json::of(last).expect("an id is JSON"));
-            }
-            self.archive.put_audit(&self.name, entry)?;
-            let now = newest_stamp(self.archive.store(), newest)?;
-            if now == newest {
-                break;
-            }
-            newest = now;
-        }
-        Ok(())
     }
 }
 
@@ -343,44 +332,9 @@ fn entry_of(report: &PurgeReport) -> AuditEntry {
     entry
 }
 
-/// The reason that the store keeps: the code, and where the report will be.
-fn marked(reason: PurgeReason, name: &AuditName) -> String {
-    let name = u128::from_be_bytes(*name);
-    format!("{reason}{MARK}{name:032x}")
-}
-
-/// The code and the name of the report, of a reason that a purge gave.
-pub(super) fn unmarked(reason: &str) -> (&str, Option<AuditName>) {
-    let found = reason.rsplit_once(MARK).and_then(|(code, name)| {
-        let name = (name.len() == 32).then(|| u128::from_str_radix(name, 16).ok()).flatten()?;
-        Some((code, name.to_be_bytes()))
-    });
-    found.map_or((reason, None), |(code, name)| (code, Some(name)))
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        #[test]
-        fn a_marked_reason_gives_back_its_code_and_its_report(name: [u8; 16], place in 0..5_usize) {
-            let reason = PurgeReason::ALL[place];
-
-            let marked = marked(reason, &name);
-
-            prop_assert_eq!(unmarked(&marked), (reason.as_str(), Some(name)));
-        }
-
-        #[test]
-        fn any_other_reason_is_left_as_it_is(reason in ".{0,40}") {
-            prop_assume!(!reason.contains(MARK));
-
-            prop_assert_eq!(unmarked(&reason), (reason.as_str(), None));
-        }
-    }
 
     #[test]
     fn a_reason_reads_back_by_its_code() {

@@ -45,7 +45,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
         items.push(read_row(connection, row)?);
     }
     let next = items.last().filter(|_| more).map(Row::cursor);
-    Ok(Page { items, next, total })
+    Ok(Page { items, next, total, damaged: Vec::new() })
 }
 
 fn count(connection: &Connection, filter: &Filter) -> Result<u64> {

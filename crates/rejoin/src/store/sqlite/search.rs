@@ -24,7 +24,7 @@ const LATEST: i64 = (1 << (63 - TIE_BITS)) - (1 << 32);
 
 pub(super) fn search(connection: &Connection, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
     if query.words.words().is_empty() || query.limit == 0 {
-        return Ok(Page { items: Vec::new(), next: None, total: None });
+        return Ok(query.page_of(Vec::new()));
     }
     let tail = search_tail(connection, query)?;
     match query.order {

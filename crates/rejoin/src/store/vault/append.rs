@@ -10,6 +10,7 @@ use crate::store::vault::data_key::DataKey;
 use crate::store::vault::grown::{First, Grown, Reached};
 use crate::store::vault::held::{DATA, DataKeys};
 use crate::store::vault::message::{Plain, SealedNote};
+use crate::store::vault::named::{NAME_NAME, seal_name};
 use crate::store::vault::names::Names;
 use crate::store::vault::row::{SealedHeader, SealedLast, seal_first};
 use crate::store::vault::slots::InUse;
@@ -43,14 +44,16 @@ impl VaultStore {
         let inner = workspace.names().conversation(turn.conversation);
         let keys = DataKeys::only(DataKey::random());
         let wrapped = workspace.wrap(keys.newest(), Some(inner));
-        let own = Put { space: Space::Key, owner: Some(inner), name: DATA, bytes: Some(&wrapped) };
+        let name = seal_name(turn.conversation, opening.created, keys.newest(), inner);
+        let put = |name, bytes| Put { space: Space::Key, owner: Some(inner), name, bytes: Some(bytes) };
+        let own = [put(DATA, wrapped.as_slice()), put(NAME_NAME, name.as_slice())];
         let header = SealedHeader::new(turn.conversation, opening.created, opening.facets, opening.header)
             .seal(keys.newest(), inner);
         // The time it was created is inside; the inner store needs one and gets the same for all.
         let sealed = Opening { facets: &Facets::default(), header: &header, created: Time::from_micros(0) };
         let reached = self.growth_reached();
         let hand = InHand { keys: &keys, held: self.held.hold()? };
-        let appended = self.append_with(turn, inner, Some(sealed), hand, (None, reached), &[own])?;
+        let appended = self.append_with(turn, inner, Some(sealed), hand, (None, reached), &own)?;
         // Remembered before it is sure: whoever tries again needs the key.
         let keys = if appended.replayed {
             self.keys_of(Some(turn.conversation), Some(inner))?

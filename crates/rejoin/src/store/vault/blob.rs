@@ -7,6 +7,7 @@ use crate::model::ConversationId;
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
+use crate::store::vault::failed::{MOST_COPIED, to_error};
 use crate::store::vault::held::{DataKeys, Ring, Trouble};
 use crate::store::vault::names::{BLOB_NAME, Names, owner_bytes, space_byte};
 use crate::store::vault::quarantine::Record;
@@ -17,9 +18,6 @@ pub(super) const BLOB: &str = "rejoin/vault/blob/1\n";
 
 /// How many bytes of blobs are kept while they are put in order. What is beyond is read again, one by one.
 const AT_ONCE: usize = 16 << 20;
-
-/// How many blobs that did not open one look copies. The next look copies more.
-const MOST_FAILED: usize = 100;
 
 /// A blob to store, sealed.
 pub(super) struct SealedPut {
@@ -148,7 +146,7 @@ impl VaultStore {
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let mut ring = self.held.ring(inner);
-        let (mut failed, mut first) = (Vec::new(), None);
+        let (mut failed, mut told) = (Vec::new(), Vec::new());
         // A copy of what does not open is made of everything but the copies, and what tells of them.
         let is_of_interest = !matches!(space, Space::Quarantine | Space::Notice);
         self.inner.get(space, inner, named, &mut |name, bytes| {
@@ -163,9 +161,9 @@ impl VaultStore {
                 Err(Trouble::Broken(why)) => why,
             };
             let hashed: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-            let told = format!("the blob `{hashed}` of space {}", space.number());
-            first.get_or_insert_with(|| Trouble::Broken(why).of(&told));
-            if is_of_interest && failed.len() < MOST_FAILED {
+            let what = format!("the blob `{hashed}` of space {}", space.number());
+            told.push(Trouble::Broken(why).of(&what).to_string());
+            if is_of_interest && failed.len() < MOST_COPIED {
                 failed.push((hashed, to_text(bytes), why));
             }
             Ok(())
@@ -174,7 +172,7 @@ impl VaultStore {
             let record = Record { what: "blob", space: Some(space), inner, name, sealed: &sealed, why };
             self.quarantine(&record);
         }
-        first.map_or(Ok(()), Err)
+        to_error(told)
     }
 
     /// The keys of an owner; one who is not there is not found.

@@ -12,12 +12,15 @@ mod changes;
 mod check;
 mod data_key;
 mod envelope;
+mod failed;
 mod find;
 mod grown;
 mod held;
 mod index;
 mod key;
+mod lost;
 mod message;
+mod named;
 mod names;
 mod quarantine;
 mod read;
@@ -30,6 +33,7 @@ mod segments;
 mod shard;
 pub(crate) mod slots;
 mod spread;
+mod stone;
 mod text;
 mod unlock;
 #[cfg(test)]
@@ -190,8 +194,13 @@ impl Store for VaultStore {
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.erase_lost(blobs)?;
-        self.put_sealed(blobs, safety)
+        let staying = self.erase_lost(blobs)?;
+        if staying.is_empty() {
+            return self.put_sealed(blobs, safety);
+        }
+        // A copy stays as long as its original does.
+        let other = blobs.iter().enumerate().filter(|(place, _)| !staying.contains(place));
+        self.put_sealed(&other.map(|(_, blob)| *blob).collect::<Vec<_>>(), safety)
     }
 
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {

@@ -2,8 +2,8 @@
 //!
 //! What is damaged may still be repaired by somebody who has another copy. So the copy outlives whatever happens to the
 //! original, until whoever decides about it erases the copy. Then the original goes too, where it was changed or cut since
-//! it was sealed, is still the same, and nothing readable hangs on it. A record whose key is missing may open again one
-//! day; one that names a key which its owner never had does not. What belongs to a conversation goes with it.
+//! it was sealed, and is still the same. A record whose key is missing may open again one day; one that names a key which
+//! its owner never had does not. What belongs to a conversation goes with it.
 
 use std::sync::atomic::Ordering;
 
@@ -13,14 +13,11 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::vault::VaultStore;
-use crate::store::vault::changes::SealedReason;
 use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::held::Held;
 use crate::store::vault::key::KeyId;
-use crate::store::vault::text::{from_text, to_text};
-use crate::store::{
-    Change, Children, Named, Note, Outcome, Put, Read, Safety, Selection, Space, Target, Told, put_notice,
-};
+use crate::store::vault::text::from_text;
+use crate::store::{Named, Put, Read, Safety, Space, Told, put_notice};
 
 /// How many copies are made while a store is open. Where more is damaged, the whole store has to be copied by hand.
 const MOST: u32 = 1_000;
@@ -42,23 +39,23 @@ pub(super) struct Record<'a> {
 
 /// A record in quarantine, as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+pub(super) struct Kept {
     at: Time,
-    what: String,
+    pub(super) what: String,
     why: String,
-    /// True when nothing will ever open it, and the rest can do without.
-    is_lost: bool,
-    conversation: Option<ConversationId>,
-    inner_conversation: Option<ConversationId>,
+    /// True when nothing will ever open it.
+    pub(super) is_lost: bool,
+    pub(super) conversation: Option<ConversationId>,
+    pub(super) inner_conversation: Option<ConversationId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    space: Option<i64>,
-    inner_name: String,
-    record: String,
+    pub(super) space: Option<i64>,
+    pub(super) inner_name: String,
+    pub(super) record: String,
 }
 
 impl Kept {
     fn of(record: &Record<'_>, conversation: Option<ConversationId>, held: &Held) -> Self {
-        let can_go = matches!(record.what, "message" | "note" | "blob");
+        let can_go = matches!(record.what, "message" | "note" | "blob" | "header");
         let is_damaged = match record.why {
             Broken::Seal | Broken::Shape => true,
             Broken::Key(id) => held.lacks_key(record.inner, id),
@@ -98,7 +95,7 @@ impl Kept {
     }
 
     /// The key it named, where that was why it did not open. Whoever wrote it may have put the key back since.
-    fn unknown_key(&self) -> Option<KeyId> {
+    pub(super) fn unknown_key(&self) -> Option<KeyId> {
         let id = from_text(&self.record).and_then(|envelope| key_of(&envelope)).ok()?;
         (self.why == Broken::Key(id).to_string()).then_some(id)
     }
@@ -137,119 +134,53 @@ impl VaultStore {
             return;
         }
         let told = Told::Quarantined { what: kept.what, reason: kept.why };
-        if let Err(error) = put_notice(self, self.inner.as_ref(), kept.at, conversation, told) {
+        let log = self.inner.as_ref();
+        if let Err(error) = put_notice(self, log, kept.at, conversation, told, Safety::Unsynced) {
             tracing::warn!(%error, "a record that does not open could not be told");
         }
     }
 
-    /// Erases the originals of copies that are about to be erased, where they are lost.
-    pub(super) fn erase_lost(&self, blobs: &[Put<'_>]) -> Result<()> {
-        let erased = |blob: &&Put<'_>| blob.space == Space::Quarantine && blob.bytes.is_none();
-        for blob in blobs.iter().filter(erased) {
-            let mut kept: Option<Kept> = None;
-            self.get(Space::Quarantine, blob.owner, Named::One(blob.name), &mut |_, bytes| {
-                kept = serde_json::from_slice(bytes).ok();
-                Ok(())
-            })?;
-            if let Some(kept) = kept.filter(|kept| kept.is_lost) {
-                self.erase_original(&kept)?;
+    /// The messages of which there are copies, by inner names.
+    pub(super) fn quarantined_messages(&self) -> Result<Vec<(ConversationId, MessageId)>> {
+        let mut found = Vec::new();
+        self.each_kept(&mut |_, kept| {
+            let message = (kept.what == "message").then(|| kept.inner_name.parse().ok()).flatten();
+            found.extend(kept.inner_conversation.zip(message));
+        })?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
+    /// Shows every copy with its name. One that is damaged itself tells nothing.
+    fn each_kept(&self, visit: &mut dyn FnMut(&[u8], Kept)) -> Result<()> {
+        let looked = self.get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
+            if let Ok(kept) = serde_json::from_slice(bytes) {
+                visit(name, kept);
             }
+            Ok(())
+        });
+        match looked {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(()),
+            other => other,
         }
-        Ok(())
     }
 
     /// Erases the copies of what belonged to conversations that are gone, which are named by their inner names.
     pub(super) fn forget_quarantined(&self, gone: &[ConversationId]) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
-        let looked = self.get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
-            let kept: Option<Kept> = serde_json::from_slice(bytes).ok();
-            if kept.and_then(|kept| kept.inner_conversation).is_some_and(|inner| gone.contains(&inner)) {
+        self.each_kept(&mut |name, kept| {
+            if kept.inner_conversation.is_some_and(|inner| gone.contains(&inner)) {
                 names.push(name.to_vec());
             }
-            Ok(())
-        });
-        match looked {
-            // A copy that is damaged itself tells nothing.
-            Err(error) if error.kind() == ErrorKind::Corrupt => {}
-            other => other?,
-        }
+        })?;
         let erased = |name| Put { space: Space::Quarantine, owner: None, name, bytes: None };
         let puts: Vec<Put<'_>> = names.iter().map(|name| erased(name.as_slice())).collect();
         if puts.is_empty() { Ok(()) } else { self.put_sealed(&puts, Safety::Synced) }
     }
-
-    /// Erases a record that is still as it was copied. One that was put right, or went, is left alone.
-    fn erase_original(&self, kept: &Kept) -> Result<()> {
-        let inner = kept.inner_conversation;
-        if kept.unknown_key().is_some_and(|id| !self.held.lacks_key(inner, id)) {
-            return Ok(());
-        }
-        let outcome = match (kept.what.as_str(), inner, kept.inner_name.parse::<MessageId>()) {
-            ("blob", _, _) => self.erase_lost_blob(kept),
-            ("message", Some(inner), Ok(name)) => self.erase_lost_message(kept, inner, name),
-            ("note", Some(inner), Ok(name)) => self.erase_lost_note(kept, inner, name),
-            _ => Ok(()),
-        };
-        match outcome {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            other => other,
-        }
-    }
-
-    fn erase_lost_blob(&self, kept: &Kept) -> Result<()> {
-        let space = Space::ALL.into_iter().find(|space| Some(space.number()) == kept.space);
-        let (Some(space), Some(name)) = (space, from_hex(&kept.inner_name)) else { return Ok(()) };
-        let owner = kept.inner_conversation;
-        let mut is_same = false;
-        self.inner.get(space, owner, Named::One(&name), &mut |_, bytes| {
-            is_same = to_text(bytes) == kept.record;
-            Ok(())
-        })?;
-        if !is_same {
-            return Ok(());
-        }
-        self.inner.put(&[Put { space, owner, name: &name, bytes: None }], Safety::Synced)
-    }
-
-    /// A message that others follow stays: they are readable, and would go with it.
-    fn erase_lost_message(&self, kept: &Kept, inner: ConversationId, name: MessageId) -> Result<()> {
-        let mut is_same = false;
-        self.inner.read(inner, Selection::Ids(&[name]), &mut |seen| {
-            is_same = seen.body == kept.record;
-            Ok(())
-        })?;
-        if !is_same {
-            return Ok(());
-        }
-        let target = Target::Messages { conversation: inner, ids: &[name], children: Children::Refuse };
-        self.keep_activity(&[target])?;
-        let reason = SealedReason {
-            reason: "corruption-detected".to_owned(),
-            conversations: kept.conversation.into_iter().collect(),
-        };
-        let reason = reason.seal(self.held.workspace().reasons());
-        let at = self.held.workspace().names().time(Time::now());
-        if let [Outcome::Removed { messages: 1.., .. }] = self.inner.remove(&[target], &reason, at)?[..] {
-            self.forget_segments(inner)?;
-        }
-        Ok(())
-    }
-
-    fn erase_lost_note(&self, kept: &Kept, inner: ConversationId, name: MessageId) -> Result<()> {
-        let mut is_same = false;
-        self.inner.read(inner, Selection::Ids(&[name]), &mut |seen| {
-            is_same = seen.note.label == Some(&kept.record);
-            Ok(())
-        })?;
-        if !is_same {
-            return Ok(());
-        }
-        let at = self.held.workspace().names().time(Time::now());
-        self.inner.amend(inner, None, &Change::Note(name, Note::default()), at).map(drop)
-    }
 }
 
-fn from_hex(text: &str) -> Option<Vec<u8>> {
+pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let bytes = text.as_bytes().chunks(2);
     bytes.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()).collect()
 }

@@ -1,57 +1,15 @@
 //! Reading messages: opened one by one as the inner store shows them.
 //!
-//! What does not open is passed over, and the rest is visited. Then the read ends with an error that names the first such
+//! What does not open is passed over, and the rest is visited. Then the read ends with an error that names every such
 //! record, so that nobody takes a part for the whole.
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::vault::VaultStore;
-use crate::store::vault::envelope::Broken;
+use crate::store::vault::failed::{Failures, to_error};
 use crate::store::vault::held::Trouble;
 use crate::store::vault::message::{Chain, Plain, SealedNote};
-use crate::store::vault::quarantine::Record;
 use crate::store::{Seen, Selection, Visit};
-
-/// How many records that did not open one read copies. The next read copies more.
-const MOST_FAILED: usize = 100;
-
-/// A record that did not open, copied while it was at hand.
-struct Failed {
-    what: &'static str,
-    name: MessageId,
-    sealed: String,
-    why: Broken,
-}
-
-/// The records of one read that did not open.
-#[derive(Default)]
-struct Failures {
-    first: Option<Error>,
-    copied: Vec<Failed>,
-}
-
-impl Failures {
-    /// Notes a record that is damaged. What the store failed with ends the read.
-    fn add(
-        &mut self,
-        id: ConversationId,
-        seen: &Seen<'_>,
-        what: &'static str,
-        sealed: &str,
-        trouble: Trouble,
-    ) -> Result<()> {
-        let Trouble::Broken(why) = trouble else { return Err(trouble.of(what)) };
-        let told = format!("the {what} `{}` of conversation `{id}`, number {},", seen.id, seen.seq);
-        let is_first = self.first.is_none();
-        self.first.get_or_insert_with(|| Trouble::Broken(why).of(&told));
-        // Where the key of a conversation is lost, one is enough to tell: none of thousands opens.
-        let is_of_key = matches!(why, Broken::NoKey | Broken::WrappedKey);
-        if is_first || !is_of_key && self.copied.len() < MOST_FAILED {
-            self.copied.push(Failed { what, name: seen.id, sealed: sealed.to_owned(), why });
-        }
-        Ok(())
-    }
-}
 
 impl VaultStore {
     pub(super) fn read_opened(
@@ -103,21 +61,11 @@ impl VaultStore {
                 size: seen.size,
             })
         });
-        if !failures.copied.is_empty() {
+        if !failures.is_empty() {
             self.learn_name(inner, id);
         }
-        for Failed { what, name, sealed, why } in failures.copied {
-            let record = Record {
-                what,
-                space: None,
-                inner: Some(inner),
-                name: name.to_string(),
-                sealed: &sealed,
-                why,
-            };
-            self.quarantine(&record);
-        }
-        let read = read.and_then(|()| failures.first.map_or(Ok(()), Err));
+        let told = failures.settle(self, inner);
+        let read = read.and_then(|()| to_error(told));
         read.map_err(|error| self.renamed(error, id, &asked))
     }
 

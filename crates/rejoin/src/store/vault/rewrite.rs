@@ -42,7 +42,7 @@ impl VaultStore {
     }
 
     /// Erases the search index of a conversation, if it is there.
-    fn forget_words(&self, inner: ConversationId) -> Result<()> {
+    pub(super) fn forget_words(&self, inner: ConversationId) -> Result<()> {
         match self.forget_segments(inner) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             forgotten => forgotten,

@@ -38,6 +38,13 @@ pub(super) struct Known {
     pub(super) is_named: bool,
 }
 
+impl Known {
+    /// Why a conversation cannot be read whose header does not open.
+    pub(super) fn told(&self) -> String {
+        format!("conversation `{}` cannot be read: {}", self.row.id, self.faults.join(", "))
+    }
+}
+
 /// A header as it is sealed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SealedHeader {

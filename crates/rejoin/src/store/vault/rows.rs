@@ -104,10 +104,7 @@ impl VaultStore {
     /// Refuses the inner name of a conversation whose header does not open.
     pub(super) fn refuse_unnamed(&self, id: ConversationId) -> Result<()> {
         match self.rows().unnamed(id) {
-            Some(known) => Err(Error::corrupt(format!(
-                "conversation `{id}` cannot be read: {}",
-                known.faults.join(", ")
-            ))),
+            Some(known) => Err(Error::corrupt(known.told())),
             None => Ok(()),
         }
     }

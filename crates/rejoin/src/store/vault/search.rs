@@ -1,10 +1,10 @@
 //! Searching: the segments of every conversation, on all cores, and what they do not cover, message by message.
 //!
 //! What segments say is a hint. Every message is opened and looked at before it is answered, so that one that was removed or
-//! rewritten meanwhile is not.
+//! rewritten meanwhile is not. What does not open is passed over, and named beside what was found.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
@@ -31,12 +31,18 @@ struct Candidate {
 impl VaultStore {
     pub(super) fn search_opened(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
         if query.words.words().is_empty() || query.limit == 0 {
-            return Ok(Page { items: Vec::new(), next: None, total: None });
+            return Ok(query.page_of(Vec::new()));
         }
         let workspace = self.held.workspace();
         let only = query.conversation.map(|id| workspace.names().conversation(id));
-        let begin =
-            || Search { vault: self, query, named: HashMap::new(), candidates: Vec::new(), hits: Vec::new() };
+        let begin = || Search {
+            vault: self,
+            query,
+            named: HashMap::new(),
+            candidates: Vec::new(),
+            hits: Vec::new(),
+            damaged: BTreeSet::new(),
+        };
         let searches = spread(&self.counted(only)?, begin, |search, (inner, extent)| {
             match search.look_at(*inner, *extent) {
                 // It was removed since it was listed.
@@ -44,7 +50,9 @@ impl VaultStore {
                 looked => looked,
             }
         })?;
-        searches.into_iter().fold(begin(), Search::joined).answer()
+        let mut search = searches.into_iter().fold(begin(), Search::joined);
+        search.look_at_quarantined(only)?;
+        search.answer()
     }
 
     /// Looks at one message by its own id.
@@ -54,7 +62,7 @@ impl VaultStore {
         ring: &mut Ring<'_>,
         id: MessageId,
         visit: &mut dyn FnMut(Scanned<'_>) -> Next,
-    ) -> Result<()> {
+    ) -> Result<Vec<String>> {
         let name = self.held.workspace().names().message(inner, id);
         self.scan(inner, ring, Selection::Ids(&[name]), visit)
     }
@@ -81,6 +89,8 @@ struct Search<'v> {
     candidates: Vec<Candidate>,
     /// What was opened and matches.
     hits: Vec<Hit>,
+    /// What does not open, in words.
+    damaged: BTreeSet<String>,
 }
 
 impl Search<'_> {
@@ -89,6 +99,7 @@ impl Search<'_> {
         self.named.extend(other.named);
         self.candidates.extend(other.candidates);
         self.hits.extend(other.hits);
+        self.damaged.extend(other.damaged);
         self
     }
 
@@ -100,6 +111,23 @@ impl Search<'_> {
             return self.look_through(inner, extent, &mut ring, looked);
         }
         self.take(inner, looked.candidates);
+        Ok(())
+    }
+
+    /// Looks again at messages that did not open once: segments cover them, and have no words of theirs.
+    fn look_at_quarantined(&mut self, only: Option<ConversationId>) -> Result<()> {
+        for (inner, message) in self.vault.quarantined_messages()? {
+            if only.is_some_and(|only| only != inner) || self.name_of(inner)?.is_none() {
+                continue;
+            }
+            let mut ring = self.vault.held.ring(Some(inner));
+            let looked = self.vault.scan(inner, &mut ring, Selection::Ids(&[message]), &mut |_| Next::Go);
+            match looked {
+                // It was removed since.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                looked => self.damaged.extend(looked?),
+            }
+        }
         Ok(())
     }
 
@@ -132,7 +160,7 @@ impl Search<'_> {
 
     /// The hits after a sequence, and how much was looked at.
     fn tail(
-        &self,
+        &mut self,
         inner: ConversationId,
         conversation: ConversationId,
         ring: &mut Ring<'_>,
@@ -141,7 +169,7 @@ impl Search<'_> {
         let (mut extent, mut hits) = (Extent::default(), Vec::new());
         let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
         let query = self.query;
-        self.vault.scan(inner, ring, newest, &mut |scanned| {
+        let damaged = self.vault.scan(inner, ring, newest, &mut |scanned| {
             if scanned.seq <= covered {
                 return Next::Stop;
             }
@@ -150,6 +178,7 @@ impl Search<'_> {
             keep_a_page(query, &mut hits);
             Next::Go
         })?;
+        self.damaged.extend(damaged);
         Ok((extent, hits))
     }
 
@@ -179,7 +208,7 @@ impl Search<'_> {
                 break;
             }
         }
-        Ok(self.query.page_of(self.hits))
+        Ok(Page { damaged: self.damaged.into_iter().collect(), ..self.query.page_of(self.hits) })
     }
 
     /// Opens a candidate; none unless it matches.
@@ -200,7 +229,10 @@ impl Search<'_> {
         match looked {
             // It was removed since it was indexed.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            looked => looked.map(|()| hit),
+            looked => {
+                self.damaged.extend(looked?);
+                Ok(hit)
+            }
         }
     }
 
@@ -209,9 +241,13 @@ impl Search<'_> {
         if let Some(named) = self.named.get(&inner) {
             return Ok(*named);
         }
-        let known = self.vault.row_now(inner)?.filter(|known| known.is_named);
+        let known = self.vault.row_now(inner)?;
+        if let Some(nameless) = known.as_ref().filter(|known| !known.is_named) {
+            self.damaged.insert(nameless.told());
+        }
+        let asked = known.filter(|known| known.is_named);
         let asked =
-            known.filter(|known| self.query.project.is_none_or(|own| known.row.facets.project == own));
+            asked.filter(|known| self.query.project.is_none_or(|own| known.row.facets.project == own));
         let named = asked.map(|known| known.row.id);
         self.named.insert(inner, named);
         Ok(named)

@@ -2,6 +2,8 @@
 
 mod altered;
 mod kill;
+mod lost;
+mod past_damage;
 mod privacy;
 mod quarantine;
 mod search;

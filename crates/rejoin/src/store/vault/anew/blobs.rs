@@ -5,6 +5,7 @@ use crate::store::vault::anew::piece::{At, Mode, Piece};
 use crate::store::vault::blob::BLOB;
 use crate::store::vault::data_key::Use;
 use crate::store::vault::held::blob;
+use crate::store::vault::named::{NAME, NAME_NAME};
 use crate::store::vault::names::{BLOB_NAME, owner_bytes, space_byte};
 use crate::store::vault::row::{TIP, TIP_NAME};
 use crate::store::{Named, Put, Safety, Space};
@@ -29,7 +30,7 @@ impl Piece<'_> {
                 self.seal_blobs(space, &old)?;
             }
         }
-        self.tip()
+        self.own()
     }
 
     /// A batch at a time, during which nobody writes: what somebody replaced or erased must not come back.
@@ -64,14 +65,16 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// The time of last activity, where messages were removed.
-    fn tip(&mut self) -> Result<()> {
+    /// The time of last activity, where messages were removed, and what the conversation is called.
+    fn own(&mut self) -> Result<()> {
         let Some(inner) = self.owner else { return Ok(()) };
         let _alone = self.turns.alone()?;
-        let Some(tip) = blob(self.vault.inner.as_ref(), self.owner, TIP_NAME)? else { return Ok(()) };
-        if let Some(tip) = self.sealed(At(Use::About, TIP, &[inner.as_bytes()]), &tip)? {
-            let put = Put { space: Space::Key, owner: self.owner, name: TIP_NAME, bytes: Some(&tip) };
-            self.vault.inner.put(&[put], Safety::Synced)?;
+        for (name, domain) in [(TIP_NAME, TIP), (NAME_NAME, NAME)] {
+            let Some(own) = blob(self.vault.inner.as_ref(), self.owner, name)? else { continue };
+            if let Some(own) = self.sealed(At(Use::About, domain, &[inner.as_bytes()]), &own)? {
+                let put = Put { space: Space::Key, owner: self.owner, name, bytes: Some(&own) };
+                self.vault.inner.put(&[put], Safety::Synced)?;
+            }
         }
         Ok(())
     }

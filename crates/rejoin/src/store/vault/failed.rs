@@ -1,0 +1,73 @@
+//! The records of one look that did not open: all of them told, and as many as need be copied to quarantine.
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, MessageId};
+use crate::store::Seen;
+use crate::store::vault::VaultStore;
+use crate::store::vault::envelope::Broken;
+use crate::store::vault::held::Trouble;
+use crate::store::vault::quarantine::Record;
+
+/// How many records that did not open one look copies. The next look copies more.
+pub(super) const MOST_COPIED: usize = 100;
+
+/// How many are told, so that a conversation without its key does not fill the memory with words.
+const MOST_TOLD: usize = 10_000;
+
+/// A record that did not open, copied while it was at hand.
+struct Failed {
+    what: &'static str,
+    name: MessageId,
+    sealed: String,
+    why: Broken,
+}
+
+/// The records of one look that did not open.
+#[derive(Default)]
+pub(super) struct Failures {
+    told: Vec<String>,
+    copied: Vec<Failed>,
+}
+
+impl Failures {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.copied.is_empty()
+    }
+
+    /// Notes a record that is damaged, of a conversation by its outer name. What the store failed with ends the look.
+    pub(super) fn add(
+        &mut self,
+        id: ConversationId,
+        seen: &Seen<'_>,
+        what: &'static str,
+        sealed: &str,
+        trouble: Trouble,
+    ) -> Result<()> {
+        let Trouble::Broken(why) = trouble else { return Err(trouble.of(what)) };
+        // Where the key of a conversation is lost, one copy is enough: none of thousands opens.
+        let is_of_key = matches!(why, Broken::NoKey | Broken::WrappedKey);
+        if self.copied.is_empty() || !is_of_key && self.copied.len() < MOST_COPIED {
+            self.copied.push(Failed { what, name: seen.id, sealed: sealed.to_owned(), why });
+        }
+        if self.told.len() < MOST_TOLD {
+            let what = format!("the {what} `{}` of conversation `{id}`, number {},", seen.id, seen.seq);
+            self.told.push(Trouble::Broken(why).of(&what).to_string());
+        }
+        Ok(())
+    }
+
+    /// Copies them to quarantine, and says what they are.
+    pub(super) fn settle(self, vault: &VaultStore, inner: ConversationId) -> Vec<String> {
+        for Failed { what, name, sealed, why } in &self.copied {
+            let name = name.to_string();
+            vault.quarantine(&Record { what, space: None, inner: Some(inner), name, sealed, why: *why });
+        }
+        self.told
+    }
+}
+
+/// The error that names the first, and the others beside it.
+pub(super) fn to_error(told: Vec<String>) -> Result<()> {
+    let mut told = told.into_iter();
+    told.next().map_or(Ok(()), |first| Err(Error::corrupt(first).with_others(told)))
+}

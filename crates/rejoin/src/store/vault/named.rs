@@ -1,0 +1,92 @@
+//! What a conversation is called, sealed a second time beside its header, so that a header that is lost can be written again.
+//!
+//! Its inner name does not tell. What else the header said is lost: the title, the project, how it goes on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::model::{Conversation, ConversationId, Time};
+use crate::store::vault::VaultStore;
+use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::held::{Trouble, blob};
+use crate::store::vault::lost::Fate;
+use crate::store::vault::quarantine::Kept;
+use crate::store::vault::row::SealedHeader;
+use crate::store::{Change, Facets, ListQuery, Target};
+
+pub(super) const NAME: &str = "rejoin/vault/name/1\n";
+
+/// The blob that holds it.
+pub(super) const NAME_NAME: &[u8] = b"name";
+
+/// What never changes about a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SealedName {
+    id: ConversationId,
+    created: i64,
+}
+
+/// Seals what a conversation is called.
+pub(super) fn seal_name(id: ConversationId, created: Time, key: &DataKey, inner: ConversationId) -> Vec<u8> {
+    let name = SealedName { id, created: created.as_micros() };
+    let text = serde_json::to_vec(&name).expect("a name is plain");
+    key.seal(Use::About, NAME, &[inner.as_bytes()], &[&text])
+}
+
+impl VaultStore {
+    /// Writes a header in the place of one that is lost. A conversation that has no messages goes.
+    pub(super) fn mend_header(&self, inner: ConversationId, kept: &Kept) -> Result<Fate> {
+        let query = ListQuery { only: Some(&[inner]), limit: 1, ..ListQuery::default() };
+        let Some(raw) = self.inner.list(&query)?.items.pop().filter(|raw| raw.header == kept.record) else {
+            return Ok(Fate::Settled);
+        };
+        let name = self.lost_name(inner, kept)?;
+        if raw.messages == 0 {
+            let conversation = name.map(|name| name.id);
+            self.remove_for_damage(Target::Conversation(inner), conversation)?;
+            self.held.forget(Some(inner));
+            return Ok(Fate::Settled);
+        }
+        let Some(SealedName { id, created }) = name else { return Ok(Fate::Stays) };
+        let mut header = Conversation::default();
+        header.privacy.exportable = false;
+        let held = self.held.hold()?;
+        let keys = self.keys_of(Some(id), Some(inner))?;
+        let header =
+            SealedHeader::new(id, Time::from_micros(created), &Facets::of(&header), &header.to_header())
+                .seal(keys.newest(), inner);
+        let change = Change::Header { facets: &Facets::default(), header: &header };
+        let at = self.held.workspace().names().time(Time::now());
+        self.inner.amend(inner, Some(raw.version), &change, at)?;
+        drop(held);
+        self.held.confirm(Some(inner), &keys)?;
+        self.learn_name(inner, id);
+        Ok(Fate::Settled)
+    }
+
+    /// What a conversation without its header is called, if anything tells.
+    fn lost_name(&self, inner: ConversationId, kept: &Kept) -> Result<Option<SealedName>> {
+        let workspace = self.held.workspace();
+        let is_own = |name: &SealedName| workspace.names().conversation(name.id) == inner;
+        if let Some(mut envelope) = blob(self.inner.as_ref(), Some(inner), NAME_NAME)? {
+            let mut ring = self.held.ring(Some(inner));
+            match ring.open(Use::About, NAME, &[inner.as_bytes()], &mut envelope) {
+                Ok(inside) => {
+                    let name = serde_json::from_slice(inside).ok().filter(is_own);
+                    if name.is_some() {
+                        return Ok(name);
+                    }
+                }
+                Err(Trouble::Broken(_)) => {}
+                Err(Trouble::Failed(error)) => return Err(error),
+            }
+        }
+        let learned = self.outer_name(inner).or(kept.conversation);
+        Ok(learned.map(|id| SealedName { id, created: created(id) }).filter(is_own))
+    }
+}
+
+/// When an id was made: it begins with the milliseconds.
+fn created(id: ConversationId) -> i64 {
+    id.as_bytes()[..6].iter().fold(0, |millis, byte| millis << 8 | i64::from(*byte)) * 1_000
+}
