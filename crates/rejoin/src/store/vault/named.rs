@@ -58,8 +58,7 @@ impl VaultStore {
         let change = Change::Header { facets: &Facets::default(), header: &header };
         let at = self.held.workspace().names().time(Time::now());
         self.inner.amend(inner, Some(raw.version), &change, at)?;
-        drop(held);
-        self.held.confirm(Some(inner), &keys)?;
+        self.held.confirm([(Some(inner), keys.as_ref())], held)?;
         self.learn_name(inner, id);
         Ok(Fate::Settled)
     }

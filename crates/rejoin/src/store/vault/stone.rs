@@ -196,8 +196,7 @@ impl VaultStore {
             (seal_first(&known.row.first, keys.newest(), inner), last.seal(keys.newest(), inner));
         let change = Change::Rewrite { messages: &messages, tip: Tip { first: &first, last: &last } };
         self.inner.amend(inner, Some(known.raw.version), &change, names.time(Time::now()))?;
-        drop(held);
-        self.held.confirm(Some(inner), &keys)
+        self.held.confirm([(Some(inner), keys.as_ref())], held)
     }
 }
 
