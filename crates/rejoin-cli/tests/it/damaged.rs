@@ -84,7 +84,7 @@ fn a_damaged_message_that_is_asked_for_by_its_id_is_an_error() {
 #[test]
 fn a_person_is_told_how_much_is_missing_and_a_program_is_told_everything() {
     let world = lisbon();
-    [0, 1, 2].map(|followers| damage_before(&world, followers));
+    (0..3).for_each(|followers| damage_before(&world, followers));
 
     let shown = world.rejoin(["show", "lisbon"]).run();
     let read = world.rejoin(["show", "lisbon", "--json"]).run();

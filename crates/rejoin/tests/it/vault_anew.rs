@@ -86,7 +86,8 @@ pub(crate) fn keys_in_use(store: &dyn Store) -> BTreeSet<Vec<u8>> {
     for (owner, space) in owners.flat_map(|owner| Space::ALL.map(|space| (owner, space))) {
         store
             .get(space, owner, Named::ALL, &mut |name, bytes| {
-                keys.extend((name.len() == 32).then(|| bytes[4..20].to_vec()));
+                let is_sealed = name.len() == 32 || [&b"name"[..], b"tip"].contains(&name);
+                keys.extend(is_sealed.then(|| bytes[4..20].to_vec()));
                 Ok(())
             })
             .unwrap();
