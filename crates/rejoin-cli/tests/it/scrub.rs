@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use rejoin::Message;
+use rejoin::store::{Order, Seen, Selection, Task};
+use rejoin::{AttachmentKind, Block, Message, Role};
 use serde_json::{Value as Json, json};
 
 use crate::world::{Outcome, World};
@@ -86,5 +88,49 @@ fn all_conversations_and_what_is_remembered_are_scrubbed_together() {
 
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert!(outcome.stdout.contains("taken out of 1 conversation; 2 messages got another digest."));
+    assert_eq!(holding(&world.path("home")), 0);
+}
+
+/// A text of its own that is too large for a message.
+fn attach(world: &World, short: &str) {
+    let archive = world.archive();
+    let id = archive.resolve_conversation(short).unwrap();
+    let text = format!("{TOKEN}\n{}", "word ".repeat(60_000));
+    let kept = archive.attach(id, AttachmentKind::Document, &mut text.as_bytes()).unwrap();
+    let media = Block::Media(kept.to_media("text/plain"));
+    archive.resume(id).unwrap().append(Message::new(Role::User, vec![media])).unwrap();
+    archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+}
+
+#[test]
+fn an_attachment_is_scrubbed_with_its_conversation_and_no_file_keeps_it() {
+    let (world, short) = world();
+    attach(&world, &short);
+
+    let outcome = world.rejoin(["scrub", &short, "--yes", "--json"]).run();
+
+    let told: Json = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((outcome.code, &told["erased"], holding(&world.path("home"))), (0, &json!(true), 0), "{told}");
+}
+
+#[test]
+fn what_another_program_keeps_in_the_files_is_told() {
+    let (world, short) = world();
+    attach(&world, &short);
+    let reader = world.archive();
+    let id = reader.resolve_conversation(&short).unwrap();
+    let first = Selection::All { order: Order::OldestFirst, offset: 0, limit: 1 };
+    let mut outcome = None;
+
+    let scrub = &mut |_: Seen<'_>| {
+        outcome = Some(world.rejoin(["scrub", &short, "--yes"]).run());
+        Ok(())
+    };
+    reader.store().read(id, first, scrub).unwrap();
+
+    let outcome = outcome.unwrap();
+    let warning = "another program reads the store, so its files still hold what was taken out";
+    assert!(outcome.code == 0 && outcome.stderr.contains(warning), "{}", outcome.stderr);
+    world.rejoin(["expire"]).run();
     assert_eq!(holding(&world.path("home")), 0);
 }

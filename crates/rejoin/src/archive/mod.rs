@@ -95,6 +95,9 @@ enum Leaving {
     All,
 }
 
+/// Tells the time.
+pub(crate) type Clock = Box<dyn Fn() -> Time + Send + Sync>;
+
 impl Archive {
     /// Opens the store that a URL names, such as `sqlite:history.db` or `memory:`.
     ///
@@ -156,6 +159,12 @@ impl Archive {
     /// The time now, as the archive sees it.
     pub fn now(&self) -> Time {
         self.nature.now()
+    }
+
+    /// What tells that time also when the archive is closed.
+    pub(crate) fn clock(&self) -> Clock {
+        let nature = Arc::clone(&self.nature);
+        Box::new(move || nature.now())
     }
 
     /// Starts a conversation. It is on disk when this returns.

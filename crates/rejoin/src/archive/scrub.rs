@@ -19,21 +19,34 @@ impl Archive {
     /// what imported messages were read from.
     ///
     /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
-    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones.
+    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. What was replaced is erased
+    /// from the files of the store before this returns, unless somebody reads them: [`Scrubbed::has_traces`].
     pub fn scrub(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
         let how = (self.limits.attachment_chunk_bytes, self.now());
         let scrubbed =
             self.scrubbing(mode, |redactor| scrub_conversation(self.store(), redactor, id, mode, how));
         let scrubbed = scrubbed.map_err(|error| error.during(format!("scrub conversation `{id}`")))?;
         self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON).to(id), &scrubbed, mode);
-        Ok(scrubbed)
+        Ok(self.without_traces(scrubbed, mode))
     }
 
     /// The same for what programs remember that belongs to no conversation.
     pub fn scrub_state(&self, mode: ScrubMode) -> Result<Scrubbed> {
         let scrubbed = self.scrubbing(mode, |redactor| scrub_state(self.store(), redactor, mode))?;
         self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON), &scrubbed, mode);
-        Ok(scrubbed)
+        Ok(self.without_traces(scrubbed, mode))
+    }
+
+    /// Erases what was replaced from the files of the store.
+    fn without_traces(&self, scrubbed: Scrubbed, mode: ScrubMode) -> Scrubbed {
+        if mode == ScrubMode::Look || scrubbed.is_clean() {
+            return scrubbed;
+        }
+        let is_erased = self.erase_traces().unwrap_or_else(|error| {
+            tracing::warn!(kind = error.kind().as_str(), "what was scrubbed could not be erased");
+            false
+        });
+        Scrubbed { has_traces: !is_erased, ..scrubbed }
     }
 
     fn scrubbing<T>(&self, mode: ScrubMode, work: impl FnOnce(&Redactor<'_>) -> Result<T>) -> Result<T> {

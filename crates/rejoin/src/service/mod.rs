@@ -46,7 +46,7 @@ pub use list::{ConversationRecordSummary, ListOptions, ListResult};
 pub use purge::{PurgeFailure, PurgeReport};
 pub use snapshot::RecoverySnapshot;
 
-use crate::archive::{Archive, Events, Retention, Strain};
+use crate::archive::{Archive, Clock, Events, Retention, Strain};
 use crate::error::{ErrorKind, Result};
 pub use crate::formats::agent_voice::schema::{
     AttachmentRef, AudioArtifactRef, ConversationMetrics, ConversationRecord, ConversationSummary,
@@ -62,7 +62,9 @@ const DAYS: u32 = 30;
 
 /// Keeps records of conversations in an archive.
 pub struct ConversationStorageService {
-    archive: Mutex<Archive>,
+    /// None while it cannot be opened again.
+    archive: Mutex<Option<Archive>>,
+    clock: Clock,
     retention: Retention,
     waiting: Mutex<Waiting>,
     /// Held by whoever makes a write that waited, or purges.
@@ -73,7 +75,9 @@ impl ConversationStorageService {
     /// A service over an archive, which keeps records for 30 days after somebody last spoke.
     pub fn new(archive: Archive) -> Self {
         let retention = Retention { days: Some(DAYS), ..Retention::FOREVER };
-        Self { archive: Mutex::new(archive), retention, waiting: Mutex::default(), making: Mutex::default() }
+        let clock = archive.clock();
+        let archive = Mutex::new(Some(archive));
+        Self { archive, clock, retention, waiting: Mutex::default(), making: Mutex::default() }
     }
 
     /// Sets how long records are kept that say nothing else.
@@ -83,9 +87,10 @@ impl ConversationStorageService {
         self
     }
 
-    /// The archive underneath.
-    pub fn archive(&self) -> Archive {
-        self.archive.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The archive underneath, opened again if its store failed and somebody said how. It is an error while it cannot be
+    /// opened.
+    pub fn archive(&self) -> Result<Archive> {
+        self.opened()
     }
 
     /// A record, if there is one of this id.
@@ -166,7 +171,7 @@ fn frames(path: &[StoredMessage], created_at: Time) -> Vec<MessageFrame> {
 impl fmt::Debug for ConversationStorageService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConversationStorageService")
-            .field("archive", &self.archive())
+            .field("archive", &self.archive)
             .field("retention", &self.retention)
             .field("waiting", &self.waiting_writes())
             .finish_non_exhaustive()

@@ -8,7 +8,7 @@ use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::agent_voice::frame;
 use crate::formats::agent_voice::schema::kept;
-use crate::model::{ConversationId, Fields, Time};
+use crate::model::{ConversationId, Digest, Fields, Time};
 use crate::service::input::check_frames;
 use crate::service::{ConversationStorageService, MessageFrame};
 
@@ -87,6 +87,12 @@ impl ConversationStorageService {
 /// Takes the snapshot of a record away.
 pub(super) fn forget(archive: &Archive, id: ConversationId) -> Result<()> {
     archive.replace_for(id, NAME, None)
+}
+
+/// What the snapshot of a record is known again by; none when there is none.
+pub(super) fn digest(archive: &Archive, id: ConversationId) -> Result<Option<Digest>> {
+    let text = archive.recall_for(id, NAME)?;
+    Ok(text.map(|text| Digest::chain(None, text.as_bytes())))
 }
 
 /// The same without what must not be stored.

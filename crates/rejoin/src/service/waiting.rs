@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::{MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use crate::archive::{Archive, Breaker, StoreUrl, Strains, is_for_want_of_room};
+use crate::archive::{Archive, Breaker, Strains, is_for_want_of_room};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Time};
+use crate::model::{ConversationId, Digest, Time};
 use crate::service::{
     ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, snapshot, write,
 };
@@ -18,6 +18,15 @@ const FULL: &str = "there is no room left to save; the record waits and is saved
 /// What a caller is told whose write cannot wait: the version it names could not be looked at.
 const BEHIND: &str =
     "there is no room left to save; a change of a certain version cannot wait, so make it again later";
+
+/// What a caller is told whose write cannot wait, because so much does.
+const TOO_MUCH: &str = "there is no room left to save, and too much waits for some; make it again later";
+
+/// What a caller is told whose record was purged before its write could wait.
+const PURGED: &str = "there is no room left to save; the record was purged meanwhile, so nothing waits";
+
+/// So many bytes may wait: a few of the largest records, or the talks of a day.
+const MOST_BYTES: usize = 64 << 20;
 
 /// What waits, and what nobody was told yet.
 #[derive(Default)]
@@ -39,12 +48,22 @@ type Reopen = dyn FnMut() -> Result<Archive> + Send;
 /// Tells one write from another.
 type Ticket = u64;
 
+/// A write that was noted.
+enum Begun {
+    /// It is to be made.
+    Now(Ticket),
+    /// It has to wait.
+    Later(Ticket),
+}
+
 /// A write that waits.
 #[derive(Clone, Debug)]
 struct Waiter {
     ticket: Ticket,
     id: ConversationId,
     write: Write,
+    /// How many bytes it has, as it would be written.
+    bytes: usize,
 }
 
 impl Waiting {
@@ -57,6 +76,19 @@ impl Waiting {
         self.writes.iter().any(|one| one.id == id)
     }
 
+    /// Lets a write wait, unless the last one of its record that waits is the same. Tells its caller what becomes of it.
+    fn push(&mut self, ticket: Ticket, id: ConversationId, write: Write) -> &'static str {
+        if self.writes.iter().rfind(|one| one.id == id).is_some_and(|last| last.write == write) {
+            return FULL;
+        }
+        let (bytes, held) = (write.bytes(), self.writes.iter().map(|one| one.bytes).sum::<usize>());
+        if held.saturating_add(bytes) > MOST_BYTES {
+            return TOO_MUCH;
+        }
+        self.writes.push_back(Waiter { ticket, id, write, bytes });
+        FULL
+    }
+
     fn succeeded(&mut self) {
         self.breaker.succeeded();
         self.is_full = false;
@@ -64,10 +96,12 @@ impl Waiting {
 }
 
 /// A write that can be made later, whatever of it was made before.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Write {
-    /// A record is to be there.
-    Record(ConversationRecordInput),
+    /// A record is to be new.
+    Create(ConversationRecordInput),
+    /// A record is to be there, in place of this snapshot of its session.
+    Commit(ConversationRecordInput, Option<Digest>),
     /// A record is to change.
     Change(ConversationId, ConversationRecordMutation),
 }
@@ -77,12 +111,25 @@ impl Write {
         matches!(self, Self::Change(_, ConversationRecordMutation { blob_version: Some(_), .. }))
     }
 
+    fn bytes(&self) -> usize {
+        let written = match self {
+            Self::Create(record) | Self::Commit(record, _) => serde_json::to_vec(record),
+            Self::Change(_, mutation) => serde_json::to_vec(mutation),
+        };
+        written.expect("a record is plain data").len()
+    }
+
     fn make(&self, archive: &Archive) -> Result<()> {
         match self {
-            Self::Record(record) => {
+            Self::Create(record) => write::create(archive, record.conversation_id.parse()?, record),
+            Self::Commit(record, seen) => {
                 let id = record.conversation_id.parse()?;
                 write::commit(archive, id, record)?;
-                snapshot::forget(archive, id)
+                // The session may have gone on meanwhile, and then it has another.
+                if seen.is_some() && snapshot::digest(archive, id)? == *seen {
+                    snapshot::forget(archive, id)?;
+                }
+                Ok(())
             }
             // The version was looked at when it was asked for.
             Self::Change(id, mutation) => write::change(
@@ -165,27 +212,31 @@ impl ConversationStorageService {
         later: impl FnOnce() -> Write,
         work: impl FnOnce(&Archive) -> Result<()>,
     ) -> Result<()> {
-        let begun = self.archive().now();
+        let begun = (self.clock)();
         if self.waiting().breaker.allows(begun) && self.waiting_writes() > 0 {
             log_failure(self.make_waiting(&|| self.alone_at_once()));
         }
-        let (ticket, later) = self.begin_write(id, begun, later)?;
+        let ticket = match self.begin_write(id, begun)? {
+            Begun::Now(ticket) => ticket,
+            Begun::Later(ticket) => {
+                let write = later();
+                let told = if write.names_version() { BEHIND } else { self.let_wait(ticket, id, write) };
+                self.waiting().under_way.remove(&ticket);
+                return Err(Error::new(ErrorKind::Unavailable, told));
+            }
+        };
         let made = self.opened().and_then(|archive| work(&archive).map(|()| archive));
-        let is_wanted = self.waiting().under_way.remove(&ticket).is_some();
         let archive = match made {
             Ok(archive) => archive,
             Err(error) => {
                 self.note_failure(&error);
-                if !is_for_want_of_room(&error) {
-                    return Err(error);
-                }
-                if !is_wanted {
-                    return Err(error.during(format!("record `{id}` was purged meanwhile, so nothing waits")));
-                }
-                self.waiting().writes.push_back(Waiter { ticket, id, write: later() });
-                return Err(error.during(FULL));
+                let is_to_wait = is_for_want_of_room(&error);
+                let error = if is_to_wait { error.during(self.let_wait(ticket, id, later())) } else { error };
+                self.waiting().under_way.remove(&ticket);
+                return Err(error);
             }
         };
+        self.waiting().under_way.remove(&ticket);
         let took = archive.now().as_micros() - begun.as_micros();
         let mut waiting = self.waiting();
         waiting.succeeded();
@@ -194,29 +245,26 @@ impl ConversationStorageService {
         Ok(())
     }
 
-    /// Notes that a write is being made, unless it has to wait or the store is left alone.
-    fn begin_write<L: FnOnce() -> Write>(
-        &self,
-        id: ConversationId,
-        now: Time,
-        later: L,
-    ) -> Result<(Ticket, L)> {
+    /// Notes that a write is being made, now or later, unless the store is left alone.
+    fn begin_write(&self, id: ConversationId, now: Time) -> Result<Begun> {
         let mut waiting = self.waiting();
         let (ticket, pause) = (waiting.issue(), waiting.breaker.pause(now));
-        if waiting.is_waiting(id) || (waiting.is_full && !pause.is_zero()) {
-            let write = later();
-            if write.names_version() {
-                return Err(Error::new(ErrorKind::Unavailable, BEHIND));
-            }
-            waiting.writes.push_back(Waiter { ticket, id, write });
-            return Err(Error::new(ErrorKind::Unavailable, FULL));
-        }
-        if !pause.is_zero() {
+        let has_to_wait = waiting.is_waiting(id) || (waiting.is_full && !pause.is_zero());
+        if !has_to_wait && !pause.is_zero() {
             let told = format!("the store failed and is left alone for `{}` ms", pause.as_millis());
             return Err(Error::new(ErrorKind::Unavailable, told));
         }
         waiting.under_way.insert(ticket, id);
-        Ok((ticket, later))
+        Ok(if has_to_wait { Begun::Later(ticket) } else { Begun::Now(ticket) })
+    }
+
+    /// Lets a write wait that was begun, unless its record was purged meanwhile. Tells its caller what becomes of it.
+    fn let_wait(&self, ticket: Ticket, id: ConversationId, write: Write) -> &'static str {
+        let mut waiting = self.waiting();
+        if waiting.under_way.remove(&ticket).is_none() {
+            return PURGED;
+        }
+        waiting.push(ticket, id, write)
     }
 
     /// Makes what waits, as far as it goes.
@@ -225,7 +273,7 @@ impl ConversationStorageService {
     }
 
     pub(super) fn note_failure(&self, error: &Error) {
-        let now = self.archive().now();
+        let now = (self.clock)();
         let mut waiting = self.waiting();
         if error.kind() == ErrorKind::Unavailable {
             waiting.is_store_in_doubt = true;
@@ -276,18 +324,19 @@ impl ConversationStorageService {
     /// The archive, opened again if its store failed and somebody said how.
     ///
     /// It is closed before: what a process knows of a file, SQLite shares among its connections. While it cannot be opened
-    /// this is an error, so that nothing is written to the empty store that stands there.
+    /// there is none.
     pub(super) fn opened(&self) -> Result<Archive> {
         let mut waiting = self.waiting();
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.is_store_in_doubt
             && let Some(open) = &mut waiting.reopen
         {
-            *archive = Archive::with_store(StoreUrl::Memory.open()?);
-            *archive = open()?;
+            *archive = None;
+            *archive = Some(open()?);
             waiting.is_store_in_doubt = false;
         }
-        Ok(archive.clone())
+        let closed = || Error::new(ErrorKind::Unavailable, "the store failed and was not opened again");
+        archive.clone().ok_or_else(closed)
     }
 }
 

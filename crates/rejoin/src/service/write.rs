@@ -22,7 +22,7 @@ impl ConversationStorageService {
     /// On a full disk the error says so, and the record waits: see [`ConversationStorageService::retry`].
     pub fn create_record(&self, record: &ConversationRecordInput) -> Result<ConversationRecord> {
         let id = record.conversation_id.parse()?;
-        self.write(id, || Write::Record(record.clone()), |archive| begin(archive, id, record))?;
+        self.write(id, || Write::Create(record.clone()), |archive| begin(archive, id, record))?;
         self.read(id)
     }
 
@@ -47,7 +47,12 @@ impl ConversationStorageService {
     /// so whoever was interrupted calls it again.
     pub fn commit_conversation(&self, record: &ConversationRecordInput) -> Result<ConversationRecord> {
         let id = record.conversation_id.parse()?;
-        self.write(id, || Write::Record(record.clone()), |archive| commit(archive, id, record))?;
+        let later = || {
+            // What cannot be looked at is not taken away later.
+            let seen = self.opened().and_then(|archive| snapshot::digest(&archive, id)).unwrap_or_default();
+            Write::Commit(record.clone(), seen)
+        };
+        self.write(id, later, |archive| commit(archive, id, record))?;
         snapshot::forget(&self.opened()?, id)?;
         self.read(id)
     }
@@ -63,6 +68,22 @@ fn begin(archive: &Archive, id: ConversationId, record: &ConversationRecordInput
     }
     let begun = archive.begin(id, &header, record.created_at, given);
     begun.map_err(|error| error.during(format!("create record `{id}`")))
+}
+
+/// Stores a record that is new, unless that was done before.
+pub(super) fn create(archive: &Archive, id: ConversationId, record: &ConversationRecordInput) -> Result<()> {
+    match begin(archive, id, record) {
+        Err(error) if error.kind() == ErrorKind::Conflict && is_same(archive, id, record)? => Ok(()),
+        other => other,
+    }
+}
+
+/// True when the record of this id is the given one, whatever was said after it.
+fn is_same(archive: &Archive, id: ConversationId, record: &ConversationRecordInput) -> Result<bool> {
+    let path = archive.bare_path(id)?;
+    let stored = path.iter().map(|stored| frame::frame_id(&stored.message)).take(record.messages.len());
+    let given = record.messages.iter().map(|given| Some(given.frame_id.clone()));
+    Ok(archive.conversation(id)?.created_at == record.created_at && stored.eq(given))
 }
 
 /// Makes the store have a record, whatever it has of it.

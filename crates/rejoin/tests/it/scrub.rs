@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::{
-    Change, JsonlStore, MemoryStore, Named, Put, Rewritten, Safety, Space, SqliteStore, Store, Task, Tip,
+    Change, JsonlStore, MemoryStore, Named, Order, Put, Rewritten, Safety, Selection, Space, SqliteStore,
+    Store, Task, Tip,
 };
 use rejoin::testing::visible;
 use rejoin::{
     Archive, AuditAction, AuditQuery, Block, Conversation, ConversationId, Finding, Json, List, Message,
-    Redaction, ScrubMode, ScrubPlace, Search, Thinking, ToolCall, ToolResult,
+    Redaction, ScrubMode, ScrubPlace, Search, StoreUrl, Thinking, ToolCall, ToolResult,
 };
 use serde_json::json;
 
@@ -335,4 +336,42 @@ fn what_is_said_while_a_conversation_is_scrubbed_is_kept_and_sound() {
     assert_eq!((said_meanwhile, before), (0, 205));
     assert_eq!(archive.verify(id).unwrap().faults, [""; 0]);
     assert!(archive.scrub(id, ScrubMode::Look).unwrap().is_clean());
+}
+
+#[test]
+fn what_a_reader_keeps_from_being_erased_is_told_and_goes_when_it_has_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = StoreUrl::parse(&format!("sqlite:{}", directory.path().join("store").display())).unwrap();
+    let archive = Archive::with_store(url.open_waiting(Duration::from_millis(50)).unwrap());
+    let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
+    talk.append(said("the key is")).unwrap();
+    archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+    let mut scrubbed = None;
+
+    let first = Selection::All { order: Order::OldestFirst, offset: 0, limit: 1 };
+    url.open()
+        .unwrap()
+        .read(talk.id(), first, &mut |_| {
+            scrubbed = Some(archive.scrub(talk.id(), ScrubMode::Replace).unwrap().has_traces);
+            Ok(())
+        })
+        .unwrap();
+    let is_finished = archive.finish_erasing().unwrap();
+
+    assert_eq!((scrubbed, is_finished), (Some(true), true));
+    assert_eq!(holding(directory.path(), &TRACES), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn what_is_remembered_is_erased_from_every_file_with_its_scrub() {
+    let left = ["sqlite", "jsonl"].map(|kind| {
+        let directory = tempfile::tempdir().unwrap();
+        let archive = Archive::open(&format!("{kind}:{}", directory.path().join("store").display())).unwrap();
+        archive.remember("own", Some(&format!("state {TOKEN}"))).unwrap();
+        archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+        let scrubbed = archive.scrub_state(ScrubMode::Replace).unwrap();
+        (scrubbed.has_traces, holding(directory.path(), &TRACES))
+    });
+
+    assert_eq!(left, [(false, vec![]), (false, vec![])]);
 }

@@ -67,7 +67,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if extent == Extent::Everything {
         // What was replaced long ago may lie where nobody sees it.
         let progress = context.progress("Erasing what was replaced", Unit::Items, None);
-        report.erased = archive.maintain(Task::Repack, Duration::MAX).map_err(Failure::from).err();
+        match archive.maintain(Task::Repack, Duration::MAX) {
+            Ok(progress) => report.has_traces = progress.left > 0,
+            Err(error) => report.erased = Some(error.into()),
+        }
         progress.finish();
     }
     report.answer(context)

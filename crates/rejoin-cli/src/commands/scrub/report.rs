@@ -21,6 +21,8 @@ pub(super) struct Report {
     pub(super) failed: Vec<(ConversationId, Failure)>,
     /// Why what was replaced could not be erased, if it could not.
     pub(super) erased: Option<Failure>,
+    /// True when another program keeps what was replaced in the files.
+    pub(super) has_traces: bool,
 }
 
 /// What was found in one conversation, or beside all of them.
@@ -32,12 +34,14 @@ pub(super) struct Part {
 
 impl Report {
     pub(super) const fn new(mode: ScrubMode) -> Self {
-        Self { mode, looked: 0, parts: Vec::new(), failed: Vec::new(), erased: None }
+        Self { mode, looked: 0, parts: Vec::new(), failed: Vec::new(), erased: None, has_traces: false }
     }
 
     pub(super) fn add(&mut self, part: Part) {
         self.looked += u64::from(part.conversation.is_some());
         if !part.scrubbed.is_clean() {
+            // Each erases what is left in the whole store, so the last one knows.
+            self.has_traces = part.scrubbed.has_traces;
             self.parts.push(part);
         }
     }
@@ -66,6 +70,12 @@ impl Report {
                 writeln!(answer, "{told}")?;
                 Ok(())
             })?;
+        }
+        if self.has_traces {
+            context.manner.warn(
+                "another program reads the store, so its files still hold what was taken out",
+                Some("run `rejoin scrub --all` when it has ended"),
+            );
         }
         for (id, failure) in &self.failed {
             context.manner.warn(&format!("not scrubbed: {}: {}", id.short(), failure.summary()), None);
@@ -142,6 +152,7 @@ impl Report {
             "changed": self.mode == ScrubMode::Replace,
             "conversations": self.looked,
             "rewritten": self.rewritten(),
+            "erased": self.mode == ScrubMode::Replace && self.erased.is_none() && !self.has_traces,
             "items": items,
             "failed": failed,
         })

@@ -84,8 +84,9 @@ impl Keeper<'_> {
             Ok(staged) => self.rename(stand_in, staged),
             Err(error) => {
                 // What is left of it goes like any other that nothing refers to.
-                let _ = card::card(self.store, self.owner, stand_in)?
-                    .map(|card| erase(self.store, self.owner, stand_in, card.chunks));
+                if let Ok(Some(card)) = card::card(self.store, self.owner, stand_in) {
+                    let _ = erase(self.store, self.owner, stand_in, card.chunks);
+                }
                 Err(error)
             }
         }
@@ -134,11 +135,14 @@ impl Keeper<'_> {
             self.begin(own.digest, own.kind, own.byte_length)?;
             for number in 0..staged {
                 let (from, to) = (chunks::name(stand_in, number), chunks::name(own.digest, number));
-                let mut piece = Vec::new();
+                let mut piece = None;
                 self.store.get(Space::Attachment, Some(self.owner), Named::One(&from), &mut |_, bytes| {
-                    piece = bytes.to_vec();
+                    piece = Some(bytes.to_vec());
                     Ok(())
                 })?;
+                let missing =
+                    || Error::corrupt(format!("chunk `{number}` of `{staged}` that were stored is missing"));
+                let piece = piece.ok_or_else(missing)?;
                 self.store.put(&[chunks::put(self.owner, &to, Some(&piece))], Safety::Synced)?;
             }
         }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub(crate) use card::{CARDS, Settled, cards, settle};
 pub(crate) use chunks::read;
 pub(crate) use keep::Keeper;
-pub(crate) use reference::{Detached, detach, put_back, referred, renamed};
+pub(crate) use reference::{Detached, Packing, detach, put_back, referred, renamed};
 pub(crate) use unused::erase_unused;
 
 use crate::error::{ErrorKind, Result};

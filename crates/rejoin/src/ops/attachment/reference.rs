@@ -111,19 +111,34 @@ fn taken(media: &Media) -> Option<Taken> {
     media.extra.field(FIELD)?.to().ok()
 }
 
-/// Lets a block refer to another attachment; none when its bytes are not what they say they are.
-pub(crate) fn renamed(media: &Media, digest: Digest, byte_length: u64) -> Option<Media> {
-    let taken = taken(media);
-    if taken.as_ref().is_some_and(|taken| taken.encoding.is_some()) {
-        return None;
+/// What the bytes of an attachment are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Packing {
+    /// What the data of its block stands for, as base64.
+    Unpacked,
+    /// The data itself, which is no base64.
+    Letters,
+}
+
+impl Packing {
+    /// Of the attachment that a block refers to.
+    pub(crate) fn of(media: &Media) -> Self {
+        match taken(media).and_then(|taken| taken.encoding) {
+            Some(Encoding::Text) => Self::Letters,
+            None => Self::Unpacked,
+        }
     }
+}
+
+/// Lets a block refer to another attachment, of the same packing.
+pub(crate) fn renamed(media: &Media, digest: Digest, byte_length: u64) -> Media {
     let mut media = media.clone();
     media.uri = Some(uri_of(digest));
-    if let Some(taken) = taken {
+    if let Some(taken) = taken(&media) {
         let taken = Taken { byte_length, ..taken };
         media.extra.set(FIELD, Json::of(&taken).expect("it is plain data"));
     }
-    Some(media)
+    media
 }
 
 /// The blocks of a message that refer to attachments.

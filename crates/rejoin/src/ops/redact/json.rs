@@ -1,12 +1,13 @@
 //! Written JSON without its secrets: only strings are changed, and all else stays to the letter.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::ops::redact::find::{Finder, MARKER, Personal, Rule};
+use crate::ops::redact::string::Said;
 use crate::ops::redact::{Redactor, Tally, text};
 
 /// So many letters of base64 and nothing else are data, not text.
-const DATA_BYTES: usize = 512;
+pub(super) const DATA_BYTES: usize = 512;
 
 /// A name or a value this long is none that an assignment has.
 const NAMED_BYTES: usize = 8 << 10;
@@ -90,9 +91,9 @@ impl Walk<'_> {
         }
         if self.redactor.rules.personal.contains(&Personal::Card) {
             for found in Personal::Card.find(between) {
-                let range = from + found.range.start..from + found.range.end;
-                let marker = self.redactor.mark(found.rule, &self.json[range.clone()], tally);
-                self.replace(range, &format!("\"{marker}\""));
+                let marker = self.redactor.mark(found.rule, &between[found.range.clone()], tally);
+                let number = whole_number(between, found.range);
+                self.replace(from + number.start..from + number.end, &format!("\"{marker}\""));
             }
         }
     }
@@ -107,23 +108,18 @@ impl Walk<'_> {
         if !looks && !is_name && !has_name || !is_short && is_data(raw) {
             return;
         }
-        let Some(text) = self.read(start, end) else {
-            // Half of a pair of surrogates: JSON, but no text.
-            if let Some(clean) = text::redact(self.redactor, raw, tally) {
-                self.replace(start + 1..end, &clean);
-            }
-            return;
-        };
-        let whole = if is_name || !is_short { None } else { self.rule_of(name.as_deref(), &text) };
+        let said = Said::read(&self.json[start..=end]);
+        let text = said.text.as_str();
+        let whole = if is_name || !is_short { None } else { self.rule_of(name.as_deref(), text) };
         let changed = match whole {
             Some(rule) => {
-                let found = self.redactor.rules.finder().secrets(&text);
+                let found = self.redactor.rules.finder().secrets(text);
                 let whole = found.into_iter().filter(|one| one.range == (0..text.len()));
                 // Who gave a token out says more than what it is called.
                 let rule = whole.max_by_key(|one| one.weight).map_or(rule, |one| one.rule);
-                Some(self.redactor.mark(rule, &text, tally))
+                Some(self.redactor.mark(rule, text, tally))
             }
-            None if looks => text::redact(self.redactor, &text, tally),
+            None if looks => text::redact(self.redactor, text, tally),
             None => None,
         };
         if text.contains("-----BEGIN") && text.contains("PRIVATE KEY") && !text.contains("-----END") {
@@ -132,14 +128,13 @@ impl Walk<'_> {
             self.key_lines = 0;
         }
         if let Some(changed) = changed {
-            let written = serde_json::to_string(&changed).expect("a text can be written as JSON");
-            self.replace(start..end + 1, &written);
+            self.replace(start..end + 1, &said.write(&changed));
         }
         // A marker has the name of its rule in it, which says nothing of what stands beside it.
         let can_name = is_short && !text.contains(MARKER);
         match name.as_deref() {
-            _ if is_name => self.name = can_name.then(|| text.into_owned()),
-            Some("name" | "key" | "Name" | "Key") => self.pair = can_name.then(|| text.into_owned()),
+            _ if is_name => self.name = can_name.then_some(said.text),
+            Some("name" | "key" | "Name" | "Key") => self.pair = can_name.then_some(said.text),
             _ => {}
         }
     }
@@ -159,12 +154,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a string says; none when it is no text.
-    fn read(&self, start: usize, end: usize) -> Option<Cow<'static, str>> {
-        serde_json::from_str::<String>(&self.json[start..=end]).ok().map(Cow::Owned)
-    }
-
-    fn replace(&mut self, range: std::ops::Range<usize>, with: &str) {
+    fn replace(&mut self, range: Range<usize>, with: &str) {
         self.out.push_str(&self.json[self.copied..range.start]);
         self.out.push_str(with);
         self.copied = range.end;
@@ -183,8 +173,165 @@ fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
+/// The number that a part of it is found in: half of one is no JSON.
+fn whole_number(text: &str, part: Range<usize>) -> Range<usize> {
+    let is_of_number =
+        |letter: char| letter.is_ascii_digit() || matches!(letter, '+' | '-' | '.' | 'e' | 'E');
+    let start = text[..part.start].trim_end_matches(is_of_number).len();
+    let end = text.len() - text[part.end..].trim_start_matches(is_of_number).len();
+    start..end
+}
+
 /// True for base64 and nothing else, long enough to be data.
-fn is_data(text: &str) -> bool {
+pub(super) fn is_data(text: &str) -> bool {
     let is_long = text.len() >= DATA_BYTES || text.len() >= 16 && text.len() <= 100;
     is_long && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+    use crate::model::{Block, Json, Message, Role, ToolResult};
+    use crate::ops::redact::Redaction;
+    use crate::ops::redact::tests::{GITHUB, plain, with};
+
+    const MAIL: &str = "ada@example.com";
+
+    /// What can stand in a string beside a word and is no part of it.
+    const EDGES: [&str; 14] = [
+        " ",
+        "\\n",
+        "\\r",
+        "\\t",
+        "\\b",
+        "\\f",
+        "\\\"",
+        "\\u0020",
+        "\\u0000",
+        "\\ud83d",
+        "\\uDE00",
+        "\\ud83d\\ude00",
+        "\\ud83d\\ud83d",
+        "\u{f0000}",
+    ];
+
+    fn thorough() -> Redaction {
+        Redaction::new().with_personal(Personal::ALL).with_pattern("[a-z]{2}\\d{2,}").unwrap()
+    }
+
+    /// What is written between the quotes of a string.
+    fn written() -> impl Strategy<Value = String> {
+        let secret = (select(&EDGES[..]), select(vec![GITHUB, MAIL, "Bearer"]), select(&EDGES[..]))
+            .prop_map(|(before, secret, after)| format!("{before}{secret}{after}"));
+        let other = select(vec![
+            "\\\\",
+            "\\/",
+            "\\u0041",
+            "\\\\n",
+            "é",
+            "=",
+            "key",
+            "rk_live_",
+            "pm_",
+            "4111111111111111",
+        ]);
+        let piece = prop_oneof![
+            secret,
+            select(&EDGES[..]).prop_map(str::to_owned),
+            other.prop_map(str::to_owned),
+            "[a-z0-9._-]{0,20}",
+        ];
+        prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+    }
+
+    prop_compose! {
+        fn value()(
+            name in written(),
+            texts in (written(), written()),
+            number in select(vec!["12", "4111111111111111", "-4111111111111111.0", "1e+4111111111111111"]),
+        ) -> String {
+            format!("{{\"{name}\":[\"{}\",{number}],\"value\":\"{}\"}}", texts.0, texts.1)
+        }
+    }
+
+    fn is_json(text: &str) -> bool {
+        serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn json_with_any_escapes_stays_json_and_keeps_no_secret(value in value()) {
+            let clean = with(&thorough(), |redactor| redact(redactor, &value, &mut Tally::default()));
+            let clean = clean.unwrap_or_else(|| value.clone());
+
+            prop_assert!(is_json(&value) && is_json(&clean), "{value} became {clean}");
+            prop_assert!(!clean.contains(GITHUB) && !clean.contains(MAIL), "{value} became {clean}");
+        }
+
+        #[test]
+        fn a_message_with_any_escapes_is_redacted(value in value()) {
+            let output = Json::parse(value.as_str()).unwrap();
+            let extra = serde_json::from_str(&value).unwrap_or_default();
+            let result = ToolResult { call_id: "c".to_owned(), output, is_error: false, extra };
+            let message = Message::new(Role::Tool, vec![Block::ToolResult(result)]);
+            let body = message.to_body();
+
+            let clean = with(&thorough(), |redactor| redactor.message(&message, &body));
+            let body = clean.map_or(body, |clean| clean.body);
+
+            prop_assert!(is_json(&body), "{body}");
+            prop_assert!(!body.contains(GITHUB) && !body.contains(MAIL), "{body}");
+        }
+    }
+
+    #[test]
+    fn half_of_a_pair_is_a_letter_and_stays() {
+        let cases = [
+            (r#"["see \ud83d\nada@example.com"]"#, r#"["see \ud83d\n<email>"]"#),
+            (r#"["see \uDE00ada@example.com\ud83d"]"#, r#"["see \ude00<email>\ud83d"]"#),
+            (r#"["\ud83d\ude00 \ud83dud83"]"#, r#"["😀 \ud83d<pattern-1>"]"#),
+            (r#"{"password":"\ud83dhunter2!x"}"#, r#"{"password":"<password-assignment>"}"#),
+        ];
+
+        let clean = cases.map(|(json, _)| {
+            with(&thorough(), |redactor| redact(redactor, json, &mut Tally::default()))
+                .map(|clean| plain(&clean))
+        });
+
+        assert_eq!(clean, cases.map(|(_, expected)| Some(expected.to_owned())));
+    }
+
+    #[test]
+    fn a_number_that_holds_one_of_a_card_goes_whole() {
+        let json = "[1e+4111111111111111, -4111111111111111.5,4111111111111111]";
+
+        let clean = with(&thorough(), |redactor| redact(redactor, json, &mut Tally::default()));
+
+        assert_eq!(
+            clean.map(|clean| plain(&clean)).as_deref(),
+            Some(r#"["<card>", -4111111111111111.5,"<card>"]"#)
+        );
+    }
+
+    #[test]
+    fn json_in_a_string_stays_json() {
+        let cases = [
+            r#"{"a":"see\nada@example.com"}"#,
+            r#"{"a":"\ud83d\ude00 \u0041b12"}"#,
+            r#"{"a":"x\\\\nada@example.com"}"#,
+        ];
+
+        let clean = cases.map(|inner| {
+            let json = serde_json::to_string(&[inner]).unwrap();
+            let clean = with(&thorough(), |redactor| redact(redactor, &json, &mut Tally::default())).unwrap();
+            serde_json::from_str::<[String; 1]>(&clean).unwrap()[0].clone()
+        });
+
+        assert!(clean.iter().all(|inner| is_json(inner)), "{clean:?}");
+    }
 }

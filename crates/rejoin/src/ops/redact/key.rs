@@ -22,6 +22,15 @@ pub(crate) type KeepKey = dyn Fn([u8; 32]) -> Result<[u8; 32]> + Send + Sync;
 #[derive(Clone)]
 pub(crate) struct HashKey([u8; 32]);
 
+/// How a key was come by.
+#[derive(Debug)]
+pub(super) enum Had {
+    /// It was there.
+    Found(HashKey),
+    /// It was made. Another who looked before it was there may replace it, so the next time it is looked up again.
+    Made(HashKey),
+}
+
 impl HashKey {
     /// A key of these bytes.
     pub(crate) const fn new(bytes: [u8; 32]) -> Self {
@@ -30,14 +39,14 @@ impl HashKey {
 
     /// The key of a store, which is made of `random` when it has none.
     ///
-    /// Two who make it at once agree on the one that is there afterwards.
-    pub(super) fn of(store: &dyn Store, random: [u8; 32]) -> Result<Self> {
+    /// Two who make it at once agree on the one that is there afterwards, from the second secret on.
+    pub(super) fn of(store: &dyn Store, random: [u8; 32]) -> Result<Had> {
         if let Some(key) = Self::stored(store)? {
-            return Ok(key);
+            return Ok(Had::Found(key));
         }
         let put = Put { space: Space::State, owner: None, name: KEY_NAME, bytes: Some(&random) };
         store.put(&[put], Safety::Synced)?;
-        Ok(Self::stored(store)?.unwrap_or(Self(random)))
+        Ok(Had::Made(Self::stored(store)?.unwrap_or(Self(random))))
     }
 
     /// The key that is kept outside, unless the store is a vault. One that the store has goes there, or away when there is

@@ -1,7 +1,10 @@
 //! Messages and headers without their secrets.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use std::borrow::Cow;
+
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::engine::{DecodePaddingMode, Engine as _};
 
 use crate::model::{Block, Conversation, Fields, Json, Media, Message, PrivacyNotes};
 use crate::ops::redact::{Redactor, Tally, find, json, text};
@@ -57,6 +60,23 @@ impl Redactor<'_> {
         Some(Cleaned { message: clean, body, tally: sweep.tally })
     }
 
+    /// The data of a block without its secrets, if it is text: packed as it should be, or written where that is due. None when
+    /// it has none.
+    pub(crate) fn data(&self, media: &Media, data: &str, tally: &mut Tally) -> Option<String> {
+        let unpacked = unpack(data);
+        if unpacked.is_some() && !is_text(media) {
+            return None;
+        }
+        let is_packed = unpacked.is_some();
+        let text = unpacked.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(clean) = text.and_then(|text| self.line(&text, tally)) {
+            return Some(STANDARD.encode(clean));
+        }
+        // A few letters of base64 may as well be a word.
+        let is_data = is_packed && data.len() >= json::DATA_BYTES && json::is_data(data);
+        if is_data { None } else { self.line(data, tally) }
+    }
+
     /// A header without secrets in what people and models wrote; none when it has none.
     ///
     /// A path stays to the letter, such as that of its project: only a secret in it goes.
@@ -83,6 +103,16 @@ impl Redactor<'_> {
 /// A block of a file that is text, whatever it is packed in.
 fn is_attached_text(block: &Block) -> bool {
     matches!(block, Block::Media(media) if is_text(media) && media.data.is_some())
+}
+
+/// The bytes that base64 stands for. Mail breaks it into lines, and some leave its end away or write it for addresses.
+fn unpack(data: &str) -> Option<Vec<u8>> {
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let letters =
+        if data.contains(['\r', '\n']) { data.replace(['\r', '\n'], "").into() } else { Cow::Borrowed(data) };
+    [alphabet::STANDARD, alphabet::URL_SAFE]
+        .iter()
+        .find_map(|alphabet| GeneralPurpose::new(alphabet, config).decode(letters.as_bytes()).ok())
 }
 
 /// True for a file whose bytes are text.
@@ -179,12 +209,11 @@ impl Sweep<'_> {
         self.fields(extra);
     }
 
-    /// A file that is text is looked at as text; one that is packed in another way stays as it is.
+    /// Data that is text is looked at as text; what is packed and no text stays as it is.
     fn attached(&mut self, media: &mut Media) {
-        let Some(data) = media.data.as_ref().filter(|_| is_text(media)) else { return };
-        let unpacked = STANDARD.decode(data).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        if let Some(clean) = unpacked.and_then(|text| self.redactor.line(&text, &mut self.tally)) {
-            media.data = Some(STANDARD.encode(clean));
+        let clean = media.data.as_ref().and_then(|data| self.redactor.data(media, data, &mut self.tally));
+        if clean.is_some() {
+            media.data = clean;
         }
     }
 
@@ -210,8 +239,14 @@ impl Sweep<'_> {
 
     fn json(&mut self, value: &mut Json) {
         if let Some(clean) = json::redact(self.redactor, value.as_str(), &mut self.tally) {
-            *value = Json::parse(clean).expect("only whole strings and numbers were replaced");
+            *value = Json::parse(clean).unwrap_or_else(|_| self.whole(value.as_str()));
         }
+    }
+
+    /// What stands for JSON that could not be written without its secrets.
+    fn whole(&mut self, written: &str) -> Json {
+        let marker = self.redactor.mark(find::Rule::Named("whole-value"), written, &mut self.tally);
+        Json::of(&marker).expect("a text is JSON")
     }
 
     fn fields(&mut self, fields: &mut Fields) {
@@ -220,7 +255,11 @@ impl Sweep<'_> {
         }
         let written = serde_json::to_string(fields).expect("fields are plain data");
         if let Some(clean) = json::redact(self.redactor, &written, &mut self.tally) {
-            *fields = serde_json::from_str(&clean).expect("only whole strings and numbers were replaced");
+            *fields = serde_json::from_str(&clean).unwrap_or_else(|_| {
+                let mut only = Fields::new();
+                only.set(CHANGED, self.whole(&written));
+                only
+            });
         }
     }
 }

@@ -12,6 +12,7 @@ mod key;
 mod message;
 mod own;
 mod stream;
+mod string;
 mod tail;
 mod tally;
 mod text;
@@ -22,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use find::Personal;
 pub(crate) use fits::{continues, is_same};
+use key::Had;
 pub(crate) use key::{HashKey, KEY_NAME, KeepKey};
 pub(crate) use message::{CHANGED, is_text};
 pub(crate) use stream::Cleaning;
@@ -188,11 +190,12 @@ impl<'a> Redactor<'a> {
         let mut random = [0; 32];
         self.nature.fill(&mut random);
         let key = match self.keep {
-            Some(keep) => HashKey::outside(self.store, keep, random),
+            Some(keep) => HashKey::outside(self.store, keep, random).map(Had::Found),
             None => HashKey::of(self.store, random),
         };
         match key {
-            Ok(key) => self.key.get_or_init(|| key).clone(),
+            Ok(Had::Found(key)) => self.key.get_or_init(|| key).clone(),
+            Ok(Had::Made(key)) => key,
             Err(error) => {
                 tracing::warn!(kind = ?error.kind(), "the key of redaction cannot be had");
                 HashKey::new(random)

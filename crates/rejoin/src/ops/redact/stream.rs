@@ -14,6 +14,9 @@ const MOST: usize = 4 * WINDOW;
 /// No secret of one line is longer.
 const LONGEST: usize = 8 << 10;
 
+/// So many places are tried where a line may be cut.
+const PLACES: usize = 1_000;
+
 /// Reads a stream without its secrets. One whose first bytes are no UTF-8 is handed on as it is; one that ceases to be UTF-8
 /// is from there.
 pub(crate) struct Cleaning<'a> {
@@ -78,7 +81,7 @@ impl<'a> Cleaning<'a> {
                     wanted = self.ahead.len() + WINDOW;
                     continue;
                 }
-                0 => text.floor_char_boundary(text.len() - LONGEST),
+                0 => quiet_place(&self.redactor, text),
                 end => end,
             };
             let clean = text::redact(&self.redactor, &text[..end], &mut tally);
@@ -120,4 +123,50 @@ impl Read for Cleaning<'_> {
 fn whole_lines(redactor: &Redactor<'_>, text: &str) -> usize {
     let settled = redactor.settled(text);
     text[..settled].rfind('\n').map_or(0, |line| line + 1)
+}
+
+/// Where a line without an end can be cut: where both sides alone say what they say together.
+fn quiet_place(redactor: &Redactor<'_>, text: &str) -> usize {
+    let last = text.floor_char_boundary(text.len() - LONGEST);
+    let is_quiet = |place: &usize| {
+        let begin = text.floor_char_boundary(place.saturating_sub(LONGEST));
+        let end = text.floor_char_boundary(text.len().min(place + LONGEST));
+        let [before, after, both] = [begin..*place, *place..end, begin..end].map(|part| {
+            let part = &text[part];
+            text::redact(redactor, part, &mut Tally::default()).unwrap_or_else(|| part.to_owned())
+        });
+        before + &after == both
+    };
+    let between_words = text[..last].rmatch_indices(|letter: char| !letter.is_alphanumeric());
+    let places = between_words.map(|(place, sign)| place + sign.len()).take(PLACES);
+    std::iter::once(last).chain(places).find(is_quiet).unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::redact::Redaction;
+    use crate::ops::redact::tests::{GITHUB, with};
+
+    #[test]
+    fn a_line_is_cut_beside_a_secret_and_what_names_it() {
+        let secrets = [format!("\"{GITHUB}\","), "\"password\":\"hunter2!x9Qz\",".to_owned()];
+        let filler = "{\"n\":12},".repeat(2_000);
+        let places = secrets.iter().flat_map(|secret| (0..=secret.len()).map(move |inside| (secret, inside)));
+
+        let torn: Vec<(usize, String)> = places
+            .filter_map(|(secret, inside)| {
+                let text = format!(
+                    "{}{secret}{}",
+                    &filler[..9_000 - inside],
+                    &filler[..LONGEST + inside - secret.len()]
+                );
+                let place = with(&Redaction::new(), |redactor| quiet_place(redactor, &text));
+                let is_inside = place > 9_000 - inside && place < 9_000 - inside + secret.len() - 2;
+                (is_inside || place < 8_900).then(|| (inside, text[place..place + 9].to_owned()))
+            })
+            .collect();
+
+        assert_eq!(torn, []);
+    }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{Block, Conversation, Json, Message, Origin, PrivacyNotes, Role, Thinking, Time};
-use crate::store::{MemoryStore, Read};
+use crate::store::{MemoryStore, Put, Read, Safety, Space};
 
 /// The same bytes each time.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Nature for Fixed {
     }
 }
 
-fn with<T>(redaction: &Redaction, work: impl FnOnce(&Redactor<'_>) -> T) -> T {
+pub(super) fn with<T>(redaction: &Redaction, work: impl FnOnce(&Redactor<'_>) -> T) -> T {
     let (store, key) = (MemoryStore::new(), OnceLock::new());
     work(&Redactor::new(redaction, &key, &store, &Fixed))
 }
@@ -33,7 +33,7 @@ fn redacted(redaction: &Redaction, text: &str) -> String {
     plain(&clean.unwrap_or_else(|| text.to_owned()))
 }
 
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("[redacted:") {
@@ -44,7 +44,7 @@ fn plain(text: &str) -> String {
     out + rest
 }
 
-const GITHUB: &str = concat!("ghp", "_16C7e42F292c6912E7710c838347Ae178B4a");
+pub(super) const GITHUB: &str = concat!("ghp", "_16C7e42F292c6912E7710c838347Ae178B4a");
 
 fn secrets(text: &str) -> String {
     redacted(&Redaction::new(), text)
@@ -63,12 +63,30 @@ fn a_marker_tells_the_rule_and_a_hash_that_needs_the_key() {
     assert!(second.starts_with("[redacted:github-token:") && second.len() == 32, "{second}");
     let mut kept = Vec::new();
     store
-        .get(crate::store::Space::State, None, crate::store::Named::ALL, &mut |name, bytes| {
+        .get(Space::State, None, crate::store::Named::ALL, &mut |name, bytes| {
             kept.push((name.to_vec(), bytes.to_vec()));
             Ok(())
         })
         .unwrap();
     assert_eq!(kept, [(b"redact.key".to_vec(), vec![7; 32])]);
+}
+
+#[test]
+fn two_who_make_a_key_at_once_agree_on_the_one_that_is_stored() {
+    let (redaction, store) = (Redaction::new(), MemoryStore::new());
+    let [one, other] = [OnceLock::new(), OnceLock::new()];
+    let mark = |key: &OnceLock<HashKey>| {
+        let redactor = Redactor::new(&redaction, key, &store, &Fixed);
+        redactor.text(GITHUB, &mut Tally::default()).unwrap()
+    };
+    mark(&one);
+    // The other looked before there was a key.
+    let late = Put { space: Space::State, owner: None, name: KEY_NAME, bytes: Some(&[8; 32]) };
+    store.put(&[late], Safety::Synced).unwrap();
+
+    let marks = [mark(&one), mark(&other), mark(&one)];
+
+    assert_eq!(marks, [0; 3].map(|_| marks[1].clone()));
 }
 
 #[test]

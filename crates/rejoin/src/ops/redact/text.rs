@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::ops::redact::find::{Rule, Weight};
-use crate::ops::redact::unescape::{Reading, original};
+use crate::ops::redact::unescape::{Reading, original, unbroken};
 use crate::ops::redact::{Redactor, Rules, Tally};
 
 /// A text in a text in a text in a text: deeper nothing is looked for.
@@ -49,7 +49,7 @@ fn spans(rules: &Rules, text: &str) -> Vec<Span> {
     let mut readings = vec![Reading::of(text)];
     while let Some(reading) = readings.last() {
         for found in rules.find(&reading.text) {
-            let range = original(&readings, &found.range);
+            let range = original(&readings, &unbroken(&reading.text, &found.range));
             let secret = reading.text[found.range].to_owned();
             all.push(Span { range, rule: found.rule, weight: found.weight, secret });
         }

@@ -69,6 +69,38 @@ pub(super) fn original(readings: &[Reading<'_>], range: &Range<usize>) -> Range<
     })
 }
 
+/// A part of a text that cuts no escape in two: what is left must be read as it was. One that begins within an escape begins
+/// with it; one that ends after a backslash ends before it, and after the escape where more of that is in it.
+pub(super) fn unbroken(text: &str, part: &Range<usize>) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let start = escape_over(bytes, part.start).map_or(part.start, |escape| escape.start);
+    let end = match escape_over(bytes, part.end) {
+        Some(escape) if escape.start + 1 == part.end && escape.start > part.start => escape.start,
+        Some(escape) => escape.end,
+        None => part.end,
+    };
+    start..end
+}
+
+/// The escape that a place is inside of.
+fn escape_over(bytes: &[u8], place: usize) -> Option<Range<usize>> {
+    let are_digits =
+        |digits: Option<&[u8]>| digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    (place.saturating_sub(5)..place).find_map(|at| {
+        let slashes = bytes[..=at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if slashes % 2 == 0 {
+            return None;
+        }
+        let length = match bytes.get(at + 1)? {
+            b'u' | b'U' if are_digits(bytes.get(at + 2..at + 6)) => 6,
+            b'x' if are_digits(bytes.get(at + 2..at + 4)) => 4,
+            b'n' | b'r' | b't' | b'b' | b'f' | b'"' | b'\\' | b'/' | b'\'' => 2,
+            _ => return None,
+        };
+        (place < at + length).then(|| at..at + length)
+    })
+}
+
 /// The letter that an escape stands for, and how many bytes it has. What is no escape is a backslash.
 fn escape(text: &str) -> (char, usize) {
     let bytes = text.as_bytes();

@@ -1,18 +1,21 @@
 //! Attachments that are text, without their secrets.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::error::{ErrorKind, Result};
-use crate::model::{AttachmentKind, Block, ConversationId, Digest, Message};
-use crate::ops::attachment::{Detached, read, renamed};
+use crate::model::{Block, ConversationId, Digest, Media, Message};
+use crate::ops::attachment::{Detached, Packing, read, renamed};
 use crate::ops::redact::{Redactor, Tally, is_text};
 use crate::store::{Order, Selection, Store};
 
 /// What takes the place of attachments that hold secrets.
 #[derive(Debug, Default)]
 pub(super) struct Cleansed {
-    by_digest: BTreeMap<Digest, Clean>,
+    by_name: BTreeMap<Name, Clean>,
 }
+
+/// An attachment, by what its bytes are to those who refer to it.
+type Name = (Digest, Packing);
 
 /// An attachment without its secrets.
 #[derive(Debug)]
@@ -24,7 +27,7 @@ struct Clean {
 impl Cleansed {
     pub(super) fn of(store: &dyn Store, redactor: &Redactor<'_>, id: ConversationId) -> Result<Self> {
         let mut cleansed = Self::default();
-        for (digest, kind) in texts(store, id)? {
+        for ((digest, packing), media) in texts(store, id)? {
             let mut bytes = Vec::new();
             let whole = read(store, id, digest, &mut |chunk| {
                 bytes.extend_from_slice(chunk);
@@ -37,10 +40,14 @@ impl Cleansed {
                 Err(error) => return Err(error),
             }
             let mut tally = Tally::default();
-            let text = String::from_utf8(bytes).ok();
-            if let Some(clean) = text.and_then(|text| redactor.line(&text, &mut tally)) {
-                let detached = Detached::new(kind, clean.into_bytes());
-                cleansed.by_digest.insert(digest, Clean { detached, tally });
+            let Ok(text) = String::from_utf8(bytes) else { continue };
+            let clean = match packing {
+                Packing::Unpacked => redactor.line(&text, &mut tally),
+                Packing::Letters => redactor.data(&media, &text, &mut tally),
+            };
+            if let Some(clean) = clean {
+                let detached = Detached::new(media.kind.into(), clean.into_bytes());
+                cleansed.by_name.insert((digest, packing), Clean { detached, tally });
             }
         }
         Ok(cleansed)
@@ -49,19 +56,16 @@ impl Cleansed {
     /// Lets a message refer to what is clean, and tells what was taken out.
     pub(super) fn apply(&self, message: &mut Message) -> Tally {
         let mut tally = Tally::default();
-        if self.by_digest.is_empty() {
+        if self.by_name.is_empty() {
             return tally;
         }
         for block in &mut message.blocks {
             let Block::Media(media) = block else { continue };
-            let Some(clean) = media.attachment().and_then(|digest| self.by_digest.get(&digest)) else {
-                continue;
-            };
+            let name = name_of(media).filter(|_| may_be_text(media));
+            let Some(clean) = name.and_then(|name| self.by_name.get(&name)) else { continue };
             let (digest, length) = clean.detached.size();
-            if let Some(changed) = renamed(media, digest, length).filter(|_| is_text(media)) {
-                *media = changed;
-                tally.extend(&clean.tally);
-            }
+            *media = renamed(media, digest, length);
+            tally.extend(&clean.tally);
         }
         if !tally.is_empty() {
             message.privacy = Some(tally.to_notes(message.privacy.as_ref()));
@@ -71,30 +75,42 @@ impl Cleansed {
 
     /// What has to be kept before messages refer to it.
     pub(super) fn clean(&self) -> impl Iterator<Item = &Detached> {
-        self.by_digest.values().map(|clean| &clean.detached)
+        self.by_name.values().map(|clean| &clean.detached)
     }
 
     /// What must not stay.
     pub(super) fn dirty(&self) -> Vec<Digest> {
-        self.by_digest.keys().copied().collect()
+        self.by_name.keys().map(|(digest, _)| *digest).collect()
     }
 }
 
-/// The attachments that blocks of text refer to.
-fn texts(store: &dyn Store, id: ConversationId) -> Result<BTreeSet<(Digest, AttachmentKind)>> {
-    let mut found = BTreeSet::new();
+/// The attachments that may be text, each with a block that refers to it: one of text, if there is one.
+fn texts(store: &dyn Store, id: ConversationId) -> Result<BTreeMap<Name, Media>> {
+    let mut found = BTreeMap::new();
     let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     store.read(id, all, &mut |seen| {
         let message = Message::from_body(seen.body).ok();
         for block in message.iter().flat_map(|message| &message.blocks) {
             if let Block::Media(media) = block
-                && is_text(media)
-                && let Some(digest) = media.attachment()
+                && may_be_text(media)
+                && let Some(name) = name_of(media)
             {
-                found.insert((digest, media.kind.into()));
+                let known = found.entry(name).or_insert_with(|| media.clone());
+                if !is_text(known) {
+                    *known = media.clone();
+                }
             }
         }
         Ok(())
     })?;
     Ok(found)
+}
+
+fn name_of(media: &Media) -> Option<Name> {
+    Some((media.attachment()?, Packing::of(media)))
+}
+
+/// True for text, and for what was written as text whatever it is said to be.
+fn may_be_text(media: &Media) -> bool {
+    is_text(media) || Packing::of(media) == Packing::Letters
 }

@@ -1,8 +1,9 @@
 //! Scrubbing: secrets that are stored already are found and taken out, wherever they stand.
 //!
 //! A message that loses one gets another digest, and so does everything that follows it. All of them are replaced in
-//! one step, or none. What belongs to the conversation beside its messages is changed before that step: it is the step
-//! that erases what stood there.
+//! one step, or none. What belongs to the conversation beside its messages is changed before that step, because it is the
+//! step that erases what stood there; only attachments go after it, which messages refer to until then. Whoever calls this erases
+//! their traces.
 
 mod attachments;
 mod blobs;
@@ -41,6 +42,9 @@ pub struct Scrubbed {
     pub rewritten: u64,
     /// The digests of the head and of the heads of branches, where they were changed.
     pub heads: Vec<Rechained>,
+    /// True when what was replaced still stands in the files of the store, because somebody was reading them.
+    /// [`Archive::finish_erasing`](crate::Archive::finish_erasing) erases it, and so does the next purge or sweep.
+    pub has_traces: bool,
 }
 
 /// Something that one rule found in one place.
@@ -169,6 +173,7 @@ pub(crate) fn scrub_conversation(
             findings: findings.into_list(),
             rewritten: plan.chain.changed.len() as u64,
             heads: if mode == ScrubMode::Replace { plan.heads() } else { Vec::new() },
+            has_traces: false,
         });
     }
     Err(Error::conflict(format!("conversation `{id}` keeps changing; try again")))

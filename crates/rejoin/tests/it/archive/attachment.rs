@@ -494,20 +494,112 @@ fn a_scrub_finds_secrets_in_attachments_and_leaves_no_byte_of_them() {
         let id = talk.id();
         let looked = archive.scrub(id, ScrubMode::Look).unwrap();
         let scrubbed = archive.scrub(id, ScrubMode::Replace).unwrap();
-        archive.maintain(Task::Repack, Duration::MAX).unwrap();
-        archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+        let left = holding(shop.path(), &[TOKEN]);
         let again = archive.scrub(id, ScrubMode::Replace).unwrap();
         let places =
             [looked, scrubbed].map(|done| done.findings.iter().map(|found| found.place).collect::<Vec<_>>());
         let faults = archive.verify(id).unwrap().faults;
         let clean = all(&archive, id);
         let is_same = clean[1] == image(MEGABYTE, 17).blocks && clean[2] == text_file("harmless").blocks;
-        (places, again.is_clean(), faults, archive.attachments(id).unwrap().len(), is_same)
+        (places, left, again.is_clean(), faults, archive.attachments(id).unwrap().len(), is_same)
     });
 
     let found = || vec![ScrubPlace::Attachment];
-    assert_eq!(done, [0; 2].map(|_| ([found(), found()], true, vec![], 3, true)));
-    assert_eq!(holding(shop.path(), &[TOKEN]), Vec::<PathBuf>::new());
+    assert_eq!(done, [0; 2].map(|_| ([found(), found()], vec![], true, vec![], 3, true)));
+}
+
+#[test]
+fn a_scrub_finds_secrets_in_text_that_stands_where_base64_is_due() {
+    let shop = Shop::new();
+    let filler = "word, ".repeat(60_000);
+    let packed = STANDARD.encode(format!("{filler}{TOKEN}"));
+    let lines: Vec<&str> = packed.as_bytes().chunks(76).map(|line| str::from_utf8(line).unwrap()).collect();
+    let files = [format!("{filler}{TOKEN}"), lines.join("\n"), filler];
+
+    let done = ["sqlite", "jsonl"].map(|name| {
+        let archive = shop.archive(name);
+        let mut talk = start(&archive);
+        for data in &files {
+            let mut media = media(MediaKind::File, "text/plain", b"");
+            media.data = Some(data.clone());
+            talk.append(Message::new(Role::User, vec![Block::Media(media)])).unwrap();
+        }
+        let scrubbed = archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
+        let again = archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
+        let read = all(&archive, talk.id());
+        let Block::Media(harmless) = &read[2][0] else { panic!("it is media") };
+        let is_same = harmless.data.as_ref() == Some(&files[2]);
+        (scrubbed.findings.len(), again.is_clean(), archive.verify(talk.id()).unwrap().faults, is_same)
+    });
+
+    assert_eq!(done, [0; 2].map(|_| (2, true, vec![], true)));
+    assert_eq!(holding(shop.path(), &[TOKEN, lines[lines.len() - 2]]), Vec::<PathBuf>::new());
+}
+
+/// A stream that does something when all of it was read.
+struct Ending<'a> {
+    left: usize,
+    end: Option<Box<dyn FnOnce() -> std::io::Result<usize> + 'a>>,
+}
+
+impl std::io::Read for Ending<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.left == 0 {
+            return self.end.take().map_or(Ok(0), |end| end());
+        }
+        let count = into.len().min(self.left);
+        into[..count].fill(7);
+        self.left -= count;
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_told_as_that_whatever_else_fails() {
+    let shop = Shop::new();
+    let archive = shop.archive("jsonl");
+    let talk = start(&archive);
+    let end = || {
+        // The cards of the conversation cannot be read any more.
+        let blobs = fs::read_dir(shop.path().join("jsonl/.store/blobs"))?.map(|entry| entry.unwrap().path());
+        for cards in blobs.filter(|path| path.to_string_lossy().ends_with(&format!("{}.jsonl", talk.id()))) {
+            fs::remove_file(&cards)?;
+            fs::create_dir(&cards)?;
+        }
+        Err(std::io::Error::other("the line went dead"))
+    };
+    let mut broken = Ending { left: 10 * MEGABYTE, end: Some(Box::new(end)) };
+
+    let refused = archive.attach(talk.id(), AttachmentKind::Image, &mut broken).unwrap_err();
+
+    let told = format!("{refused:?}");
+    assert!(told.contains("the line went dead"), "{told}");
+    assert!(archive.attachments(talk.id()).is_err());
+}
+
+#[test]
+fn a_chunk_that_goes_while_a_stream_is_stored_is_missed_and_not_made_up() {
+    let archive = archive_in(&Lab::new());
+    let talk = start(&archive);
+    let owner = Some(talk.id());
+    let end = || {
+        let mut names = Vec::new();
+        archive
+            .store()
+            .get(Space::Attachment, owner, Named::ALL, &mut |name, _| {
+                names.push(name.to_vec());
+                Ok(())
+            })
+            .unwrap();
+        let gone = Put { space: Space::Attachment, owner, name: &names[0], bytes: None };
+        archive.store().put(&[gone], Safety::Synced).unwrap();
+        Ok(0)
+    };
+    let mut stream = Ending { left: 10 * MEGABYTE, end: Some(Box::new(end)) };
+
+    let refused = archive.attach(talk.id(), AttachmentKind::Image, &mut stream).unwrap_err();
+
+    assert_eq!(refused.kind(), ErrorKind::Corrupt, "{refused:?}");
 }
 
 #[test]

@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rejoin::store::MemoryStore;
-use rejoin::{Archive, AttachmentKind, Conversation, Redaction};
+use rejoin::{
+    Archive, AttachmentKind, Block, Conversation, Fields, Media, MediaKind, Message, Redaction, Role,
+};
 
 const TOKEN: &str = concat!("ghp", "_16C7e42F292c6912E7710c838347Ae178B4a");
 
@@ -78,4 +82,79 @@ fn a_line_without_an_end_is_attached_whole() {
     let text = "word ".repeat(1_100_000);
 
     assert!(kept_text(&text) == text);
+}
+
+#[test]
+fn a_secret_where_a_line_without_an_end_is_cut_is_found() {
+    const CUT: usize = (4 << 20) - (8 << 10);
+    let secret = format!("\"password\":\"hunter2!x9Qz\",\"t\":\"{TOKEN}\"");
+    let filler = "{\"n\":12},".repeat(600_000);
+    let text = format!("{}{secret},{}", &filler[..CUT - 14], &filler[..(1 << 20)]);
+
+    let read = kept_text(&text);
+
+    let around = &read[CUT - 60..CUT + 120];
+    assert!(
+        !read.contains("hunter2") && !read.contains("16C7e42F") && !read.contains("Ae178B4a"),
+        "{around}"
+    );
+    assert!(read.starts_with(&filler[..CUT - 14]) && read.ends_with(&filler[..(1 << 20)]), "{around}");
+}
+
+/// The data of a block as it is read back.
+fn kept_data(mime_type: &str, data: &str) -> String {
+    let archive = Archive::with_store(Arc::new(MemoryStore::new())).with_redaction(Redaction::new());
+    let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
+    let media = Media {
+        kind: MediaKind::File,
+        mime_type: mime_type.to_owned(),
+        data: Some(data.to_owned()),
+        uri: None,
+        extra: Fields::new(),
+    };
+    talk.append(Message::new(Role::User, vec![Block::Media(media)])).unwrap();
+    let Block::Media(media) = talk.path().unwrap().remove(0).message.blocks.remove(0) else {
+        panic!("it is media")
+    };
+    media.data.unwrap()
+}
+
+#[test]
+fn text_where_base64_is_due_goes_without_its_secrets() {
+    let (large, line) = ("word, ".repeat(60_000), format!("AWS_TOKEN={TOKEN}"));
+    let packed = STANDARD.encode(format!("{line}\nand much more of it"));
+    let cases = [
+        ("text/plain", line.clone()),
+        ("application/octet-stream", line.clone()),
+        ("text/plain", format!("{large}{line}")),
+        ("text/plain", "AKIAZ7QX4M2N9P3R5T6V".to_owned()),
+        ("text/plain", format!("{}\r\n{}", &packed[..40], &packed[40..])),
+        ("text/plain", URL_SAFE_NO_PAD.encode(format!("??>>{line}?"))),
+    ];
+
+    let kept = cases.map(|(mime_type, data)| kept_data(mime_type, &data));
+
+    let shown = kept.map(|data| match STANDARD.decode(&data) {
+        Ok(bytes) => String::from_utf8(bytes).unwrap(),
+        Err(_) => data,
+    });
+    let is_clean =
+        |text: &String| text.contains("[redacted:") && !text.contains("16C7e") && !text.contains("Z7QX4");
+    assert!(shown.iter().all(is_clean), "{shown:?}");
+}
+
+#[test]
+fn data_that_is_packed_and_no_text_stays_to_the_letter() {
+    let noise: Vec<u8> = (0..3_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let lines = STANDARD
+        .encode(&noise)
+        .as_bytes()
+        .chunks(76)
+        .map(|line| String::from_utf8_lossy(line).into_owned() + "\r\n")
+        .collect::<String>();
+    let cases = [STANDARD.encode(&noise), lines, STANDARD.encode(b"\xff")];
+
+    let kept = cases.clone().map(|data| [kept_data("text/plain", &data), kept_data("image/png", &data)]);
+
+    assert_eq!(kept, cases.map(|data| [data.clone(), data]));
 }

@@ -123,7 +123,8 @@ fn ac_003_after_fifteen_days_with_fourteen_records_are_gone_and_not_listed() {
 /// Attaches a file to a record, with a frame that names it, and returns the name.
 fn attach(service: &ConversationStorageService, number: u8, bytes: &[u8]) -> AttachmentRef {
     let id = id_of(number).parse().unwrap();
-    let attached = service.archive().attach(id, AttachmentKind::Transcript, &mut &bytes[..]).unwrap();
+    let attached =
+        service.archive().unwrap().attach(id, AttachmentKind::Transcript, &mut &bytes[..]).unwrap();
     let named = AttachmentRef::from(attached);
     let said = MessageFrame { attachments: vec![named.clone()], ..frame(2, "Here it is.") };
     service.update_record(&id_of(number), &saying(vec![said])).unwrap();
@@ -143,7 +144,7 @@ fn an_attachment_is_named_in_its_frame_and_kept_by_the_archive() {
             (&record.messages[1].content[..], &record.messages[1].attachments[..]),
             ("Here it is.", &[named][..])
         );
-        let (id, archive) = (id_of(1).parse().unwrap(), service.archive());
+        let (id, archive) = (id_of(1).parse().unwrap(), service.archive().unwrap());
         let mut bytes = Vec::new();
         archive.read_attachment(id, archive.attachments(id).unwrap()[0].digest, &mut bytes).unwrap();
         assert_eq!(bytes, b"a recording");
@@ -173,8 +174,8 @@ fn ac_004_a_purge_on_privacy_grounds_removes_everything_and_tells_its_reason() {
     assert_eq!(service.get_record(&id_of(1)).unwrap(), None);
     let left = inner.open().list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap().items;
     assert_eq!(left, []);
-    assert_eq!(service.archive().attachments(id_of(1).parse().unwrap()).unwrap(), []);
-    let audited = service.archive().audit(&AuditQuery::default()).unwrap();
+    assert_eq!(service.archive().unwrap().attachments(id_of(1).parse().unwrap()).unwrap(), []);
+    let audited = service.archive().unwrap().audit(&AuditQuery::default()).unwrap();
     let audited: Vec<(AuditAction, String)> =
         audited.into_iter().map(|entry| (entry.action, entry.reason)).collect();
     let why = || "privacy-policy-change".to_owned();
@@ -214,10 +215,11 @@ fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_pur
     let error = service.get_record(&id_of(2)).unwrap_err();
 
     let mut copies = Vec::new();
-    let copied = service.archive().store().get(Space::Quarantine, None, Named::ALL, &mut |_, bytes| {
-        copies.push(serde_json::from_slice::<serde_json::Value>(bytes).unwrap());
-        Ok(())
-    });
+    let copied =
+        service.archive().unwrap().store().get(Space::Quarantine, None, Named::ALL, &mut |_, bytes| {
+            copies.push(serde_json::from_slice::<serde_json::Value>(bytes).unwrap());
+            Ok(())
+        });
     copied.unwrap();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
     assert_eq!((copies.len(), copies[0]["conversation"].as_str()), (1, Some(id_of(2).as_str())));
@@ -256,7 +258,7 @@ fn ac_006_on_a_full_disk_a_write_warns_and_waits_and_is_made_after_a_purge() {
         ("newest new".to_owned(), 0)
     );
     assert_eq!(said(&service, 2), ["Why is the build failing?", "Lint."]);
-    let events = service.archive().events_after(0).next(Duration::ZERO).unwrap();
+    let events = service.archive().unwrap().events_after(0).next(Duration::ZERO).unwrap();
     assert!(events.iter().any(|event| event.kind.name() == "storage.capacity.exhausted"), "{events:?}");
 }
 

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
-use rejoin::service::{ConversationRecordMutation, ConversationStorageService};
+use rejoin::service::{ConversationRecordMutation, ConversationStorageService, RecoverySnapshot};
 use rejoin::store::{MemoryStore, Store};
 use rejoin::testing::Place;
-use rejoin::{Archive, ErrorKind, Limits, PurgeReason};
+use rejoin::{Archive, Conversation, Error, ErrorKind, Limits, List, PurgeReason};
 
-use super::{frame, id_of, input, open, said, saying};
+use super::{BEGAN, frame, id_of, input, open, said, saying};
 use crate::archive::Lab;
 use crate::archive::moody::{Mood, Moody};
 use crate::stores::Memory;
@@ -124,7 +124,7 @@ fn a_change_of_a_record_that_is_gone_is_dropped() {
     store.set(Mood::Full);
     service.update_record(&id_of(1), &saying(vec![frame(2, "private")])).unwrap_err();
     store.set(Mood::Well);
-    service.archive().purge(&[id_of(1).parse().unwrap()], PurgeReason::UserRequested, &mut |_| ());
+    service.archive().unwrap().purge(&[id_of(1).parse().unwrap()], PurgeReason::UserRequested, &mut |_| ());
 
     let left = service.retry().unwrap();
 
@@ -182,4 +182,102 @@ fn a_full_disk_is_not_tried_by_each_write_and_all_of_them_wait() {
 
     assert_eq!((tried, service.waiting_writes()), (1, 0));
     assert!((1..=6).all(|number| is_there(&service, number)));
+}
+
+#[test]
+fn what_waits_for_room_has_a_bound_and_no_write_waits_twice() {
+    let (store, service) = moody();
+    let large = |number: u8| {
+        let mut large = input(number, "large");
+        large.messages = vec![frame(1, &"many words ".repeat(700_000))];
+        large
+    };
+    store.set(Mood::Full);
+
+    let told: Vec<String> =
+        (1..=12).map(|number| service.create_record(&large(number)).unwrap_err().to_string()).collect();
+    let waiting = service.waiting_writes();
+    service.create_record(&large(1)).unwrap_err();
+    service.update_record(&id_of(1), &saying(vec![frame(2, "Lint.")])).unwrap_err();
+    service.update_record(&id_of(1), &saying(vec![frame(2, "Lint.")])).unwrap_err();
+
+    let refused = "there is no room left to save, and too much waits for some; make it again later";
+    let first = told.iter().position(|told| told == refused).unwrap();
+    assert_eq!((first, told[first..].iter().all(|told| told == refused), waiting), (8, true, 8));
+    assert_eq!(service.waiting_writes(), 9);
+    store.set(Mood::Well);
+    assert_eq!(service.retry().unwrap(), 0);
+    assert_eq!((is_there(&service, 8), is_there(&service, 9), said(&service, 1).len()), (true, false, 2));
+}
+
+#[test]
+fn while_a_store_cannot_be_opened_again_nobody_is_given_another() {
+    let place = Memory(MemoryStore::new());
+    let (failing, is_away) = (Arc::new(Moody::new()), Arc::new(AtomicBool::new(true)));
+    let (store, away) = (place.open(), Arc::clone(&is_away));
+    let service =
+        ConversationStorageService::new(Archive::with_store(Arc::clone(&failing) as Arc<dyn Store>))
+            .reopening(move || match away.load(Ordering::Relaxed) {
+                true => Err(Error::new(ErrorKind::Unavailable, "the disk is away")),
+                false => Ok(Archive::with_store(Arc::clone(&store))),
+            });
+    failing.set(Mood::Failing(ErrorKind::Unavailable));
+    service.create_record(&input(1, "one")).unwrap_err();
+
+    let refused = [(); 2].map(|()| service.archive().unwrap_err().to_string());
+    is_away.store(false, Ordering::Relaxed);
+    service.archive().unwrap().start(Conversation::titled("kept")).unwrap();
+
+    assert_eq!(refused, ["the disk is away"; 2]);
+    let kept = Archive::with_store(place.open()).list(&List::default()).unwrap().items;
+    assert_eq!(kept.iter().map(|kept| kept.title()).collect::<Vec<_>>(), ["kept"]);
+}
+
+fn snapshot(word: &str) -> RecoverySnapshot {
+    RecoverySnapshot {
+        conversation_id: id_of(1),
+        saved_at: BEGAN,
+        messages: vec![frame(3, word)],
+        ..RecoverySnapshot::default()
+    }
+}
+
+#[test]
+fn a_record_that_waited_takes_only_the_snapshot_away_that_was_there() {
+    let left = [false, true].map(|goes_on| {
+        let (store, service) = moody();
+        service.create_record(&input(1, "one")).unwrap();
+        service.commit_snapshot(&snapshot("before")).unwrap();
+        store.set(Mood::Full);
+        service.commit_conversation(&input(1, "ended")).unwrap_err();
+        store.set(Mood::Well);
+        let newer = goes_on.then(|| snapshot("after"));
+        newer.iter().for_each(|newer| service.commit_snapshot(newer).unwrap());
+        assert_eq!(service.retry().unwrap(), 0);
+        (service.get_record(&id_of(1)).unwrap().unwrap().title, service.get_snapshot(&id_of(1)).unwrap())
+    });
+
+    assert_eq!(left, [("ended".to_owned(), None), ("ended".to_owned(), Some(snapshot("after")))]);
+}
+
+#[test]
+fn a_new_record_that_waited_is_a_conflict_when_its_id_is_taken() {
+    let (store, service) = moody();
+    let other = ConversationStorageService::new(service.archive().unwrap());
+    store.set(Mood::Full);
+    let mut late = input(1, "late");
+    late.messages.push(frame(2, "Lint."));
+    service.create_record(&late).unwrap_err();
+    store.set(Mood::Well);
+    other.create_record(&input(1, "other")).unwrap();
+    other.commit_snapshot(&snapshot("other")).unwrap();
+
+    let refused = service.retry().unwrap_err();
+
+    let record = other.get_record(&id_of(1)).unwrap().unwrap();
+    assert_eq!(
+        (refused.kind(), record.title.as_str(), record.messages.len()),
+        (ErrorKind::Conflict, "other", 1)
+    );
+    assert_eq!(other.get_snapshot(&id_of(1)).unwrap(), Some(snapshot("other")));
 }
