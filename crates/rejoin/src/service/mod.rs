@@ -34,6 +34,7 @@ struct Page;
 mod input;
 mod list;
 mod purge;
+mod repack;
 mod snapshot;
 mod waiting;
 mod write;
@@ -48,6 +49,7 @@ pub use snapshot::RecoverySnapshot;
 
 use crate::archive::{Archive, Events, Retention, Strain};
 use crate::error::{ErrorKind, Result};
+pub use crate::formats::agent_voice::closed::{AttachmentType, AudioFormat, Classification, ParticipantRole};
 pub use crate::formats::agent_voice::schema::{
     AttachmentRef, AudioArtifactRef, ConversationMetrics, ConversationRecord, ConversationSummary,
     FramePrivacy, MessageFrame, ParticipantRef, PrivacyEnvelope, RetentionInfo, RetentionPolicy,
@@ -55,6 +57,7 @@ pub use crate::formats::agent_voice::schema::{
 };
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{ConversationId, Hold, StoredConversation, StoredMessage, Time};
+use crate::store::REPACK_EVERY;
 use waiting::Waiting;
 
 /// Records are kept so long unless another retention is set.
@@ -64,6 +67,8 @@ const DAYS: u32 = 30;
 pub struct ConversationStorageService {
     archive: Mutex<Archive>,
     retention: Retention,
+    /// After how many changes a record is repacked.
+    repack_every: u32,
     waiting: Mutex<Waiting>,
     /// Held by whoever makes a write that waited, or purges.
     making: Mutex<()>,
@@ -73,7 +78,13 @@ impl ConversationStorageService {
     /// A service over an archive, which keeps records for 30 days after somebody last spoke.
     pub fn new(archive: Archive) -> Self {
         let retention = Retention { days: Some(DAYS), ..Retention::FOREVER };
-        Self { archive: Mutex::new(archive), retention, waiting: Mutex::default(), making: Mutex::default() }
+        Self {
+            archive: Mutex::new(archive),
+            retention,
+            repack_every: REPACK_EVERY,
+            waiting: Mutex::default(),
+            making: Mutex::default(),
+        }
     }
 
     /// Sets how long records are kept that say nothing else.
@@ -134,7 +145,7 @@ impl ConversationStorageService {
             blob_version: blob_version(&stored),
             size_bytes: stored.bytes,
             checksum: stored.head.map(|head| head.digest.to_string()).unwrap_or_default(),
-            last_compacted_at: None,
+            last_compacted_at: repack::repacked_at(&archive, id)?,
         };
         Ok(record)
     }
