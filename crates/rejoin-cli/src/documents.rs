@@ -51,7 +51,10 @@ const VARIABLES: [(&str, &str); 21] = [
     ("HOME", "where the directories below are looked for"),
     ("XDG_CONFIG_HOME", "where `rejoin/config.toml` is, `~/.config` unless set"),
     ("XDG_DATA_HOME", "where `rejoin/rejoin.db` is, `~/.local/share` unless set"),
-    ("XDG_STATE_HOME", "where anchors and key files of vaults are, `~/.local/state` unless set"),
+    (
+        "XDG_STATE_HOME",
+        "where anchors and key files of vaults and the key of redaction are, `~/.local/state` unless set",
+    ),
     (
         "REJOIN_PASSPHRASE_FILE",
         "a file with the passphrase or recovery key of a vault, like `--passphrase-file`",

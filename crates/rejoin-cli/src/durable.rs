@@ -5,7 +5,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::process;
+use std::{process, thread};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -77,11 +77,11 @@ fn mode_of(path: &Path) -> u32 {
     fs::metadata(path).map_or(0o600, |metadata| metadata.permissions().mode() & 0o777)
 }
 
-/// Two processes must not share a temporary file, and one process writes a path once at a time.
+/// Two processes must not share a temporary file, nor two threads.
 fn temporary_name(path: &Path) -> OsString {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", process::id()));
+    name.push(format!(".{}.{:?}.tmp", process::id(), thread::current().id()));
     name
 }
 

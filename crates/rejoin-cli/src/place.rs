@@ -35,6 +35,10 @@ impl Context {
                 .hint("run `rejoin config set persistence.enabled true` to turn it on"));
         }
         let archive = self.open(&self.store_url()?)?;
+        // Doctor tells what is in the way; a talk goes on without.
+        if let Err(error) = archive.move_redaction_key() {
+            tracing::warn!(kind = error.kind().as_str(), "the key of redaction stays in the store");
+        }
         // A script that came first has not been told on anyone's behalf.
         if self.shows_notes() && archive.recall(FIRST_USE)?.is_none() {
             let place = self.config.store();
@@ -79,9 +83,10 @@ impl Context {
         &self,
     ) -> Result<impl FnMut() -> rejoin::Result<Archive> + Send + 'static + use<>, Failure> {
         let (url, limits, access) = (self.store_url()?, self.limits(), self.access()?);
-        let redaction = redaction::wanted(self)?;
+        let (redaction, key) = (redaction::wanted(self)?, redaction::key_file(self)?);
         Ok(move || {
             let archive = Archive::with_store(url.open_with(&access)?).with_limits(limits);
+            let archive = redaction::keeping_key(archive, key.clone());
             Ok(with_redaction(archive, redaction.clone()))
         })
     }
@@ -100,6 +105,7 @@ impl Context {
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
         })?;
         let archive = Archive::with_store(store).with_limits(self.limits());
+        let archive = redaction::keeping_key(archive, redaction::key_file(self)?);
         Ok(with_redaction(archive, redaction::wanted(self)?))
     }
 

@@ -1,8 +1,13 @@
 //! What is taken out before anything is stored: as the configuration says, and as a person is told.
 
-use rejoin::{Personal, Redacted, Redaction};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rejoin::{Archive, ErrorKind, Personal, Redacted, Redaction};
 
 use crate::context::Context;
+use crate::durable::{self, Existing};
 use crate::error::Failure;
 use crate::ui::size;
 
@@ -17,6 +22,48 @@ pub(crate) fn wanted(context: &Context) -> Result<Option<Redaction>, Failure> {
         redaction = redaction.with_pattern(pattern)?;
     }
     Ok(Some(redaction))
+}
+
+/// Where the key of the hashes in markers is kept: not beside the store, so that its files alone do not tell whether a guess is
+/// right.
+pub(crate) fn key_file(context: &Context) -> Result<PathBuf, Failure> {
+    Ok(context.surroundings.state_directory()?.join("redact.key"))
+}
+
+/// Lets an archive keep that key in a file that only its owner can read. It is made when it is first needed; of two who make it
+/// at once, both use that of the first.
+pub(crate) fn keeping_key(archive: Archive, file: PathBuf) -> Archive {
+    archive.keeping_redaction_key(move |given| match kept_key(&file)? {
+        Some(kept) => Ok(kept),
+        None => match durable::place(&file, &given, Existing::Stays) {
+            Ok(()) => Ok(given),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                kept_key(&file)?.ok_or_else(|| unavailable("the key of redaction was there and is gone"))
+            }
+            Err(error) => Err(unavailable("keep the key of redaction").because(error)),
+        },
+    })
+}
+
+/// The key in a file; none when there is no file.
+pub(crate) fn kept_key(file: &Path) -> rejoin::Result<Option<[u8; 32]>> {
+    // A file that is longer than a key is none, however long it is.
+    let mut bytes = Vec::new();
+    let read = File::open(file).and_then(|opened| opened.take(33).read_to_end(&mut bytes));
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unavailable("read the key of redaction").because(error)),
+        Ok(_) => bytes.try_into().map(Some).map_err(|_| {
+            rejoin::Error::new(
+                ErrorKind::Invalid,
+                format!("the key of redaction `{}` does not have 32 bytes", file.display()),
+            )
+        }),
+    }
+}
+
+fn unavailable(attempt: &str) -> rejoin::Error {
+    rejoin::Error::new(ErrorKind::Unavailable, attempt)
 }
 
 /// What was taken out during a turn.

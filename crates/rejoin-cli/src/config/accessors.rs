@@ -84,6 +84,11 @@ impl Config {
         u32::try_from(self.number("vault.quarantine_days")).unwrap_or(u32::MAX)
     }
 
+    /// After how many changes a plain file is written anew.
+    pub(crate) fn repack_every(&self) -> u32 {
+        u32::try_from(self.number("vault.repack_every")).unwrap_or(u32::MAX)
+    }
+
     /// Where exports are written unless another place is named.
     pub(crate) fn export_directory(&self) -> &Path {
         Path::new(self.text("export.directory"))
@@ -241,6 +246,7 @@ mod tests {
         ];
         assert_eq!(config.retention(), Retention { days: Some(30), max_per_project: Some(100) });
         assert_eq!((config.retention_notice_days(), config.quarantine_days()), (5, 7));
+        assert_eq!(config.repack_every(), 5);
         let rules = [config.tools_allow(), config.tools_ask(), config.tools_deny()];
         let redaction = (config.redact_enabled(), config.redact_personal(), config.redact_patterns());
         let choices =

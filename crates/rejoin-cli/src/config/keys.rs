@@ -55,6 +55,7 @@ pub(crate) const KEYS: &[Key] = &[
     open("compact.on_summary_failure", Shape::Choice(&["abort", "placeholder"]), Some("abort"), "when no summary can be had: keep the history and warn, or go on with a placeholder"),
     open("compact.model", Shape::Text, None, "the model that writes summaries; the conversation's own if unset"),
     guarded("vault.quarantine_days", Shape::Integer { least: 0, most: 365 }, Some("7"), "days until a record that does not open is purged from quarantine"),
+    guarded("vault.repack_every", Shape::Integer { least: 0, most: 1000 }, Some("5"), "changes of a conversation until its plain file is written anew without what they replaced; 0 is never"),
     guarded("git.commit_sessions", Shape::Boolean, Some("false"), "whether conversations are committed to the repository"),
     guarded("git.allow_plaintext", Shape::Boolean, Some("false"), "whether those of a vault may be committed, which is in the clear"),
     guarded("tools.allow", Shape::Texts, Some("[]"), "tools that run without asking"),

@@ -6,10 +6,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rejoin::{Archive, Expiring, Hold, List, PurgeReport, Quarantined, RetentionPlan, Swept, Time};
+use rejoin::{
+    Archive, Expiring, Hold, List, PurgeReport, Quarantined, RetentionPlan, StoredConversation, Swept, Time,
+};
 
-use super::Policy;
 use super::keeper::note_sweep;
+use super::{Ahead, Policy, date_by};
 use crate::config::{Config, Overrides, file};
 use crate::context::Context;
 use crate::error::Failure;
@@ -50,13 +52,40 @@ impl Policies {
         &self.all[0]
     }
 
+    /// Says when a conversation expires, also where only the policy of its own project does. One whose policy nobody has seen
+    /// does not.
+    pub(crate) fn date(
+        &self,
+        stored: &mut StoredConversation,
+        ahead: Ahead,
+        archive: &Archive,
+    ) -> Result<(), Failure> {
+        let key = stored.conversation.project.clone().unwrap_or_default();
+        let (here, others) = (self.here(), &self.all[1..]);
+        let policy = if archive.key_as_kept(&here.project) == key {
+            Some(here)
+        } else {
+            others.iter().find(|policy| policy.project == key)
+        };
+        if let Some(policy) = policy
+            && self.is_told(policy, archive)?
+        {
+            date_by(stored, ahead, &policy.retention, policy.notice_days);
+        }
+        Ok(())
+    }
+
+    /// True when somebody was told what a policy does, here or where it counts.
+    fn is_told(&self, policy: &Policy, archive: &Archive) -> Result<bool, Failure> {
+        Ok(policy.retention == self.here().retention || policy.is_seen(archive)?)
+    }
+
     /// What goes now and soon: in this project, and in others whose policy somebody has seen.
     pub(crate) fn plan(&self, archive: &Archive) -> Result<RetentionPlan, Failure> {
         let mut whole = self.here().plan(archive)?;
         for policy in &self.all[1..] {
             // What nobody was told of does not go, so it is not planned either.
-            let is_told = policy.retention == self.here().retention || policy.is_seen(archive)?;
-            if !is_told {
+            if !self.is_told(policy, archive)? {
                 continue;
             }
             let RetentionPlan { due, soon, held, in_use } = policy.plan(archive)?;

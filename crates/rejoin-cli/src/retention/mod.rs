@@ -28,15 +28,21 @@ pub(crate) enum Ahead {
 
 /// Says when a conversation expires, also where only the policy of this project does. Other projects have their own.
 pub(crate) fn date(stored: &mut StoredConversation, ahead: Ahead, context: &Context) -> Result<(), Failure> {
-    let is_here = stored.conversation.project.as_ref() == Some(&context.project_key()?);
-    if stored.conversation.expires_at.is_some() || !is_here {
-        return Ok(());
+    if stored.conversation.project.as_ref() == Some(&context.project_key()?) {
+        let notice_days = context.config.retention_notice_days();
+        date_by(stored, ahead, &context.config.retention(), notice_days);
     }
-    let notice = i64::from(context.config.retention_notice_days()) * 86_400_000_000;
-    let last = Time::now().plus_micros(notice);
-    let expires = context.config.retention().expires_at(stored);
-    stored.conversation.expires_at = expires.filter(|time| ahead == Ahead::Any || *time <= last);
     Ok(())
+}
+
+/// Says when a conversation expires, also where only a policy does.
+fn date_by(stored: &mut StoredConversation, ahead: Ahead, retention: &Retention, notice_days: u32) {
+    if stored.conversation.expires_at.is_some() {
+        return;
+    }
+    let last = Time::now().plus_micros(i64::from(notice_days) * 86_400_000_000);
+    let expires = retention.expires_at(stored);
+    stored.conversation.expires_at = expires.filter(|time| ahead == Ahead::Any || *time <= last);
 }
 
 /// The policy, where it applies, and what it must not touch.

@@ -24,6 +24,7 @@ impl Context {
             wait: self.config.wait(),
             keys: Some(self.keyholder().clone()),
             anchors: Some(self.surroundings.state_directory()?.join("anchors")),
+            repack_every: self.config.repack_every(),
         })
     }
 }

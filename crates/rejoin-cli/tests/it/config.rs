@@ -77,7 +77,8 @@ tools.allow [] default
 tools.ask [] default
 tools.deny [] default
 tools.run_seconds 120 default
-vault.quarantine_days 7 default";
+vault.quarantine_days 7 default
+vault.repack_every 5 default";
     assert_eq!(words.join("\n"), expected);
 }
 

@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process;
 
-use rejoin::{Conversation, Message, Time};
+use rejoin::{Conversation, Message, Redaction, Time};
 use rusqlite::Connection;
 use serde_json::Value as Json;
 
@@ -45,6 +45,86 @@ fn a_sound_store_has_nothing_wrong() {
     let outcome = doctor(&world).run();
 
     assert_eq!((ailing(&outcome), outcome.code), (Ailing::new(), 0));
+}
+
+/// Put together here, so that nobody takes it for one that was lost.
+const SECRET: &str = concat!("ghp", "_16C7e42F292c6912E7710c838347Ae178B4a");
+
+const KEY: &str = "home/.local/state/rejoin/redact.key";
+
+#[test]
+fn a_key_of_redaction_that_is_missing_is_named_where_something_was_taken_out() {
+    let world = World::new();
+    world.rejoin([&format!("my key: {SECRET}")]).run();
+    let sound = doctor(&world).run();
+    fs::remove_file(world.path(KEY)).unwrap();
+
+    let outcome = doctor(&world).run();
+
+    let message = format!(
+        "the key `[world]/{KEY}` is missing: secrets that were said before get other digits when they are said again"
+    );
+    let remedy = format!("run `cp COPY [world]/{KEY}` if there is a copy; else the next secret makes one");
+    assert_eq!((ailing(&sound), sound.code), (Ailing::new(), 0));
+    assert_eq!(
+        (ailing(&outcome), outcome.code),
+        (vec![expect("redaction", "warning", &message, &remedy)], 0)
+    );
+}
+
+#[test]
+fn a_key_of_redaction_that_others_may_read_is_tightened() {
+    let world = World::new();
+    world.rejoin([&format!("my key: {SECRET}")]).run();
+    fs::set_permissions(world.path(KEY), Permissions::from_mode(0o644)).unwrap();
+
+    let outcome = doctor(&world).run();
+    let fixed = world.rejoin(["doctor", "--fix", "--json"]).run();
+
+    let message = format!("others may read `[world]/{KEY}` (mode 644)");
+    let remedy = format!("run `chmod 600 [world]/{KEY}`, or `rejoin doctor --fix`");
+    assert_eq!(ailing(&outcome), [expect("redaction", "problem", &message, &remedy)]);
+    assert_eq!((ailing(&fixed), fixed.code), (Ailing::new(), 0));
+    assert_eq!(fs::metadata(world.path(KEY)).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_key_of_redaction_that_is_none_is_named_with_a_way_to_a_new_one() {
+    let world = World::new();
+    world.started("Lisbon");
+    world.write(KEY, "short");
+    fs::set_permissions(world.path(KEY), Permissions::from_mode(0o600)).unwrap();
+
+    let outcome = doctor(&world).run();
+
+    let message = format!(
+        "the key of redaction `[world]/{KEY}` does not have 32 bytes; equal secrets get different digits until it can be read"
+    );
+    let shown = format!("[world]/{KEY}");
+    let remedy =
+        format!("run `ls -l {shown}`; put a copy back there, or run `mv {shown} {shown}.old` for a new one");
+    assert_eq!(
+        (ailing(&outcome), outcome.code),
+        (vec![expect("redaction", "problem", &message, &remedy)], 1)
+    );
+}
+
+#[test]
+fn a_key_of_redaction_in_the_store_is_named_and_moved_out() {
+    let world = World::new();
+    world.started("Lisbon");
+    let archive = world.archive().with_redaction(Redaction::new());
+    let mut talk = archive.start(Conversation::new()).unwrap();
+    talk.append(Message::user(format!("my key: {SECRET}"))).unwrap();
+    drop((talk, archive));
+
+    let outcome = doctor(&world).run();
+    let fixed = world.rejoin(["doctor", "--fix", "--json"]).run();
+
+    let message = "the key of redaction lies in the store: whoever has its files can try out numbers";
+    assert_eq!(ailing(&outcome), [expect("redaction", "warning", message, "run `rejoin doctor --fix`")]);
+    assert_eq!((ailing(&fixed), fixed.code), (Ailing::new(), 0));
+    assert_eq!((world.path(KEY).exists(), world.archive().holds_redaction_key().unwrap()), (true, false));
 }
 
 #[test]

@@ -52,6 +52,26 @@ fn a_conversation_is_started_grown_forked_found_and_deleted() {
     assert_eq!(fs::read_dir(world.store().join(project_folder(&world))).unwrap().count(), 1);
 }
 
+/// The titles that the file of a conversation still has after two changes of it.
+fn titles_left(repack_every: &str) -> Vec<&'static str> {
+    let world = World::of_files();
+    told(&world, ["config", "set", "vault.repack_every", repack_every]);
+    let id = world.started("quokka");
+    told(&world, ["rename", &id, "wombat"]);
+    told(&world, ["rename", &id, "Lisbon"]);
+
+    let file = world.store().join(project_folder(&world)).join(format!("{id}.jsonl"));
+    let text = fs::read_to_string(file).unwrap();
+    ["quokka", "wombat", "Lisbon"].into_iter().filter(|title| text.contains(title)).collect()
+}
+
+#[test]
+fn a_file_is_written_anew_after_as_many_changes_as_the_configuration_says() {
+    assert_eq!(titles_left("2"), ["Lisbon"]);
+    assert_eq!(titles_left("5"), ["quokka", "wombat", "Lisbon"]);
+    assert_eq!(titles_left("0"), ["quokka", "wombat", "Lisbon"]);
+}
+
 #[test]
 fn cleaning_really_deletes_the_files() {
     let world = World::of_files();

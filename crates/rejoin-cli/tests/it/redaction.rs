@@ -1,9 +1,12 @@
 //! Secrets stay out of the store: told once, wherever they were said, unless the configuration says otherwise.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rejoin::{Archive, List};
+use rejoin::store::{Named, Order, Space};
+use rejoin::{Archive, Conversation, List, Message, Redaction};
 use serde_json::{Value, json};
 
 use crate::world::{Outcome, World};
@@ -38,6 +41,14 @@ fn said(archive: &Archive) -> Vec<String> {
     archive.path(id, None).unwrap().iter().map(|stored| stored.message.text()).collect()
 }
 
+/// What was said in every conversation.
+fn user_texts(world: &World) -> Vec<String> {
+    let archive = world.archive();
+    let all = archive.list(&List::default()).unwrap().items;
+    let texts = all.iter().flat_map(|one| archive.path(one.id, None).unwrap());
+    texts.map(|stored| stored.message.text()).collect()
+}
+
 fn lines(outcome: &Outcome) -> Vec<Value> {
     outcome.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -53,6 +64,104 @@ fn a_talk_stores_a_marker_and_tells_it_once() {
     assert_eq!(told, [TOLD]);
     assert!(first.starts_with("please remember the key [redacted:github-token:"), "{first}");
     assert_eq!(holding(&world, &SECRET[..14]), [""; 0].map(PathBuf::from));
+}
+
+const KEY: &str = "home/.local/state/rejoin/redact.key";
+
+/// The key that a store holds.
+fn key_in(world: &World) -> Vec<Vec<u8>> {
+    let mut kept = Vec::new();
+    let take = &mut |_: &[u8], bytes: &[u8]| {
+        kept.push(bytes.to_vec());
+        Ok(())
+    };
+    world.archive().store().get(Space::State, None, Named::One(b"redact.key"), take).unwrap();
+    kept
+}
+
+/// The digits of all markers.
+fn digits(world: &World) -> BTreeSet<String> {
+    let texts = user_texts(world);
+    let markers = texts.iter().filter_map(|text| text.split("[redacted:github-token:").nth(1));
+    markers.map(|rest| rest[..8].to_owned()).collect()
+}
+
+/// Says the secret in a store as a program does that keeps the key in it.
+fn say_as_before(world: &World) {
+    let archive = world.archive().with_redaction(Redaction::new());
+    archive.start(Conversation::new()).unwrap().append(Message::user(format!("key: {SECRET}"))).unwrap();
+}
+
+#[test]
+fn the_key_of_markers_is_in_a_private_file_and_not_in_the_store() {
+    for world in [World::new(), World::of_files()] {
+        let before = world.path(KEY).exists();
+
+        world.rejoin([&format!("my key: {SECRET}")]).run();
+        world.rejoin([&format!("again: {SECRET}")]).run();
+
+        let key = fs::read(world.path(KEY)).unwrap();
+        let mode = fs::metadata(world.path(KEY)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((before, mode, key.len(), key_in(&world)), (false, 0o600, 32, vec![]));
+        assert_eq!(digits(&world).len(), 1);
+    }
+}
+
+#[test]
+fn the_key_of_an_older_store_moves_out_with_the_next_write() {
+    for world in [World::new(), World::of_files()] {
+        say_as_before(&world);
+        let (own, before) = (key_in(&world), digits(&world));
+
+        world.rejoin(["new", "--title", "Lisbon"]).run();
+        let after = key_in(&world);
+        world.rejoin([&format!("again: {SECRET}")]).run();
+
+        let key = fs::read(world.path(KEY)).unwrap();
+        assert_eq!((own, after), (vec![key.clone()], vec![]));
+        assert_eq!(digits(&world), before);
+        let holding = files(&world.path("home/.local/share"))
+            .into_iter()
+            .filter(|file| fs::read(file).unwrap().windows(key.len()).any(|window| window == key));
+        assert_eq!(holding.collect::<Vec<_>>(), [""; 0].map(PathBuf::from));
+    }
+}
+
+#[test]
+fn the_key_of_an_older_store_is_erased_where_there_is_another() {
+    let world = World::new();
+    world.write(KEY, "0123456789abcdef0123456789abcdef");
+    say_as_before(&world);
+
+    world.rejoin(["new", "--title", "Lisbon"]).run();
+
+    assert_eq!((key_in(&world), world.read(KEY)), (vec![], "0123456789abcdef0123456789abcdef".to_owned()));
+}
+
+#[test]
+fn processes_that_make_the_key_at_once_end_with_one() {
+    let world = World::new();
+    world.started("Lisbon");
+
+    let running: Vec<_> = (0..6)
+        .map(|number| world.program(&["append", "lisbon", &format!("{number}: {SECRET}")]).spawn().unwrap())
+        .collect();
+    let codes: Vec<_> =
+        running.into_iter().map(|child| child.wait_with_output().unwrap().status.code()).collect();
+
+    let texts: Vec<String> = {
+        let archive = world.archive();
+        let id = archive.list(&List::default()).unwrap().items[0].id;
+        archive
+            .all_messages(id, Order::OldestFirst, 0, 100)
+            .unwrap()
+            .iter()
+            .map(|stored| stored.message.text())
+            .collect()
+    };
+    let digits: BTreeSet<&str> = texts.iter().map(|text| text.split("token:").nth(1).unwrap()).collect();
+    assert_eq!((codes, texts.len(), digits.len()), (vec![Some(0); 6], 6, 1));
+    assert_eq!(fs::read_dir(world.path(KEY).parent().unwrap()).unwrap().count(), 1);
 }
 
 #[test]

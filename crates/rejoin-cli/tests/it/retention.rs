@@ -1,7 +1,7 @@
 //! Retention: what expires is told before it goes, and goes only after that.
 
 use rejoin::{Conversation, ConversationId, Hold, List, Message, Retention, Time};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::terminal::Terminal;
 use crate::world::{Outcome, World};
@@ -122,6 +122,36 @@ fn what_a_script_appends_is_kept_for_ever() {
 
     let follows = [appended, begun].map(|stored| stored.conversation.follows_retention);
     assert_eq!(follows, [false, true]);
+}
+
+#[test]
+fn a_list_of_all_projects_tells_when_each_expires_by_its_own_policy() {
+    let world = World::new();
+    world.write("other/.git/HEAD", "");
+    let here = world.started("Lisbon");
+    let other = world.rejoin(["new", "--title", "Porto"]).from("other").run().stdout;
+    let other = world.archive().resolve(&other).unwrap().conversation();
+    let expiries = || -> Vec<(Value, Value)> {
+        let listed = world.rejoin(["list", "--all-projects", "--json"]).run().stdout;
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        let items = listed["items"].as_array().unwrap().iter();
+        items.map(|item| (item["id"].clone(), item["expires_at"].clone())).collect()
+    };
+    let archive = world.archive();
+    let at = |id, days| json!(archive.conversation(id).unwrap().last_active_at.plus_micros(days * DAY));
+
+    let both = expiries();
+    world.write("other/.rejoin/config.toml", "[retention]\ndays = 7\n");
+    world.rejoin(["trust", "--yes"]).from("other").run();
+    let unseen = expiries();
+    archive.see_retention(&Retention { days: Some(7), ..POLICY }).unwrap();
+    let seen = expiries();
+
+    let here = here.parse().unwrap();
+    let row = |id: ConversationId, expires: Value| (json!(id.to_string()), expires);
+    assert_eq!(both, [row(other, at(other, 30)), row(here, at(here, 30))]);
+    assert_eq!(unseen, [row(other, Value::Null), row(here, at(here, 30))]);
+    assert_eq!(seen, [row(other, at(other, 7)), row(here, at(here, 30))]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Archive {
     }
 
     /// The bytes of all attachments of a conversation.
-    pub(super) fn attached_bytes(&self, id: ConversationId) -> Result<u64> {
+    pub fn attached_bytes(&self, id: ConversationId) -> Result<u64> {
         Ok(self.attachments(id)?.iter().map(|attachment| attachment.byte_length).sum())
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
-use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task, Unlock, WAIT};
+use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task, Unlock};
 
 /// What long work on a copy is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl StoreUrl {
             Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => contents(self.open()?.as_ref()).map(Some),
             Self::Vault(inner) => match inner.path() {
                 Some(path) if !path.exists() => Ok(None),
-                _ => contents(inner.open_plain(WAIT)?.as_ref()).map(Some),
+                _ => contents(inner.open_plain(&Access::default())?.as_ref()).map(Some),
             },
         }
     }

@@ -8,14 +8,14 @@ use crate::store::{Children, Outcome, Target};
 /// What became of conversations that were to be deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deleted {
-    /// Those that are gone, with the bytes their messages took.
+    /// Those that are gone, with the bytes that their messages and attachments took.
     pub gone: Vec<(ConversationId, u64)>,
     /// Those that are not, and why.
     pub failed: Vec<(ConversationId, String)>,
 }
 
 impl Deleted {
-    /// The bytes that all messages took.
+    /// The bytes that all of them took.
     pub fn bytes(&self) -> u64 {
         self.gone.iter().map(|(_, bytes)| bytes).sum()
     }
@@ -26,7 +26,7 @@ impl Deleted {
 pub struct DeletedMessages {
     /// How many messages.
     pub messages: u64,
-    /// How many bytes.
+    /// How many bytes, with attachments that nothing refers to any more.
     pub bytes: u64,
 }
 
@@ -45,7 +45,8 @@ impl Archive {
         match self.store().remove(&[target], reason, self.now())?.pop() {
             Some(Outcome::Removed { messages, bytes }) => {
                 self.forget_sources(id)?;
-                self.erase_unused_attachments(id)?;
+                let erased = self.erase_unused_attachments(id)?;
+                let bytes = bytes + erased.iter().map(|attachment| attachment.byte_length).sum::<u64>();
                 if messages > 0 {
                     let entry = AuditEntry::new(AuditAction::Deleted, reason);
                     let mut entry = entry.to(id).counting(messages, bytes);
@@ -68,9 +69,12 @@ impl Archive {
     pub fn delete_conversations(&self, ids: &[ConversationId], reason: &str) -> Deleted {
         let mut deleted = Deleted::default();
         for id in ids {
+            // What cannot be counted goes all the same.
+            let attached = self.attached_bytes(*id).unwrap_or(0);
             let outcome = self.store().remove(&[Target::Conversation(*id)], reason, self.now());
             match outcome.map(|mut outcomes| outcomes.pop()) {
                 Ok(Some(Outcome::Removed { messages, bytes })) => {
+                    let bytes = bytes + attached;
                     let entry = AuditEntry::new(AuditAction::Deleted, reason);
                     self.note_done(entry.to(*id).counting(messages, bytes));
                     deleted.gone.push((*id, bytes));

@@ -164,6 +164,7 @@ impl Handle {
                     }
                     self.head = Some(Head { id: receipt.head, digest: receipt.digest });
                     self.bytes += prepared.bytes();
+                    self.archive.keeper(self.id).confirm(&prepared.detached)?;
                     return Ok(receipt);
                 }
             }

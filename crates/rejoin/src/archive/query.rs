@@ -273,6 +273,7 @@ impl Archive {
             days.entry(day).or_insert(Tally { conversations: 1, ..Tally::default() }).add(one);
             Ok(())
         })?;
+        own.bytes += self.attached_bytes(stored.id)?;
         let settings = &stored.conversation.settings;
         let model = match (settings.provider.as_deref(), settings.model.as_deref()) {
             (Some(provider), Some(model)) => format!("{provider} ({model})"),

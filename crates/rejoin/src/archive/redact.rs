@@ -45,6 +45,23 @@ impl Archive {
         self
     }
 
+    /// True when the key of the hashes in markers lies in the store. That of a vault does not.
+    pub fn holds_redaction_key(&self) -> Result<bool> {
+        HashKey::is_inside(self.store())
+    }
+
+    /// Moves a key that the store holds to whoever keeps it, or erases it if another is kept there. Without this that is done
+    /// when the key is next needed. Does nothing where nobody keeps it.
+    pub fn move_redaction_key(&self) -> Result<()> {
+        let Some(keep) = self.keep_key.as_deref() else { return Ok(()) };
+        if !self.holds_redaction_key()? {
+            return Ok(());
+        }
+        let mut random = [0; 32];
+        self.nature.fill(&mut random);
+        HashKey::outside(self.store(), keep, random).map(drop)
+    }
+
     /// A message as it would be stored; none when that is what it is.
     pub fn redacted(&self, message: &Message) -> Option<Message> {
         Some(self.redactor()?.message(message, &message.to_body())?.message)

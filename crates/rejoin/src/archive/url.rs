@@ -11,7 +11,7 @@ use crate::store::vault::slots::{
     AnchorPlace, Anchored, Keyholder, Keys, Places, VaultStatus, missing_record, status as vault_status,
 };
 use crate::store::{
-    JsonlOptions, JsonlStore, MemoryStore, SqliteStore, Store, VaultStore, WAIT, beside, place,
+    JsonlOptions, JsonlStore, MemoryStore, REPACK_EVERY, SqliteStore, Store, VaultStore, WAIT, beside, place,
 };
 
 /// Where a store is.
@@ -37,11 +37,13 @@ pub struct Access {
     pub keys: Option<Keyholder>,
     /// The directory in which the anchors of vaults are kept, outside of any store.
     pub anchors: Option<PathBuf>,
+    /// Plain files are written anew after so many changes of their conversation; 0 means never.
+    pub repack_every: u32,
 }
 
 impl Default for Access {
     fn default() -> Self {
-        Self { wait: WAIT, keys: None, anchors: None }
+        Self { wait: WAIT, keys: None, anchors: None, repack_every: REPACK_EVERY }
     }
 }
 
@@ -84,7 +86,7 @@ impl StoreUrl {
     /// Opens the store with what it takes. A vault that is missing is not created.
     pub fn open_with(&self, access: &Access) -> Result<Arc<dyn Store>> {
         let Self::Vault(inner) = self else {
-            let store = self.open_plain(access.wait)?;
+            let store = self.open_plain(access)?;
             return match vault_status(store.as_ref())? {
                 None => Ok(store),
                 Some(_) => Err(Error::new(
@@ -99,7 +101,7 @@ impl StoreUrl {
                 format!("`{self}` is a vault, and nothing was given to open it"),
             ));
         };
-        let inner = inner.open_present(access.wait)?;
+        let inner = inner.open_present(access)?;
         let own = self.keys_in(Arc::clone(&inner), keys.clone(), access.wait);
         open_vault(inner, keys, own, access.anchors.as_deref())
             .map_err(|error| error.during(format!("open the vault `{self}`")))
@@ -112,8 +114,8 @@ impl StoreUrl {
         };
         let holder = access.keys.clone().unwrap_or_else(|| Keyholder::new(Places::default()));
         let store = match existing {
-            Existing::Needed => inner.open_present(access.wait)?,
-            Existing::Optional => inner.open_plain(access.wait)?,
+            Existing::Needed => inner.open_present(access)?,
+            Existing::Optional => inner.open_plain(access)?,
         };
         Ok(self.keys_in(store, holder, access.wait))
     }
@@ -132,7 +134,7 @@ impl StoreUrl {
         let Self::Vault(inner) = self else {
             return Err(Error::invalid(format!("`{self}` is not a vault")));
         };
-        let store = inner.open_present(access.wait)?;
+        let store = inner.open_present(access)?;
         vault_status(store.as_ref())?.ok_or_else(|| missing_record(store.as_ref()))
     }
 
@@ -141,17 +143,19 @@ impl StoreUrl {
         let (Self::Vault(inner), Some(anchors), Some(keys)) = (self, &access.anchors, &access.keys) else {
             return Err(Error::invalid(format!("`{self}` is not a vault with an anchor")));
         };
-        let inner = inner.open_present(access.wait)?;
+        let inner = inner.open_present(access)?;
         let anchor = AnchorPlace::new(anchors, &keys.unlock(inner.as_ref())?);
         anchor.forget()?;
         anchor.write(inner.as_ref())
     }
 
-    pub(super) fn open_plain(&self, wait: Duration) -> Result<Arc<dyn Store>> {
+    pub(super) fn open_plain(&self, access: &Access) -> Result<Arc<dyn Store>> {
         Ok(match self {
-            Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, wait)?),
+            Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, access.wait)?),
             Self::Jsonl(root) => {
-                Arc::new(JsonlStore::open_with(root, JsonlOptions { wait, ..JsonlOptions::default() })?)
+                let Access { wait, repack_every, .. } = *access;
+                let options = JsonlOptions { wait, repack_every, ..JsonlOptions::default() };
+                Arc::new(JsonlStore::open_with(root, options)?)
             }
             Self::Memory => Arc::new(MemoryStore::new()),
             Self::Vault(_) => return Err(Error::invalid(format!("`{self}` is a vault"))),
@@ -159,12 +163,12 @@ impl StoreUrl {
     }
 
     /// Opens a store that has to be there: a vault that is gone must not become an empty one.
-    fn open_present(&self, wait: Duration) -> Result<Arc<dyn Store>> {
+    fn open_present(&self, access: &Access) -> Result<Arc<dyn Store>> {
         match self.path() {
             Some(path) if !path.exists() => {
                 Err(Error::not_found(format!("there is no vault at `{}`", path.display())))
             }
-            _ => self.open_plain(wait),
+            _ => self.open_plain(access),
         }
     }
 

@@ -135,22 +135,56 @@ pub struct Metrics {
     pub average_latency_ms: u64,
 }
 
+/// The one class there is: what is kept is always `Confidential`.
+const CLASSIFICATION: &str = "Confidential";
+
 /// How private a conversation is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(from = "KeptPrivacy", into = "KeptPrivacy")]
 pub struct Privacy {
-    /// `Confidential` unless said otherwise.
-    pub classification: String,
     /// False when it must not leave the store.
     pub exportable: bool,
     /// How consent was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<String>,
+    /// What an older store or another program called its class, where that is not `Confidential`. It means nothing here.
+    pub given_classification: Option<String>,
 }
 
 impl Default for Privacy {
     fn default() -> Self {
-        Self { classification: "Confidential".to_owned(), exportable: true, consent: None }
+        Self { exportable: true, consent: None, given_classification: None }
+    }
+}
+
+/// The same as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(default)]
+struct KeptPrivacy {
+    classification: String,
+    exportable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    given_classification: Option<String>,
+}
+
+impl Default for KeptPrivacy {
+    fn default() -> Self {
+        Privacy::default().into()
+    }
+}
+
+impl From<Privacy> for KeptPrivacy {
+    fn from(Privacy { exportable, consent, given_classification }: Privacy) -> Self {
+        Self { classification: CLASSIFICATION.to_owned(), exportable, consent, given_classification }
+    }
+}
+
+impl From<KeptPrivacy> for Privacy {
+    fn from(kept: KeptPrivacy) -> Self {
+        let KeptPrivacy { classification, exportable, consent, given_classification } = kept;
+        let other = Some(classification).filter(|class| class != CLASSIFICATION);
+        Self { exportable, consent, given_classification: given_classification.or(other) }
     }
 }
 

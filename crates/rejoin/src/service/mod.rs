@@ -34,6 +34,7 @@ struct Page;
 mod input;
 mod list;
 mod purge;
+mod repack;
 mod snapshot;
 mod waiting;
 mod write;
@@ -48,6 +49,7 @@ pub use snapshot::RecoverySnapshot;
 
 use crate::archive::{Archive, Clock, Events, Retention, Strain};
 use crate::error::{ErrorKind, Result};
+pub use crate::formats::agent_voice::closed::{AttachmentType, AudioFormat, Classification, ParticipantRole};
 pub use crate::formats::agent_voice::schema::{
     AttachmentRef, AudioArtifactRef, ConversationMetrics, ConversationRecord, ConversationSummary,
     FramePrivacy, MessageFrame, ParticipantRef, PrivacyEnvelope, RetentionInfo, RetentionPolicy,
@@ -55,6 +57,7 @@ pub use crate::formats::agent_voice::schema::{
 };
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{ConversationId, Hold, StoredConversation, StoredMessage, Time};
+use crate::store::REPACK_EVERY;
 use waiting::Waiting;
 
 /// Records are kept so long unless another retention is set.
@@ -66,6 +69,8 @@ pub struct ConversationStorageService {
     archive: Mutex<Option<Archive>>,
     clock: Clock,
     retention: Retention,
+    /// After how many changes a record is repacked.
+    repack_every: u32,
     waiting: Mutex<Waiting>,
     /// Held by whoever makes a write that waited, or purges.
     making: Mutex<()>,
@@ -76,8 +81,14 @@ impl ConversationStorageService {
     pub fn new(archive: Archive) -> Self {
         let retention = Retention { days: Some(DAYS), ..Retention::FOREVER };
         let clock = archive.clock();
-        let archive = Mutex::new(Some(archive));
-        Self { archive, clock, retention, waiting: Mutex::default(), making: Mutex::default() }
+        Self {
+            archive: Mutex::new(Some(archive)),
+            clock,
+            retention,
+            repack_every: REPACK_EVERY,
+            waiting: Mutex::default(),
+            making: Mutex::default(),
+        }
     }
 
     /// Sets how long records are kept that say nothing else.
@@ -139,7 +150,7 @@ impl ConversationStorageService {
             blob_version: blob_version(&stored),
             size_bytes: stored.bytes,
             checksum: stored.head.map(|head| head.digest.to_string()).unwrap_or_default(),
-            last_compacted_at: None,
+            last_compacted_at: repack::repacked_at(&archive, id)?,
         };
         Ok(record)
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::agent_voice::{frame, record};
-use crate::model::{Conversation, ConversationId, StoredConversation};
+use crate::model::{Conversation, ConversationId, StoredConversation, StoredMessage};
 use crate::service::input::{check_frames, messages};
 use crate::service::waiting::Write;
 use crate::service::{
@@ -40,6 +40,7 @@ impl ConversationStorageService {
             || Write::Change(id, mutation.clone()),
             |archive| change(archive, id, mutation, &|_| ()),
         )?;
+        self.repack_if_due(id);
         self.read(id)
     }
 
@@ -54,6 +55,7 @@ impl ConversationStorageService {
         };
         self.write(id, later, |archive| commit(archive, id, record))?;
         snapshot::forget(&self.opened()?, id)?;
+        self.repack_if_due(id);
         self.read(id)
     }
 }
@@ -158,7 +160,11 @@ fn append<'f>(
         return Err(Error::conflict("something was said meanwhile"));
     }
     let path = archive.bare_path(stored.id)?;
-    let known: HashSet<String> = path.iter().filter_map(|stored| frame::frame_id(&stored.message)).collect();
+    // What others said in the conversation is given as frames with the ids of their messages.
+    let id_of = |stored: &StoredMessage| {
+        frame::frame_id(&stored.message).unwrap_or_else(|| stored.id.as_str().to_owned())
+    };
+    let known: HashSet<String> = path.iter().map(id_of).collect();
     let added: Vec<&MessageFrame> = frames.iter().filter(|frame| !known.contains(&frame.frame_id)).collect();
     if !added.is_empty() {
         handle.append_linear(messages(added.iter().copied(), path.len() as u64))?;

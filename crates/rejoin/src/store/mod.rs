@@ -21,6 +21,7 @@ pub(crate) mod vault;
 use std::time::Duration;
 
 pub(crate) use durable::beside;
+pub(crate) use jsonl::REPACK_EVERY;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;

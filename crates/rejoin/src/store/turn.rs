@@ -382,6 +382,8 @@ pub enum Task {
     Checkpoint,
     /// Give freed space back and erase what deletion left behind.
     Repack,
+    /// Discard what later changes of one conversation made void, unless it is little beside the rest; then that is left.
+    RepackOne(ConversationId),
     /// Look for damage.
     Check,
     /// Replace the keys of what is kept, so that keys of today do not open what was removed before.

@@ -11,7 +11,7 @@ use rejoin::store::{
 use rejoin::testing::visible;
 use rejoin::{
     Archive, AuditAction, AuditQuery, Block, Conversation, ConversationId, Finding, Json, List, Message,
-    Redaction, ScrubMode, ScrubPlace, Search, StoreUrl, Thinking, ToolCall, ToolResult,
+    Project, Redaction, ScrubMode, ScrubPlace, Search, StoreUrl, Thinking, ToolCall, ToolResult,
 };
 use serde_json::json;
 
@@ -374,4 +374,57 @@ fn what_is_remembered_is_erased_from_every_file_with_its_scrub() {
     });
 
     assert_eq!(left, [(false, vec![]), (false, vec![])]);
+}
+
+/// The files and folders below a directory whose name holds the token.
+fn named_after_it(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            let below = if path.is_dir() { named_after_it(&path) } else { Vec::new() };
+            let is_named = path.file_name().unwrap().to_string_lossy().contains(TOKEN);
+            below.into_iter().chain(is_named.then_some(path))
+        })
+        .collect()
+}
+
+/// Scrubs a store whose project has the token in its path.
+fn scrub_project(directory: &Path, store: Arc<dyn Store>) {
+    let archive = Archive::with_store(Arc::clone(&store));
+    let path = format!("/home/ada/{TOKEN}");
+    let project = Project { key: path.clone(), path: path.clone(), first_commit: None };
+    archive.remember_project(&project).unwrap();
+    let talk = archive.start(Conversation { project: Some(path.clone()), ..Conversation::new() });
+    let mut talk = talk.unwrap();
+    talk.append(Message::user("Hello.")).unwrap();
+    archive.remember(&format!("active:{path}"), Some(&talk.id().to_string())).unwrap();
+
+    archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
+    let found = archive.scrub_state(ScrubMode::Replace).unwrap();
+    archive.maintain(Task::Repack, Duration::MAX).unwrap();
+
+    assert_eq!(places(&found.findings), [ScrubPlace::State, ScrubPlace::Project]);
+    assert_eq!((holding(directory, &TRACES), named_after_it(directory)), (vec![], vec![]));
+    let redacting = Archive::with_store(store).with_redaction(Redaction::new());
+    let (known, kept) = (redacting.project(&path).unwrap(), redacting.key_as_kept(&path));
+    assert_eq!(known, Some(Project { key: kept.clone(), path: kept.clone(), first_commit: None }));
+    assert_eq!(redacting.recall(&format!("active:{path}")).unwrap(), Some(talk.id().to_string()));
+    let listed = redacting.list(&List { project: Some(path), ..List::default() }).unwrap().items;
+    assert_eq!(listed.iter().map(|stored| stored.id).collect::<Vec<_>>(), [talk.id()]);
+    assert!(archive.scrub_state(ScrubMode::Look).unwrap().is_clean());
+}
+
+#[test]
+fn a_project_with_a_secret_in_its_path_is_renamed_in_a_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(directory.path().join("rejoin.db")).unwrap();
+
+    scrub_project(directory.path(), Arc::new(store));
+}
+
+#[test]
+fn a_project_with_a_secret_in_its_path_is_renamed_in_plain_files() {
+    let directory = tempfile::tempdir().unwrap();
+
+    scrub_project(directory.path(), Arc::new(JsonlStore::open(directory.path()).unwrap()));
 }

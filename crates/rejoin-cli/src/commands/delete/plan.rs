@@ -105,7 +105,7 @@ impl Plan {
         let stored = archive.conversation(id)?;
         let whole = self.items.iter_mut().find(|item| item.named == Some(Named::Conversation(id)));
         if let Some(item) = whole {
-            let (messages, bytes) = (stored.messages, stored.bytes);
+            let (messages, bytes) = (stored.messages, stored.bytes + archive.attached_bytes(id)?);
             (item.messages, item.bytes) = (messages, bytes);
             self.removals.push(Removal { stored, part: Part::Whole, messages, bytes });
             return Ok(());

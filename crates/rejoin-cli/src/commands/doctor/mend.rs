@@ -1,4 +1,4 @@
-//! Mending what can be mended without risk: permissions, the search index, the log.
+//! Mending what can be mended without risk: permissions, the search index, the log, a key in the wrong place.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -19,7 +19,12 @@ const SLICE: Duration = Duration::from_millis(200);
 pub(super) fn can_mend(finding: &Finding) -> bool {
     matches!(
         finding.ailment,
-        Some(Ailment::OpenToOthers { .. } | Ailment::IndexBehind { .. } | Ailment::LongLog { .. })
+        Some(
+            Ailment::OpenToOthers { .. }
+                | Ailment::IndexBehind { .. }
+                | Ailment::LongLog { .. }
+                | Ailment::KeyInside
+        )
     )
 }
 
@@ -37,6 +42,10 @@ pub(super) fn mend(finding: &mut Finding, context: &Context) {
         Some(Ailment::LongLog { .. }) => {
             work(Task::Checkpoint, "Folding the log", 1, context).map(|()| "mended: folded into the store".to_owned())
         }
+        Some(Ailment::KeyInside) => context
+            .archive_to_read()
+            .and_then(|archive| Ok(archive.move_redaction_key()?))
+            .map(|()| "mended: the key is no longer in the store".to_owned()),
         _ => return,
     };
     match outcome {

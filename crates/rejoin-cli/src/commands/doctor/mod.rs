@@ -10,6 +10,7 @@ mod layout;
 mod machine;
 mod mend;
 mod quarantine;
+mod redaction;
 mod remedy;
 mod store;
 
@@ -28,8 +29,9 @@ use crate::ui::size;
 ///
 /// Looks at the configuration, the store, the place it lies in and the machine, and through the newest conversations
 /// for calls without a result and the like. Nothing is changed, unless `--fix` is given: then permissions are
-/// tightened, the search index is filled and the log is folded. Nothing that could lose data is ever done here. The
-/// exit code is 1 when there is a problem, 0 when there are warnings at most.
+/// tightened, the search index is filled, the log is folded and a key of redaction moves out of the store. Nothing
+/// that could lose data is ever done here. The exit code is 1 when there is a problem, 0 when there are warnings at
+/// most.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -78,6 +80,7 @@ fn check_store(context: &Context) -> Vec<Finding> {
     let mut findings = store::findings(&url, &diagnosis, from.now);
     if diagnosis.contents.is_some() {
         findings.extend(quarantine::check(context));
+        findings.extend(redaction::check(context, &url));
         findings.extend(history::check(context));
         findings.extend(attention::check(context, from.now));
     }

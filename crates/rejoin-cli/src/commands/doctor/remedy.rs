@@ -53,7 +53,7 @@ pub(super) fn remedy(ailment: &Ailment, store: &Path) -> Option<String> {
         Ailment::ClockBehindStore { .. } | Ailment::ClockWrong { .. } => {
             "look at the clock with `date`, and set it if it is wrong".to_owned()
         }
-        Ailment::IndexBehind { .. } => "run `rejoin doctor --fix`".to_owned(),
+        Ailment::IndexBehind { .. } | Ailment::KeyInside => "run `rejoin doctor --fix`".to_owned(),
         // The library may learn to find more before this table does.
         _ => return None,
     };

@@ -75,6 +75,7 @@ fn check_of(ailment: &Ailment) -> &'static str {
         Ailment::BrokenChain { .. } => "messages",
         Ailment::ClockBehindStore { .. } | Ailment::ClockWrong { .. } => "clock",
         Ailment::IndexBehind { .. } => "search index",
+        Ailment::KeyInside => "redaction",
         // What the library learns to find later is told about the store.
         Ailment::Unusable { .. } | _ => "store",
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::retention::{self, Ahead};
+use crate::retention::{self, Ahead, Policies};
 use crate::shapes::ConversationShape;
 
 /// List conversations, the most recently active first
@@ -53,8 +53,12 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let query = args.query(context)?;
     let (mut listed, total) = standing(&query, &archive, context)?;
-    for stored in &mut listed.items {
-        retention::date(stored, if context.is_json() { Ahead::Any } else { Ahead::Notice }, context)?;
+    let ahead = if context.is_json() { Ahead::Any } else { Ahead::Notice };
+    if args.all_projects {
+        let policies = Policies::of(&archive, context)?;
+        listed.items.iter_mut().try_for_each(|stored| policies.date(stored, ahead, &archive))?;
+    } else {
+        listed.items.iter_mut().try_for_each(|stored| retention::date(stored, ahead, context))?;
     }
     let active = context.active_conversation(&archive)?;
     if context.is_json() {

@@ -73,7 +73,9 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
         shown += &format!("  and {} more\n", found.len() - LISTED);
     }
     let count = size::count(found.len() as u64, "conversation", "conversations");
-    let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum());
+    // What cannot be counted goes all the same.
+    let attached: u64 = found.iter().map(|stored| archive.attached_bytes(stored.id).unwrap_or(0)).sum();
+    let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum::<u64>() + attached);
     context.confirm_shown(&shown, &format!("Purge {count} ({bytes}) for good?"), consent)?;
     let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
     let said = said_in(archive, &ids);

@@ -110,7 +110,7 @@ pub struct PurgeReport {
     pub purged: Vec<ConversationId>,
     /// How many messages they had.
     pub messages: u64,
-    /// How many bytes those took.
+    /// How many bytes those took, with their attachments.
     pub bytes: u64,
     /// Those that are not gone, and why.
     pub failures: Vec<PurgeFailure>,
@@ -278,9 +278,12 @@ impl<'a> Purging<'a> {
             self.archive.expect_new_keys();
         }
         let reason = self.report.reason.as_str();
+        // What cannot be counted goes all the same.
+        let attached = self.archive.attached_bytes(id).unwrap_or(0);
         let outcome = self.archive.store().remove(&[Target::Conversation(id)], reason, self.archive.now());
         match outcome.map(|mut outcomes| outcomes.pop()) {
             Ok(Some(Outcome::Removed { messages, bytes })) => {
+                let bytes = bytes + attached;
                 let entry = AuditEntry::new(self.action.clone(), self.report.reason.as_str());
                 self.archive.note_done(entry.to(id).counting(messages, bytes));
                 self.report.purged.push(id);

@@ -1,7 +1,9 @@
 //! A frame as a message, and back.
 
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::formats::agent_voice::closed::{is_known_sound, with_given_type, with_known_type};
 use crate::formats::agent_voice::schema::{AttachmentRef, AudioArtifactRef, FramePrivacy, MessageFrame};
 use crate::formats::found::Found;
 use crate::formats::tag::{self, MessageTag};
@@ -14,6 +16,9 @@ pub(super) const REST: &str = "agent_voice";
 /// What that has of a frame whose names are not to be made anew.
 const FRAME_ID: &str = "frameId";
 const SEQUENCE: &str = "sequence";
+
+/// A sound in a format that a frame cannot have, beside the frame.
+const GIVEN_AUDIO: &str = "givenAudio";
 
 /// The name that an attachment's type has in a block, which has a type of its own.
 const ATTACHMENT_TYPE: &str = "attachmentType";
@@ -32,7 +37,7 @@ pub(super) fn write(found: &SourceMessage, place: u64, created_at: Time) -> Mess
 pub(crate) fn of_message(message: &Message, id: &str, place: u64, created_at: Time) -> MessageFrame {
     let role = if message.role == Role::User { Role::User } else { Role::Assistant };
     let mut spoken = message.clone();
-    let (mut attachments, mut audio) = (Vec::new(), None);
+    let (mut attachments, mut audio, mut given_audio) = (Vec::new(), None, None);
     spoken.blocks.retain(|block| match named(block) {
         Some(Named::Attachment(attachment)) => {
             attachments.push(attachment);
@@ -42,11 +47,18 @@ pub(crate) fn of_message(message: &Message, id: &str, place: u64, created_at: Ti
             audio = Some(sound);
             false
         }
+        Some(Named::OtherSound(sound)) if given_audio.is_none() => {
+            given_audio = Some(sound);
+            false
+        }
         _ => true,
     });
     let notes = message.privacy.clone().unwrap_or_default();
     let mut extra = rest(&message.extra);
     let own_id = extra.remove(FRAME_ID).and_then(|id| id.to().ok());
+    if let Some(sound) = given_audio {
+        extra.set(GIVEN_AUDIO, Json::of(&sound).expect("fields are JSON"));
+    }
     let own_place = extra.remove(SEQUENCE).and_then(|place| place.to().ok());
     MessageFrame {
         frame_id: own_id.unwrap_or_else(|| id.to_owned()),
@@ -115,6 +127,7 @@ pub(super) fn read(mut found: Found<'_>, place: usize) -> Option<Spoken> {
     let attachments: Vec<Fields> = tag::read(found.raw("attachments")).unwrap_or_default();
     message.blocks.extend(attachments.into_iter().map(attachment));
     message.blocks.extend(tag::read(found.raw("audio")).map(sound));
+    message.blocks.extend(tag::read(found.raw(GIVEN_AUDIO)).map(sound));
     message.privacy = found.raw("privacy").and_then(notes);
     let id = found.text("frameId").filter(|id| !id.is_empty()).unwrap_or_else(|| format!("f{place}"));
     let tag = tag::read::<MessageTag>(found.raw(tag::FIELD)).filter(|tag| tag.id.is_some());
@@ -139,6 +152,8 @@ fn notes(raw: &RawValue) -> Option<PrivacyNotes> {
 enum Named {
     Attachment(AttachmentRef),
     Sound(AudioArtifactRef),
+    /// A sound in a format that no frame has.
+    OtherSound(Fields),
 }
 
 /// A block that names a file of the program, as the program names it.
@@ -149,14 +164,23 @@ fn named(block: &Block) -> Option<Named> {
     if let Some(kind) = fields.remove(ATTACHMENT_TYPE) {
         fields.set("type", kind);
     }
-    let json = Json::of(&fields).expect("fields are JSON");
     if fields.field("attachmentId").is_some() {
-        return json.to().ok().map(Named::Attachment);
+        with_known_type(&mut fields);
+        return read_as(&fields).map(Named::Attachment);
     }
-    fields.field("durationMs").and_then(|_| json.to().ok()).map(Named::Sound)
+    fields.field("durationMs")?;
+    if is_known_sound(&fields) {
+        return read_as(&fields).map(Named::Sound);
+    }
+    Some(Named::OtherSound(fields))
+}
+
+fn read_as<T: DeserializeOwned>(fields: &Fields) -> Option<T> {
+    Json::of(fields).ok()?.to().ok()
 }
 
 fn attachment(mut fields: Fields) -> Block {
+    with_given_type(&mut fields);
     let kind = fields.remove("type");
     let (media_kind, mime_type) = match kind.as_ref().and_then(|kind| kind.to::<String>().ok()).as_deref() {
         Some("audio") => (MediaKind::Audio, "audio/*"),

@@ -10,6 +10,7 @@
 //! read without one, and written where no key is given. A record holds only what a person and an assistant said; what
 //! else there is stands beside a frame, where the program passes over it.
 
+pub(crate) mod closed;
 mod envelope;
 pub(crate) mod frame;
 mod read;

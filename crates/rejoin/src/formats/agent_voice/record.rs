@@ -1,6 +1,11 @@
 //! What a record says of its conversation, apart from the frames.
 
+use serde::Deserialize;
+
 use crate::formats::agent_voice::VERSION;
+use crate::formats::agent_voice::closed::{
+    AttachmentType, Classification, ParticipantRole, Word, with_given_type, with_known_type,
+};
 use crate::formats::agent_voice::frame::{rest, set_rest};
 use crate::formats::agent_voice::schema::{
     AttachmentRef, ConversationMetrics, ConversationRecord, ConversationSummary, MessageFrame,
@@ -70,12 +75,26 @@ pub(crate) fn retention(header: &Conversation, by_policy: Option<Time>) -> Reten
 /// What a header keeps for this program: attachments, and fields that are not known.
 fn kept(header: &Conversation) -> (Vec<AttachmentRef>, Fields) {
     let mut kept = rest(&header.extra);
-    let attachments = kept.remove(ATTACHMENTS).and_then(|list| list.to().ok());
-    (attachments.unwrap_or_default(), kept)
+    let list: Vec<Fields> = kept.remove(ATTACHMENTS).and_then(|list| list.to().ok()).unwrap_or_default();
+    let named = |mut fields: Fields| {
+        with_known_type(&mut fields);
+        Json::of(&fields).ok()?.to().ok()
+    };
+    (list.into_iter().filter_map(named).collect(), kept)
 }
 
 /// Keeps attachments and fields that are not known in a header.
 pub(crate) fn keep(header: &mut Conversation, attachments: &[AttachmentRef], extra: &Fields) {
+    let fields = |named: &AttachmentRef| {
+        let mut fields: Fields =
+            Json::of(named).and_then(|named| named.to()).expect("an attachment is plain data");
+        with_given_type(&mut fields);
+        fields
+    };
+    keep_fields(header, &attachments.iter().map(fields).collect::<Vec<_>>(), extra);
+}
+
+fn keep_fields(header: &mut Conversation, attachments: &[Fields], extra: &Fields) {
     let mut kept = extra.clone();
     if !attachments.is_empty() {
         kept.set(ATTACHMENTS, Json::of(&attachments).expect("attachments are plain data"));
@@ -127,13 +146,17 @@ fn first_words(path: &[&SourceMessage]) -> String {
 }
 
 fn usual_participants(header: &Conversation) -> Vec<ParticipantRef> {
-    let taking = |id: &str, role: &str, name: &str| ParticipantRef {
+    let taking = |id: &str, role: ParticipantRole, name: &str| ParticipantRef {
         id: id.to_owned(),
-        role: role.to_owned(),
+        role,
         display_name: Some(name.to_owned()),
+        given_role: None,
     };
     let model = header.settings.model.as_deref().unwrap_or("Assistant");
-    vec![taking("user-default", "user", "You"), taking("assistant-default", "assistant", model)]
+    vec![
+        taking("user-default", ParticipantRole::User, "You"),
+        taking("assistant-default", ParticipantRole::Assistant, model),
+    ]
 }
 
 /// The conversation of a record.
@@ -156,7 +179,7 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
     let header = &mut conversation.header;
     header.title = title;
     header.synopsis = synopsis;
-    let taking = tag::read::<Vec<ParticipantRef>>(found.raw("participants")).unwrap_or_default();
+    let taking = tag::read::<Vec<FoundParticipant>>(found.raw("participants")).unwrap_or_default();
     header.participants = taking.into_iter().map(Participant::from).collect();
     header.metrics = tag::read::<ConversationMetrics>(found.raw("metrics")).map(Metrics::from);
     if let Some(retention) = tag::read::<RetentionInfo>(found.raw("retention")) {
@@ -166,12 +189,48 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
             header.hold = Hold::User;
         }
     }
-    if let Some(privacy) = tag::read::<PrivacyEnvelope>(found.raw("privacy")) {
+    if let Some(privacy) = tag::read::<FoundPrivacy>(found.raw("privacy")) {
         header.privacy = privacy.into();
     }
-    let attachments = tag::read::<Vec<AttachmentRef>>(found.raw("attachments")).unwrap_or_default();
-    keep(header, &attachments, &Fields::new());
+    let mut attachments = tag::read::<Vec<Fields>>(found.raw("attachments")).unwrap_or_default();
+    attachments.iter_mut().for_each(with_given_type);
+    keep_fields(header, &attachments, &Fields::new());
     conversation
+}
+
+/// Someone in a file, in whatever role.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundParticipant {
+    id: String,
+    role: String,
+    display_name: Option<String>,
+    given_role: Option<String>,
+}
+
+/// How private a record in a file is, whatever it calls that.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundPrivacy {
+    classification: Option<String>,
+    exportable: bool,
+    consent_capture: Option<String>,
+    given_classification: Option<String>,
+}
+
+impl From<FoundParticipant> for Participant {
+    fn from(found: FoundParticipant) -> Self {
+        let FoundParticipant { id, role, display_name, given_role } = found;
+        Self { id, role: given_role.unwrap_or(role), name: display_name }
+    }
+}
+
+impl From<FoundPrivacy> for Privacy {
+    fn from(found: FoundPrivacy) -> Self {
+        let other = found.classification.filter(|name| Classification::named(name).is_none());
+        let FoundPrivacy { exportable, consent_capture, given_classification, .. } = found;
+        Self { exportable, consent: consent_capture, given_classification: given_classification.or(other) }
+    }
 }
 
 impl From<Attachment> for AttachmentRef {
@@ -180,7 +239,8 @@ impl From<Attachment> for AttachmentRef {
         Self {
             checksum: attachment_id.clone(),
             attachment_id,
-            kind: attachment.kind.to_string(),
+            // Pictures and films are files like any other there.
+            kind: AttachmentType::named(attachment.kind.as_str()).unwrap_or_default(),
             uri,
             byte_length: attachment.byte_length,
             extra: Fields::new(),
@@ -204,13 +264,17 @@ impl From<ConversationSummary> for Synopsis {
 
 impl From<Participant> for ParticipantRef {
     fn from(Participant { id, role, name }: Participant) -> Self {
-        Self { id, role, display_name: name }
+        match ParticipantRole::named(&role) {
+            Some(known) => Self { id, role: known, display_name: name, given_role: None },
+            None => Self { id, role: ParticipantRole::System, display_name: name, given_role: Some(role) },
+        }
     }
 }
 
 impl From<ParticipantRef> for Participant {
-    fn from(ParticipantRef { id, role, display_name }: ParticipantRef) -> Self {
-        Self { id, role, name: display_name }
+    fn from(ParticipantRef { id, role, display_name, given_role }: ParticipantRef) -> Self {
+        let given = given_role.filter(|_| role == ParticipantRole::System);
+        Self { id, role: given.unwrap_or_else(|| role.name().to_owned()), name: display_name }
     }
 }
 
@@ -237,14 +301,16 @@ impl From<ConversationMetrics> for Metrics {
 }
 
 impl From<Privacy> for PrivacyEnvelope {
-    fn from(Privacy { classification, exportable, consent }: Privacy) -> Self {
-        Self { classification, exportable, consent_capture: consent }
+    fn from(Privacy { exportable, consent, given_classification }: Privacy) -> Self {
+        let classification = Classification::Confidential;
+        Self { classification, exportable, consent_capture: consent, given_classification }
     }
 }
 
 impl From<PrivacyEnvelope> for Privacy {
     fn from(envelope: PrivacyEnvelope) -> Self {
-        let PrivacyEnvelope { classification, exportable, consent_capture } = envelope;
-        Self { classification, exportable, consent: consent_capture }
+        let PrivacyEnvelope { classification: _, exportable, consent_capture, given_classification } =
+            envelope;
+        Self { exportable, consent: consent_capture, given_classification }
     }
 }

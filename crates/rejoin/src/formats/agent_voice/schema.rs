@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::formats::agent_voice::closed::{AttachmentType, AudioFormat, Classification, ParticipantRole};
 use crate::model::{Fields, Json, Role, Time};
 
 /// A conversation with everything that is known of it.
@@ -88,9 +89,9 @@ pub struct FramePrivacy {
 pub struct AttachmentRef {
     /// Its id.
     pub attachment_id: String,
-    /// `audio`, `transcript`, `code` or `document`.
+    /// What it is.
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: AttachmentType,
     /// Where it is.
     pub uri: String,
     /// The SHA-256 of what is in it.
@@ -108,8 +109,8 @@ pub struct AttachmentRef {
 pub struct AudioArtifactRef {
     /// Where it is.
     pub uri: String,
-    /// `pcm16` or `opus`.
-    pub format: String,
+    /// How it is stored.
+    pub format: AudioFormat,
     /// How long it lasts.
     pub duration_ms: u64,
     /// Fields this version does not know.
@@ -123,11 +124,14 @@ pub struct AudioArtifactRef {
 pub struct ParticipantRef {
     /// Who.
     pub id: String,
-    /// As what: `user`, `assistant` or `system`.
-    pub role: String,
+    /// As what.
+    pub role: ParticipantRole,
     /// The name to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
+    /// As what the store has it, where that is none of a record's roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_role: Option<String>,
 }
 
 /// Where a conversation stopped, in a few words.
@@ -198,13 +202,16 @@ impl<'de> Deserialize<'de> for RetentionPolicy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PrivacyEnvelope {
-    /// `Confidential`.
-    pub classification: String,
+    /// Always the same.
+    pub classification: Classification,
     /// False when it must not leave the store.
     pub exportable: bool,
     /// How consent was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent_capture: Option<String>,
+    /// What it was called where it came from, if that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_classification: Option<String>,
 }
 
 /// Where a record is, and in which version.
@@ -219,7 +226,7 @@ pub struct StorageEnvelope {
     pub size_bytes: u64,
     /// What vouches for what it says.
     pub checksum: String,
-    /// When it was last written anew.
+    /// When what earlier updates said was last discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_compacted_at: Option<Time>,
 }

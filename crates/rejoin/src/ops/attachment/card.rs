@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::{Attachment, AttachmentKind, ConversationId, Digest, Time, digest_in, uri_of};
+use crate::ops::attachment::chunks::Set;
 use crate::store::{Named, Put, Read, Space};
 
 /// The beginning of the names of cards, which are the addresses of their attachments.
@@ -20,22 +21,33 @@ pub(crate) struct Card {
     pub(crate) kind: AttachmentKind,
     pub(crate) byte_length: u64,
     pub(crate) chunks: u32,
+    /// How large each chunk but the last is, which is part of their names; none for those of an older store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) chunk_bytes: Option<u32>,
     /// Since when a turn that refers to it may be under way; none once one is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) waiting_since: Option<Time>,
 }
 
 impl Card {
-    pub(super) const fn waiting(kind: AttachmentKind, byte_length: u64, chunks: u32, since: Time) -> Self {
-        Self { version: VERSION, kind, byte_length, chunks, waiting_since: Some(since) }
+    /// A card of so many bytes, in so many chunks of a size.
+    pub(super) const fn new(kind: AttachmentKind, byte_length: u64, chunks: u32, chunk_bytes: u32) -> Self {
+        let chunk_bytes = Some(chunk_bytes);
+        Self { version: VERSION, kind, byte_length, chunks, chunk_bytes, waiting_since: None }
     }
 
-    pub(super) const fn settled(kind: AttachmentKind, byte_length: u64, chunks: u32) -> Self {
-        Self { version: VERSION, kind, byte_length, chunks, waiting_since: None }
+    /// The same, waiting for the turn that refers to it.
+    pub(super) const fn waiting(self, since: Time) -> Self {
+        Self { waiting_since: Some(since), ..self }
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a card is plain data")
+    }
+
+    /// The chunks it tells of.
+    pub(super) const fn set(&self) -> Set {
+        Set { chunk_bytes: self.chunk_bytes, count: self.chunks }
     }
 
     pub(super) const fn of(&self, digest: Digest) -> Attachment {

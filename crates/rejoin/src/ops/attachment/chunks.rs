@@ -1,18 +1,130 @@
 //! The chunks of an attachment, read one at a time.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Digest};
 use crate::ops::attachment::card;
 use crate::store::{Named, Put, Read, Space};
 
-/// The name of a chunk: the digest of the whole, and the chunk's number.
-pub(super) fn name(digest: Digest, number: u32) -> [u8; 36] {
-    let mut name = [0; 36];
-    name[..32].copy_from_slice(digest.as_bytes());
-    name[32..].copy_from_slice(&number.to_be_bytes());
-    name
+/// The chunks that make up an attachment when it is cut at a size. Those of another size have other names, so that two who
+/// store the same bytes at once and cut them differently do not get into each other's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Set {
+    /// The size; none for chunks of an older store, whose names do not have it.
+    pub(super) chunk_bytes: Option<u32>,
+    pub(super) count: u32,
+}
+
+impl Set {
+    /// The name of a chunk: the digest of the whole, the size, and the chunk's number.
+    pub(super) fn name(self, digest: Digest, number: u32) -> Vec<u8> {
+        let mut name = digest.as_bytes().to_vec();
+        name.extend(self.chunk_bytes.iter().flat_map(|size| size.to_be_bytes()));
+        name.extend(number.to_be_bytes());
+        name
+    }
+
+    pub(super) fn names(self, digest: Digest) -> impl Iterator<Item = Vec<u8>> {
+        (0..self.count).map(move |number| self.name(digest, number))
+    }
+
+    /// True when its last chunk is there: they are written in order.
+    pub(super) fn is_there(self, store: &dyn Read, owner: ConversationId, digest: Digest) -> Result<bool> {
+        let Some(last) = self.count.checked_sub(1) else { return Ok(true) };
+        let mut found = false;
+        store.get(Space::Attachment, Some(owner), Named::One(&self.name(digest, last)), &mut |_, _| {
+            found = true;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Hands over the bytes; none when not even the first chunk is there.
+    fn read(
+        self,
+        store: &dyn Read,
+        owner: ConversationId,
+        digest: Digest,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Option<u64>> {
+        let (mut hash, mut length) = (Sha256::new(), 0);
+        for (name, number) in self.names(digest).zip(0..) {
+            let mut found = false;
+            let got = store.get(Space::Attachment, Some(owner), Named::One(&name), &mut |_, bytes| {
+                found = true;
+                hash.update(bytes);
+                length += bytes.len() as u64;
+                take(bytes)
+            });
+            got.map_err(|error| error.during(format!("read chunk `{number}` of attachment `{digest}`")))?;
+            match (found, number) {
+                (true, _) => {}
+                (false, 0) => return Ok(None),
+                (false, number) => return Err(self.missing(digest, number)),
+            }
+        }
+        if Digest::from_bytes(hash.finalize().into()) != digest {
+            return Err(Error::corrupt(format!("attachment `{digest}` does not match its digest")));
+        }
+        Ok(Some(length))
+    }
+
+    fn missing(self, digest: Digest, number: u32) -> Error {
+        let count = self.count;
+        Error::corrupt(format!("chunk `{number}` of `{count}` of attachment `{digest}` is missing"))
+    }
+}
+
+/// The digest, the size and the number in the name of a chunk.
+fn parts(name: &[u8]) -> Option<(Digest, Option<u32>, u32)> {
+    let (digest, rest) = name.split_first_chunk::<32>()?;
+    let (size, number) = match rest.len() {
+        4 => (None, rest),
+        8 => (Some(u32::from_be_bytes(rest[..4].try_into().ok()?)), &rest[4..]),
+        _ => return None,
+    };
+    Some((Digest::from_bytes(*digest), size, u32::from_be_bytes(number.try_into().ok()?)))
+}
+
+/// Visits the names and the bytes of all chunks of an attachment, in whatever sizes it was cut.
+pub(super) fn each(
+    store: &dyn Read,
+    owner: ConversationId,
+    digest: Digest,
+    visit: &mut dyn FnMut(&[u8], &[u8]),
+) -> Result<()> {
+    let seen =
+        store.get(Space::Attachment, Some(owner), Named::Beginning(digest.as_bytes()), &mut |name, bytes| {
+            visit(name, bytes);
+            Ok(())
+        });
+    match seen {
+        // What does not open is passed over.
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(()),
+        seen => seen,
+    }
+}
+
+/// The sets of chunks that are there without a gap, the one with the most bytes first.
+fn sets(store: &dyn Read, owner: ConversationId, digest: Digest) -> Result<Vec<Set>> {
+    let mut found: BTreeMap<Option<u32>, (BTreeSet<u32>, u64)> = BTreeMap::new();
+    each(store, owner, digest, &mut |name, bytes| {
+        if let Some((_, size, number)) = parts(name) {
+            let set = found.entry(size).or_default();
+            set.0.insert(number);
+            set.1 += bytes.len() as u64;
+        }
+    })?;
+    let mut whole: Vec<(u64, Set)> = found
+        .into_iter()
+        .filter(|(_, (numbers, _))| numbers.iter().copied().eq(0..numbers.len() as u32))
+        .map(|(chunk_bytes, (numbers, bytes))| (bytes, Set { chunk_bytes, count: numbers.len() as u32 }))
+        .collect();
+    whole.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    Ok(whole.into_iter().map(|(_, set)| set).collect())
 }
 
 /// Stores a chunk, or erases it.
@@ -35,34 +147,16 @@ pub(crate) fn read(
     digest: Digest,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<u64> {
-    let count = card::card(store, owner, digest)?.map(|card| card.chunks);
-    let (mut hash, mut length, mut number) = (Sha256::new(), 0, 0);
-    while count.is_none_or(|count| number < count) {
-        let mut found = false;
-        let got =
-            store.get(Space::Attachment, Some(owner), Named::One(&name(digest, number)), &mut |_, bytes| {
-                found = true;
-                hash.update(bytes);
-                length += bytes.len() as u64;
-                take(bytes)
-            });
-        got.map_err(|error| error.during(format!("read chunk `{number}` of attachment `{digest}`")))?;
-        match (found, count) {
-            (true, _) => number += 1,
-            (false, Some(count)) => {
-                return Err(Error::corrupt(format!(
-                    "chunk `{number}` of `{count}` of attachment `{digest}` is missing"
-                )));
-            }
-            (false, None) if number == 0 => {
-                return Err(Error::not_found(format!("there is no attachment `{digest}`")));
-            }
-            // Without a card, the chunks that are there are all there are.
-            (false, None) => break,
-        }
+    let told = card::card(store, owner, digest)?.map(|card| card.set());
+    if let Some(set) = told
+        && (set.count <= 1 || set.is_there(store, owner, digest)?)
+        && let Some(length) = set.read(store, owner, digest, take)?
+    {
+        return Ok(length);
     }
-    if Digest::from_bytes(hash.finalize().into()) != digest {
-        return Err(Error::corrupt(format!("attachment `{digest}` does not match its digest")));
-    }
-    Ok(length)
+    // Whoever wrote the card may still be writing its chunks, or have died. Others may be whole.
+    let Some(set) = sets(store, owner, digest)?.into_iter().next().or(told) else {
+        return Err(Error::not_found(format!("there is no attachment `{digest}`")));
+    };
+    set.read(store, owner, digest, take)?.ok_or_else(|| set.missing(digest, 0))
 }

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Attachment, AttachmentKind, ConversationId, Digest, Time};
 use crate::ops::attachment::card::{self, Card};
+use crate::ops::attachment::chunks::Set;
 use crate::ops::attachment::unused::erase;
 use crate::ops::attachment::{Detached, chunks};
 use crate::store::{Named, Put, Safety, Space, Store};
@@ -33,14 +34,21 @@ impl Keeper<'_> {
     ///
     /// Its card waits for the turn that refers to it.
     pub(crate) fn keep(&self, detached: &Detached) -> Result<()> {
-        let Detached { kind, digest, bytes } = detached;
+        let digest = &detached.digest;
         if self.await_kept(*digest)? {
             return Ok(());
         }
-        self.begin(*digest, *kind, bytes.len() as u64)?;
+        // Whoever began it, and may still be at it, decided how it is cut.
+        let begun = card::card(self.store, self.owner, *digest)?.and_then(|card| card.chunk_bytes);
+        let like = Self { chunk_bytes: begun.map_or(self.chunk_bytes, u64::from), ..*self };
+        like.write(detached)
+    }
+
+    fn write(&self, Detached { kind, digest, bytes }: &Detached) -> Result<()> {
+        let card = self.card(*kind, bytes.len() as u64)?;
+        self.put_card(*digest, &card.clone().waiting(self.now))?;
         let size = self.chunk_size();
-        let pieces: Vec<_> =
-            bytes.chunks(size).zip(0..).map(|(piece, n)| (chunks::name(*digest, n), piece)).collect();
+        let pieces: Vec<_> = card.set().names(*digest).zip(bytes.chunks(size)).collect();
         for some in pieces.chunks((AT_ONCE / size).max(1)) {
             let puts: Vec<Put<'_>> =
                 some.iter().map(|(name, piece)| chunks::put(self.owner, name, Some(piece))).collect();
@@ -49,14 +57,31 @@ impl Keeper<'_> {
         Ok(())
     }
 
+    /// Stores once more what a turn refers to that is stored, if somebody erased it meanwhile: whoever looked for references
+    /// before the turn was there found none.
+    pub(crate) fn confirm(&self, detached: &[Detached]) -> Result<()> {
+        for detached in detached {
+            let card = card::card(self.store, self.owner, detached.digest)?;
+            let is_there = match &card {
+                Some(card) => card.set().is_there(self.store, self.owner, detached.digest)?,
+                None => false,
+            };
+            if !is_there {
+                self.write(detached)?;
+                let card = self.card(detached.kind, detached.bytes.len() as u64)?;
+                self.put_card(detached.digest, &card)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What stores attachments together with the turn that opens their conversation, which cannot own anything before.
     pub(crate) fn together(&self, detached: &[Detached]) -> Result<Together> {
         let mut together = Together::default();
         for Detached { kind, digest, bytes } in detached {
-            let card = Card::settled(*kind, bytes.len() as u64, self.count(bytes.len() as u64)?);
+            let card = self.card(*kind, bytes.len() as u64)?;
             together.blobs.insert((Space::State, card::name(*digest)), card.to_bytes());
-            for (piece, number) in bytes.chunks(self.chunk_size()).zip(0..) {
-                let name = chunks::name(*digest, number).to_vec();
+            for (name, piece) in card.set().names(*digest).zip(bytes.chunks(self.chunk_size())) {
                 together.blobs.insert((Space::Attachment, name), piece.to_vec());
             }
         }
@@ -85,7 +110,7 @@ impl Keeper<'_> {
             Err(error) => {
                 // What is left of it goes like any other that nothing refers to.
                 if let Ok(Some(card)) = card::card(self.store, self.owner, stand_in) {
-                    let _ = erase(self.store, self.owner, stand_in, card.chunks);
+                    let _ = erase(self.store, self.owner, stand_in, card.set().names(stand_in));
                 }
                 Err(error)
             }
@@ -114,10 +139,10 @@ impl Keeper<'_> {
             hash.update(&piece);
             length += piece.len() as u64;
             check(length, most)?;
-            let name = chunks::name(stand_in, number);
-            number += 1;
             // The card tells all chunks that may be there, so it is stored with each.
-            let card = Card::waiting(kind, length, number, self.now).to_bytes();
+            let card = Card::new(kind, length, number + 1, self.chunk_bytes()).waiting(self.now);
+            let (name, card) = (card.set().name(stand_in, number), card.to_bytes());
+            number += 1;
             let puts = [
                 card::put(self.owner, &card_name, Some(&card)),
                 chunks::put(self.owner, &name, Some(&piece)),
@@ -130,47 +155,40 @@ impl Keeper<'_> {
 
     /// Gives what was staged its own name, chunk by chunk.
     fn rename(&self, stand_in: Digest, own: Attachment) -> Result<Attachment> {
-        let staged = card::card(self.store, self.owner, stand_in)?.map_or(0, |card| card.chunks);
+        let staged = card::card(self.store, self.owner, stand_in)?;
+        let staged = staged.map_or(Set { chunk_bytes: None, count: 0 }, |card| card.set());
         if !self.await_kept(own.digest)? {
-            self.begin(own.digest, own.kind, own.byte_length)?;
-            for number in 0..staged {
-                let (from, to) = (chunks::name(stand_in, number), chunks::name(own.digest, number));
+            let card = self.card(own.kind, own.byte_length)?;
+            self.put_card(own.digest, &card.clone().waiting(self.now))?;
+            for (from, to) in staged.names(stand_in).zip(card.set().names(own.digest)) {
                 let mut piece = None;
                 self.store.get(Space::Attachment, Some(self.owner), Named::One(&from), &mut |_, bytes| {
                     piece = Some(bytes.to_vec());
                     Ok(())
                 })?;
-                let missing =
-                    || Error::corrupt(format!("chunk `{number}` of `{staged}` that were stored is missing"));
-                let piece = piece.ok_or_else(missing)?;
+                let piece = piece.ok_or_else(|| Error::corrupt("a chunk that was stored is missing"))?;
                 self.store.put(&[chunks::put(self.owner, &to, Some(&piece))], Safety::Synced)?;
             }
         }
-        erase(self.store, self.owner, stand_in, staged)?;
+        erase(self.store, self.owner, stand_in, staged.names(stand_in))?;
         Ok(own)
     }
 
     /// True when it is there and whole; then its card waits again, so that nobody erases it meanwhile.
     fn await_kept(&self, digest: Digest) -> Result<bool> {
         let Some(card) = card::card(self.store, self.owner, digest)? else { return Ok(false) };
-        self.put_card(digest, &Card { waiting_since: Some(self.now), ..card })?;
+        self.put_card(digest, &card.waiting(self.now))?;
         match chunks::read(self.store, self.owner, digest, &mut |_| Ok(())) {
-            Ok(_) => Ok(true),
+            // Somebody may have been about to erase it.
+            Ok(_) => Ok(card::card(self.store, self.owner, digest)?.is_some()),
             Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Stores the card of what will be there, and takes away chunks that would be too many.
-    fn begin(&self, digest: Digest, kind: AttachmentKind, length: u64) -> Result<()> {
-        let count = self.count(length)?;
-        let before = card::card(self.store, self.owner, digest)?.map_or(0, |card| card.chunks);
-        let surplus: Vec<_> = (count..before).map(|number| chunks::name(digest, number)).collect();
-        let card = Card::waiting(kind, length, count, self.now).to_bytes();
-        let name = card::name(digest);
-        let mut puts = vec![card::put(self.owner, &name, Some(&card))];
-        puts.extend(surplus.iter().map(|name| chunks::put(self.owner, name, None)));
-        self.store.put(&puts, Safety::Synced)
+    /// The card of what will be there.
+    fn card(&self, kind: AttachmentKind, length: u64) -> Result<Card> {
+        Ok(Card::new(kind, length, self.count(length)?, self.chunk_bytes()))
     }
 
     fn put_card(&self, digest: Digest, card: &Card) -> Result<()> {
@@ -185,7 +203,12 @@ impl Keeper<'_> {
     }
 
     fn chunk_size(&self) -> usize {
-        usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX).max(1)
+        self.chunk_bytes() as usize
+    }
+
+    /// The size of a chunk, as their names have it.
+    fn chunk_bytes(&self) -> u32 {
+        u32::try_from(self.chunk_bytes).unwrap_or(u32::MAX).max(1)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::{Attachment, ConversationId, Digest, Message, Time, digest_in, uri_of};
 use crate::ops::attachment::card::{self, Card, cards};
 use crate::ops::attachment::{chunks, referred};
-use crate::store::{Named, Order, Put, Safety, Selection, Space, Store};
+use crate::store::{ListQuery, Named, Order, Put, Safety, Selection, Space, Store};
 
 /// How long a turn may be under way after its attachments were written: as long as a store may fail and come back.
 const UNDER_WAY: i64 = 60 * 60 * 1_000_000;
@@ -27,23 +27,70 @@ pub(crate) fn erase_unused(
     if unused.is_empty() {
         return Ok(Vec::new());
     }
-    let used = used(store, owner)?;
-    unused.retain(|(attachment, _)| !used.contains(&attachment.digest));
-    let mut erased = Vec::new();
+    let referred = used(store, owner)?;
+    unused.retain(|(attachment, _)| !referred.contains(&attachment.digest));
+    let (mut erased, mut held) = (Vec::new(), Vec::new());
     for (attachment, before) in unused {
+        let pieces = Pieces::of(store, owner, attachment.digest, &before)?;
         // Somebody may have begun to use it meanwhile.
         if card::card(store, owner, attachment.digest)?.as_ref() == Some(&before) {
-            erase(store, owner, attachment.digest, before.chunks)?;
+            erase(store, owner, attachment.digest, pieces.names.iter().cloned())?;
+            held.push((attachment, before, pieces));
+        }
+    }
+    let referred = if held.is_empty() { BTreeSet::new() } else { used(store, owner)? };
+    for (attachment, before, pieces) in held {
+        if referred.contains(&attachment.digest) {
+            pieces.put_back(store, owner, attachment.digest, before)?;
+        } else {
             erased.push(attachment);
         }
     }
     Ok(erased)
 }
 
+/// How many bytes of an attachment that goes are held.
+const HELD: u64 = 8 << 20;
+
+/// What is erased of an attachment. A turn that refers to it may be stored between the last look and the erasing: it is held
+/// until the next look, unless it is large.
+struct Pieces {
+    names: BTreeSet<Vec<u8>>,
+    held: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Pieces {
+    fn of(store: &dyn Store, owner: ConversationId, digest: Digest, card: &Card) -> Result<Self> {
+        let (mut names, mut held, mut size) = (BTreeSet::from_iter(card.set().names(digest)), Vec::new(), 0);
+        chunks::each(store, owner, digest, &mut |name, bytes| {
+            names.insert(name.to_vec());
+            size += bytes.len() as u64;
+            if size <= HELD {
+                held.push((name.to_vec(), bytes.to_vec()));
+            } else {
+                held.clear();
+            }
+        })?;
+        Ok(Self { names, held })
+    }
+
+    fn put_back(&self, store: &dyn Store, owner: ConversationId, digest: Digest, card: Card) -> Result<()> {
+        let (name, card) = (card::name(digest), Card { waiting_since: None, ..card }.to_bytes());
+        let mut puts: Vec<Put<'_>> =
+            self.held.iter().map(|(name, bytes)| chunks::put(owner, name, Some(bytes))).collect();
+        puts.push(card::put(owner, &name, Some(&card)));
+        store.put(&puts, Safety::Synced)
+    }
+}
+
 /// Erases an attachment with its card, in one step.
-pub(super) fn erase(store: &dyn Store, owner: ConversationId, digest: Digest, chunks: u32) -> Result<()> {
-    let names: Vec<_> = (0..chunks).map(|number| chunks::name(digest, number)).collect();
-    let card = card::name(digest);
+pub(super) fn erase(
+    store: &dyn Store,
+    owner: ConversationId,
+    digest: Digest,
+    pieces: impl Iterator<Item = Vec<u8>>,
+) -> Result<()> {
+    let (names, card): (Vec<Vec<u8>>, _) = (pieces.collect(), card::name(digest));
     let mut puts: Vec<Put<'_>> = names.iter().map(|name| chunks::put(owner, name, None)).collect();
     puts.push(card::put(owner, &card, None));
     store.put(&puts, Safety::Synced)
@@ -63,6 +110,11 @@ fn used(store: &dyn Store, owner: ConversationId) -> Result<BTreeSet<Digest>> {
         }
         Ok(())
     })?;
+    // What belongs to the whole conversation is named in its header.
+    let one = ListQuery { only: Some(&[owner]), limit: 1, ..ListQuery::default() };
+    for row in store.list(&one)?.items {
+        used.extend(mentions(&row.header));
+    }
     store.get(Space::OpenTurn, Some(owner), Named::ALL, &mut |_, bytes| {
         used.extend(mentions(&String::from_utf8_lossy(bytes)));
         Ok(())

@@ -122,6 +122,8 @@ pub enum Ailment {
         /// What it says.
         now: Time,
     },
+    /// The key of the hashes in markers lies in the store, though it could be kept outside.
+    KeyInside,
     /// The search index lacks many messages; they are found all the same, more slowly.
     IndexBehind {
         /// How many.
@@ -150,6 +152,7 @@ impl Ailment {
             | Self::LongLog { .. }
             | Self::OlderSchema { .. }
             | Self::ClockBehindStore { .. }
+            | Self::KeyInside
             | Self::IndexBehind { .. } => Severity::Warning,
         }
     }
@@ -198,6 +201,9 @@ impl fmt::Display for Ailment {
                 write!(f, "the clock says {}, and something was stored at {}", minute(*now), minute(*newest))
             }
             Self::ClockWrong { now } => write!(f, "the clock says {}, long past", minute(*now)),
+            Self::KeyInside => f.write_str(
+                "the key of redaction lies in the store: whoever has its files can try out numbers",
+            ),
             Self::IndexBehind { messages } => write!(f, "{messages} messages are not in the search index"),
         }
     }

@@ -2,18 +2,22 @@
 //! has one of its own, made of its keys, so that the hashes mean nothing outside.
 
 use std::fmt;
+use std::time::Duration;
 
 use aws_lc_rs::hmac;
 
 use crate::error::Result;
 use crate::ops::redact::find::Rule;
-use crate::store::{Named, Put, Safety, Space, Store, TOKEN_KEY};
+use crate::store::{Named, Put, Safety, Space, Store, TOKEN_KEY, Task};
 
 /// What the key is stored under.
 pub(crate) const KEY_NAME: &[u8] = b"redact.key";
 
 /// So many bytes of a hash are told: enough to tell the secrets of one store apart.
 const TOLD: usize = 4;
+
+/// How long erasing a key from the store's log may take.
+const ERASING: Duration = Duration::from_millis(200);
 
 /// Keeps the key outside of a store: given a key, returns the one that is kept there, which is the given one when there was none.
 pub(crate) type KeepKey = dyn Fn([u8; 32]) -> Result<[u8; 32]> + Send + Sync;
@@ -51,7 +55,7 @@ impl HashKey {
 
     /// The key that is kept outside, unless the store is a vault. One that the store has goes there, or away when there is
     /// another.
-    pub(super) fn outside(store: &dyn Store, keep: &KeepKey, random: [u8; 32]) -> Result<Self> {
+    pub(crate) fn outside(store: &dyn Store, keep: &KeepKey, random: [u8; 32]) -> Result<Self> {
         if let Some(key) = Self::at(store, Space::Key, TOKEN_KEY)? {
             return Ok(key);
         }
@@ -61,8 +65,16 @@ impl HashKey {
         if own.is_some() {
             let put = Put { space: Space::State, owner: None, name: KEY_NAME, bytes: None };
             store.put(&[put], Safety::Synced)?;
+            // It still stands in the store's log.
+            store.maintain(Task::Checkpoint, ERASING)?;
         }
         Ok(Self(key))
+    }
+
+    /// True when the key lies in the store itself, beside what it was made for.
+    pub(crate) fn is_inside(store: &dyn Store) -> Result<bool> {
+        Ok(Self::at(store, Space::Key, TOKEN_KEY)?.is_none()
+            && Self::at(store, Space::State, KEY_NAME)?.is_some())
     }
 
     fn stored(store: &dyn Store) -> Result<Option<Self>> {

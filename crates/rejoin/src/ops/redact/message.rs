@@ -90,6 +90,7 @@ impl Redactor<'_> {
         }
         clean.participants.iter_mut().filter_map(|one| one.name.as_mut()).for_each(|name| sweep.short(name));
         clean.privacy.consent.iter_mut().for_each(|consent| sweep.short(consent));
+        clean.privacy.given_classification.iter_mut().for_each(|given| sweep.short(given));
         clean.project.iter_mut().for_each(|project| sweep.name(project));
         if let Some(origin) = &mut clean.origin {
             origin.source_path.iter_mut().for_each(|path| sweep.name(path));

@@ -1,12 +1,12 @@
 //! What belongs to a conversation beside its messages: replies that were not finished, what imported messages were read
 //! from, and what programs remember.
 //!
-//! Projects, how imports looked, keys and the audit log hold no text that anybody wrote.
+//! How imports looked, keys and the audit log hold no text that anybody wrote.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, MessageId};
+use crate::model::{ConversationId, Fields, Json, MessageId};
 use crate::ops::attachment::CARDS;
 use crate::ops::import::{Packer, source_hash, unpack};
 use crate::ops::redact::{KEY_NAME, Redactor, Tally};
@@ -46,6 +46,7 @@ impl Shelves {
     ) -> Result<Self> {
         let mut shelves = Self::default();
         shelves.take_texts(store, redactor, None, Space::State, findings)?;
+        shelves.take_projects(store, redactor, findings)?;
         Ok(shelves)
     }
 
@@ -75,15 +76,70 @@ impl Shelves {
         findings: &mut Findings,
     ) -> Result<()> {
         let place = if space == Space::OpenTurn { ScrubPlace::OpenTurn } else { ScrubPlace::State };
+        let there = names(store, space, owner)?;
         store.get(space, owner, Named::ALL, &mut |name, bytes| {
             let mut tally = Tally::default();
             let text = str::from_utf8(bytes).ok().filter(|_| name != KEY_NAME && !name.starts_with(CARDS));
-            if let Some(clean) = text.and_then(|text| redactor.line(text, &mut tally)) {
+            let clean = text.and_then(|text| redactor.line(text, &mut tally));
+            // A name may have the path of a project in it.
+            let clean_name = str::from_utf8(name).ok().and_then(|name| redactor.name(name, &mut tally));
+            if clean.is_some() || clean_name.is_some() {
                 findings.add(place, None, &tally);
-                self.changed.push((space, name.to_vec(), Some(clean.into_bytes())));
+                let bytes = clean.map_or_else(|| bytes.to_vec(), String::into_bytes);
+                self.rename(space, name, clean_name, bytes, &there);
             }
             Ok(())
         })
+    }
+
+    /// Projects whose path holds a secret: what they are stored under, and what is stored.
+    fn take_projects(
+        &mut self,
+        store: &dyn Store,
+        redactor: &Redactor<'_>,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let there = names(store, Space::Project, None)?;
+        store.get(Space::Project, None, Named::ALL, &mut |name, bytes| {
+            let mut tally = Tally::default();
+            let clean_name = str::from_utf8(name).ok().and_then(|name| redactor.name(name, &mut tally));
+            let clean = serde_json::from_slice(bytes).ok().and_then(|mut fields: Fields| {
+                let mut has_changed = false;
+                for field in ["key", "path"] {
+                    let text = fields.field(field).and_then(|text| text.to::<String>().ok());
+                    if let Some(clean) = text.and_then(|text| redactor.name(&text, &mut tally)) {
+                        fields.set(field, Json::of(&clean).expect("a text is JSON"));
+                        has_changed = true;
+                    }
+                }
+                has_changed.then(|| serde_json::to_vec(&fields).expect("fields are JSON"))
+            });
+            if clean.is_some() || clean_name.is_some() {
+                findings.add(ScrubPlace::Project, None, &tally);
+                let bytes = clean.unwrap_or_else(|| bytes.to_vec());
+                self.rename(Space::Project, name, clean_name, bytes, &there);
+            }
+            Ok(())
+        })
+    }
+
+    /// Stores bytes under a name from now on, or under another one, unless that has some: those are newer.
+    fn rename(
+        &mut self,
+        space: Space,
+        name: &[u8],
+        clean_name: Option<String>,
+        bytes: Vec<u8>,
+        there: &HashSet<Vec<u8>>,
+    ) {
+        let Some(clean) = clean_name.map(String::into_bytes) else {
+            self.changed.push((space, name.to_vec(), Some(bytes)));
+            return;
+        };
+        self.changed.push((space, name.to_vec(), None));
+        if !there.contains(&clean) {
+            self.changed.push((space, clean, Some(bytes)));
+        }
     }
 
     fn take_sources(
@@ -115,6 +171,16 @@ impl Shelves {
             Ok(())
         })
     }
+}
+
+/// What blobs are stored under.
+fn names(store: &dyn Store, space: Space, owner: Option<ConversationId>) -> Result<HashSet<Vec<u8>>> {
+    let mut names = HashSet::new();
+    store.get(space, owner, Named::ALL, &mut |name, _| {
+        names.insert(name.to_vec());
+        Ok(())
+    })?;
+    Ok(names)
 }
 
 /// The name of a line that is no message: its number in the source, and the hash of what is kept.

@@ -93,6 +93,8 @@ pub enum ScrubPlace {
     Source,
     /// In what a program remembers.
     State,
+    /// In the path of a project.
+    Project,
 }
 
 impl ScrubPlace {
@@ -108,6 +110,7 @@ impl ScrubPlace {
             Self::OpenTurn => "open-turn",
             Self::Source => "source",
             Self::State => "state",
+            Self::Project => "project",
         }
     }
 }
@@ -179,7 +182,7 @@ pub(crate) fn scrub_conversation(
     Err(Error::conflict(format!("conversation `{id}` keeps changing; try again")))
 }
 
-/// Scrubs what programs remember that belongs to no conversation.
+/// Scrubs what programs remember that belongs to no conversation, and which projects there are.
 pub(crate) fn scrub_state(store: &dyn Store, redactor: &Redactor<'_>, mode: ScrubMode) -> Result<Scrubbed> {
     let mut findings = Findings::default();
     let shelves = Shelves::of_nobody(store, redactor, &mut findings)?;

@@ -1,6 +1,8 @@
 //! Changing what is known about a conversation: a line that says so, or a new file where messages are rewritten.
 
 use std::collections::HashSet;
+use std::path::Path;
+use std::{fs, io};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
@@ -54,7 +56,7 @@ impl JsonlStore {
         }
         let mut spent = known.kept.spent;
         spent.add(bytes.len() as u64);
-        if spent.are_many(known.end + bytes.len() as u64) {
+        if spent.are_many(self.options.repack_every, known.end + bytes.len() as u64) {
             drop(opened);
             // The change is stored; lines that it made void can wait for the next one.
             let _ = self.fold(&mut turnstile, id);
@@ -71,7 +73,29 @@ impl JsonlStore {
         }
         self.forget(id);
         durable::rename(&opened.path, &path)
-            .during(|| format!("move `{}` to `{}`", opened.path.display(), path.display()))
+            .during(|| format!("move `{}` to `{}`", opened.path.display(), path.display()))?;
+        let folder = durable::directory_of(&opened.path);
+        self.leave(folder).during(|| format!("remove `{}`", folder.display()))
+    }
+}
+
+impl JsonlStore {
+    /// Removes the folder of a project in which nothing is left. It says which project that was, and what is in a path may
+    /// have been taken out everywhere else.
+    fn leave(&self, folder: &Path) -> io::Result<()> {
+        let Some(name) = folder.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
+        let marker = self.layout.marker(name);
+        for entry in fs::read_dir(folder)? {
+            if entry?.path() != marker {
+                return Ok(());
+            }
+        }
+        if !marker.exists() {
+            return Ok(());
+        }
+        durable::erase(&durable::open_to_write(&marker)?, &marker)?;
+        durable::remove_if_empty(folder)?;
+        durable::sync_parent(folder)
     }
 }
 

@@ -47,18 +47,15 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    /// So many changes are collected before a file is written anew for them.
-    const MOST: u32 = 5;
-
     pub(super) const fn add(&mut self, bytes: u64) {
         self.lines += 1;
         self.bytes += bytes;
     }
 
-    /// True when they are worth a new file: five of them, and a quarter of the file, so that a long conversation is not
+    /// True when they are worth a new file: so many of them, and a quarter of the file, so that a long conversation is not
     /// copied for a few changes of its title.
-    pub(super) const fn are_many(&self, length: u64) -> bool {
-        self.lines >= Self::MOST && self.bytes >= length / 4
+    pub(super) const fn are_many(&self, least: u32, length: u64) -> bool {
+        least > 0 && self.lines >= least && self.bytes >= length / 4
     }
 }
 

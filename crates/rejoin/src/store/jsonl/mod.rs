@@ -67,6 +67,9 @@ pub struct JsonlStore {
     _in_use: File,
 }
 
+/// So many changes are collected before a file is written anew for them.
+pub(crate) const REPACK_EVERY: u32 = 5;
+
 /// How a JSONL store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -77,6 +80,8 @@ pub struct JsonlOptions {
     pub bad_lines: BadLines,
     /// A longer line is a bad one.
     pub longest_line: usize,
+    /// A file is written anew after so many changes of its conversation, if they are a quarter of it; 0 means never.
+    pub repack_every: u32,
 }
 
 /// What becomes of a line that cannot be read.
@@ -90,10 +95,10 @@ pub enum BadLines {
 }
 
 impl Default for JsonlOptions {
-    /// Waits ten seconds, passes over bad lines, and takes lines of up to 256 MiB.
+    /// Waits ten seconds, passes over bad lines, takes lines of up to 256 MiB, and collects five changes.
     fn default() -> Self {
         // The default of `limits.turn_bytes` is 10 MB; a message may be that long when it is escaped, and then some.
-        Self { wait: WAIT, bad_lines: BadLines::PassOver, longest_line: 1 << 28 }
+        Self { wait: WAIT, bad_lines: BadLines::PassOver, longest_line: 1 << 28, repack_every: REPACK_EVERY }
     }
 }
 
@@ -232,6 +237,7 @@ impl Store for JsonlStore {
                 .map(|entries| Progress { done: entries.len() as u64, ..Progress::default() }),
             Task::Checkpoint => self.tidy_and_count(),
             Task::Repack => self.tidy(budget),
+            Task::RepackOne(id) => self.repack_one(id),
             Task::Check => self.check(),
             // Nothing is sealed.
             Task::Renew => Ok(Progress::default()),

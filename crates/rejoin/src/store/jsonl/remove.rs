@@ -11,6 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::jsonl::changes::{Happened, lock};
 use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Purpose;
 use crate::store::jsonl::kept::Kept;
 use crate::store::jsonl::rewrite::{Loss, Remains};
 use crate::store::jsonl::scan::Known;
@@ -128,6 +129,22 @@ impl JsonlStore {
             progress.done += 1;
         }
         Ok(progress)
+    }
+
+    /// Writes one file anew if it has lines that later ones made void and they are worth it.
+    pub(super) fn repack_one(&self, id: ConversationId) -> Result<Progress> {
+        let mut turnstile = self.begin_writing()?;
+        let (opened, known) = self.must_open(Purpose::Write, id)?;
+        let (spent, length) = (known.kept.spent, known.end);
+        drop((opened, known));
+        if spent.lines == 0 {
+            return Ok(Progress::default());
+        }
+        if !spent.are_many(1, length) {
+            return Ok(Progress { left: u64::from(spent.lines), ..Progress::default() });
+        }
+        self.fold(&mut turnstile, id)?;
+        Ok(Progress { done: 1, ..Progress::default() })
     }
 
     /// The same, and counts what somebody still reads.

@@ -389,6 +389,8 @@ impl Store for SqliteStore {
             Task::Index => self.fill_index(budget),
             Task::Checkpoint => self.cut_log(),
             Task::Repack => self.repack(),
+            // A change overwrites what was there; only the log still has it.
+            Task::RepackOne(_) => self.cut_log(),
             Task::Check => self.check(),
             // Nothing is sealed.
             Task::Renew => Ok(Progress::default()),

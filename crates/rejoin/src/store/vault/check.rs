@@ -14,6 +14,11 @@ impl VaultStore {
             Task::Check => self.check(budget),
             // The inner store could index sealed bytes only.
             Task::Index => self.fill_index(budget),
+            Task::RepackOne(id) => {
+                let inner = self.held.workspace().names().conversation(id);
+                let progress = self.inner.maintain(Task::RepackOne(inner), budget)?;
+                Ok(Progress { faults: self.named_faults(progress.faults), ..progress })
+            }
             Task::Checkpoint | Task::Repack => {
                 let progress = self.inner.maintain(task, budget)?;
                 Ok(Progress { faults: self.named_faults(progress.faults), ..progress })

@@ -1,6 +1,7 @@
 //! What programs see of the archive.
 
 mod attachment;
+mod attachment_races;
 mod audit;
 mod delete;
 mod describe;

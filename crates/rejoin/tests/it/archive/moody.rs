@@ -34,9 +34,13 @@ impl Moody {
     }
 
     pub(crate) fn over(inner: impl Store + 'static) -> Self {
+        Self::around(Box::new(inner))
+    }
+
+    pub(crate) fn around(inner: Box<dyn Store>) -> Self {
         let pace: Arc<dyn Fn() + Send + Sync> = Arc::new(|| {});
         let (mood, tried, pace) = (Mutex::new(Mood::Well), Mutex::new(0), Mutex::new(pace));
-        Self { inner: Box::new(inner), mood, tried, pace }
+        Self { inner, mood, tried, pace }
     }
 
     /// Sets what happens while it writes.

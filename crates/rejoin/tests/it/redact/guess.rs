@@ -84,8 +84,26 @@ fn the_key_of_an_older_store_moves_out_and_hashes_stay_the_same() {
     let archive = open_keeping(directory.path(), &kept);
     let after = say_phone(&archive);
 
-    assert_eq!((before, own), (after, vec![kept.lock().unwrap().unwrap()]));
-    assert_eq!(keys_in(&archive), [[0; 32]; 0]);
+    let key = kept.lock().unwrap().unwrap();
+    assert_eq!((before, own), (after, vec![key]));
+    assert_eq!((keys_in(&archive), holds(directory.path(), key)), (vec![], false));
+}
+
+#[test]
+fn a_key_in_the_store_can_be_moved_out_before_it_is_needed() {
+    let (directory, kept) = (tempfile::tempdir().unwrap(), Kept::default());
+    let plain = open(directory.path());
+    say_phone(&plain);
+    let own = keys_in(&plain);
+    let before = plain.holds_redaction_key().unwrap();
+    drop(plain);
+
+    let archive = open_keeping(directory.path(), &kept);
+    archive.move_redaction_key().unwrap();
+
+    assert_eq!((before, archive.holds_redaction_key().unwrap()), (true, false));
+    assert_eq!(own, [kept.lock().unwrap().unwrap()]);
+    assert!(!holds(directory.path(), own[0]));
 }
 
 #[test]

@@ -2,16 +2,18 @@
 
 mod accept;
 mod bars;
+mod closed;
 mod example;
 mod full;
 mod list;
 mod record;
+mod repack;
 mod snapshot;
 mod waiting;
 
 use rejoin::service::{
     ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, FramePrivacy,
-    MessageFrame, ParticipantRef,
+    MessageFrame, ParticipantRef, ParticipantRole,
 };
 use rejoin::store::MemoryStore;
 use rejoin::testing::Place;
@@ -56,11 +58,13 @@ fn frame(sequence: u64, content: &str) -> MessageFrame {
 }
 
 fn participants() -> Vec<ParticipantRef> {
-    [("user-default", "user", "You"), ("assistant-agentvoice", "assistant", "Agent Voice")]
+    let (user, assistant) = (ParticipantRole::User, ParticipantRole::Assistant);
+    [("user-default", user, "You"), ("assistant-agentvoice", assistant, "Agent Voice")]
         .map(|(id, role, name)| ParticipantRef {
             id: id.to_owned(),
-            role: role.to_owned(),
+            role,
             display_name: Some(name.to_owned()),
+            given_role: None,
         })
         .into()
 }

@@ -4,9 +4,10 @@ use std::sync::Barrier;
 
 use proptest::prelude::*;
 use rejoin::service::{
-    AttachmentRef, AudioArtifactRef, ConversationRecord, ConversationRecordInput, ConversationRecordMutation,
-    ConversationSummary, FramePrivacy, MessageFrame, PartialMetrics, PartialRetention, ParticipantRef,
-    PrivacyEnvelope, RetentionInfo, RetentionPolicy,
+    AttachmentRef, AttachmentType, AudioArtifactRef, AudioFormat, Classification, ConversationRecord,
+    ConversationRecordInput, ConversationRecordMutation, ConversationSummary, FramePrivacy, MessageFrame,
+    PartialMetrics, PartialRetention, ParticipantRef, ParticipantRole, PrivacyEnvelope, RetentionInfo,
+    RetentionPolicy,
 };
 use rejoin::store::MemoryStore;
 use rejoin::testing::Place;
@@ -34,11 +35,16 @@ fn time() -> impl Strategy<Value = Time> {
 }
 
 fn attachment() -> impl Strategy<Value = AttachmentRef> {
-    let kind = prop::sample::select(vec!["audio", "transcript", "code", "document", "hologram"]);
+    let kind = prop::sample::select(vec![
+        AttachmentType::Audio,
+        AttachmentType::Transcript,
+        AttachmentType::Code,
+        AttachmentType::Document,
+    ]);
     ("[a-z0-9]{1,8}", kind, ".{1,12}", "[0-9a-f]{64}", any::<u32>(), extra()).prop_map(
         |(attachment_id, kind, uri, checksum, bytes, extra)| AttachmentRef {
             attachment_id,
-            kind: kind.to_owned(),
+            kind,
             uri,
             checksum,
             byte_length: u64::from(bytes),
@@ -48,8 +54,12 @@ fn attachment() -> impl Strategy<Value = AttachmentRef> {
 }
 
 fn audio() -> impl Strategy<Value = AudioArtifactRef> {
-    (".{1,12}", "pcm16|opus", any::<u32>(), extra()).prop_map(|(uri, format, duration, extra)| {
-        AudioArtifactRef { uri, format, duration_ms: u64::from(duration), extra }
+    let format = prop::sample::select(vec![AudioFormat::Pcm16, AudioFormat::Opus]);
+    (".{1,12}", format, any::<u32>(), extra()).prop_map(|(uri, format, duration, extra)| AudioArtifactRef {
+        uri,
+        format,
+        duration_ms: u64::from(duration),
+        extra,
     })
 }
 
@@ -96,8 +106,13 @@ fn summary() -> impl Strategy<Value = ConversationSummary> {
 }
 
 fn participants() -> impl Strategy<Value = Vec<ParticipantRef>> {
-    let one = (".{0,8}", "user|assistant|system", prop::option::of(".{0,8}"))
-        .prop_map(|(id, role, display_name)| ParticipantRef { id, role, display_name });
+    let role = prop::sample::select(vec![
+        ParticipantRole::User,
+        ParticipantRole::Assistant,
+        ParticipantRole::System,
+    ]);
+    let one = (".{0,8}", role, prop::option::of(".{0,8}"))
+        .prop_map(|(id, role, display_name)| ParticipantRef { id, role, display_name, given_role: None });
     prop::collection::vec(one, 0..3)
 }
 
@@ -115,9 +130,10 @@ fn metrics() -> impl Strategy<Value = PartialMetrics> {
 
 fn envelope() -> impl Strategy<Value = PrivacyEnvelope> {
     (any::<bool>(), prop::option::of(".{0,8}")).prop_map(|(exportable, consent_capture)| PrivacyEnvelope {
-        classification: "Confidential".to_owned(),
+        classification: Classification::Confidential,
         exportable,
         consent_capture,
+        given_classification: None,
     })
 }
 

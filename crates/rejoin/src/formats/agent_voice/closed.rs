@@ -1,0 +1,184 @@
+//! Words of which a record has only so many: any other is refused where a caller gives it.
+//!
+//! A store or a file may have others. Then one of these is given, with the other beside it in a field of its own, and whoever
+//! hands the record back gives both.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::model::{Fields, Json};
+
+/// As what somebody takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParticipantRole {
+    /// A person.
+    User,
+    /// A model.
+    Assistant,
+    /// Neither.
+    System,
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AttachmentType {
+    /// A sound.
+    Audio,
+    /// What was said in a sound.
+    Transcript,
+    /// A piece of a program.
+    Code,
+    /// Any other.
+    #[default]
+    Document,
+}
+
+/// How a sound is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AudioFormat {
+    /// Samples of 16 bits.
+    #[default]
+    Pcm16,
+    /// Opus.
+    Opus,
+}
+
+/// How private a record is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Classification {
+    /// The one class there is.
+    #[default]
+    Confidential,
+}
+
+/// A word out of a closed set.
+pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
+    /// The field that holds it.
+    const FIELD: &'static str;
+
+    /// Every word, by its name.
+    const ALL: &'static [(Self, &'static str)];
+
+    /// Its name.
+    fn name(self) -> &'static str {
+        let named = Self::ALL.iter().find(|(word, _)| *word == self);
+        named.map(|(_, name)| *name).expect("every word is in its list")
+    }
+
+    /// The word of a name.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, own)| *own == name).map(|(word, _)| *word)
+    }
+}
+
+impl Word for ParticipantRole {
+    const FIELD: &'static str = "role";
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::User, "user"), (Self::Assistant, "assistant"), (Self::System, "system")];
+}
+
+impl Word for AttachmentType {
+    const FIELD: &'static str = "type";
+    const ALL: &'static [(Self, &'static str)] = &[
+        (Self::Audio, "audio"),
+        (Self::Transcript, "transcript"),
+        (Self::Code, "code"),
+        (Self::Document, "document"),
+    ];
+}
+
+impl Word for AudioFormat {
+    const FIELD: &'static str = "format";
+    const ALL: &'static [(Self, &'static str)] = &[(Self::Pcm16, "pcm16"), (Self::Opus, "opus")];
+}
+
+impl Word for Classification {
+    const FIELD: &'static str = "classification";
+    const ALL: &'static [(Self, &'static str)] = &[(Self::Confidential, "Confidential")];
+}
+
+/// Reads a word; any other than those there are is an error that names the field and all of them.
+fn read<'de, W: Word, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    W::named(&name).ok_or_else(|| {
+        let shown: String = name.chars().take(40).collect();
+        let all: Vec<String> = W::ALL.iter().map(|(_, name)| format!("`{name}`")).collect();
+        serde::de::Error::custom(format!("`{}` is `{shown}`; it can be {}", W::FIELD, all.join(", ")))
+    })
+}
+
+impl<'de> Deserialize<'de> for ParticipantRole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for AttachmentType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for AudioFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Classification {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl Serialize for ParticipantRole {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for AttachmentType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for AudioFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for Classification {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// The type of an attachment that is none of a record's, beside the one that is given in its place.
+const GIVEN_TYPE: &str = "givenType";
+
+/// Puts a type that a record can have in the place of any other, which stays beside it.
+pub(super) fn with_known_type(fields: &mut Fields) {
+    let field = AttachmentType::FIELD;
+    let Some(given) = fields.field(field).cloned() else { return };
+    if given.to::<String>().ok().and_then(|name| AttachmentType::named(&name)).is_none() {
+        fields.set(field, Json::of(&AttachmentType::default()).expect("a word is JSON"));
+        fields.set(GIVEN_TYPE, given);
+    }
+}
+
+/// Puts the type that an attachment had back in its place, unless the caller chose another since.
+pub(super) fn with_given_type(fields: &mut Fields) {
+    let Some(given) = fields.remove(GIVEN_TYPE) else { return };
+    let field = AttachmentType::FIELD;
+    let current = fields.field(field).and_then(|name| name.to::<AttachmentType>().ok());
+    if current.is_none_or(|current| current == AttachmentType::default()) {
+        fields.set(field, given);
+    }
+}
+
+/// True for a sound in a format that a record can have.
+pub(super) fn is_known_sound(fields: &Fields) -> bool {
+    let format = fields.field(AudioFormat::FIELD).and_then(|name| name.to::<String>().ok());
+    format.is_some_and(|name| AudioFormat::named(&name).is_some())
+}

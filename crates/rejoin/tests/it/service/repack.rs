@@ -1,0 +1,97 @@
+//! After five changes, what they replaced is in no file, and the record says when that was.
+
+use std::path::PathBuf;
+
+use rejoin::service::{
+    AttachmentRef, ConversationRecordInput, ConversationRecordMutation, ConversationStorageService,
+};
+use rejoin::store::Children;
+use rejoin::testing::Place;
+use rejoin::{AttachmentKind, Time};
+
+use super::{everywhere, frame, id_of, input, open, saying};
+use crate::archive::Lab;
+use crate::residue::holding;
+use crate::stores::{Directory, File};
+
+fn titled(title: &str) -> ConversationRecordMutation {
+    ConversationRecordMutation { title: Some(title.to_owned()), ..Default::default() }
+}
+
+fn last_compacted(service: &ConversationStorageService) -> Option<Time> {
+    service.get_record(&id_of(1)).unwrap().unwrap().storage.last_compacted_at
+}
+
+/// When a record was compacted, after each of some updates.
+fn update(service: &ConversationStorageService, titles: &[&str]) -> Vec<bool> {
+    service.create_record(&input(1, "zanzibar quokka")).unwrap();
+    let told = titles.iter().map(|title| {
+        service.update_record(&id_of(1), &titled(title)).unwrap();
+        last_compacted(service).is_some()
+    });
+    told.collect()
+}
+
+#[test]
+fn five_updates_repack_a_record_and_it_says_when() {
+    everywhere(|place| {
+        let began = Time::now();
+        let service = open(place);
+
+        let told = update(&service, &["one", "two", "three", "four", "five"]);
+        let first = last_compacted(&service).unwrap();
+        let frames = (2..=6).map(|number| frame(number, "More.")).collect();
+        service.update_record(&id_of(1), &saying(frames)).unwrap();
+
+        assert_eq!(told, [false, false, false, false, true]);
+        assert!(began <= first && first <= Time::now());
+        assert!(last_compacted(&open(place)).unwrap() >= first);
+    });
+}
+
+#[test]
+fn what_five_updates_replaced_is_in_no_file() {
+    let (file, files) = (File::new(), Directory::new());
+    let places: [(&dyn Place, PathBuf); 2] =
+        [(&file, file.0.path().to_owned()), (&files, files.0.path().to_owned())];
+
+    for (place, directory) in places {
+        let service = open(place);
+        update(&service, &["one quokka", "two quokka", "three quokka", "four quokka", "Lisbon"]);
+
+        assert_eq!(holding(&directory, &["quokka"]), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn a_service_can_be_told_when_to_repack() {
+    everywhere(|place| {
+        let service = open(place).with_repack_every(2);
+
+        let told = update(&service, &["one", "two"]);
+
+        assert_eq!(told, [false, true]);
+    });
+}
+
+#[test]
+fn a_file_that_belongs_to_the_whole_record_stays() {
+    let lab = Lab::new();
+    let archive = rejoin::Archive::open("memory:").unwrap().with_nature(lab.clone());
+    let service = ConversationStorageService::new(archive.clone());
+    let record = service.create_record(&input(1, "with a file")).unwrap();
+    let id = id_of(1).parse().unwrap();
+    let attached = archive.attach(id, AttachmentKind::Document, &mut &b"the plan"[..]).unwrap();
+    let named = AttachmentRef::from(attached);
+    let whole = ConversationRecordInput { attachments: vec![named.clone()], ..record.into() };
+    service.commit_conversation(&whole).unwrap();
+    lab.turn_clock(7_200);
+
+    let said = archive.resume(id).unwrap().append(rejoin::Message::user("Never mind.")).unwrap().head;
+    archive.delete_messages(id, &[said], Children::Refuse, "test").unwrap();
+
+    let mut bytes = Vec::new();
+    archive.read_attachment(id, attached.digest, &mut bytes).unwrap();
+    let read = service.get_record(&id_of(1)).unwrap().unwrap().attachments;
+    assert_eq!((bytes.as_slice(), read), (&b"the plan"[..], vec![named]));
+}
