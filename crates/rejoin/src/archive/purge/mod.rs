@@ -1,20 +1,24 @@
 //! Purging: conversations go with every trace, a report says what became of each, and whoever follows the events is told.
 
 mod keys;
+mod mark;
+mod reason;
+mod report;
+mod unowned;
 
-use std::error::Error as _;
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 pub use keys::PurgeKeys;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+pub(super) use mark::unmarked;
+pub use reason::PurgeReason;
+pub use report::{PurgeFailure, PurgeReport};
+use unowned::Unowned;
 
 use crate::archive::audit::AuditName;
-use crate::archive::{Archive, AuditAction, AuditEntry, AuditFailure};
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Json, Time};
-use crate::store::{Named, Outcome, Put, Safety, Space, Target, Task, newest_stamp};
+use crate::archive::{Archive, AuditAction, AuditEntry};
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, Json};
+use crate::store::{Outcome, Target, Task, newest_stamp};
 
 /// How long one attempt to erase what a store still holds may take.
 const ERASING: Duration = Duration::from_millis(200);
@@ -25,128 +29,12 @@ const UNERASED: &str = "purge.unerased";
 /// Why keys are replaced that an earlier purge could not replace.
 const RETRIED: &str = "purge-retried";
 
-/// Stands between the code and the name of the report, in the reason that the store keeps.
-const MARK: &str = " purge=";
-
 /// What a report says further: the newest change when it was written, and the conversation that went last.
 pub(super) const NEWEST: &str = "newest_change";
 pub(super) const LAST: &str = "last";
 
 /// How often a report is written again because of what happened meanwhile.
 const WRITES: usize = 10;
-
-/// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
-/// which are hashes and ids, stay.
-const UNOWNED: [Space; 5] =
-    [Space::State, Space::Project, Space::Attachment, Space::Quarantine, Space::Notice];
-
-/// Why something is purged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PurgeReason {
-    /// Somebody asked for it.
-    UserRequested,
-    /// Its time was over.
-    RetentionExpired,
-    /// A rule about private data asks for it.
-    PrivacyPolicyChange,
-    /// The project begins anew.
-    WorkspaceReset,
-    /// It is damaged.
-    CorruptionDetected,
-}
-
-impl PurgeReason {
-    /// Every reason.
-    pub const ALL: [Self; 5] = [
-        Self::UserRequested,
-        Self::RetentionExpired,
-        Self::PrivacyPolicyChange,
-        Self::WorkspaceReset,
-        Self::CorruptionDetected,
-    ];
-
-    /// The reason's code.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::UserRequested => "user-requested",
-            Self::RetentionExpired => "retention-expired",
-            Self::PrivacyPolicyChange => "privacy-policy-change",
-            Self::WorkspaceReset => "workspace-reset",
-            Self::CorruptionDetected => "corruption-detected",
-        }
-    }
-}
-
-impl fmt::Display for PurgeReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for PurgeReason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for PurgeReason {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl FromStr for PurgeReason {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text).ok_or_else(|| {
-            let shown: String = text.chars().take(40).collect();
-            let all = Self::ALL.map(Self::as_str).join(", ");
-            Error::invalid(format!("`{shown}` is not a reason; they are {all}"))
-        })
-    }
-}
-
-/// What became of a purge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PurgeReport {
-    /// Why it was made.
-    pub reason: PurgeReason,
-    /// When it began.
-    pub started_at: Time,
-    /// When it ended.
-    pub completed_at: Time,
-    /// Those that are gone.
-    pub purged: Vec<ConversationId>,
-    /// How many messages they had.
-    pub messages: u64,
-    /// How many bytes those took.
-    pub bytes: u64,
-    /// Those that are not gone, and why.
-    pub failures: Vec<PurgeFailure>,
-    /// True when the store holds no trace; else a reader held on to it, and the store erases it later.
-    pub is_erased: bool,
-    /// What became of the keys, in a vault.
-    pub keys: PurgeKeys,
-}
-
-/// A conversation that could not be purged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PurgeFailure {
-    /// The conversation.
-    pub conversation: ConversationId,
-    /// The kind of the error.
-    #[serde(serialize_with = "kind_name")]
-    pub kind: ErrorKind,
-    /// The error in words.
-    pub error: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn kind_name<S: Serializer>(kind: &ErrorKind, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    serializer.serialize_str(kind.as_str())
-}
 
 impl Archive {
     /// Purges conversations: they are removed, and nothing they said is left in any file of the store.
@@ -161,10 +49,7 @@ impl Archive {
         tell: &mut dyn FnMut(u64),
     ) -> PurgeReport {
         let mut purging = Purging::begin(self, AuditAction::Purged, reason);
-        for (place, id) in ids.iter().enumerate() {
-            purging.purge(*id);
-            tell(place as u64 + 1);
-        }
+        purging.purge_all(ids, tell);
         purging.finish()
     }
 
@@ -172,41 +57,9 @@ impl Archive {
     pub fn purge_everything(&self, reason: PurgeReason, tell: &mut dyn FnMut(u64)) -> Result<PurgeReport> {
         let ids = self.survey()?.conversations;
         let mut purging = Purging::begin(self, AuditAction::Purged, reason);
-        for (place, id) in ids.iter().enumerate() {
-            purging.purge(*id);
-            tell(place as u64 + 1);
-        }
-        // What does not open goes with its copy in quarantine, which comes later in the list. One that cannot be erased must
-        // not keep the others, or the report of what has gone.
-        let mut is_gone = true;
-        for space in UNOWNED {
-            if let Err(error) = self.erase_unowned(space) {
-                tracing::warn!(%error, "what belongs to no conversation was not erased");
-                is_gone = false;
-            }
-        }
-        let mut report = purging.finish();
-        report.is_erased &= is_gone || self.opens_unowned();
-        Ok(report)
-    }
-
-    fn erase_unowned(&self, space: Space) -> Result<()> {
-        let mut names: Vec<Vec<u8>> = Vec::new();
-        let read = self.store().get(space, None, Named::ALL, &mut |name, _| {
-            names.push(name.to_vec());
-            Ok(())
-        });
-        let erased: Vec<Put<'_>> =
-            names.iter().map(|name| Put { space, owner: None, name, bytes: None }).collect();
-        if !erased.is_empty() {
-            self.store().put(&erased, Safety::Synced)?;
-        }
-        read
-    }
-
-    /// True when nothing is left that does not open.
-    fn opens_unowned(&self) -> bool {
-        UNOWNED.iter().all(|space| self.store().get(*space, None, Named::ALL, &mut |_, _| Ok(())).is_ok())
+        purging.purge_all(&ids, tell);
+        purging.erase_unowned();
+        Ok(purging.finish())
     }
 
     /// Does what a purge had to leave: erases what somebody was reading, replaces keys that could not be. True when nothing
@@ -217,6 +70,13 @@ impl Archive {
             return Ok(self.erase_traces()? && keys != PurgeKeys::Failed);
         }
         Ok(!self.is_remembered(UNERASED)? || self.erase_traces()?)
+    }
+
+    /// Remembers that something has to be erased, before it is removed: a purge that is cut off is made up for by the next.
+    fn expect_erasing(&self) {
+        if let Err(error) = self.remember(UNERASED, Some(&self.now().to_string())) {
+            tracing::warn!(kind = error.kind().as_str(), "it was not noted that something has to be erased");
+        }
     }
 
     /// Erases what the store still holds of what was removed; true when nothing is left, else it is remembered.
@@ -239,31 +99,34 @@ pub(super) struct Purging<'a> {
     /// What the report will be stored under, which the store's reasons name.
     name: AuditName,
     report: PurgeReport,
+    unowned: Unowned,
 }
 
 impl<'a> Purging<'a> {
     pub(super) fn begin(archive: &'a Archive, action: AuditAction, reason: PurgeReason) -> Self {
-        let now = archive.now();
-        let report = PurgeReport {
-            reason,
-            started_at: now,
-            completed_at: now,
-            purged: Vec::new(),
-            messages: 0,
-            bytes: 0,
-            failures: Vec::new(),
-            is_erased: true,
-            keys: PurgeKeys::None,
-        };
-        Self { archive, action, name: archive.fresh_audit_name(), report }
+        let report = PurgeReport::begun(reason, archive.now());
+        Self { archive, action, name: archive.fresh_audit_name(), report, unowned: Unowned::Untouched }
     }
 
-    /// Purges one conversation, or notes why not.
-    pub(super) fn purge(&mut self, id: ConversationId) {
-        if self.report.purged.is_empty() && self.report.failures.is_empty() {
+    fn purge_all(&mut self, ids: &[ConversationId], tell: &mut dyn FnMut(u64)) {
+        for (place, id) in ids.iter().enumerate() {
+            self.purge(*id);
+            tell(place as u64 + 1);
+        }
+    }
+
+    /// True before anything was tried.
+    fn is_idle(&self) -> bool {
+        let PurgeReport { purged, failures, .. } = &self.report;
+        purged.is_empty() && failures.is_empty() && self.unowned == Unowned::Untouched
+    }
+
+    /// Purges one conversation, or notes why not. Answers whether it is gone.
+    pub(super) fn purge(&mut self, id: ConversationId) -> bool {
+        if self.is_idle() {
             self.archive.expect_new_keys();
         }
-        let reason = marked(self.report.reason, &self.name);
+        let reason = mark::marked(self.report.reason, &self.name);
         let outcome = self.archive.store().remove(&[Target::Conversation(id)], &reason, self.archive.now());
         match outcome.map(|mut outcomes| outcomes.pop()) {
             Ok(Some(Outcome::Removed { messages, bytes })) => {
@@ -272,33 +135,37 @@ impl<'a> Purging<'a> {
                 self.report.purged.push(id);
                 self.report.messages += messages;
                 self.report.bytes += bytes;
+                return true;
             }
             Ok(_) => self.fail(id, &Error::not_found(format!("there is no conversation `{id}`"))),
             Err(error) => self.fail(id, &error),
         }
+        false
+    }
+
+    /// Erases what belongs to no conversation.
+    fn erase_unowned(&mut self) {
+        self.archive.expect_new_keys();
+        self.archive.expect_erasing();
+        self.unowned = self.archive.erase_unowned();
     }
 
     pub(super) fn fail(&mut self, id: ConversationId, error: &Error) {
-        let mut told = error.to_string();
-        let mut cause = error.source();
-        while let Some(next) = cause {
-            told += &format!(": {next}");
-            cause = next.source();
-        }
-        let failure = PurgeFailure { conversation: id, kind: error.kind(), error: told };
-        self.report.failures.push(failure);
+        self.report.failures.push(PurgeFailure::of(id, error));
     }
 
     /// Erases the traces and writes the report, unless there was nothing to do.
     pub(super) fn finish(mut self) -> PurgeReport {
-        if self.report.purged.is_empty() && self.report.failures.is_empty() {
+        if self.is_idle() {
             return self.report;
         }
         // Keys first: what they replace stands in the store's log, which is cut after.
-        if !self.report.purged.is_empty() || self.archive.needs_new_keys().unwrap_or(false) {
+        let has_gone = !self.report.purged.is_empty() || self.unowned != Unowned::Untouched;
+        if has_gone || self.archive.needs_new_keys().unwrap_or(false) {
             self.report.keys = self.archive.renew_keys(self.report.reason.as_str());
         }
-        self.report.is_erased = self.archive.erase_traces().unwrap_or(false);
+        let is_erased = self.archive.erase_traces().unwrap_or(false);
+        self.report.is_erased = is_erased && self.unowned != Unowned::Left;
         self.report.completed_at = self.archive.now();
         if let Err(error) = self.write_report() {
             tracing::warn!(kind = error.kind().as_str(), "the report of a purge was not written");
@@ -314,7 +181,7 @@ impl Purging<'_> {
     fn write_report(&self) -> Result<()> {
         let mut newest = newest_stamp(self.archive.store(), 0)?;
         for _ in 0..WRITES {
-            let mut entry = entry_of(&self.report);
+            let mut entry = self.report.entry();
             entry.extra.set(NEWEST, Json::of(&newest).expect("a number is JSON"));
             if let Some(last) = self.report.purged.last() {
                 entry.extra.set(LAST, Json::of(last).expect("an id is JSON"));
@@ -327,65 +194,5 @@ impl Purging<'_> {
             newest = now;
         }
         Ok(())
-    }
-}
-
-fn entry_of(report: &PurgeReport) -> AuditEntry {
-    let mut entry = AuditEntry::new(AuditAction::PurgeCompleted, report.reason.as_str());
-    entry = entry.counting(report.messages, report.bytes);
-    entry.conversations = report.purged.len() as u64;
-    let failures = report.failures.iter();
-    entry.failures = failures.map(|failed| AuditFailure::of(failed.conversation, failed.kind)).collect();
-    entry.extra.set("started_at", Json::of(&report.started_at).expect("a time is JSON"));
-    if let Some(keys) = report.keys.as_str() {
-        entry.extra.set("keys", Json::of(&keys).expect("a word is JSON"));
-    }
-    entry
-}
-
-/// The reason that the store keeps: the code, and where the report will be.
-fn marked(reason: PurgeReason, name: &AuditName) -> String {
-    let name = u128::from_be_bytes(*name);
-    format!("{reason}{MARK}{name:032x}")
-}
-
-/// The code and the name of the report, of a reason that a purge gave.
-pub(super) fn unmarked(reason: &str) -> (&str, Option<AuditName>) {
-    let found = reason.rsplit_once(MARK).and_then(|(code, name)| {
-        let name = (name.len() == 32).then(|| u128::from_str_radix(name, 16).ok()).flatten()?;
-        Some((code, name.to_be_bytes()))
-    });
-    found.map_or((reason, None), |(code, name)| (code, Some(name)))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn a_marked_reason_gives_back_its_code_and_its_report(name: [u8; 16], place in 0..5_usize) {
-            let reason = PurgeReason::ALL[place];
-
-            let marked = marked(reason, &name);
-
-            prop_assert_eq!(unmarked(&marked), (reason.as_str(), Some(name)));
-        }
-
-        #[test]
-        fn any_other_reason_is_left_as_it_is(reason in ".{0,40}") {
-            prop_assume!(!reason.contains(MARK));
-
-            prop_assert_eq!(unmarked(&reason), (reason.as_str(), None));
-        }
-    }
-
-    #[test]
-    fn a_reason_reads_back_by_its_code() {
-        let read = PurgeReason::ALL.map(|reason| reason.as_str().parse::<PurgeReason>().ok());
-
-        assert_eq!(read, PurgeReason::ALL.map(Some));
     }
 }
