@@ -113,8 +113,7 @@ fn each_text(archive: &Archive, id: ConversationId, visit: &mut dyn FnMut(&str))
 
 #[cfg(test)]
 mod tests {
-    use rejoin::store::{Put, Safety};
-    use rejoin::{Block, Conversation, Fields, Media, MediaKind, Message};
+    use rejoin::{Conversation, Message};
 
     use super::super::Keeping;
     use super::super::history::Past;
@@ -153,41 +152,5 @@ mod tests {
         lines.forget_said_in(second).unwrap();
 
         assert_eq!(left(&archive), ["/tree", "and in Lisbon?", "my bicycle is red"]);
-    }
-
-    #[test]
-    fn what_is_attached_is_not_read() {
-        let archive = Archive::open("memory:").unwrap();
-        typed(&archive, &["see the picture"]);
-        let image = Media {
-            kind: MediaKind::Image,
-            mime_type: "image/png".to_owned(),
-            data: Some("AAAA".repeat(500_000)),
-            uri: None,
-            extra: Fields::new(),
-        };
-        let mut message = Message::user("see the picture");
-        message.blocks.push(Block::Media(image));
-        let id = said(&archive, "Picture", vec![message]);
-        erase_attachments(&archive, id);
-
-        Lines::of(&archive).forget_said_in(id).unwrap();
-
-        assert_eq!(left(&archive), Vec::<String>::new());
-    }
-
-    /// Takes the bytes of what is attached away, so that whoever reads them fails.
-    fn erase_attachments(archive: &Archive, id: ConversationId) {
-        let mut names = Vec::new();
-        let mut visit = |name: &[u8], _: &[u8]| {
-            names.push(name.to_vec());
-            Ok(())
-        };
-        archive.store().get(Space::Attachment, Some(id), Named::ALL, &mut visit).unwrap();
-        assert!(!names.is_empty());
-        let erased = |name| Put { space: Space::Attachment, owner: Some(id), name, bytes: None };
-        let puts: Vec<Put<'_>> = names.iter().map(|name| erased(name)).collect();
-        archive.store().put(&puts, Safety::Synced).unwrap();
-        assert!(archive.path(id, None).is_err());
     }
 }

@@ -228,6 +228,24 @@ fn keys_that_are_due_are_replaced_by_a_purge_of_everything_though_nothing_is_lef
     assert_eq!((last, archive.recall("purge.keys").unwrap()), (PurgeKeys::Rotated, None));
 }
 
+#[test]
+fn a_sweep_replaces_keys_once_though_an_earlier_purge_could_not() {
+    let machine = Machine::new();
+    let (url, gone) = vault_with_keyring(&machine);
+    purge(&open_with(&machine, &url, Some(Arc::new(Locked))), gone);
+    let archive = open_with(&machine, &url, unlocked(&machine));
+    let due = say(&archive, "due");
+    archive.update(due, |header| header.expires_at = Some(Time::from_micros(1))).unwrap();
+
+    let retention = Retention::FOREVER;
+    let swept = archive.sweep(&Sweep { project: None, retention, active: &[], is_alive: &|_| false });
+
+    assert!(matches!(swept, Ok(Swept::Done(report)) if report.keys == PurgeKeys::Rotated));
+    let entries = archive.audit(&Default::default()).unwrap();
+    let rotated = entries.iter().filter(|entry| entry.action == AuditAction::Rotated).count();
+    assert_eq!((rotated, archive.recall("purge.keys").unwrap()), (1, None));
+}
+
 /// A keyring that ends whoever wants to keep something in it.
 #[derive(Debug)]
 struct Deadly(SecretFiles);

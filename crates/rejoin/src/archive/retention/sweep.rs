@@ -72,20 +72,23 @@ impl Archive {
         for family in due.chunk_by(|_, (_, next)| next.cause == Cause::Along) {
             let (sweep, first) = &family[0];
             let runs = family[1..].iter().map(|(_, run)| run.stored.id);
-            match self.still_due(first, runs, sweep) {
-                // Whoever is cut off in between finds the conversation again, and with it the runs that are left.
-                Ok(going) => going.into_iter().all(|id| match before(id) {
-                    Ok(()) => purging.purge(id),
-                    Err(error) => {
-                        purging.fail(id, &error);
-                        false
-                    }
-                }),
+            let going = match self.still_due(first, runs, sweep) {
+                Ok(going) => going,
                 Err(error) => {
                     purging.fail(first.stored.id, &error);
-                    false
+                    continue;
                 }
             };
+            for id in going {
+                if let Err(error) = before(id) {
+                    purging.fail(id, &error);
+                    break;
+                }
+                // Whoever stops in between finds the conversation again, and with it the runs that are left.
+                if !purging.purge(id) {
+                    break;
+                }
+            }
         }
         let report = purging.finish();
         // A purge has done what an earlier one had to leave.
