@@ -3,14 +3,13 @@
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-use rejoin::store::{Named, Order, Space};
-use rejoin::{Archive, ConversationId, ErrorKind};
+use rejoin::Archive;
 
 use super::Keeping;
 use crate::context::Context;
 
 /// What lines are kept under, with the project's key.
-const NAME: &str = "prompt.history:";
+pub(super) const NAME: &str = "prompt.history:";
 
 /// How many lines are kept.
 pub(super) const CAPACITY: usize = 500;
@@ -66,7 +65,8 @@ impl Past {
     }
 }
 
-fn recall(archive: &Archive, name: &str) -> Vec<String> {
+/// The lines that are kept under a name, oldest first.
+pub(super) fn recall(archive: &Archive, name: &str) -> Vec<String> {
     let kept = archive.recall(name).ok().flatten();
     kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
@@ -84,53 +84,6 @@ fn remember(archive: &Archive, name: &str, line: String) {
     if let Ok(text) = serde_json::to_string(&lines) {
         let _ = archive.remember(name, Some(&text));
     }
-}
-
-/// What was said in conversations that are about to go: titles and messages. What cannot be read gives nothing.
-pub(crate) fn said_in(archive: &Archive, ids: &[ConversationId]) -> Vec<String> {
-    let archive = archive.clone().passing_over_damage();
-    let mut said = Vec::new();
-    for id in ids {
-        said.extend(archive.conversation(*id).ok().and_then(|stored| stored.conversation.title));
-        let messages = archive.all_messages(*id, Order::OldestFirst, 0, u64::MAX).unwrap_or_default();
-        said.extend(messages.iter().map(|stored| stored.message.text()));
-    }
-    said
-}
-
-/// Takes away the lines that say what was said, of every project.
-pub(crate) fn forget_lines(archive: &Archive, said: &[String]) -> rejoin::Result<()> {
-    let mut names = Vec::new();
-    let read = archive.store().get(Space::State, None, Named::Beginning(NAME.as_bytes()), &mut |name, _| {
-        names.extend(str::from_utf8(name).map(str::to_owned));
-        Ok(())
-    });
-    match read {
-        // Lines that do not open say nothing.
-        Err(error) if error.kind() == ErrorKind::Corrupt => {}
-        other => other?,
-    }
-    for name in names {
-        let before = recall(archive, &name);
-        let mut lines = before.clone();
-        lines.retain(|line| !is_said(line, said));
-        if lines.len() < before.len() {
-            let text = serde_json::to_string(&lines).expect("lines are plain data");
-            archive.remember(&name, Some(&text))?;
-        }
-    }
-    Ok(())
-}
-
-/// True when a line, or what follows the name of its command, is part of what was said.
-fn is_said(line: &str, said: &[String]) -> bool {
-    let line = line.trim();
-    let meant = match line.strip_prefix('/') {
-        Some(message) if message.starts_with('/') => message,
-        Some(command) => command.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim()),
-        None => line,
-    };
-    !meant.is_empty() && said.iter().any(|text| text.contains(meant))
 }
 
 #[cfg(test)]
@@ -153,23 +106,6 @@ mod tests {
         let lines = Past::open(&context, &archive, Keeping::Kept).take_lines();
         let expected: Vec<String> = (2..CAPACITY + 2).map(|number| format!("line {number}")).collect();
         assert_eq!(lines, expected);
-    }
-
-    #[test]
-    fn lines_that_say_what_was_purged_are_forgotten() {
-        let archive = Archive::open("memory:").unwrap();
-        let context = Context::imagined();
-        let mut past = Past::open(&context, &archive, Keeping::Kept);
-        let lines =
-            ["my bicycle is green", "/tree", "//etc is full", "/title Green bicycle", "and in Lisbon?"];
-        lines.iter().for_each(|line| past.keep(line));
-        past.finish();
-
-        let said = ["my bicycle is green", "/etc is full", "Green bicycle"].map(str::to_owned);
-        forget_lines(&archive, &said).unwrap();
-
-        let left = Past::open(&context, &archive, Keeping::Kept).take_lines();
-        assert_eq!(left, ["/tree", "and in Lisbon?"]);
     }
 
     #[test]

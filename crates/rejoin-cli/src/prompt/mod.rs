@@ -6,6 +6,7 @@ mod complete;
 mod history;
 mod line;
 mod reader;
+mod said;
 mod show;
 mod sign;
 mod turn;
@@ -18,7 +19,7 @@ use rejoin_agent::SavingState;
 use tokio::runtime::Runtime;
 
 pub(crate) use self::compacting::compact;
-pub(crate) use self::history::{forget_lines, said_in};
+pub(crate) use self::said::Lines;
 pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose};
 pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
 

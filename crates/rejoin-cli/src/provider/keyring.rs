@@ -84,16 +84,18 @@ impl Keyring {
     fn ask<T: Send + 'static>(
         self,
         attempt: String,
-        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+        work: impl FnOnce() -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, Unusable> {
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || drop(tell.send(work())));
-        let why = match told.recv_timeout(self.patience) {
+        let Trouble { reach, why } = match told.recv_timeout(self.patience) {
             Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(why)) => why,
-            Err(_) => format!("it did not answer within {:.0?}; it may be locked", self.patience),
+            Ok(Err(trouble)) => trouble,
+            Err(_) => {
+                Trouble::from(format!("it did not answer within {:.0?}; it may be locked", self.patience))
+            }
         };
-        Err(Unusable { attempt, why })
+        Err(Unusable { attempt, why, reach })
     }
 }
 
@@ -102,6 +104,29 @@ impl Keyring {
 pub(crate) struct Unusable {
     pub(crate) attempt: String,
     pub(crate) why: String,
+    pub(crate) reach: Reach,
+}
+
+/// Whether a keyring that cannot be used is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// There is one, which may answer the next time.
+    Silent,
+    /// This machine has none.
+    Absent,
+}
+
+/// Why a keyring did not do what it was asked.
+#[derive(Debug)]
+struct Trouble {
+    reach: Reach,
+    why: String,
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self { reach: Reach::Silent, why }
+    }
 }
 
 impl From<Unusable> for Failure {
@@ -119,7 +144,7 @@ mod service {
     use secret_service::blocking::{Collection, Item, SecretService};
     use secret_service::{EncryptionType, Error};
 
-    use super::Entry;
+    use super::{Entry, Reach, Trouble};
 
     /// What an item of ours is found by.
     fn attributes(entry: &Entry) -> HashMap<&str, &str> {
@@ -127,19 +152,19 @@ mod service {
         std::iter::once(("application", "rejoin")).chain(own).collect()
     }
 
-    pub(super) fn read(entry: &Entry) -> Result<Option<String>, String> {
+    pub(super) fn read(entry: &Entry) -> Result<Option<String>, Trouble> {
         let service = connect()?;
         let items = found(&service, entry)?;
         let Some(item) = items.first() else { return Ok(None) };
         let secret = item.get_secret().map_err(|error| told(&error))?;
-        String::from_utf8(secret).map(Some).map_err(|_| "what it holds is not text".to_owned())
+        String::from_utf8(secret).map(Some).map_err(|_| "what it holds is not text".to_owned().into())
     }
 
-    pub(super) fn write(entry: &Entry, text: &[u8]) -> Result<(), String> {
+    pub(super) fn write(entry: &Entry, text: &[u8]) -> Result<(), Trouble> {
         let service = connect()?;
         let collection = service.get_default_collection().map_err(|error| match error {
             Error::NoResult => {
-                "it has no default collection; create one in the system's password program".to_owned()
+                "it has no default collection; create one in the system's password program".to_owned().into()
             }
             error => told(&error),
         })?;
@@ -148,7 +173,7 @@ mod service {
         made.map(drop).map_err(|error| told(&error))
     }
 
-    pub(super) fn remove(entry: &Entry) -> Result<bool, String> {
+    pub(super) fn remove(entry: &Entry) -> Result<bool, Trouble> {
         let service = connect()?;
         let items = found(&service, entry)?;
         for item in &items {
@@ -157,12 +182,13 @@ mod service {
         Ok(!items.is_empty())
     }
 
-    fn connect() -> Result<SecretService<'static>, String> {
-        SecretService::connect(EncryptionType::Dh).map_err(|error| told(&error))
+    fn connect() -> Result<SecretService<'static>, Trouble> {
+        let absent = |error: Error| Trouble { reach: Reach::Absent, ..told(&error) };
+        SecretService::connect(EncryptionType::Dh).map_err(absent)
     }
 
     /// The items of an entry, unlocked.
-    fn found<'a>(service: &'a SecretService<'a>, entry: &Entry) -> Result<Vec<Item<'a>>, String> {
+    fn found<'a>(service: &'a SecretService<'a>, entry: &Entry) -> Result<Vec<Item<'a>>, Trouble> {
         let found = service.search_items(attributes(entry)).map_err(|error| told(&error))?;
         for item in &found.locked {
             item.unlock().map_err(|error| told(&error))?;
@@ -174,33 +200,34 @@ mod service {
         if collection.is_locked()? { collection.unlock() } else { Ok(()) }
     }
 
-    fn told(error: &Error) -> String {
-        match error {
+    fn told(error: &Error) -> Trouble {
+        let why = match error {
             Error::Unavailable | Error::Zbus(_) | Error::ZbusFdo(_) => {
                 "no keyring service answers on this machine".to_owned()
             }
             Error::Locked => "it is locked".to_owned(),
             Error::Prompt => "unlocking it was refused".to_owned(),
             error => error.to_string(),
-        }
+        };
+        Trouble::from(why)
     }
 }
 
 #[cfg(not(all(feature = "keyring", target_os = "linux")))]
 mod service {
-    use super::Entry;
+    use super::{Entry, Reach, Trouble};
 
     const WHY: &str = "this build cannot use a keyring: it was made without the feature `keyring`";
 
-    pub(super) fn read(_entry: &Entry) -> Result<Option<String>, String> {
-        Err(WHY.to_owned())
+    pub(super) fn read(_entry: &Entry) -> Result<Option<String>, Trouble> {
+        Err(Trouble { reach: Reach::Absent, why: WHY.to_owned() })
     }
 
-    pub(super) fn write(_entry: &Entry, _text: &[u8]) -> Result<(), String> {
-        Err(WHY.to_owned())
+    pub(super) fn write(_entry: &Entry, _text: &[u8]) -> Result<(), Trouble> {
+        Err(Trouble { reach: Reach::Absent, why: WHY.to_owned() })
     }
 
-    pub(super) fn remove(_entry: &Entry) -> Result<bool, String> {
-        Err(WHY.to_owned())
+    pub(super) fn remove(_entry: &Entry) -> Result<bool, Trouble> {
+        Err(Trouble { reach: Reach::Absent, why: WHY.to_owned() })
     }
 }

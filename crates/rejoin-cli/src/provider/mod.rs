@@ -5,5 +5,5 @@ mod keyring;
 mod known;
 
 pub(crate) use key::{FoundKey, KeyFinder, KeyPlace, find_key, keyring_hint};
-pub(crate) use keyring::{Entry, Keyring, Unusable};
+pub(crate) use keyring::{Entry, Keyring, Reach, Unusable};
 pub(crate) use known::{Known, unknown};

@@ -16,7 +16,7 @@ use crate::config::{Config, Overrides, file};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::place::{active_in, key_of};
-use crate::prompt::{forget_lines, said_in};
+use crate::prompt::Lines;
 
 /// The policies of a store's projects, that of this one first.
 #[derive(Debug)]
@@ -82,18 +82,14 @@ impl Policies {
 
     /// What goes now and soon: in this project, and in others whose policy somebody has seen.
     pub(crate) fn plan(&self, archive: &Archive) -> Result<RetentionPlan, Failure> {
-        let mut whole = self.here().plan(archive)?;
-        for policy in &self.all[1..] {
+        let mut told = Vec::new();
+        for policy in &self.all {
             // What nobody was told of does not go, so it is not planned either.
-            if !self.is_told(policy, archive)? {
-                continue;
+            if self.is_told(policy, archive)? {
+                told.push((policy.sweeping(), policy.notice_days));
             }
-            let RetentionPlan { due, soon, held, in_use } = policy.plan(archive)?;
-            whole.due.extend(due);
-            whole.soon.extend(soon);
-            whole.held += held;
-            whole.in_use += in_use;
         }
+        let mut whole = archive.retention_plan_of(&told)?;
         let newest_first = |expiring: &Expiring| std::cmp::Reverse(expiring.stored.last_active_at);
         whole.due.sort_by_key(newest_first);
         whole.soon.sort_by_key(|expiring| (expiring.at, expiring.stored.id));
@@ -109,7 +105,8 @@ impl Policies {
             }
         }
         // The lines of the prompt that said the same go first: what is purged erases what was removed before it.
-        let swept = archive.sweep_all(&seen, &mut |due| forget_lines(archive, &said_in(archive, due)))?;
+        let mut lines = Lines::of(archive);
+        let swept = archive.sweep_all(&seen, &mut |id| lines.forget_said_in(id))?;
         let mut round = Round::default();
         match swept {
             Swept::Waiting(until) => round.waits_until = Some(until),

@@ -12,7 +12,7 @@ pub(crate) use everywhere::Policies;
 pub(crate) use keeper::{Keeper, sweep_after, sweep_meanwhile};
 pub(crate) use words::{describe, expired, notice, purged, quarantined, soon, unrenewed, waiting};
 
-use rejoin::{Archive, ConversationId, Retention, RetentionPlan, StoredConversation, Sweep, Time};
+use rejoin::{Archive, ConversationId, Retention, StoredConversation, Sweep, Time};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -69,11 +69,6 @@ impl Policy {
     /// True when somebody has seen it. What keeps everything needs no notice.
     pub(crate) fn is_seen(&self, archive: &Archive) -> Result<bool, Failure> {
         Ok(self.retention.days.is_none() || archive.has_seen_retention(&self.retention)?)
-    }
-
-    /// What goes now, and what goes soon.
-    pub(crate) fn plan(&self, archive: &Archive) -> Result<RetentionPlan, Failure> {
-        Ok(archive.retention_plan(&self.sweeping(), self.notice_days)?)
     }
 
     fn sweeping(&self) -> Sweep<'_> {

@@ -3,7 +3,7 @@
 use rejoin::vault::{Secret, SecretPlace, SlotId, VaultId};
 use rejoin::{Error, ErrorKind, Result};
 
-use crate::provider::{Entry, Keyring};
+use crate::provider::{Entry, Keyring, Reach, Unusable};
 use crate::surroundings::Surroundings;
 
 /// Keeps secrets in the keyring, as hexadecimal text.
@@ -20,7 +20,13 @@ impl KeyringPlace {
 
 impl SecretPlace for KeyringPlace {
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>> {
-        let Some(text) = self.keyring.read(&Entry::slot(vault, slot)).map_err(told)? else {
+        // Where there is no keyring, the secret is on another machine, and nothing is to be waited for.
+        let kind_of = |unusable: &Unusable| match unusable.reach {
+            Reach::Absent => ErrorKind::Unsupported,
+            Reach::Silent => ErrorKind::Unavailable,
+        };
+        let read = self.keyring.read(&Entry::slot(vault, slot));
+        let Some(text) = read.map_err(|unusable| as_error(kind_of(&unusable), unusable))? else {
             return Ok(None);
         };
         let text = Secret::from(text);
@@ -32,16 +38,20 @@ impl SecretPlace for KeyringPlace {
     }
 
     fn set(&self, vault: VaultId, slot: SlotId, secret: &Secret) -> Result<()> {
-        self.keyring.write(&Entry::slot(vault, slot), to_hex(secret)).map_err(told)
+        self.keyring.write(&Entry::slot(vault, slot), to_hex(secret)).map_err(unavailable)
     }
 
     fn remove(&self, vault: VaultId, slot: SlotId) -> Result<()> {
-        self.keyring.remove(&Entry::slot(vault, slot)).map(drop).map_err(told)
+        self.keyring.remove(&Entry::slot(vault, slot)).map(drop).map_err(unavailable)
     }
 }
 
-fn told(unusable: crate::provider::Unusable) -> Error {
-    Error::new(ErrorKind::Unavailable, unusable.attempt).because(unusable.why)
+fn unavailable(unusable: Unusable) -> Error {
+    as_error(ErrorKind::Unavailable, unusable)
+}
+
+fn as_error(kind: ErrorKind, unusable: Unusable) -> Error {
+    Error::new(kind, unusable.attempt).because(unusable.why)
 }
 
 /// Written into one place that is large enough, so that no copy of it is left behind; a [`Secret`] is wiped.

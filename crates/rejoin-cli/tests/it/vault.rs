@@ -2,8 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use rejoin::store::{Change, ListQuery, Order, Read as _, Rewritten, Selection, Store as _, Tip};
+use rejoin::vault::{Keyholder, NewSlot, Places, SecretFiles, SecretPlace, SlotId};
 use serde_json::Value;
 
 use crate::skip::{skip, tell};
@@ -336,6 +338,79 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
     assert_eq!(outcome.code, 1);
     assert!(outcome.stderr.contains("use another kind of slot"), "{}", outcome.stderr);
     assert_eq!(world.rejoin(["vault", "init", "--slot", "file"]).run().code, 0);
+}
+
+#[test]
+fn a_recovery_key_is_shown_though_the_configuration_cannot_be_written() {
+    // Nobody can make a directory there, whoever they are.
+    let nowhere = "/proc/self/nowhere";
+    let [plain, structured] = [World::new(), World::new()];
+    let init = ["vault", "init", "--slot", "recovery"];
+
+    let told = plain.rejoin(init).variable("XDG_CONFIG_HOME", nowhere).run();
+    let init = ["vault", "init", "--slot", "recovery", "--json"];
+    let answered = structured.rejoin(init).variable("XDG_CONFIG_HOME", nowhere).run();
+
+    let key = told.stdout.lines().find_map(|line| line.strip_prefix("  "));
+    let answer = json(&answered);
+    let lengths = [key, answer["slots"][0]["recovery_key"].as_str()].map(|key| key.map(str::len));
+    assert_eq!((told.code, answered.code), (1, 1), "{told:?} {answered:?}");
+    assert!(lengths[0].is_some() && lengths[0] == lengths[1], "{told:?} {answered:?}");
+}
+
+/// A world whose vault a key file opens, and the keyring of a laptop; answers the slot of that.
+fn shared_with_a_laptop() -> (World, SlotId) {
+    let world = World::new();
+    let place = |name: &str| Arc::new(SecretFiles::new(world.path(name))) as Arc<dyn SecretPlace>;
+    let places =
+        Places { keyring: Some(place("laptop")), files: Some(place("home/.local/state/rejoin/keys")) };
+    let keys = Some(Keyholder::new(places));
+    let anchors = Some(world.path("home/.local/state/rejoin/anchors"));
+    let access = rejoin::Access { keys, anchors, ..rejoin::Access::default() };
+    let url = rejoin::StoreUrl::Sqlite(world.store()).sealed();
+    world.user_config(&format!("store = \"{url}\"\n"));
+    std::fs::create_dir_all(world.store().parent().unwrap()).unwrap();
+    let keys = url.keys(&access, rejoin::Existing::Optional).unwrap();
+    let added = keys.create(&[NewSlot::File, NewSlot::Keyring], rejoin::Time::now()).unwrap();
+    (world, added[1].id)
+}
+
+#[test]
+fn a_slot_of_another_machine_is_told_apart_from_a_keyring_that_does_not_answer() {
+    let (world, slot) = shared_with_a_laptop();
+    let bus = world.path("bus");
+    let _listener = std::os::unix::net::UnixListener::bind(&bus).unwrap();
+    let silent = format!("unix:path={}", bus.display());
+
+    let absent = world.rejoin(["vault", "rotate"]).run();
+    let unreached = world.rejoin(["vault", "rotate"]).variable("DBUS_SESSION_BUS_ADDRESS", &silent).run();
+
+    let warning = |why: &str, hint: &str| {
+        format!(
+            "warning: slot `{slot}` kept its secret, because {why}; an older copy of the vault opens with it\n\
+             hint: {hint}\n"
+        )
+    };
+    let expected = [
+        warning("it is not on this machine", "rotate there too, or remove the slot"),
+        warning(
+            "its place did not answer",
+            "unlock the keyring and run `rejoin vault rotate` again, or remove the slot",
+        ),
+    ];
+    assert_eq!([absent.stderr, unreached.stderr], expected);
+}
+
+#[test]
+fn a_purge_does_not_wait_for_the_keyring_of_another_machine() {
+    let (world, _) = shared_with_a_laptop();
+    world.rejoin(["new", "--title", "Old"]).run();
+
+    let report = json(&world.rejoin(["purge", "old", "--yes", "--json"]).run());
+    let epoch = status(&world)["epoch"].clone();
+    let again = json(&world.rejoin(["purge", "--everything", "--yes", "--json"]).run());
+
+    assert_eq!((&report["keys"], &again["keys"], epoch), (&"kept".into(), &"kept".into(), 2.into()));
 }
 
 /// Changes a letter in the last message of a vault, as somebody with a hex editor would.

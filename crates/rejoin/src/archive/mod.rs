@@ -260,6 +260,18 @@ impl Archive {
         self.collect(id, Selection::All { order, offset, limit })
     }
 
+    /// Visits every message of a conversation as it is stored, oldest first: what is an attachment stays a reference.
+    ///
+    /// One is in memory at a time, however long the conversation is.
+    pub fn each_message(
+        &self,
+        id: ConversationId,
+        visit: &mut dyn FnMut(StoredMessage) -> Result<()>,
+    ) -> Result<()> {
+        let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+        self.store.read(id, all, &mut |seen| visit(decode_message(&seen)?))
+    }
+
     /// The messages from the root to the head as they are stored: what is an attachment stays a reference.
     pub(crate) fn bare_path(&self, id: ConversationId) -> Result<Vec<StoredMessage>> {
         self.collect_bare(id, Selection::Path(None))

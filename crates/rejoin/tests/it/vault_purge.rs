@@ -91,14 +91,14 @@ fn sweeps_of_several_projects_replace_the_keys_once_and_tell_what_goes_before() 
     };
     let mut told = Vec::new();
 
-    let swept = archive.sweep_all(&[sweep("/home/ada/one"), sweep("/home/ada/two")], &mut |ids| {
-        told.push((ids.to_vec(), titles(&archive).len()));
+    let swept = archive.sweep_all(&[sweep("/home/ada/one"), sweep("/home/ada/two")], &mut |id| {
+        told.push((id, titles(&archive).len()));
         Ok(())
     });
 
     let Swept::Done(report) = swept.unwrap() else { panic!("the clock is believed") };
     assert_eq!((report.keys, &report.purged[..]), (PurgeKeys::Rotated, &due[..]));
-    assert_eq!((told, titles(&archive)), (vec![(due.to_vec(), 2)], vec![]));
+    assert_eq!((told, titles(&archive)), (vec![(due[0], 2), (due[1], 1)], vec![]));
     let entries = archive.audit(&Default::default()).unwrap();
     assert_eq!(entries.iter().filter(|entry| entry.action == AuditAction::Rotated).count(), 1);
 }
@@ -187,6 +187,96 @@ fn keys_that_cannot_be_replaced_are_told_and_replaced_by_the_next() {
     assert_eq!((report.keys, report.purged.len(), is_open), (PurgeKeys::Failed, 1, true));
     assert_eq!(retried, [false, true]);
     assert_eq!(open_image().unwrap_err().kind(), ErrorKind::Denied);
+}
+
+/// A vault that a keyring and a passphrase open, with one conversation.
+fn vault_with_keyring(machine: &Machine) -> (StoreUrl, ConversationId) {
+    let url = machine.url("vault+sqlite", "vault");
+    let passphrase = NewSlot::Passphrase(Secret::from("correct horse".to_owned()), CHEAP);
+    let keys = url.keys(&with_keyring(machine, unlocked(machine)), Existing::Optional).unwrap();
+    keys.create(&[NewSlot::Keyring, passphrase], Time::now()).unwrap();
+    let gone = say(&open_with(machine, &url, unlocked(machine)), "gone");
+    (url, gone)
+}
+
+/// The keyring of the machine.
+fn unlocked(machine: &Machine) -> Option<Arc<dyn SecretPlace>> {
+    Some(Arc::new(SecretFiles::new(machine.path("keyring"))))
+}
+
+fn open_with(machine: &Machine, url: &StoreUrl, keyring: Option<Arc<dyn SecretPlace>>) -> Archive {
+    Archive::open_with(&url.to_string(), &with_keyring(machine, keyring)).unwrap()
+}
+
+fn everything(archive: &Archive) -> rejoin::PurgeReport {
+    archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap()
+}
+
+#[test]
+fn keys_that_are_due_are_replaced_by_a_purge_of_everything_though_nothing_is_left() {
+    let machine = Machine::new();
+    let (url, gone) = vault_with_keyring(&machine);
+    let locked = open_with(&machine, &url, Some(Arc::new(Locked)));
+
+    let first = purge(&locked, gone).keys;
+    let again = everything(&locked).keys;
+    let is_left = locked.recall("purge.keys").unwrap().is_some();
+    let archive = open_with(&machine, &url, unlocked(&machine));
+    let last = everything(&archive).keys;
+
+    assert_eq!((first, again, is_left), (PurgeKeys::Failed, PurgeKeys::Failed, true));
+    assert_eq!((last, archive.recall("purge.keys").unwrap()), (PurgeKeys::Rotated, None));
+}
+
+#[test]
+fn a_sweep_replaces_keys_once_though_an_earlier_purge_could_not() {
+    let machine = Machine::new();
+    let (url, gone) = vault_with_keyring(&machine);
+    purge(&open_with(&machine, &url, Some(Arc::new(Locked))), gone);
+    let archive = open_with(&machine, &url, unlocked(&machine));
+    let due = say(&archive, "due");
+    archive.update(due, |header| header.expires_at = Some(Time::from_micros(1))).unwrap();
+
+    let retention = Retention::FOREVER;
+    let swept = archive.sweep(&Sweep { project: None, retention, active: &[], is_alive: &|_| false });
+
+    assert!(matches!(swept, Ok(Swept::Done(report)) if report.keys == PurgeKeys::Rotated));
+    let entries = archive.audit(&Default::default()).unwrap();
+    let rotated = entries.iter().filter(|entry| entry.action == AuditAction::Rotated).count();
+    assert_eq!((rotated, archive.recall("purge.keys").unwrap()), (1, None));
+}
+
+/// A keyring that ends whoever wants to keep something in it.
+#[derive(Debug)]
+struct Deadly(SecretFiles);
+
+impl SecretPlace for Deadly {
+    fn get(&self, vault: VaultId, slot: SlotId) -> rejoin::Result<Option<Secret>> {
+        self.0.get(vault, slot)
+    }
+
+    fn set(&self, _: VaultId, _: SlotId, _: &Secret) -> rejoin::Result<()> {
+        panic!("the process is killed")
+    }
+
+    fn remove(&self, _: VaultId, _: SlotId) -> rejoin::Result<()> {
+        panic!("the process is killed")
+    }
+}
+
+#[test]
+fn a_purge_of_everything_that_is_killed_before_its_new_keys_is_made_up_for() {
+    let machine = Machine::new();
+    let (url, _) = vault_with_keyring(&machine);
+    let dying = open_with(&machine, &url, Some(Arc::new(Deadly(SecretFiles::new(machine.path("keyring"))))));
+
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| everything(&dying)));
+    drop(dying);
+    let archive = open_with(&machine, &url, unlocked(&machine));
+    let before = archive.recall("purge.keys").unwrap().is_some();
+    let is_finished = archive.finish_erasing().unwrap();
+
+    assert_eq!((died.is_err(), titles(&archive), before, is_finished), (true, vec![], true, true));
 }
 
 #[test]

@@ -32,8 +32,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if args.dry_run {
         return report::planned(policy, &plan, context);
     }
-    archive.finish_erasing()?;
     if !policy.is_seen(&archive)? {
+        // A sweep does what an earlier purge had to leave. Where none follows, it is done all the same.
+        archive.finish_erasing()?;
         see(&archive, &policies, context)?;
     }
     let round = policies.sweep(&archive, context)?;

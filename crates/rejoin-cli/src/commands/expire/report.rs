@@ -1,8 +1,9 @@
 //! What goes, what has gone, and when.
 
+use std::collections::HashSet;
 use std::io::Write;
 
-use rejoin::{Expiring, PurgeReport, RetentionPlan, StoredConversation, Time};
+use rejoin::{ConversationId, Expiring, PurgeReport, RetentionPlan, StoredConversation, Time};
 use serde_json::{Value as Json, json};
 
 use crate::context::Context;
@@ -45,12 +46,14 @@ pub(super) fn done(
     context: &Context,
 ) -> Result<(), Failure> {
     if context.is_json() {
+        let gone: HashSet<ConversationId> = report.purged.iter().copied().collect();
+        let failed: HashSet<ConversationId> =
+            report.failures.iter().map(|failure| failure.conversation).collect();
         let outcome = |expiring: &Expiring| {
-            let is_gone = report.purged.contains(&expiring.stored.id);
-            let has_failed = report.failures.iter().any(|failed| failed.conversation == expiring.stored.id);
-            if is_gone {
+            let id = &expiring.stored.id;
+            if gone.contains(id) {
                 "deleted"
-            } else if has_failed {
+            } else if failed.contains(id) {
                 "failed"
             } else {
                 "passed by"

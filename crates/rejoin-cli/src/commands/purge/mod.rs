@@ -2,12 +2,14 @@
 
 mod report;
 
+use std::collections::{HashMap, HashSet};
+
 use rejoin::{Archive, ConversationId, PurgeReason, PurgeReport, StoredConversation, Subagents};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
-use crate::prompt::{forget_lines, said_in};
+use crate::prompt::Lines;
 use crate::removal::{LISTED, Standing, describe};
 use crate::ui::progress::Unit;
 use crate::ui::size;
@@ -51,7 +53,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         some(&archive, &args, consent, context)?
     };
     report::answer(&report, context)?;
-    report::verdict(&report, context)
+    report::verdict(&report)
 }
 
 /// Every name is understood before anything goes.
@@ -78,9 +80,9 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
     let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum::<u64>() + attached);
     context.confirm_shown(&shown, &format!("Purge {count} ({bytes}) for good?"), consent)?;
     let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
-    let said = said_in(archive, &ids);
     // The lines go first: a purge erases what was removed before it.
-    forget_lines(archive, &said)?;
+    let mut lines = Lines::of(archive);
+    ids.iter().try_for_each(|id| lines.forget_said_in(*id))?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(ids.len() as u64));
     let report = archive.purge(&ids, args.reason, &mut |_| progress.advance(1));
     progress.finish();
@@ -89,13 +91,17 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
 
 /// Adds the runs of sub-agents that the conversations started, and those that they started.
 fn add_runs(archive: &Archive, found: &mut Vec<StoredConversation>) -> Result<(), Failure> {
+    let mut runs: HashMap<ConversationId, Vec<StoredConversation>> = HashMap::new();
+    for run in archive.subagents(&Subagents::default())? {
+        if let Some(parent) = run.parent() {
+            runs.entry(parent.conversation).or_default().push(run);
+        }
+    }
+    let mut known: HashSet<ConversationId> = found.iter().map(|stored| stored.id).collect();
     let mut next = 0;
     while let Some(parent) = found.get(next).map(|stored| stored.id) {
-        for run in archive.subagents(&Subagents { parent: Some(parent), ..Subagents::default() })? {
-            if !found.iter().any(|other| other.id == run.id) {
-                found.push(run);
-            }
-        }
+        let started = runs.remove(&parent).unwrap_or_default();
+        found.extend(started.into_iter().filter(|run| known.insert(run.id)));
         next += 1;
     }
     Ok(())

@@ -46,7 +46,7 @@ pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Fail
 }
 
 /// Success, or the failure that makes the exit code, after all others were tried.
-pub(super) fn verdict(report: &PurgeReport, _context: &Context) -> Result<(), Failure> {
+pub(super) fn verdict(report: &PurgeReport) -> Result<(), Failure> {
     let (failed, gone) = (report.failures.len(), report.purged.len());
     if failed == 0 {
         return Ok(());

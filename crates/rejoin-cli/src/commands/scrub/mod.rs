@@ -68,7 +68,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         // What was replaced long ago may lie where nobody sees it.
         let progress = context.progress("Erasing what was replaced", Unit::Items, None);
         match archive.maintain(Task::Repack, Duration::MAX) {
-            Ok(progress) => report.has_traces = progress.left > 0,
+            Ok(left) => report.has_traces = left > 0,
             Err(error) => report.erased = Some(error.into()),
         }
         progress.finish();

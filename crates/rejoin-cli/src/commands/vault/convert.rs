@@ -8,15 +8,12 @@ use rejoin::{AuditAction, Converted, ErrorKind, Existing, Leftover, StoreUrl, Ti
 use serde_json::json;
 
 use crate::commands::backup;
-use crate::commands::vault::noted::{fact, note};
-use crate::commands::vault::{Kinds, new_slot, slots, told, vault_url};
-use crate::config::origin::Origin;
-use crate::config::write;
-use crate::config::{file, value::Value};
+use crate::commands::vault::noted::{audit, fact};
+use crate::commands::vault::switch::use_store;
+use crate::commands::vault::{Kinds, explain_keys, new_slot, slots, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::progress::Unit;
-use crate::ui::quote;
 use crate::vault::{explain, new_passphrase};
 
 /// Seal the conversations there are
@@ -118,7 +115,7 @@ pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failu
         return moved.inspect_err(|_| slots::warn_of_keys(&added, context));
     }
     moved?;
-    let status = to.vault_status(&context.access()?).map_err(|error| told(&to, error))?;
+    let status = to.vault_status(&context.access()?).map_err(|error| explain_keys(&to, error))?;
     slots::suggest_second(status.slots.iter().map(|slot| slot.kind), context);
     Ok(())
 }
@@ -154,10 +151,10 @@ fn make_vault(args: &EncryptArgs, url: &StoreUrl, context: &Context) -> Result<V
     for kind in &args.slot {
         wanted.push(new_slot(kind.kind(), || new_passphrase(context))?);
     }
-    let keys = url.keys(&access, Existing::Optional).map_err(|error| told(url, error))?;
+    let keys = url.keys(&access, Existing::Optional).map_err(|error| explain_keys(url, error))?;
     let added = keys.create(&wanted, Time::now()).map_err(|error| match error.kind() {
         ErrorKind::Conflict => Failure::from(error).hint("name another place with `--to`"),
-        _ => told(url, error),
+        _ => explain_keys(url, error),
     })?;
     if !context.is_json() {
         slots::show_added(&added, context)?;
@@ -173,7 +170,7 @@ fn move_all(from: &StoreUrl, to: &StoreUrl, old: Old, added: &[Added], context: 
         true
     };
     let action = if matches!(to, StoreUrl::Vault(_)) { AuditAction::Encrypted } else { AuditAction::Decrypted };
-    note(to, action, &[("conversations", fact(&converted.contents.conversations))], context);
+    audit(to, action, &[("conversations", fact(&converted.contents.conversations))], context);
     if context.is_json() {
         let mut answer = backup::to_json(&converted.contents);
         answer["store"] = json!(to.to_string());
@@ -187,7 +184,7 @@ fn move_all(from: &StoreUrl, to: &StoreUrl, old: Old, added: &[Added], context: 
     writeln!(answer, "Copied and compared {}.", backup::told(&converted.contents))?;
     answer.flush()?;
     context.note(&format!("Conversations are kept in {to}"));
-    switched.tell(context);
+    switched.note(context);
     if !erased {
         context.note(&format!("The old store is still there: {from}"));
     }
@@ -295,42 +292,4 @@ fn target(named: Option<&str>, from: &StoreUrl, suffix: &str, context: &Context)
         },
         other => Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`")),
     }
-}
-
-/// Whether the configuration names the store.
-pub(super) enum Switched {
-    /// It does.
-    Yes,
-    /// Something stronger than the user's file names another; this is the command that would help.
-    No(String),
-}
-
-impl Switched {
-    pub(super) fn tell(&self, context: &Context) {
-        if let Self::No(command) = self {
-            context.note(&format!("To use it from now on: {command}"));
-        }
-    }
-}
-
-/// Makes a store the one that commands use, where the user's own file decides that.
-pub(super) fn use_store(url: &StoreUrl, context: &Context) -> Result<Switched, Failure> {
-    let wanted = url.to_string();
-    if context.config.store() == wanted {
-        return Ok(Switched::Yes);
-    }
-    let path = context.surroundings.user_config_file()?;
-    let is_ours = context.config.setting("store").is_none_or(|setting| match &setting.origin {
-        Origin::Default => true,
-        Origin::File { path: origin, .. } => *origin == path,
-        Origin::Variable(_) | Origin::Flag(_) => false,
-    });
-    let command = format!("rejoin config set store {}", quote::argument(&wanted));
-    if !is_ours {
-        return Ok(Switched::No(command));
-    }
-    let old = file::text_of(&path)?.unwrap_or_default();
-    let new = write::with_setting(&path, &old, &["store".to_owned()], Value::Text(wanted).to_toml())?;
-    write::replace(&path, &new)?;
-    Ok(Switched::Yes)
 }

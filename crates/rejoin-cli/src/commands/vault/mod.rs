@@ -4,6 +4,7 @@ mod convert;
 mod noted;
 mod slots;
 mod status;
+mod switch;
 
 use clap::{Subcommand, ValueEnum};
 use rejoin::vault::{Cost, NewSlot, SlotKind};
@@ -94,8 +95,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
     context.confirm("Take the vault as it is, without what may be missing?", args.yes.into())?;
-    url.accept(&context.access()?).map_err(|error| told(&url, error))?;
-    noted::note(&url, AuditAction::Accepted, &[], context);
+    url.accept(&context.access()?).map_err(|error| explain_keys(&url, error))?;
+    noted::audit(&url, AuditAction::Accepted, &[], context);
     if context.is_json() {
         return context.answer_json(&serde_json::json!({"accepted": url.to_string()}));
     }
@@ -113,7 +114,7 @@ fn vault_url(context: &Context) -> Result<StoreUrl, Failure> {
 }
 
 /// A failure of keys, with what to do about it.
-fn told(url: &StoreUrl, error: rejoin::Error) -> Failure {
+fn explain_keys(url: &StoreUrl, error: rejoin::Error) -> Failure {
     match error.kind() {
         ErrorKind::Unavailable => Failure::from(error).or_hint(
             "unlock the keyring of the system, or use another kind of slot: `passphrase`, `recovery` or `file`",

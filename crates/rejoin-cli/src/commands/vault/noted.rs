@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::removal::REASON;
 
 /// Writes an entry into the audit log of a store. What is done is done, so a log that cannot be written is a warning.
-pub(super) fn note(url: &StoreUrl, action: AuditAction, facts: &[(&str, Json)], context: &Context) {
+pub(super) fn audit(url: &StoreUrl, action: AuditAction, facts: &[(&str, Json)], context: &Context) {
     let mut extra = Fields::new();
     for (name, value) in facts {
         extra.set(*name, value.clone());

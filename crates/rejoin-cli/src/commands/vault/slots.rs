@@ -7,9 +7,9 @@ use rejoin::vault::{Added, Keys, Rotated, SealedAnew, SlotId, SlotKind};
 use rejoin::{AuditAction, ErrorKind, Existing, StoreUrl, Time};
 use serde_json::{Value as Json, json};
 
-use crate::commands::vault::convert::use_store;
-use crate::commands::vault::noted::{fact, note};
-use crate::commands::vault::{Kinds, new_passphrase_from, new_slot, told, vault_url};
+use crate::commands::vault::noted::{audit, fact};
+use crate::commands::vault::switch::use_store;
+use crate::commands::vault::{Kinds, explain_keys, new_passphrase_from, new_slot, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::progress::Unit;
@@ -100,22 +100,24 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     for kind in &args.slot {
         slots.push(new_slot(kind.kind(), || new_passphrase(context))?);
     }
-    let keys = url.keys(&context.access()?, Existing::Optional).map_err(|error| told(&url, error))?;
+    let keys = url.keys(&context.access()?, Existing::Optional).map_err(|error| explain_keys(&url, error))?;
     let added = keys.create(&slots, Time::now()).map_err(|error| match error.kind() {
         ErrorKind::Conflict => Failure::from(error).hint(
             "run `rejoin vault encrypt` to seal what a plain store holds, or `rejoin vault status` to see what opens a vault",
         ),
-        _ => told(&url, error),
+        _ => explain_keys(&url, error),
     })?;
     drop(keys);
-    let switched = use_store(&url, context)?;
+    // A recovery key is shown before anything else can fail, for it is kept nowhere.
     if context.is_json() {
         let slots: Vec<Json> = added.iter().map(to_json).collect();
-        return context.answer_json(&json!({"store": url.to_string(), "slots": slots}));
+        let answered = context.answer_json(&json!({"store": url.to_string(), "slots": slots}));
+        answered.inspect_err(|_| warn_of_keys(&added, context))?;
+        return use_store(&url, context).map(drop);
     }
     show_added(&added, context)?;
     context.note(&format!("The vault is {url}"));
-    switched.tell(context);
+    use_store(&url, context)?.note(context);
     context.note(NOT_EXPORTED);
     suggest_second(added.iter().map(|slot| slot.kind), context);
     Ok(())
@@ -131,16 +133,17 @@ pub(super) fn suggest_second(mut kinds: impl Iterator<Item = SlotKind>, context:
 
 pub(super) fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
-    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| told(&url, error))?;
+    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| explain_keys(&url, error))?;
     // Whoever cannot open the vault is not asked for a new passphrase first.
-    keys.check().map_err(|error| told(&url, error))?;
+    keys.check().map_err(|error| explain_keys(&url, error))?;
     let passphrase = || new_passphrase_from(args.new_passphrase_file.as_deref(), context);
     let new = new_slot(args.slot.kind(), passphrase)?;
-    let added = keys.add_slot(&new, Time::now()).map_err(|error| told(&url, error))?;
+    let added = keys.add_slot(&new, Time::now()).map_err(|error| explain_keys(&url, error))?;
     let facts = [("slot", fact(&added.id.to_string())), ("kind", fact(&added.kind.as_str()))];
-    note(&url, AuditAction::SlotAdded, &facts, context);
+    audit(&url, AuditAction::SlotAdded, &facts, context);
     if context.is_json() {
-        return context.answer_json(&to_json(&added));
+        let answered = context.answer_json(&to_json(&added));
+        return answered.inspect_err(|_| warn_of_keys(&[added], context));
     }
     show_added(&[added], context)
 }
@@ -151,31 +154,31 @@ pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure
         Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots")
     })?;
     context.confirm(&format!("Remove slot {id} and rotate the keys?"), args.yes.into())?;
-    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| told(&url, error))?;
+    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| explain_keys(&url, error))?;
     let rotated = keys.remove_slot(id, Time::now()).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots"),
         ErrorKind::Invalid => Failure::from(error).hint("run `rejoin vault add-slot recovery`"),
-        _ => told(&url, error),
+        _ => explain_keys(&url, error),
     })?;
-    note(&url, AuditAction::SlotRemoved, &[("slot", fact(&id.to_string())), ("epoch", fact(&rotated.epoch))], context);
-    answer(&rotated, None, context)
+    audit(&url, AuditAction::SlotRemoved, &[("slot", fact(&id.to_string())), ("epoch", fact(&rotated.epoch))], context);
+    answer_rotated(&rotated, None, context)
 }
 
 pub(super) fn rotate(args: &RotateArgs, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
-    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| told(&url, error))?;
-    let rotated = keys.rotate(Time::now()).map_err(|error| told(&url, error))?;
+    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| explain_keys(&url, error))?;
+    let rotated = keys.rotate(Time::now()).map_err(|error| explain_keys(&url, error))?;
     let facts = [("epoch", fact(&rotated.epoch)), ("keys", fact(&rotated.keys)), ("kept", fact(&rotated.kept.len()))];
-    note(&url, AuditAction::Rotated, &facts, context);
+    audit(&url, AuditAction::Rotated, &facts, context);
     let mut sealed = None;
     if args.reencrypt {
         let done = seal_anew(&keys, context)
-            .map_err(|error| told(&url, error).or_hint("run it again to go on where it ended"))?;
+            .map_err(|error| explain_keys(&url, error).or_hint("run it again to go on where it ended"))?;
         let facts = [("conversations", fact(&done.conversations)), ("damaged", fact(&done.damaged))];
-        note(&url, AuditAction::SealedAnew, &facts, context);
+        audit(&url, AuditAction::SealedAnew, &facts, context);
         sealed = Some(done);
     }
-    answer(&rotated, sealed.as_ref(), context)
+    answer_rotated(&rotated, sealed.as_ref(), context)
 }
 
 fn seal_anew(keys: &Keys, context: &Context) -> rejoin::Result<SealedAnew> {
@@ -192,11 +195,12 @@ fn seal_anew(keys: &Keys, context: &Context) -> rejoin::Result<SealedAnew> {
     Ok(sealed)
 }
 
-fn answer(rotated: &Rotated, sealed: Option<&SealedAnew>, context: &Context) -> Result<(), Failure> {
+fn answer_rotated(rotated: &Rotated, sealed: Option<&SealedAnew>, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        let kept: Vec<String> = rotated.kept.iter().map(ToString::to_string).collect();
+        let ids = |slots: &[SlotId]| slots.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut answer = json!({
-            "epoch": rotated.epoch, "keys": rotated.keys, "unreadable": rotated.unreadable, "kept": kept,
+            "epoch": rotated.epoch, "keys": rotated.keys, "unreadable": rotated.unreadable,
+            "kept": ids(&rotated.kept), "unreached": ids(&rotated.unreached),
         });
         if let Some(sealed) = sealed {
             answer["sealed_anew"] = sealed.conversations.into();
@@ -219,9 +223,14 @@ fn answer(rotated: &Rotated, sealed: Option<&SealedAnew>, context: &Context) -> 
         context.manner.warn(&format!("{what} not open"), Some("run `rejoin verify` to see which"));
     }
     for slot in &rotated.kept {
+        let (why, hint) = if rotated.unreached.contains(slot) {
+            ("its place did not answer", "unlock the keyring and run `rejoin vault rotate` again, or remove the slot")
+        } else {
+            ("it is not on this machine", "rotate there too, or remove the slot")
+        };
         context.manner.warn(
-            &format!("slot `{slot}` kept its secret, because it is not on this machine"),
-            Some("an older copy of the vault opens with it; rotate there too, or remove the slot"),
+            &format!("slot `{slot}` kept its secret, because {why}; an older copy of the vault opens with it"),
+            Some(hint),
         );
     }
     Ok(())
@@ -238,11 +247,16 @@ pub(super) fn to_json(added: &Added) -> Json {
 /// Tells recovery keys that no answer can tell.
 pub(super) fn warn_of_keys(added: &[Added], context: &Context) {
     for key in added.iter().filter_map(|slot| slot.recovery_key.as_ref()).filter_map(|key| key.as_text()) {
-        context.manner.warn(&format!("the vault was made; its recovery key is `{key}`"), Some("write it down"));
+        context.manner.warn(&format!("the slot was made; its recovery key is `{key}`"), Some("write it down"));
     }
 }
 
+/// Shows slots that were made. A recovery key that cannot be shown is told as a warning.
 pub(super) fn show_added(added: &[Added], context: &Context) -> Result<(), Failure> {
+    write_added(added, context).inspect_err(|_| warn_of_keys(added, context))
+}
+
+fn write_added(added: &[Added], context: &Context) -> Result<(), Failure> {
     let mut answer = context.answer();
     for slot in added {
         writeln!(answer, "Added the {} slot {}", slot.kind, slot.id)?;

@@ -4,7 +4,7 @@ use rejoin::vault::VaultStatus;
 use serde_json::{Value as Json, json};
 
 use crate::commands::vault::slots::suggest_second;
-use crate::commands::vault::{told, vault_url};
+use crate::commands::vault::{explain_keys, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::table::{Column, Table};
@@ -21,7 +21,7 @@ pub(super) struct Args {}
 
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
-    let status = url.vault_status(&context.access()?).map_err(|error| told(&url, error))?;
+    let status = url.vault_status(&context.access()?).map_err(|error| explain_keys(&url, error))?;
     if context.is_json() {
         return context.answer_json(&to_json(&status));
     }

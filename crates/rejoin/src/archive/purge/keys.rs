@@ -13,7 +13,7 @@ use crate::store::Task;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Since when something is gone whose key is not; remembered while that is so.
-const UNRENEWED: &str = "purge.keys";
+pub(super) const UNRENEWED: &str = "purge.keys";
 
 /// What became of the keys after a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,12 @@
 //!
 //! Expiry is computed from the policy when it is asked for; only an expiry of its own is stored with a conversation.
 //! Whoever starts a conversation decides whether it follows the policy at all: a library or a script that says nothing
-//! keeps for ever. What is held never goes, and neither does what is in use.
+//! keeps for ever. What is held never goes, and neither does what is in use. Runs of sub-agents go with what started them.
 
 mod clock;
 mod plan;
+mod planner;
+mod runs;
 mod sweep;
 
 pub use plan::{Cause, Expiring, RetentionPlan};

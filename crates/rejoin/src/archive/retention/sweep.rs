@@ -3,6 +3,8 @@
 use std::fmt;
 
 use crate::archive::purge::Purging;
+use crate::archive::retention::planner::Planner;
+use crate::archive::retention::runs::goes_along;
 use crate::archive::retention::{Cause, Expiring, Retention, RetentionPlan};
 use crate::archive::{Archive, AuditAction, PurgeReason, PurgeReport};
 use crate::error::{ErrorKind, Result};
@@ -48,34 +50,77 @@ impl Archive {
 
     /// Does several sweeps, such as one for each project, as one purge: keys are replaced once.
     ///
-    /// Before anything goes, `before` is told what is due, so that whoever keeps something that says the same can let it go
-    /// first.
+    /// `before` is told of each right before it goes, so that whoever keeps something that says the same can let it go first.
+    /// If that fails, it does not go. The runs of sub-agents go with their conversation, before it.
     pub fn sweep_all(
         &self,
         sweeps: &[Sweep<'_>],
-        before: &mut dyn FnMut(&[ConversationId]) -> Result<()>,
+        before: &mut dyn FnMut(ConversationId) -> Result<()>,
     ) -> Result<Swept> {
-        self.finish_erasing()?;
         if let Some(until) = self.doubts_clock_until()? {
+            self.finish_erasing()?;
             return Ok(Swept::Waiting(until));
         }
         let mut due: Vec<(&Sweep<'_>, Expiring)> = Vec::new();
+        let mut planner = Planner::of(self);
         for sweep in sweeps {
-            let RetentionPlan { due: found, .. } = self.retention_plan(sweep, 0)?;
-            due.extend(found.into_iter().map(|expiring| (sweep, expiring)));
-        }
-        if !due.is_empty() {
-            before(&due.iter().map(|(_, expiring)| expiring.stored.id).collect::<Vec<_>>())?;
+            let mut plan = RetentionPlan::default();
+            planner.add(&mut plan, sweep, 0)?;
+            due.extend(plan.due.into_iter().map(|expiring| (sweep, expiring)));
         }
         let mut purging = Purging::begin(self, AuditAction::Expired, PurgeReason::RetentionExpired);
-        for (sweep, expiring) in &due {
-            match self.is_still_due(expiring, sweep) {
-                Ok(true) => purging.purge(expiring.stored.id),
-                Ok(false) => {}
-                Err(error) => purging.fail(expiring.stored.id, &error),
+        for family in due.chunk_by(|_, (_, next)| next.cause == Cause::Along) {
+            let (sweep, first) = &family[0];
+            let runs = family[1..].iter().map(|(_, run)| run.stored.id);
+            let going = match self.still_due(first, runs, sweep) {
+                Ok(going) => going,
+                Err(error) => {
+                    purging.fail(first.stored.id, &error);
+                    continue;
+                }
+            };
+            for id in going {
+                if let Err(error) = before(id) {
+                    purging.fail(id, &error);
+                    break;
+                }
+                // Whoever stops in between finds the conversation again, and with it the runs that are left.
+                if !purging.purge(id) {
+                    break;
+                }
             }
         }
-        Ok(Swept::Done(purging.finish()))
+        let report = purging.finish();
+        // A purge has done what an earlier one had to leave.
+        if report.purged.is_empty() && report.failures.is_empty() {
+            self.finish_erasing()?;
+        }
+        Ok(Swept::Done(report))
+    }
+
+    /// What goes of a conversation and its runs, those first; nothing when it was used, held or deleted meanwhile.
+    fn still_due(
+        &self,
+        first: &Expiring,
+        runs: impl Iterator<Item = ConversationId>,
+        sweep: &Sweep<'_>,
+    ) -> Result<Vec<ConversationId>> {
+        if !self.is_still_due(first, sweep)? {
+            return Ok(Vec::new());
+        }
+        let mut going = vec![first.stored.id];
+        for id in runs {
+            let run = match self.conversation(id) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                stored => stored?,
+            };
+            if self.is_in_use(id, sweep)? {
+                return Ok(Vec::new());
+            }
+            going.extend(goes_along(&run).then_some(id));
+        }
+        going.reverse();
+        Ok(going)
     }
 
     fn is_still_due(&self, expiring: &Expiring, sweep: &Sweep<'_>) -> Result<bool> {
@@ -85,7 +130,7 @@ impl Archive {
         };
         let is_due = match expiring.cause {
             Cause::Age | Cause::Own => sweep.retention.is_expired(&now, self.now()),
-            Cause::Surplus => now == expiring.stored,
+            Cause::Surplus | Cause::Along => now == expiring.stored,
         };
         Ok(is_due && !self.is_in_use(now.id, sweep)?)
     }

@@ -2,7 +2,7 @@
 //!
 //! A child names the digest of its parent inside. The contract wants it to be rewritten with its parent, so that both fit.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -76,7 +76,8 @@ impl VaultStore {
             })
             .collect();
         // A message that is not there is left to the inner store to refuse.
-        let missing = messages.iter().filter(|own| !renewed.iter().any(|other| other.id == own.id));
+        let found: HashSet<MessageId> = renewed.iter().map(|own| own.id).collect();
+        let missing = messages.iter().filter(|own| !found.contains(&own.id));
         let missing = missing.map(|own| Rewritten { id: names.message(inner, own.id), ..*own });
         let sealed = sealed.iter().map(|(id, link, body)| Rewritten { id: *id, link: *link, body });
         let all: Vec<Rewritten<'_>> =

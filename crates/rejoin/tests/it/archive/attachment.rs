@@ -108,6 +108,22 @@ fn all(archive: &Archive, id: ConversationId) -> Vec<Vec<Block>> {
     messages.into_iter().map(|stored| stored.message.blocks).collect()
 }
 
+#[test]
+fn who_visits_messages_one_by_one_gets_no_bytes_of_attachments() {
+    let archive = archive_in(&Lab::new());
+    let mut handle = start(&archive);
+    handle.append(image(600_000, 1)).unwrap();
+    let mut visited = Vec::new();
+
+    let visit = &mut |stored: rejoin::StoredMessage| {
+        visited.push((stored.message.text(), format!("{stored:?}").len() < 10_000));
+        Ok(())
+    };
+    archive.each_message(handle.id(), visit).unwrap();
+
+    assert_eq!(visited, [("Look at this.".to_owned(), true)]);
+}
+
 /// Saves replies that are not finished.
 struct OpenTurnOf<'a> {
     archive: &'a Archive,

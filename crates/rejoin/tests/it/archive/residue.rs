@@ -141,6 +141,21 @@ fn purging_everything_leaves_nothing_in_any_file() {
 }
 
 #[test]
+fn purging_everything_where_there_are_no_conversations_leaves_nothing_in_any_file() {
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+
+    let left = [("sqlite", &directories[0]), ("jsonl", &directories[1])].map(|(url, directory)| {
+        let archive = Archive::open(&format!("{url}:{}", directory.path().join("store").display())).unwrap();
+        archive.remember("prompt.history:/home/ada", Some(SENTINEL)).unwrap();
+        let report = archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
+        let entries = archive.audit(&rejoin::AuditQuery::default()).unwrap().len();
+        (report.is_erased, entries, holding(directory.path(), SENTINEL))
+    });
+
+    assert_eq!(left, [(true, 1, Vec::<String>::new()), (true, 1, Vec::new())]);
+}
+
+#[test]
 fn what_a_reader_holds_is_erased_when_it_has_ended() {
     let directory = tempfile::tempdir().unwrap();
     let url = StoreUrl::parse(&format!("sqlite:{}", directory.path().join("store").display())).unwrap();

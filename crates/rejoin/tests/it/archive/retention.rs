@@ -239,6 +239,111 @@ fn a_project_has_its_own_policy_and_its_own_number() {
     assert_eq!(left(&archive), "c");
 }
 
+/// A conversation that follows the policy or not, with a run of a sub-agent that has started a run itself.
+fn with_runs(archive: &Archive, title: &str) -> [ConversationId; 3] {
+    let id = following(archive, title);
+    let asked = |id| archive.conversation(id).unwrap().head.unwrap().id;
+    let mut run = archive.start_subagent(id, asked(id), "scout", title).unwrap();
+    run.append(Message::user("look")).unwrap();
+    let deeper = archive.start_subagent(run.id(), asked(run.id()), "deeper", title).unwrap();
+    [id, run.id(), deeper.id()]
+}
+
+fn hold(archive: &Archive, id: ConversationId, hold: Hold) {
+    archive.update(id, |header| header.hold = hold).unwrap();
+}
+
+#[test]
+fn the_runs_of_sub_agents_go_with_their_conversation_though_an_import_holds_them() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let [id, run, deeper] = with_runs(&archive, "imported");
+    [run, deeper].iter().for_each(|run| hold(&archive, *run, Hold::Import));
+    lab.turn_clock(8 * DAY);
+
+    let Swept::Done(report) = archive.sweep(&sweeping(DAYS_7)).unwrap() else { panic!("it waits") };
+
+    // Whoever is cut off in between finds the conversation again, and with it the runs.
+    assert_eq!((report.purged, left(&archive).as_str()), (vec![deeper, run, id], ""));
+}
+
+#[test]
+fn the_runs_of_sub_agents_are_held_with_their_conversation() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let [held, ..] = with_runs(&archive, "held");
+    hold(&archive, held, Hold::User);
+    let [.., active] = with_runs(&archive, "active");
+    lab.turn_clock(8 * DAY);
+
+    let swept = archive.sweep(&Sweep { active: &[active], ..sweeping(DAYS_7) }).unwrap();
+
+    let Swept::Done(report) = swept else { panic!("it waits") };
+    assert_eq!((report.purged, left(&archive).split(' ').count()), (vec![], 6));
+}
+
+#[test]
+fn a_run_that_somebody_holds_for_itself_stays() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let [id, run, deeper] = with_runs(&archive, "one");
+    hold(&archive, run, Hold::User);
+    lab.turn_clock(8 * DAY);
+
+    let Swept::Done(report) = archive.sweep(&sweeping(DAYS_7)).unwrap() else { panic!("it waits") };
+
+    let found = [id, run, deeper].map(|id| archive.conversation(id).is_ok());
+    assert_eq!((report.purged, found), (vec![id], [false, true, true]));
+}
+
+#[test]
+fn a_run_whose_conversation_is_gone_expires_by_itself() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let [id, run, deeper] = with_runs(&archive, "one");
+    archive.delete_conversations(&[id], "user-requested");
+    lab.turn_clock(8 * DAY);
+
+    let Swept::Done(report) = archive.sweep(&sweeping(DAYS_7)).unwrap() else { panic!("it waits") };
+
+    assert_eq!(report.purged, [deeper, run]);
+}
+
+#[test]
+fn a_plan_names_the_runs_that_go_along() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    with_runs(&archive, "one");
+    lab.turn_clock(6 * DAY);
+    let soon = archive.retention_plan(&sweeping(DAYS_7), 5).unwrap().soon.len();
+    lab.turn_clock(2 * DAY);
+
+    let due = archive.retention_plan(&sweeping(DAYS_7), 5).unwrap().due;
+
+    let causes: Vec<Cause> = due.iter().map(|expiring| expiring.cause).collect();
+    assert_eq!((soon, causes), (3, vec![Cause::Age, Cause::Along, Cause::Along]));
+}
+
+#[test]
+fn only_what_goes_is_told_before_it_goes() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let [one, two] = ["one", "two"].map(|title| {
+        lab.turn_clock(-1);
+        following(&archive, title)
+    });
+    lab.turn_clock(8 * DAY);
+    let mut told = Vec::new();
+
+    let swept = archive.sweep_all(&[sweeping(DAYS_7)], &mut |id| {
+        told.push(id);
+        archive.resume(two)?.append(Message::user("again")).map(drop)
+    });
+
+    let Swept::Done(report) = swept.unwrap() else { panic!("it waits") };
+    assert_eq!((told, report.purged), (vec![one], vec![one]));
+}
+
 #[test]
 fn a_clock_far_ahead_is_believed_after_a_day() {
     let lab = Lab::new();

@@ -81,7 +81,7 @@ fn what_a_store_has_beside_is_given_as_one_of_them_and_is_still_there_after_a_co
     everywhere(|place| {
         let service = open(place);
         service.create_record(&input(1, "others")).unwrap();
-        let (archive, id) = (service.archive(), id_of(1).parse().unwrap());
+        let (archive, id) = (service.archive().unwrap(), id_of(1).parse().unwrap());
         let robot = Participant { id: "r2".to_owned(), role: "robot".to_owned(), name: None };
         archive.update(id, |header| header.participants = vec![robot.clone()]).unwrap();
         let file =
@@ -120,7 +120,7 @@ fn a_class_of_an_older_store_is_given_as_confidential_and_is_not_lost() {
     everywhere(|place| {
         let service = open(place);
         service.create_record(&input(1, "older")).unwrap();
-        let (archive, id) = (service.archive(), id_of(1).parse().unwrap());
+        let (archive, id) = (service.archive().unwrap(), id_of(1).parse().unwrap());
         let stored = archive.conversation(id).unwrap();
         let privacy = r#"{"privacy":{"classification":"Public","exportable":true},"#;
         let header = stored.conversation.to_header().replacen('{', privacy, 1);

@@ -15,7 +15,8 @@ use crate::store::vault::slots::{Secret, SlotId, SlotKind, VaultId};
 
 /// A place outside the store that keeps the secrets of slots.
 pub trait SecretPlace: fmt::Debug + Send + Sync {
-    /// The secret of a slot; none when the place has none. A place that cannot be asked is an error.
+    /// The secret of a slot; none when the place has none. A place that cannot be asked is an error:
+    /// [`Unsupported`](ErrorKind::Unsupported) where this machine has none, so that nobody waits for it to answer.
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>>;
 
     /// Keeps the secret of a slot. It survives a crash once this returns.

@@ -112,7 +112,8 @@ impl Keys {
                     slots.push(renewed);
                 }
                 failed @ (Ok(None) | Err(_)) => {
-                    unreached.extend(failed.is_err().then_some(slot.id));
+                    let may_answer = |error: Error| error.kind() != ErrorKind::Unsupported;
+                    unreached.extend(failed.is_err_and(may_answer).then_some(slot.id));
                     kept.extend(slot.kind.has_place().then_some(slot.id));
                     let mut slot = slot.clone();
                     slot.seal(&next)?;
@@ -145,7 +146,8 @@ impl Keys {
         if !slot.kind.has_place() {
             return Ok(None);
         }
-        let place = self.holder.places().of(slot.kind)?;
+        // A machine without such a place has no secret of its own to replace.
+        let Ok(place) = self.holder.places().of(slot.kind) else { return Ok(None) };
         // The secret of another machine's keyring is not ours to replace: that machine would be locked out.
         if place.get(VaultId::of(next.vault()), slot.id)?.is_none() {
             return Ok(None);

@@ -9,7 +9,7 @@ use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::DATA;
 use crate::store::vault::slots::{
     Added, AnchorPlace, Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SecretPlace,
-    SlotKind, record, status, wraps,
+    SlotId, SlotKind, VaultId, record, status, wraps,
 };
 use crate::store::vault::{Unlock, Workspace};
 use crate::store::{
@@ -309,6 +309,40 @@ fn the_secret_of_another_machine_is_left_alone() {
 
     assert_eq!(rotated.kept, [slot]);
     Keys::of(machine.store(), Keyholder::new(Places { files: None, ..machine.places() })).check().unwrap();
+}
+
+/// A machine that has no keyring at all.
+#[derive(Debug)]
+struct Absent;
+
+impl SecretPlace for Absent {
+    fn get(&self, _: VaultId, _: SlotId) -> Result<Option<Secret>> {
+        Err(Error::new(ErrorKind::Unsupported, "no keyring service answers"))
+    }
+
+    fn set(&self, _: VaultId, _: SlotId, _: &Secret) -> Result<()> {
+        Err(Error::new(ErrorKind::Unavailable, "no keyring service answers"))
+    }
+
+    fn remove(&self, _: VaultId, _: SlotId) -> Result<()> {
+        Err(Error::new(ErrorKind::Unavailable, "no keyring service answers"))
+    }
+}
+
+#[test]
+fn a_machine_without_a_keyring_does_not_wait_for_that_of_another() {
+    let machine = Machine::new();
+    machine.keys().create(&[NewSlot::Keyring, NewSlot::File], NOW).unwrap();
+    let slot = machine.keys().check().unwrap().slots[0].id;
+    let keyrings: [Option<Arc<dyn SecretPlace>>; 2] = [None, Some(Arc::new(Absent))];
+
+    let rotated = keyrings.map(|keyring| {
+        let places = Places { keyring, files: Some(machine.files()) };
+        Keys::of(machine.store(), Keyholder::new(places)).rotate(NOW).unwrap()
+    });
+
+    assert_eq!(rotated.each_ref().map(|rotated| &rotated.kept[..]), [[slot], [slot]]);
+    assert_eq!(rotated.map(|rotated| rotated.unreached), [vec![], vec![]]);
 }
 
 #[test]
