@@ -2,6 +2,7 @@
 
 mod altered;
 mod kill;
+mod long;
 mod privacy;
 mod quarantine;
 mod search;
