@@ -83,14 +83,17 @@ struct Bundle {
     copies: Vec<Copy>,
 }
 
+/// Who a message is, where its body stands, and its note.
+type Outcome = Result<(Plain<'static>, Range<usize>, Result<SealedNote, Trouble>), Trouble>;
+
 /// A message of a bundle.
 struct Copy {
     /// Without its label and body.
     head: Seen<'static>,
     label: Option<String>,
     body: Range<usize>,
-    /// Who it is, where its body stands, and its note; none until it was tried.
-    opened: Option<Result<(Plain<'static>, Range<usize>, Result<SealedNote, Trouble>), Trouble>>,
+    /// None until it was tried.
+    opened: Option<Outcome>,
 }
 
 impl Copy {
