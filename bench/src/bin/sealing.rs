@@ -1,7 +1,7 @@
 //! What sealing costs: appending, loading and listing in a vault, beside the same in the SQLite store alone.
 //!
 //! Both sides take turns in going first. Of appends the median counts, of what reads the smallest time. Beside the time that
-//! passes stands the processor time of the thread, which other programs on the machine disturb less. Words after the
+//! passes stands the processor time of all threads, which other programs on the machine disturb less. Words after the
 //! directory choose what is measured: `appends`, `loads`, `lists`.
 
 use std::error::Error;
@@ -87,7 +87,7 @@ impl Took {
 /// Does some work and tells how long it took.
 fn timed<T>(work: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(Took, T), Box<dyn Error>> {
     let processor = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
+        let time = clock_gettime(ClockId::ProcessCPUTime);
         Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
     };
     let (begun, before) = (Instant::now(), processor());

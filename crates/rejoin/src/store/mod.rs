@@ -97,8 +97,8 @@ pub trait Read: Send + Sync {
 
     /// Tells what changed after a stamp, waiting up to `wait` for a first change.
     ///
-    /// Changes are told oldest first. Every change is told, possibly more than once, never skipped. A removal is told
-    /// with its reason. A rewrite is told as one. A change is told with the time it was made at. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
+    /// Changes are told oldest first. Every change is told, possibly more than once, never skipped. An answer of fewer than
+    /// ten changes has all of them. A removal is told with its reason. A rewrite is told as one. A change is told with the time it was made at. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
     /// before the store was reopened stays good.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 

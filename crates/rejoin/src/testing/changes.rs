@@ -71,6 +71,21 @@ pub(super) fn every_change_is_told(trial: &mut Trial<'_>) -> Result<()> {
     Ok(())
 }
 
+/// An answer of fewer than ten changes has all of them.
+pub(super) fn an_answer_of_few_changes_has_all(trial: &mut Trial<'_>) -> Result<()> {
+    for number in 1..=12 {
+        Draft::opening(conversation(number)).append(trial.store())?;
+    }
+    let all = told(trial.store(), 0)?.0.len();
+    let stamps = trial.store().changes(0, Duration::ZERO)?.into_iter().map(|change| change.stamp);
+
+    for (told, stamp) in std::iter::once(0).chain(stamps).enumerate() {
+        let answer = trial.observe(|store| Ok(store.changes(stamp, Duration::ZERO)?.len()))?;
+        assert!(answer >= 10 || answer + told == all, "{answer} changes of {all} after {told}");
+    }
+    Ok(())
+}
+
 /// A removal is told with its reason.
 pub(super) fn a_removal_is_told_with_its_reason(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);

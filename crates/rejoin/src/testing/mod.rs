@@ -165,6 +165,7 @@ rules! { $
     changes {
         changes_are_told_oldest_first,
         every_change_is_told,
+        an_answer_of_few_changes_has_all,
         a_removal_is_told_with_its_reason,
         a_rewrite_is_told_as_one,
         a_change_is_told_with_its_time,

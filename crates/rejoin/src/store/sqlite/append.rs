@@ -21,7 +21,19 @@ struct Conversation {
     bytes: i64,
     roots: i64,
     head: Option<i64>,
+    active: i64,
 }
+
+/// Writes back what an append changes.
+const GROWN: &str = "UPDATE conversation SET next = ?2, messages = ?3, bytes = ?4, roots = ?5, head = ?6,
+         first = iif(first = '', ?8, first), last = iif(?9 = '', last, ?9)
+     WHERE n = ?1";
+
+/// The same, and that it was active later. To set that column, even to what it is, writes the pages of two indexes.
+const GROWN_LATER: &str =
+    "UPDATE conversation SET next = ?2, messages = ?3, bytes = ?4, roots = ?5, head = ?6,
+         active = ?7, first = iif(first = '', ?8, first), last = iif(?9 = '', last, ?9)
+     WHERE n = ?1";
 
 /// A message that an entry hangs on.
 #[derive(Clone, Copy)]
@@ -66,7 +78,9 @@ pub(super) fn append(transaction: &Transaction<'_>, turn: &Turn<'_>) -> Result<A
 
 fn find(transaction: &Transaction<'_>, turn: &Turn<'_>) -> Result<Option<Conversation>> {
     transaction
-        .prepare_cached("SELECT n, next, messages, bytes, roots, head FROM conversation WHERE id = ?1")
+        .prepare_cached(
+            "SELECT n, next, messages, bytes, roots, head, active FROM conversation WHERE id = ?1",
+        )
         .during(ATTEMPT)?
         .query_row([turn.conversation.as_bytes()], |row| {
             Ok(Conversation {
@@ -76,6 +90,7 @@ fn find(transaction: &Transaction<'_>, turn: &Turn<'_>) -> Result<Option<Convers
                 bytes: row.get(3)?,
                 roots: row.get(4)?,
                 head: row.get(5)?,
+                active: row.get(6)?,
             })
         })
         .optional()
@@ -113,6 +128,7 @@ fn create(transaction: &Transaction<'_>, turn: &Turn<'_>) -> Result<Conversation
         bytes: 0,
         roots: 0,
         head: None,
+        active: turn.active.as_micros(),
     })
 }
 
@@ -131,12 +147,9 @@ fn write(
     conversation.messages += places.len() as i64;
     conversation.bytes += turn.entries.iter().map(|entry| entry.body.len() as i64).sum::<i64>();
     conversation.head = last.or(conversation.head);
+    let active = turn.active.as_micros();
     transaction
-        .prepare_cached(
-            "UPDATE conversation SET next = ?2, messages = ?3, bytes = ?4, roots = ?5, head = ?6,
-                 active = max(active, ?7), first = iif(first = '', ?8, first), last = iif(?9 = '', last, ?9)
-             WHERE n = ?1",
-        )
+        .prepare_cached(if active > conversation.active { GROWN_LATER } else { GROWN })
         .during(ATTEMPT)?
         .execute(params![
             conversation.n,
@@ -145,7 +158,7 @@ fn write(
             conversation.bytes,
             conversation.roots,
             conversation.head,
-            turn.active.as_micros(),
+            active,
             turn.tip.first,
             turn.tip.last,
         ])
@@ -309,4 +322,49 @@ pub(super) const fn key(n: i64, seq: i64) -> i64 {
 
 pub(super) fn sequence(seq: i64) -> u32 {
     u32::try_from(seq).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use crate::model::{ConversationId, Digest, Time};
+    use crate::store::{Entry, Facets, Note, Opening, SqliteStore, Stale, Store as _, Tip, Turn};
+
+    /// Appends a message at a time, and counts the pages that were written for it.
+    fn pages(store: &SqliteStore, name: &str, micros: i64) -> i64 {
+        let log = Connection::open(&store.path).unwrap();
+        let fold =
+            || -> i64 { log.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1)).unwrap() };
+        let (facets, active) = (Facets::default(), Time::from_micros(micros));
+        let opening = Opening { facets: &facets, header: "{}", created: active };
+        let id = name.parse().unwrap();
+        let entry =
+            Entry { id, parent: None, link: Digest::chain(None, b"d"), note: Note::default(), body: "{}" };
+        fold();
+        let turn = Turn {
+            conversation: ConversationId::from_bytes([7; 16]),
+            opening: (name == "a").then_some(opening),
+            stale: Stale::Branch,
+            entries: &[entry],
+            tip: Tip::default(),
+            branch: None,
+            active,
+            blobs: &[],
+        };
+        store.append(&turn).unwrap();
+        fold()
+    }
+
+    #[test]
+    fn a_turn_that_is_no_later_leaves_the_order_of_activity_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("history.db")).unwrap();
+        pages(&store, "a", 10);
+
+        let [later, same, earlier] =
+            [("b", 20), ("c", 20), ("d", 15)].map(|(name, at)| pages(&store, name, at));
+
+        assert_eq!([later - same, later - earlier], [2, 2]);
+    }
 }

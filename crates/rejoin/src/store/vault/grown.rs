@@ -18,6 +18,9 @@ use crate::store::{Changed, Stamp, What, newest_stamp};
 /// So many conversations are remembered, because an import may make thousands and come back to none.
 const MOST: usize = 1_000;
 
+/// An answer of fewer changes has all of them, so that nobody asks again.
+const FEW: usize = 10;
+
 /// What the inner store has of a first preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum First {
@@ -147,6 +150,9 @@ impl VaultStore {
                     self.held.forget(Some(change.conversation));
                 }
                 growth.follow(change);
+            }
+            if changes.len() < FEW {
+                return Ok(());
             }
         }
     }

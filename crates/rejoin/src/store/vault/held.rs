@@ -286,6 +286,7 @@ impl Held {
 const MOST_RINGS: usize = 8;
 
 /// What opens the records of one owner.
+#[derive(Clone)]
 pub(crate) struct Ring<'h> {
     held: &'h Held,
     owner: Option<ConversationId>,

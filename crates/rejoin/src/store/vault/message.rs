@@ -77,6 +77,11 @@ impl<'a> Plain<'a> {
         Ok(plain)
     }
 
+    /// The same with no body.
+    pub(super) const fn without_body(&self) -> Plain<'static> {
+        Plain { id: self.id, parent: self.parent, digest: self.digest, floor: self.floor, body: "" }
+    }
+
     fn read(inside: &'a [u8]) -> Option<Self> {
         let (id, inside) = read_id(inside)?;
         let (parent, inside) = read_id(inside)?;
@@ -102,19 +107,35 @@ fn read_id(inside: &[u8]) -> Option<(Option<MessageId>, &[u8])> {
 }
 
 /// What was read of a conversation so far: a child must name the digest that its parent has.
+///
+/// Where each message follows the one before it, nothing has to be looked up.
 #[derive(Default)]
-pub(super) struct Chain(HashMap<MessageId, Digest>);
+pub(super) struct Chain {
+    newest: Option<Anchor>,
+    /// Those before it that nobody has looked for, in order.
+    before: Vec<Anchor>,
+    /// Those before them.
+    known: HashMap<MessageId, Digest>,
+}
 
 impl Chain {
     /// Adds a message that was opened.
     pub(super) fn follow(&mut self, plain: &Plain<'_>) -> Result<(), Broken> {
         if let Some(parent) = plain.parent
-            && self.0.get(&parent.id).is_some_and(|digest| *digest != parent.link)
+            && self.digest_of(parent.id).is_some_and(|digest| digest != parent.link)
         {
             return Err(Broken::Parent);
         }
-        self.0.insert(plain.id, plain.digest);
+        self.before.extend(self.newest.replace(Anchor { id: plain.id, link: plain.digest }));
         Ok(())
+    }
+
+    fn digest_of(&mut self, id: MessageId) -> Option<Digest> {
+        if let Some(newest) = self.newest.filter(|newest| newest.id == id) {
+            return Some(newest.link);
+        }
+        self.known.extend(self.before.drain(..).map(|anchor| (anchor.id, anchor.link)));
+        self.known.get(&id).copied()
     }
 }
 

@@ -4,6 +4,7 @@
 //! a record that was changed, moved or swapped does not open. Then it is copied to quarantine, and whoever asked for it is
 //! told; the rest stays readable.
 
+mod ahead;
 mod amend;
 mod anew;
 mod append;

@@ -1,14 +1,17 @@
-//! Reading messages: opened one by one as the inner store shows them.
+//! Reading messages: opened as the inner store shows them, and shown in the same order.
 //!
 //! What does not open is passed over, and the rest is visited. Then the read ends with an error that names every such
 //! record, so that nobody takes a part for the whole.
 
+use std::thread;
+
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::vault::VaultStore;
+use crate::store::vault::ahead::{Ahead, Desk, Opened, Opener};
 use crate::store::vault::failed::{Failures, to_error};
 use crate::store::vault::held::Trouble;
-use crate::store::vault::message::{Chain, Plain, SealedNote};
+use crate::store::vault::message::{Chain, SealedNote};
 use crate::store::{Seen, Selection, Visit};
 
 impl VaultStore {
@@ -33,20 +36,18 @@ impl VaultStore {
             Selection::All { .. } => what,
             Selection::Ids(_) => Selection::Ids(&inner_ids),
         };
-        let mut ring = self.held.ring(Some(inner));
-        let (mut buffer, mut chain, mut failures) = (Vec::new(), Chain::default(), Failures::default());
-        let read = self.inner.read(inner, what, &mut |seen| {
-            let opened = Plain::open(&mut ring, names, inner, &seen, &mut buffer)
-                .and_then(|plain| chain.follow(&plain).map(|()| plain).map_err(Trouble::from));
-            let plain = match opened {
-                Ok(plain) => plain,
-                Err(trouble) => return failures.add(id, &seen, "message", seen.body, trouble),
+        let opener = Opener::new(self.held.ring(Some(inner)), names, inner);
+        let (desk, mut chain, mut failures) = (Desk::default(), Chain::default(), Failures::default());
+        let mut show = |seen: &Seen<'_>, opened: Result<Opened<'_>, Trouble>| {
+            let opened = opened.and_then(|opened| Ok(chain.follow(&opened.plain).map(|()| opened)?));
+            let Opened { plain, note } = match opened {
+                Ok(opened) => opened,
+                Err(trouble) => return failures.add(id, seen, "message", seen.body, trouble),
             };
-            let note = SealedNote::open(&mut ring, inner, &seen);
             let note = match note {
                 Ok(note) => note,
                 Err(trouble) => {
-                    failures.add(id, &seen, "note", seen.note.label.unwrap_or_default(), trouble)?;
+                    failures.add(id, seen, "note", seen.note.label.unwrap_or_default(), trouble)?;
                     SealedNote::default()
                 }
             };
@@ -60,6 +61,15 @@ impl VaultStore {
                 body: plain.body,
                 size: seen.size,
             })
+        };
+        let read = thread::scope(|scope| {
+            let (mut ahead, mut is_cut) = (Ahead::new(scope, &desk, opener), false);
+            let read = self
+                .inner
+                .read(inner, what, &mut |seen| ahead.take(&seen, &mut show).inspect_err(|_| is_cut = true));
+            // What the inner store showed before it failed is shown.
+            let rest = if is_cut { Ok(()) } else { ahead.rest(&mut show) };
+            rest.and(read)
         });
         if !failures.is_empty() {
             self.learn_name(inner, id);

@@ -238,6 +238,14 @@ pub(super) const FAULTS: &[Fault] = &[
         Hook::Changes(|store, after, wait| store.inner.changes(if after == 0 { 0 } else { after + 1 }, wait)),
     ),
     (
+        "an_answer_of_few_changes_has_all",
+        Hook::Changes(|store, after, wait| {
+            let mut changes = store.inner.changes(after, wait)?;
+            changes.truncate(9);
+            Ok(changes)
+        }),
+    ),
+    (
         "a_removal_is_told_with_its_reason",
         Hook::Changes(|store, after, wait| {
             let mut changes = store.inner.changes(after, wait)?;

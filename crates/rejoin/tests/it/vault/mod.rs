@@ -2,6 +2,7 @@
 
 mod altered;
 mod kill;
+mod long;
 mod lost;
 mod past_damage;
 mod privacy;
