@@ -14,7 +14,8 @@ use crate::store::{Cursor, ListQuery, Named, Put, Read, Space, Stamp};
 /// What the wrapped key of an owner is kept as, in the space of keys.
 pub(super) const NAME: &[u8] = b"data";
 
-const PAGE: usize = 1_000;
+/// Large, because a store of files goes over all of its index for each page.
+const PAGE: usize = 10_000;
 
 /// How long one wrapped key is.
 const WRAPPED: usize = KeyId::LENGTH + OVERHEAD + KEY_LENGTH;
