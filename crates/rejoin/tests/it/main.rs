@@ -21,4 +21,5 @@ mod vault;
 mod vault_anew;
 mod vault_keys;
 mod vault_purge;
+mod vault_rotation;
 mod view;
