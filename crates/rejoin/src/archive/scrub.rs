@@ -19,8 +19,41 @@ impl Archive {
     /// what imported messages were read from.
     ///
     /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
-    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones.
+    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. In a vault, a conversation that
+    /// changed is sealed with a new key and the keys are rotated, so that what a disk keeps of it does not open.
     pub fn scrub(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
+        let mut done = None;
+        self.scrub_each(&[id], mode, &mut |_, scrubbed| done = Some(scrubbed));
+        done.expect("each conversation is told")
+    }
+
+    /// The same for several conversations, with one rotation of a vault's keys for all of them. `told` gets what became of
+    /// each.
+    pub fn scrub_each(
+        &self,
+        ids: &[ConversationId],
+        mode: ScrubMode,
+        told: &mut dyn FnMut(ConversationId, Result<Scrubbed>),
+    ) {
+        let mut has_changed = false;
+        for id in ids {
+            let scrubbed = self.scrub_one(*id, mode);
+            let is_changed = scrubbed.as_ref().is_ok_and(|scrubbed| is_changed(scrubbed, mode));
+            if is_changed && !has_changed {
+                // A scrub that is cut off is made up for by the next purge.
+                self.expect_new_keys();
+                has_changed = true;
+            }
+            let renewed = if is_changed { self.renew_key_of(*id) } else { Ok(()) };
+            let renewed = renewed.map_err(|error| error.during(format!("scrub conversation `{id}`")));
+            told(*id, renewed.and(scrubbed));
+        }
+        if has_changed {
+            self.renew_keys(REASON);
+        }
+    }
+
+    fn scrub_one(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
         let how = (self.limits.attachment_chunk_bytes, self.now());
         let scrubbed =
             self.scrubbing(mode, |redactor| scrub_conversation(self.store(), redactor, id, mode, how));
@@ -33,6 +66,9 @@ impl Archive {
     pub fn scrub_state(&self, mode: ScrubMode) -> Result<Scrubbed> {
         let scrubbed = self.scrubbing(mode, |redactor| scrub_state(self.store(), redactor, mode))?;
         self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON), &scrubbed, mode);
+        if is_changed(&scrubbed, mode) {
+            self.renew_keys(REASON);
+        }
         Ok(scrubbed)
     }
 
@@ -54,7 +90,7 @@ impl Archive {
     }
 
     fn note_scrub(&self, mut entry: AuditEntry, scrubbed: &Scrubbed, mode: ScrubMode) {
-        if mode == ScrubMode::Look || scrubbed.is_clean() {
+        if !is_changed(scrubbed, mode) {
             return;
         }
         let digests: Vec<_> = scrubbed
@@ -72,4 +108,8 @@ impl Archive {
         }
         self.note_done(entry);
     }
+}
+
+fn is_changed(scrubbed: &Scrubbed, mode: ScrubMode) -> bool {
+    mode == ScrubMode::Replace && !scrubbed.is_clean()
 }

@@ -237,7 +237,7 @@ impl Store for JsonlStore {
             Task::Repack => self.tidy(budget),
             Task::Check => self.check(),
             // Nothing is sealed.
-            Task::Renew => Ok(Progress::default()),
+            Task::Renew | Task::RenewOne(_) => Ok(Progress::default()),
         }
     }
 }

@@ -391,7 +391,7 @@ impl Store for SqliteStore {
             Task::Repack => self.repack(),
             Task::Check => self.check(),
             // Nothing is sealed.
-            Task::Renew => Ok(Progress::default()),
+            Task::Renew | Task::RenewOne(_) => Ok(Progress::default()),
         }
     }
 }

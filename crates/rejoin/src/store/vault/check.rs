@@ -19,6 +19,7 @@ impl VaultStore {
                 Ok(Progress { faults: self.named_faults(progress.faults), ..progress })
             }
             Task::Renew => self.renew(budget),
+            Task::RenewOne(id) => self.renew_one(id, budget),
         }
     }
 
@@ -29,8 +30,9 @@ impl VaultStore {
     fn renew(&self, patience: Duration) -> Result<Progress> {
         let Some(keys) = &self.keys else { return Ok(Progress::default()) };
         let keys = keys.clone().with_patience(patience);
-        let rotated = keys.rotate(Time::now())?;
+        // First, so that the data key before is never wrapped with the new workspace key.
         keys.seal_unowned_anew(self)?;
+        let rotated = keys.rotate(Time::now())?;
         if let Some(slot) = rotated.unreached.first() {
             return Err(Error::new(
                 ErrorKind::Unavailable,
@@ -39,6 +41,14 @@ impl VaultStore {
         }
         let kept = |slot| Fault { conversation: None, what: format!("slot `{slot}` kept its secret") };
         Ok(Progress { done: 1, left: 0, faults: rotated.kept.iter().map(kept).collect() })
+    }
+
+    /// Seals a conversation with a new data key.
+    fn renew_one(&self, id: ConversationId, patience: Duration) -> Result<Progress> {
+        let Some(keys) = &self.keys else { return Ok(Progress::default()) };
+        let inner = self.held.workspace().names().conversation(id);
+        keys.clone().with_patience(patience).seal_one_anew(self, inner)?;
+        Ok(Progress { done: 1, ..Progress::default() })
     }
 
     /// Checks the inner store, then one conversation after the other, each at least in part.

@@ -58,6 +58,11 @@ impl Keys {
         self.seal_owner(vault, None, random_run()).map(drop)
     }
 
+    /// Seals one conversation anew, which is named by its inner name.
+    pub(crate) fn seal_one_anew(&self, vault: &VaultStore, inner: ConversationId) -> Result<()> {
+        self.seal_owner(vault, Some(inner), random_run()).map(drop)
+    }
+
     /// One at a time, so that others who change keys get their turn.
     fn seal_owner(&self, vault: &VaultStore, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         let _turn = self.take_turn()?;
