@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{JsonlStore, ListQuery, Named, Read, Space, SqliteStore, Store};
+use rejoin::store::{JsonlStore, ListQuery, Named, Space, SqliteStore, Store};
 use rejoin::vault::{Answer, Keyholder, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId, VaultId};
 use rejoin::{
     Access, Archive, AuditAction, Conversation, ConversationId, ErrorKind, Existing, Message, PurgeKeys,

@@ -74,8 +74,9 @@ impl Sheet {
             let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |length| start + length);
             let line = &bytes[start..end];
             if start == 0 {
-                let beginning: Beginning = serde_json::from_slice(line)
-                    .map_err(|_| Error::corrupt("the sheet of keys has no beginning"))?;
+                // Damage loses what it hits: lines tell their numbers too.
+                let beginning =
+                    serde_json::from_slice(line).unwrap_or(Beginning { format: FORMAT, number: 0 });
                 if beginning.format > FORMAT {
                     return Err(Error::new(
                         ErrorKind::Unsupported,
@@ -92,6 +93,10 @@ impl Sheet {
                 lines.insert(name.to_owned(), (start, end));
             }
             start = end + 1;
+        }
+        if number == 0 {
+            let told = |(start, end): &(usize, usize)| Some(read_line(&bytes[*start..*end])?.sheet);
+            number = lines.values().filter_map(told).max().unwrap_or_default();
         }
         Ok(Self { number, bytes, lines })
     }
