@@ -1,4 +1,5 @@
-//! The times that the storage service promises: commits, purges and snapshots, in SQLite and in a vault over it.
+//! The times that the storage service promises: commits, purges and snapshots, in SQLite and in vaults over it and over
+//! files, whose keys are replaced after each purge.
 //!
 //! `cargo run --release -p rejoin-bench --bin service` prints them beside their bars, and fails beyond one. A directory can be
 //! named to measure in. Of each, the slowest but one in twenty counts.
@@ -13,7 +14,8 @@ use rejoin::service::{
     ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, ConversationSummary,
     FramePrivacy, MessageFrame, ParticipantRef, RecoverySnapshot,
 };
-use rejoin::store::{Key, KeyId, SqliteStore, Store, Unlock, VaultStore, Workspace};
+use rejoin::store::{JsonlStore, SqliteStore, Store, VaultStore};
+use rejoin::vault::{Keyholder, Keys, NewSlot, Places, SecretFiles};
 use rejoin::{Archive, ConversationId, Fields, PurgeReason, Role, Time};
 
 type Answer<T> = Result<T, Box<dyn Error>>;
@@ -39,33 +41,26 @@ const SNAPSHOT: Duration = Duration::from_secs(2);
 /// A sentence as people write them, some fifteen times in a frame.
 const SENTENCE: &str = "The tram leaves at nine, and the last one back leaves at a quarter to eleven. ";
 
-struct Known;
-
-impl Unlock for Known {
-    fn unlock(&self, _inner: &dyn Store) -> rejoin::Result<Workspace> {
-        let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
-        let [key, names] = [3, 4].map(|byte| Key::from_slice(&[byte; 32]).expect("there are 32 bytes"));
-        Ok(Workspace::new(vault, 1, id, key, names))
-    }
-}
-
 /// Where the records are.
 #[derive(Clone, Copy)]
 enum Side {
     Plain,
     Vault,
+    Files,
 }
 
 fn main() -> Answer<ExitCode> {
     let scratch = tempfile::tempdir_in(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()))?;
     let plain = measure(Side::Plain, &scratch.path().join("plain.db"))?;
     let vault = measure(Side::Vault, &scratch.path().join("vault.db"))?;
-    println!("| what | SQLite | vault+SQLite | bar |");
-    println!("|---|---|---|---|");
+    let files = measure(Side::Files, &scratch.path().join("files"))?;
+    println!("| what | SQLite | vault+SQLite | vault+JSONL | bar |");
+    println!("|---|---|---|---|---|");
     let mut is_within = true;
-    for (plain, vault) in plain.iter().zip(&vault) {
-        println!("| {} | {:.1?} | {:.1?} | {:?} |", plain.what, plain.took, vault.took, plain.bar);
-        is_within &= plain.took <= plain.bar && vault.took <= vault.bar;
+    for ((plain, vault), files) in plain.iter().zip(&vault).zip(&files) {
+        let [one, two, three] = [plain, vault, files].map(|measured| measured.took);
+        println!("| {} | {one:.1?} | {two:.1?} | {three:.1?} | {:?} |", plain.what, plain.bar);
+        is_within &= [one, two, three].iter().all(|took| *took <= plain.bar);
     }
     Ok(if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -78,17 +73,34 @@ struct Measured {
 }
 
 fn open(side: Side, path: &Path) -> Answer<ConversationStorageService> {
-    let inner = Arc::new(SqliteStore::open(path)?);
+    let inner = inner(side, path)?;
     Ok(ConversationStorageService::new(match side {
         Side::Plain => Archive::with_store(inner),
-        Side::Vault => Archive::with_store(Arc::new(VaultStore::open(inner, Arc::new(Known))?)),
+        Side::Vault | Side::Files => {
+            let vault = VaultStore::open(Arc::clone(&inner), Arc::new(holder(path)))?;
+            let lock = path.with_extension("keys.lock");
+            let keys = Keys::of(inner, holder(path)).locked_by(lock, Duration::from_secs(10));
+            Archive::with_store(Arc::new(vault.with_keys(keys)))
+        }
     }))
 }
 
+fn inner(side: Side, path: &Path) -> Answer<Arc<dyn Store>> {
+    Ok(match side {
+        Side::Plain | Side::Vault => Arc::new(SqliteStore::open(path)?),
+        Side::Files => Arc::new(JsonlStore::open(path)?),
+    })
+}
+
+/// What opens a vault: a key file beside it.
+fn holder(path: &Path) -> Keyholder {
+    let files = SecretFiles::new(path.with_extension("keys"));
+    Keyholder::new(Places { files: Some(Arc::new(files)), ..Places::default() })
+}
+
 fn measure(side: Side, path: &Path) -> Answer<Vec<Measured>> {
-    if let Side::Vault = side {
-        let inner = SqliteStore::open(path)?;
-        VaultStore::found(&inner, &Known.unlock(&inner)?)?;
+    if let Side::Vault | Side::Files = side {
+        Keys::of(inner(side, path)?, holder(path)).create(&[NewSlot::File], Time::now())?;
     }
     let service = open(side, path)?;
     let committed = slowest(0..RECORDS, |number| {

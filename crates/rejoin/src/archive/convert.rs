@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use crate::archive::{Access, Report, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{Contents, Moment, compare, contents, convert, prove};
+use crate::ops::{Base, Contents, Moment, compare, contents, convert, prove};
 use crate::store::vault::slots::{AnchorPlace, SlotId, SlotKind, VaultId};
 use crate::store::{JsonlStore, Print, Space, SqliteStore};
 
@@ -47,6 +47,8 @@ impl StoreUrl {
     /// Copies everything in this store into another one, checks every digest of the copy and compares both.
     ///
     /// It can be interrupted and begun again, and this store stays as it is. What is written to it meanwhile is copied too.
+    /// Once the copy was whole, what is changed there stays: only what has changed here since is copied again, and what
+    /// has changed in both is a [`Conflict`](ErrorKind::Conflict).
     /// `report` is told of conversations.
     pub fn convert(&self, to: &StoreUrl, access: &Access, report: &mut Report<'_>) -> Result<Converted> {
         if self.path() == to.path() {
@@ -59,10 +61,12 @@ impl StoreUrl {
         let tell = |stage, done, all| report.borrow_mut()(stage, done, all);
         let (ours, theirs) = (self.open_with(access)?, to.open_with(access)?);
         let (ours, theirs) = (ours.as_ref(), theirs.as_ref());
+        let mut base = Base::read(theirs)?;
         let mut attempt = 1;
         let compared = loop {
-            convert(ours, theirs, &SPACES, &mut |done, all| tell(Stage::Copying, done, all))?;
-            match compare(ours, theirs, &SPACES, &mut |done, all| tell(Stage::Checking, done, all)) {
+            convert(ours, theirs, &SPACES, &mut base, &mut |done, all| tell(Stage::Copying, done, all))?;
+            match compare(ours, theirs, &SPACES, &mut base, &mut |done, all| tell(Stage::Checking, done, all))
+            {
                 Ok(compared) => break compared,
                 // Somebody may have written in between.
                 Err(_) if attempt < ATTEMPTS => attempt += 1,
@@ -70,6 +74,7 @@ impl StoreUrl {
             }
         };
         prove(theirs, &mut |done, all| tell(Stage::Checking, done, all))?;
+        base.write(theirs)?;
         Ok(Converted { contents: contents(theirs)?, compared })
     }
 

@@ -19,34 +19,64 @@ impl Archive {
     /// what imported messages were read from.
     ///
     /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
-    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. What was replaced is erased
-    /// from the files of the store before this returns, unless somebody reads them: [`Scrubbed::has_traces`].
+    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. In a vault, a conversation that
+    /// changed is sealed with a new key and the keys are rotated, so that what a disk keeps of it does not open. What was
+    /// replaced is erased from the files of the store before this returns, unless somebody reads them: [`Scrubbed::has_traces`].
     pub fn scrub(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
+        let mut done = None;
+        let is_erased = self.scrub_each(&[id], mode, &mut |_, scrubbed| done = Some(scrubbed));
+        let scrubbed = done.expect("each conversation is told")?;
+        Ok(Scrubbed { has_traces: !is_erased, ..scrubbed })
+    }
+
+    /// The same for several conversations: a vault's keys are rotated once, and traces erased once, for all of them. `told`
+    /// gets what became of each. False when somebody reads the files, so that they still hold what was replaced.
+    pub fn scrub_each(
+        &self,
+        ids: &[ConversationId],
+        mode: ScrubMode,
+        told: &mut dyn FnMut(ConversationId, Result<Scrubbed>),
+    ) -> bool {
+        let mut has_changed = false;
+        for id in ids {
+            let scrubbed = self.scrub_one(*id, mode);
+            let is_changed = scrubbed.as_ref().is_ok_and(|scrubbed| is_changed(scrubbed, mode));
+            if is_changed && !has_changed {
+                // A scrub that is cut off is made up for by the next purge.
+                self.expect_new_keys();
+                has_changed = true;
+            }
+            let renewed = if is_changed { self.renew_key_of(*id) } else { Ok(()) };
+            let renewed = renewed.map_err(|error| error.during(format!("scrub conversation `{id}`")));
+            told(*id, renewed.and(scrubbed));
+        }
+        !has_changed || self.leave_nothing()
+    }
+
+    fn scrub_one(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
         let how = (self.limits.attachment_chunk_bytes, self.now());
         let scrubbed =
             self.scrubbing(mode, |redactor| scrub_conversation(self.store(), redactor, id, mode, how));
         let scrubbed = scrubbed.map_err(|error| error.during(format!("scrub conversation `{id}`")))?;
         self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON).to(id), &scrubbed, mode);
-        Ok(self.without_traces(scrubbed, mode))
+        Ok(scrubbed)
     }
 
     /// The same for what programs remember that belongs to no conversation.
     pub fn scrub_state(&self, mode: ScrubMode) -> Result<Scrubbed> {
         let scrubbed = self.scrubbing(mode, |redactor| scrub_state(self.store(), redactor, mode))?;
         self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON), &scrubbed, mode);
-        Ok(self.without_traces(scrubbed, mode))
+        let is_erased = !is_changed(&scrubbed, mode) || self.leave_nothing();
+        Ok(Scrubbed { has_traces: !is_erased, ..scrubbed })
     }
 
-    /// Erases what was replaced from the files of the store.
-    fn without_traces(&self, scrubbed: Scrubbed, mode: ScrubMode) -> Scrubbed {
-        if mode == ScrubMode::Look || scrubbed.is_clean() {
-            return scrubbed;
-        }
-        let is_erased = self.erase_traces().unwrap_or_else(|error| {
+    /// Replaces keys and erases what was replaced from the files of the store; true when they hold nothing of it.
+    fn leave_nothing(&self) -> bool {
+        self.renew_keys(REASON);
+        self.erase_traces().unwrap_or_else(|error| {
             tracing::warn!(kind = error.kind().as_str(), "what was scrubbed could not be erased");
             false
-        });
-        Scrubbed { has_traces: !is_erased, ..scrubbed }
+        })
     }
 
     fn scrubbing<T>(&self, mode: ScrubMode, work: impl FnOnce(&Redactor<'_>) -> Result<T>) -> Result<T> {
@@ -67,7 +97,7 @@ impl Archive {
     }
 
     fn note_scrub(&self, mut entry: AuditEntry, scrubbed: &Scrubbed, mode: ScrubMode) {
-        if mode == ScrubMode::Look || scrubbed.is_clean() {
+        if !is_changed(scrubbed, mode) {
             return;
         }
         let digests: Vec<_> = scrubbed
@@ -85,4 +115,8 @@ impl Archive {
         }
         self.note_done(entry);
     }
+}
+
+fn is_changed(scrubbed: &Scrubbed, mode: ScrubMode) -> bool {
+    mode == ScrubMode::Replace && !scrubbed.is_clean()
 }

@@ -23,7 +23,7 @@ pub use compact::{
 };
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
-pub(crate) use convert::{Moment, compare, convert};
+pub(crate) use convert::{Base, Moment, compare, convert};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};

@@ -388,6 +388,9 @@ pub enum Task {
     Check,
     /// Replace the keys of what is kept, so that keys of today do not open what was removed before.
     Renew,
+    /// Seal one conversation with a new key, because something was taken out of it: what a disk keeps of it is sealed with
+    /// the one before. [`Task::Renew`] makes sure that keys of today do not open that one either.
+    RenewOne(ConversationId),
 }
 
 /// How far background work got.

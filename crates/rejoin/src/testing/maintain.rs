@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::model::{Branch, WordQuery};
+use crate::model::{Branch, ConversationId, WordQuery};
 use crate::store::{
     Change, Changed, Found, Hit, Progress, Read, Safety, SearchOrder, SearchQuery, Store, Target, Task,
 };
@@ -11,7 +11,14 @@ use crate::testing::draft::{Draft, at, conversation, message, state};
 use crate::testing::look::{Visible, visible};
 use crate::testing::trial::Trial;
 
-const TASKS: [Task; 5] = [Task::Index, Task::Checkpoint, Task::Repack, Task::Check, Task::Renew];
+const TASKS: [Task; 6] = [
+    Task::Index,
+    Task::Checkpoint,
+    Task::Repack,
+    Task::Check,
+    Task::Renew,
+    Task::RenewOne(ConversationId::from_bytes([1; 16])),
+];
 
 /// Some of everything.
 fn some(trial: &Trial<'_>) -> Result<()> {

@@ -22,4 +22,5 @@ mod vault_anew;
 mod vault_between;
 mod vault_keys;
 mod vault_purge;
+mod vault_rotation;
 mod view;

@@ -332,32 +332,66 @@ fn notes_and_removals_in_files_are_copied_again() {
     notes_and_removals_are_copied_again("jsonl");
 }
 
-fn what_was_said_in_the_copy_is_not_removed(plain: &str) {
+/// What an archive tells of a conversation and of what a program remembers.
+fn told(archive: &Archive, id: ConversationId) -> (Option<String>, u64, [Option<String>; 2]) {
+    let stored = archive.conversation(id).unwrap();
+    let recalled = ["seen", "here"].map(|name| archive.recall(name).unwrap());
+    (stored.conversation.title, stored.messages, recalled)
+}
+
+fn what_was_changed_in_the_copy_stays(plain: &str) {
     let machine = Machine::new();
-    let (from, vault, trip, _) = copied(&machine, plain);
-    let convert = || from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap_err().kind();
+    let (from, vault, trip, said) = copied(&machine, plain);
+    let convert = || from.convert(&vault, &machine.access(), &mut |_, _, _| ());
+    let archive = machine.open(&from);
+    let other = say(&archive, "other");
+    archive.remember("seen", Some("before")).unwrap();
+    drop(archive);
+    convert().unwrap();
     let archive = machine.open(&vault);
+    archive.update(trip, |header| header.title = Some("Lisbon".to_owned())).unwrap();
+    archive.label(trip, said, Some("kept")).unwrap();
     archive.resume(trip).unwrap().append(Message::user("Said in the vault.")).unwrap();
+    archive.remember("seen", Some("in the vault")).unwrap();
+    archive.remember("here", Some("only")).unwrap();
+    let begun = say(&archive, "begun in the vault");
+    archive.delete_conversations(&[other], "user-requested");
     drop(archive);
 
-    let grown = convert();
-    say(&machine.open(&vault), "begun in the vault");
-    let begun = convert();
-
+    let again = convert().unwrap();
+    let unchanged = told(&machine.open(&vault), trip);
+    // What comes into the old store after that is copied, and nothing else is touched.
+    let archive = machine.open(&from);
+    let late = say(&archive, "late");
+    archive.remember("late", Some("yes")).unwrap();
+    drop(archive);
+    convert().unwrap();
     let archive = machine.open(&vault);
-    assert_eq!([grown, begun], [ErrorKind::Conflict; 2]);
-    assert_eq!(titles(&archive), ["begun in the vault", "trip"]);
-    assert_eq!(archive.conversation(trip).unwrap().messages, 3);
+    let after = (told(&archive, trip), archive.recall("late").unwrap());
+    let all = titles(&archive);
+    let note = archive.messages(trip, &[said]).unwrap().remove(0).message.label;
+    drop(archive);
+    machine.open(&from).resume(trip).unwrap().append(Message::user("Said in the old store.")).unwrap();
+    let both = convert().unwrap_err().kind();
+
+    let expected = (Some("Lisbon".to_owned()), 3, [Some("in the vault".to_owned()), Some("only".to_owned())]);
+    assert_eq!((unchanged, again.contents.conversations), (expected.clone(), 2));
+    assert_eq!(after, (expected.clone(), Some("yes".to_owned())));
+    assert_eq!(all, ["Lisbon", "begun in the vault", "late"]);
+    assert_eq!((note.as_deref(), both), (Some("kept"), ErrorKind::Conflict));
+    assert_eq!(told(&machine.open(&vault), trip), expected);
+    let archive = machine.open(&vault);
+    assert!([begun, late].iter().all(|id| archive.conversation(*id).is_ok()));
 }
 
 #[test]
-fn what_was_said_in_a_copy_in_sqlite_is_not_removed() {
-    what_was_said_in_the_copy_is_not_removed("sqlite");
+fn what_was_changed_in_a_copy_in_sqlite_stays() {
+    what_was_changed_in_the_copy_stays("sqlite");
 }
 
 #[test]
-fn what_was_said_in_a_copy_in_files_is_not_removed() {
-    what_was_said_in_the_copy_is_not_removed("jsonl");
+fn what_was_changed_in_a_copy_in_files_stays() {
+    what_was_changed_in_the_copy_stays("jsonl");
 }
 
 /// What is written between comparing and erasing stays, whether it is a message or only remembered.

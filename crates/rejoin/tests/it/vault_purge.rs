@@ -1,13 +1,15 @@
 //! What is purged in a vault stays gone: a copy of the store from before does not open with the keys of after.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rejoin::store::{JsonlStore, ListQuery, Named, Space, SqliteStore, Store};
 use rejoin::vault::{Answer, Keyholder, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId, VaultId};
 use rejoin::{
     Access, Archive, AuditAction, Conversation, ConversationId, ErrorKind, Existing, Message, PurgeKeys,
-    PurgeReason, Retention, StoreUrl, Sweep, Swept, Time,
+    PurgeReason, Retention, ScrubMode, StoreUrl, Sweep, Swept, Time,
 };
 
 use crate::vault_keys::{CHEAP, Machine, copy_directory, say, titles, verified};
@@ -68,6 +70,66 @@ fn a_purge_in_sqlite_closes_older_copies_to_the_keys_of_after() {
 #[test]
 fn a_purge_in_files_closes_older_copies_to_the_keys_of_after() {
     a_purge_closes_older_copies("vault+jsonl");
+}
+
+/// The ids of the data keys of all conversations, which stand before them.
+fn data_keys(machine: &Machine) -> BTreeMap<ConversationId, Vec<u8>> {
+    let path = machine.path("vault");
+    let store: Box<dyn Store> = if path.is_dir() {
+        Box::new(JsonlStore::open(path).unwrap())
+    } else {
+        Box::new(SqliteStore::open(path).unwrap())
+    };
+    let rows = store.list(&ListQuery { limit: 100, ..ListQuery::default() }).unwrap().items;
+    let key = |id: ConversationId| {
+        let mut key = Vec::new();
+        store
+            .get(Space::Key, Some(id), Named::One(b"data"), &mut |_, bytes| {
+                key = bytes[..16].to_vec();
+                Ok(())
+            })
+            .unwrap();
+        (id, key)
+    };
+    rows.into_iter().map(|row| key(row.id)).collect()
+}
+
+/// A copy of the store is put beside the slots and keys of after the scrub: what a disk keeps, with the secrets of today.
+fn a_scrub_closes_older_copies(scheme: &str) {
+    let machine = Machine::new();
+    let url = machine.vault(scheme);
+    let archive = machine.open(&url);
+    let told = say(&archive, "the key is ghp_16C7e42F292c6912E7710c838347Ae178B4a");
+    let clean = say(&archive, "nothing here");
+    let image = image(&machine, &url);
+    let look = archive.scrub(told, ScrubMode::Look).unwrap();
+    let (opens_before, keys) = (open_image(&machine, &image).is_ok(), data_keys(&machine));
+
+    let scrubbed = archive.scrub(told, ScrubMode::Replace).unwrap();
+    let nothing = archive.scrub(clean, ScrubMode::Replace).unwrap();
+
+    assert!(!look.is_clean() && !scrubbed.is_clean() && nothing.is_clean() && opens_before);
+    assert_eq!(open_image(&machine, &image).unwrap_err().kind(), ErrorKind::Denied);
+    // The one that changed has another key, and the other has the one it had.
+    let after = data_keys(&machine);
+    assert_eq!(keys.iter().filter(|(id, key)| after.get(*id) != Some(*key)).count(), 1);
+    let rotations = |entries: Vec<rejoin::AuditEntry>| {
+        entries.iter().filter(|entry| entry.action == AuditAction::Rotated).count()
+    };
+    assert_eq!(rotations(archive.audit(&Default::default()).unwrap()), 1);
+    drop(archive);
+    let archive = machine.open(&url);
+    assert_eq!((verified(&archive), archive.conversation(told).unwrap().messages), (vec![], 1));
+}
+
+#[test]
+fn a_scrub_in_sqlite_closes_older_copies_to_the_keys_of_after() {
+    a_scrub_closes_older_copies("vault+sqlite");
+}
+
+#[test]
+fn a_scrub_in_files_closes_older_copies_to_the_keys_of_after() {
+    a_scrub_closes_older_copies("vault+jsonl");
 }
 
 #[test]

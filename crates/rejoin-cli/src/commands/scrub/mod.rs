@@ -105,15 +105,20 @@ fn scrub(
     };
     let progress = context.progress(doing, Unit::Items, Some(ids.len() as u64));
     let mut report = Report::new(mode);
-    for id in ids {
-        match archive.scrub(*id, mode) {
-            Ok(scrubbed) => report.add(Part { conversation: Some(*id), scrubbed }),
+    let mut failed = None;
+    let is_erased = archive.scrub_each(ids, mode, &mut |id, scrubbed| {
+        match scrubbed {
+            Ok(scrubbed) => report.add(Part { conversation: Some(id), scrubbed }),
             // It was deleted while others were looked at.
             Err(error) if error.kind() == ErrorKind::NotFound && extent == Extent::Everything => {}
-            Err(error) if extent == Extent::Everything => report.failed.push((*id, error.into())),
-            Err(error) => return Err(error.into()),
+            Err(error) if extent == Extent::Everything => report.failed.push((id, error.into())),
+            Err(error) => failed = Some(error),
         }
         progress.advance(1);
+    });
+    report.has_traces = !is_erased;
+    if let Some(error) = failed {
+        return Err(error.into());
     }
     if extent == Extent::Everything {
         report.add(Part { conversation: None, scrubbed: archive.scrub_state(mode)? });

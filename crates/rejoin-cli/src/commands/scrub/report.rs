@@ -40,8 +40,7 @@ impl Report {
     pub(super) fn add(&mut self, part: Part) {
         self.looked += u64::from(part.conversation.is_some());
         if !part.scrubbed.is_clean() {
-            // Each erases what is left in the whole store, so the last one knows.
-            self.has_traces = part.scrubbed.has_traces;
+            self.has_traces |= part.scrubbed.has_traces;
             self.parts.push(part);
         }
     }

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::archive::{Archive, AuditAction, AuditEntry};
 use crate::error::Result;
+use crate::model::ConversationId;
 use crate::store::Task;
 
 /// How long another process that changes keys is waited for.
@@ -49,7 +50,7 @@ impl Serialize for PurgeKeys {
 
 impl Archive {
     /// Remembers that keys have to be replaced, before anything goes: a purge that is cut off is made up for by the next.
-    pub(super) fn expect_new_keys(&self) {
+    pub(in crate::archive) fn expect_new_keys(&self) {
         if !self.store().capabilities().renews_keys {
             return;
         }
@@ -58,13 +59,22 @@ impl Archive {
         }
     }
 
+    /// Gives a conversation that something was taken out of a new key, where what is kept is sealed.
+    pub(in crate::archive) fn renew_key_of(&self, id: ConversationId) -> Result<()> {
+        if !self.store().capabilities().renews_keys {
+            return Ok(());
+        }
+        let renewed = self.store().maintain(Task::RenewOne(id), PATIENCE);
+        renewed.map(drop).map_err(|error| error.during("seal what is left with a new key"))
+    }
+
     /// True when a purge went without new keys.
     pub(super) fn needs_new_keys(&self) -> Result<bool> {
         Ok(self.store().capabilities().renews_keys && self.is_remembered(UNRENEWED)?)
     }
 
     /// Replaces the keys, once for all that was purged.
-    pub(super) fn renew_keys(&self, reason: &str) -> PurgeKeys {
+    pub(in crate::archive) fn renew_keys(&self, reason: &str) -> PurgeKeys {
         if !self.store().capabilities().renews_keys {
             return PurgeKeys::None;
         }
@@ -72,7 +82,7 @@ impl Archive {
             Ok(progress) if progress.faults.is_empty() => PurgeKeys::Rotated,
             Ok(_) => PurgeKeys::Kept,
             Err(error) => {
-                tracing::warn!(%error, "the keys were not replaced after a purge");
+                tracing::warn!(%error, "the keys were not replaced");
                 PurgeKeys::Failed
             }
         };

@@ -2,7 +2,8 @@
 //!
 //! Blobs that come with a turn stand in the turn's lines, so that both are there after a crash or neither. Each file
 //! says up to which change it is complete; what a later turn of its owner did to its blobs is taken from the lines.
-//! Blobs of several owners that are stored together stand in a file of their own until all of them are in place.
+//! Blobs of several owners that are stored together stand in a file of their own until all of them are in place; keys of
+//! many owners stay there (`sheet.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,6 +17,7 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::{BlobKey, Kept};
 use crate::store::jsonl::line::Blob;
 use crate::store::jsonl::octets::Octets;
+use crate::store::jsonl::sheet;
 use crate::store::jsonl::shelf::{self, Place, Shelf};
 use crate::store::jsonl::{JsonlStore, unknown};
 use crate::store::{Named, Put, Safety, Space, Stamp, VisitBlob};
@@ -94,6 +96,9 @@ impl JsonlStore {
         if Place::of_all(blobs).len() < 2 {
             return self.replace(blobs, stamp, safety);
         }
+        if sheet::takes(blobs) {
+            return self.put_on_sheet(blobs, stamp);
+        }
         // Order: all of them in one file and its sync, each of them in its place, and the file goes.
         self.write_pending(blobs)?;
         self.finish_pending()
@@ -103,7 +108,7 @@ impl JsonlStore {
     pub(super) fn stamp_of_blobs(&self, blobs: &[Put<'_>]) -> Result<Stamp> {
         Place::of_all(blobs)
             .into_iter()
-            .try_fold(0, |newest: Stamp, place| Ok(newest.max(shelf::read(&place.path(&self.layout))?.stamp)))
+            .try_fold(0, |newest: Stamp, place| Ok(newest.max(self.stamp_of(&place)?)))
     }
 
     fn write_pending(&self, blobs: &[Put<'_>]) -> Result<()> {
@@ -147,7 +152,10 @@ impl JsonlStore {
     pub(super) fn check_owners(&self, blobs: &[Put<'_>], being_made: Option<ConversationId>) -> Result<()> {
         let owners: BTreeSet<ConversationId> = blobs.iter().filter_map(|blob| blob.owner).collect();
         for owner in owners {
-            if Some(owner) != being_made && self.open_known(owner)?.is_none() {
+            let is_there = Some(owner) == being_made
+                || self.keys_in_lines(owner).is_some()
+                || self.open_known(owner)?.is_some();
+            if !is_there {
                 return Err(unknown(owner));
             }
         }
@@ -165,8 +173,8 @@ impl JsonlStore {
             if !path.exists() || !self.shelf(&place)?.blobs.is_empty() {
                 continue;
             }
-            if self.has_blobs_in_lines(&place)? {
-                self.write_shelf(&place, &Shelf { stamp, ..Shelf::default() }, Care::Contents)?;
+            if self.number_of_sheet(&place)? > 0 || self.has_blobs_in_lines(&place)? {
+                self.write_shelf(&place, &mut Shelf { stamp, ..Shelf::default() }, Care::Contents)?;
             } else {
                 durable::remove(&path).during(|| format!("remove `{}`", path.display()))?;
             }
@@ -190,8 +198,7 @@ impl JsonlStore {
             for ((space, owner, name), bytes) in &turn {
                 let is_owned =
                     owner.map(|owner| self.open_known(owner)).transpose()?.is_none_or(|own| own.is_some());
-                let path = Place::of(*space, *owner, name).path(&self.layout);
-                if is_owned && shelf::read(&path)?.stamp < stamp {
+                if is_owned && self.stamp_of(&Place::of(*space, *owner, name))? < stamp {
                     blobs.push(Put { space: *space, owner: *owner, name, bytes: bytes.as_deref() });
                 }
             }
@@ -208,9 +215,10 @@ impl JsonlStore {
             names.map(|(space, _, name)| Place::of(*space, Some(kept.id), name)).collect();
         for place in places {
             let mut shelf = self.shelf(&place)?;
-            if place.path(&self.layout).exists() || !shelf.blobs.is_empty() {
+            let is_stored = place.path(&self.layout).exists() || self.number_of_sheet(&place)? > 0;
+            if is_stored || !shelf.blobs.is_empty() {
                 shelf.stamp = stamp;
-                self.write_shelf(&place, &shelf, Care::Now)?;
+                self.write_shelf(&place, &mut shelf, Care::Now)?;
             }
         }
         Ok(())
@@ -220,7 +228,9 @@ impl JsonlStore {
     pub(super) fn disown(&self, id: ConversationId) -> Result<()> {
         for space in Space::ALL {
             if !shelf::has_many_files(space) {
-                shelf::erase(&Place::of(space, Some(id), b"").path(&self.layout))?;
+                let place = Place::of(space, Some(id), b"");
+                shelf::erase(&place.path(&self.layout))?;
+                self.take_off_sheet(&place)?;
                 continue;
             }
             let folder = shelf::folder(&self.layout, space, Some(id));
@@ -242,19 +252,17 @@ impl JsonlStore {
             let mut shelf = self.shelf_in_place(&place)?;
             let before = shelf.blobs.clone();
             for blob in blobs.iter().filter(|blob| place.holds(blob.space, blob.owner, blob.name)) {
-                match blob.bytes {
-                    Some(bytes) => shelf.blobs.insert(blob.name.to_vec(), bytes.to_vec()),
-                    None => shelf.blobs.remove(blob.name),
-                };
+                shelf.put(blob);
             }
             if shelf.blobs == before && shelf.stamp >= stamp {
                 continue;
             }
             shelf.stamp = stamp;
-            if shelf.blobs.is_empty() && !self.has_blobs_in_lines(&place)? {
+            let is_hidden = self.number_of_sheet(&place)? > 0 || self.has_blobs_in_lines(&place)?;
+            if shelf.blobs.is_empty() && !is_hidden {
                 shelf::erase(&path)?;
             } else {
-                self.write_shelf(&place, &shelf, care)?;
+                self.write_shelf(&place, &mut shelf, care)?;
             }
         }
         Ok(())
@@ -283,41 +291,59 @@ impl JsonlStore {
             if !place.holds(space, blob.owner, &name) {
                 continue;
             }
-            match blob.bytes {
-                Some(bytes) => shelf.blobs.insert(name, bytes.into_bytes()),
-                None => shelf.blobs.remove(&name),
-            };
+            shelf.set(&name, blob.bytes.map(Octets::into_bytes).as_deref());
         }
         Ok(shelf)
     }
 
     /// The same, without what is still to be put in place.
-    fn shelf_in_place(&self, place: &Place) -> Result<Shelf> {
-        let mut shelf = shelf::read(&place.path(&self.layout))?;
-        let Some((_, known)) = place.owner.map(|id| self.open_known(id)).transpose()?.flatten() else {
-            return Ok(shelf);
-        };
-        for ((in_space, of, name), (stamp, bytes)) in &known.kept.blobs {
-            if !place.holds(*in_space, *of, name) || *stamp <= shelf.stamp {
-                continue;
+    pub(super) fn shelf_in_place(&self, place: &Place) -> Result<Shelf> {
+        let mut shelf = self.shelf_without_lines(place)?;
+        let Some(owner) = place.owner else { return Ok(shelf) };
+        let remembered = if place.space == Space::Key { self.keys_in_lines(owner) } else { None };
+        if let Some(keys) = remembered {
+            let complete = shelf.stamp;
+            for (name, _, bytes) in keys.iter().filter(|(_, stamp, _)| *stamp > complete) {
+                shelf.set(name, bytes.as_deref());
             }
-            match bytes {
-                Some(bytes) => shelf.blobs.insert(name.clone(), bytes.clone()),
-                None => shelf.blobs.remove(name),
-            };
+            return Ok(shelf);
+        }
+        let Some((_, known)) = self.open_known(owner)? else { return Ok(shelf) };
+        for ((in_space, of, name), (stamp, bytes)) in &known.kept.blobs {
+            if place.holds(*in_space, *of, name) && *stamp > shelf.stamp {
+                shelf.set(name, bytes.as_deref());
+            }
         }
         Ok(shelf)
     }
 
-    fn write_shelf(&self, place: &Place, shelf: &Shelf, care: Care) -> Result<()> {
+    /// The same, without what lines of the owner say.
+    pub(super) fn shelf_without_lines(&self, place: &Place) -> Result<Shelf> {
+        let on_sheet = self.on_sheet(place)?;
+        let in_file = shelf::read(&place.path(&self.layout))?;
+        Ok(match on_sheet {
+            Some(line) if (line.stamp, line.sheet) > (in_file.stamp, in_file.sheet) => line,
+            _ => in_file,
+        })
+    }
+
+    fn write_shelf(&self, place: &Place, shelf: &mut Shelf, care: Care) -> Result<()> {
         let path = place.path(&self.layout);
+        shelf.sheet = self.number_of_sheet(place)?;
+        // Its line on the sheet goes, so the file has to be safe before.
+        let care = if shelf.sheet > 0 { Care::Now } else { care };
         self.publish(&path, &shelf.to_text(), care)?;
         if care == Care::Now && place.is_in_own_folder() {
             // Whoever made the folder may have been killed before its name was safe.
             let folder = durable::directory_of(&path);
             durable::sync_parent(folder).during(|| format!("sync the name of `{}`", folder.display()))?;
         }
-        Ok(())
+        if shelf.sheet > 0 { self.take_off_sheet(place) } else { Ok(()) }
+    }
+
+    /// Replaces a file of blobs, and returns when it is safe.
+    pub(super) fn publish_now(&self, path: &Path, text: &[u8]) -> Result<()> {
+        self.publish(path, text, Care::Now)
     }
 
     fn publish(&self, path: &Path, text: &[u8], care: Care) -> Result<()> {

@@ -13,11 +13,15 @@ use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::durable;
 use crate::store::jsonl::fault::During;
+use crate::store::jsonl::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, Known};
 use crate::store::jsonl::{BadLines, JsonlStore, lock, unknown};
 
 /// How many conversations are remembered; a program works with few at a time.
 const REMEMBERED: usize = 32;
+
+/// Of how many conversations keys are remembered, at a few hundred bytes each.
+const GLIMPSED: usize = 100_000;
 
 /// What a handle remembers of files.
 #[derive(Debug, Default)]
@@ -26,6 +30,16 @@ pub(super) struct Files {
     known: HashMap<ConversationId, Remembered>,
     /// Whose names this handle made durable.
     named: HashSet<ConversationId>,
+    /// What lists told of keys, so that whoever looks at the keys of everybody reads no conversation.
+    keys: HashMap<ConversationId, Glimpse>,
+}
+
+/// What is known of keys in a file that was not read.
+#[derive(Debug)]
+struct Glimpse {
+    folder: String,
+    seen: Seen,
+    keys: Arc<Vec<KeyInLines>>,
 }
 
 /// What a file is opened for.
@@ -191,6 +205,31 @@ impl JsonlStore {
         files.folders.remove(&id);
         files.known.remove(&id);
         files.named.remove(&id);
+        files.keys.remove(&id);
+    }
+
+    /// Remembers what the index says of keys in a conversation's file.
+    pub(super) fn remember_keys(&self, entry: &Entry) {
+        let Some(keys) = entry.keys() else { return };
+        let glimpse = Glimpse { folder: entry.folder.clone(), seen: entry.seen, keys: Arc::new(keys) };
+        let mut files = lock(&self.files);
+        if files.keys.len() < GLIMPSED || files.keys.contains_key(&entry.id) {
+            files.keys.insert(entry.id, glimpse);
+        }
+    }
+
+    /// What lines of a conversation say of its keys, if that is remembered and the file looks as it did.
+    pub(super) fn keys_in_lines(&self, id: ConversationId) -> Option<Arc<Vec<KeyInLines>>> {
+        // Whoever refuses bad lines has to look for them.
+        if self.options.bad_lines == BadLines::Refuse {
+            return None;
+        }
+        let (path, seen, keys) = {
+            let files = lock(&self.files);
+            let glimpse = files.keys.get(&id)?;
+            (self.layout.file(&glimpse.folder, id), glimpse.seen, Arc::clone(&glimpse.keys))
+        };
+        path.symlink_metadata().is_ok_and(|there| Seen::of(&there) == seen).then_some(keys)
     }
 }
 

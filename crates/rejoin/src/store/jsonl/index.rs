@@ -4,8 +4,8 @@
 //! is complete. Whatever is missing, damaged or does not fit is read from the files again.
 //!
 //! ```text
-//! {"format":1,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]]}
-//! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  messages' ids  row
+//! {"format":2,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]]}
+//! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  messages' ids  keys  row
 //! ```
 //!
 //! Columns are separated by tabs, lines come in the order of a list. A row that was erased is a line of blanks.
@@ -13,7 +13,6 @@
 use std::io;
 use std::path::Path;
 
-use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Branch, ConversationId, Head, Status, Time};
@@ -21,15 +20,13 @@ use crate::store::durable;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::kept::Kept;
 use crate::store::jsonl::layout::Layout;
-use crate::store::jsonl::lines::{Content, Lines};
+use crate::store::jsonl::lines::{self, checksum};
 use crate::store::jsonl::meta::Traits;
-use crate::store::{ListQuery, Row, Stamp, Version};
-
-/// A line of the index holds one row.
-pub(super) const LONGEST: usize = 1 << 28;
+use crate::store::jsonl::octets::Octets;
+use crate::store::{ListQuery, Row, Space, Stamp, Version};
 
 /// The version of the index. Another one is not read.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +59,13 @@ pub(super) struct Entry {
     pub(super) slug: String,
     /// Of its messages, with a space before each.
     pub(super) messages: String,
+    /// What its lines say of its keys; empty when they say nothing.
+    keys: String,
     row: String,
 }
+
+/// A key that stands in the lines of its owner: its name, the change that stored or erased it, and its bytes.
+pub(super) type KeyInLines = (Vec<u8>, Stamp, Option<Vec<u8>>);
 
 /// The rest of a row, as JSON.
 #[derive(Serialize, Deserialize)]
@@ -99,6 +101,7 @@ impl Entry {
             kind: quoted(&row.facets.kind),
             slug: quoted(&row.facets.slug),
             messages,
+            keys: keys_of(kept),
             row: serde_json::to_string(&Rest {
                 version: row.version,
                 facets: Traits::of(&row.facets),
@@ -134,15 +137,24 @@ impl Entry {
         })
     }
 
+    /// What the lines say of the keys of their conversation; none when they say nothing, or it is damaged.
+    pub(super) fn keys(&self) -> Option<Vec<KeyInLines>> {
+        let keys: Vec<(Octets, Stamp, Option<Octets>)> = serde_json::from_str(&self.keys).ok()?;
+        let key = |(name, stamp, bytes): (Octets, Stamp, Option<Octets>)| {
+            (name.into_bytes(), stamp, bytes.map(Octets::into_bytes))
+        };
+        Some(keys.into_iter().map(key).collect())
+    }
+
     pub(super) const fn key(&self) -> (Time, ConversationId) {
         (self.active, self.id)
     }
 
     fn write(&self, into: &mut Vec<u8>) {
-        let Self { id, folder, seen, status, project, kind, slug, messages, row, .. } = self;
+        let Self { id, folder, seen, status, project, kind, slug, messages, keys, row, .. } = self;
         let expires = self.expires.map(|expires| expires.to_string()).unwrap_or_default();
         let line = format!(
-            "{id}\t{}\t{folder}\t{}\t{}\t{}\t{status}\t{expires}\t{project}\t{kind}\t{slug}\t{messages}\t{row}",
+            "{id}\t{}\t{folder}\t{}\t{}\t{}\t{status}\t{expires}\t{project}\t{kind}\t{slug}\t{messages}\t{keys}\t{row}",
             self.active.as_micros(),
             seen.inode,
             seen.length,
@@ -161,8 +173,22 @@ impl Entry {
             return None;
         }
         let columns = Columns::of(line)?;
-        let [_, _, folder, inode, length, modified, status, expires, project, kind, slug, messages, row] =
-            columns.0;
+        let [
+            _,
+            _,
+            folder,
+            inode,
+            length,
+            modified,
+            status,
+            expires,
+            project,
+            kind,
+            slug,
+            messages,
+            keys,
+            row,
+        ] = columns.0;
         Some(Self {
             id: columns.id()?,
             active: columns.active()?,
@@ -179,6 +205,7 @@ impl Entry {
             kind: kind.to_owned(),
             slug: slug.to_owned(),
             messages: messages.to_owned(),
+            keys: keys.to_owned(),
             row: row.to_owned(),
         })
     }
@@ -190,12 +217,12 @@ impl Entry {
 }
 
 /// The columns of a line, without its check.
-pub(super) struct Columns<'a>([&'a str; 13]);
+pub(super) struct Columns<'a>([&'a str; 14]);
 
 impl<'a> Columns<'a> {
     pub(super) fn of(line: &'a [u8]) -> Option<Self> {
-        let mut columns = std::str::from_utf8(line).ok()?.splitn(13, '\t');
-        let mut all = [""; 13];
+        let mut columns = std::str::from_utf8(line).ok()?.splitn(14, '\t');
+        let mut all = [""; 14];
         for column in &mut all {
             *column = columns.next()?;
         }
@@ -242,6 +269,15 @@ impl Wanted {
     }
 }
 
+fn keys_of(kept: &Kept) -> String {
+    let own =
+        kept.blobs.iter().filter(|((space, owner, _), _)| (*space, *owner) == (Space::Key, Some(kept.id)));
+    let keys: Vec<(Octets, Stamp, Option<Octets>)> = own
+        .map(|((_, _, name), (stamp, bytes))| (Octets::of(name), *stamp, bytes.as_deref().map(Octets::of)))
+        .collect();
+    if keys.is_empty() { String::new() } else { serde_json::to_string(&keys).expect("it is plain data") }
+}
+
 /// A text that has neither tabs nor line ends.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is plain data")
@@ -263,34 +299,7 @@ pub(super) fn write(layout: &Layout, beginning: &Beginning, entries: &[Entry]) -
 
 /// Overwrites the row of a conversation with blanks, which are no row. The caller holds the lock of those who write.
 pub(super) fn blank(path: &Path, id: ConversationId) -> io::Result<()> {
-    let file = match durable::open_to_write(path) {
-        Ok(file) => file,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(cause) => return Err(cause),
-    };
-    let name = format!("\t{id}\t");
-    let mut places = Vec::new();
-    let mut lines = Lines::new(&file, 0, file.metadata()?.len(), LONGEST);
-    while let Some(piece) = lines.next()? {
-        let is_meant = match piece.content {
-            Content::Bytes(line) => memmem::find(line, name.as_bytes()).is_some(),
-            Content::TooLong => true,
-        };
-        if is_meant {
-            places.push((piece.offset, piece.length - u64::from(piece.is_terminated)));
-        }
-    }
-    for (offset, length) in &places {
-        durable::write_at(&file, *offset, &vec![b' '; usize::try_from(*length).unwrap_or_default()])?;
-    }
-    if places.is_empty() { Ok(()) } else { file.sync_data() }
-}
-
-/// FNV-1a, against accidents.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    lines::blank(path, &format!("\t{id}\t"))
 }
 
 #[cfg(test)]
@@ -302,6 +311,7 @@ mod tests {
         let mut kept = Kept::new(ConversationId::from_bytes([7; 16]));
         kept.facets.project = "/a\tb\nc".to_owned();
         kept.header = "{\"title\":\"x\"}".to_owned();
+        kept.blobs.insert((Space::Key, Some(kept.id), b"data".to_vec()), (812, Some(vec![0xff; 3])));
         let seen = Seen { device: 1, inode: 2, length: 3, modified: -4 };
         let entry = Entry::of(&kept, "a_b_c", seen);
         let mut line = Vec::new();
@@ -318,6 +328,10 @@ mod tests {
             .collect();
 
         assert_eq!(read.as_ref().and_then(Entry::row), Some(kept.row()));
+        assert_eq!(
+            read.as_ref().and_then(Entry::keys),
+            Some(vec![(b"data".to_vec(), 812, Some(vec![0xff; 3]))])
+        );
         assert_eq!((read, changed), (Some(entry), vec![]));
     }
 }

@@ -9,6 +9,7 @@
 //! DIR/.store/blobs/3-01932d4a-….jsonl                          blobs of a space and an owner
 //! DIR/.store/blobs/9-01932d4a-…/….jsonl                       a piece of an attachment
 //! DIR/.store/blobs/pending                                     blobs of several owners that are being stored together
+//! DIR/.store/blobs/sheet                                       keys of many owners that were stored together
 //! DIR/.store/temporary/                                        what is being made or erased
 //! ```
 

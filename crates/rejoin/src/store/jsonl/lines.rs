@@ -3,9 +3,17 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use memchr::memmem;
+
+use crate::store::durable;
 
 /// How much is read at a time.
 const CHUNK: usize = 1 << 18;
+
+/// A longer line of a file of Rejoin's own is not looked at.
+pub(super) const LONGEST: usize = 1 << 28;
 
 /// The lines of a part of a file.
 pub(super) struct Lines<'f> {
@@ -127,6 +135,37 @@ pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
         }
     }
     Ok(read)
+}
+
+/// Overwrites the lines of a file that hold a text with blanks, durably. A file that is not there has none.
+pub(super) fn blank(path: &Path, text: &str) -> io::Result<()> {
+    let file = match durable::open_to_write(path) {
+        Ok(file) => file,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(cause) => return Err(cause),
+    };
+    let mut places = Vec::new();
+    let mut lines = Lines::new(&file, 0, file.metadata()?.len(), LONGEST);
+    while let Some(piece) = lines.next()? {
+        let is_meant = match piece.content {
+            Content::Bytes(line) => memmem::find(line, text.as_bytes()).is_some(),
+            Content::TooLong => true,
+        };
+        if is_meant {
+            places.push((piece.offset, piece.length - u64::from(piece.is_terminated)));
+        }
+    }
+    for (offset, length) in &places {
+        durable::write_at(&file, *offset, &vec![b' '; usize::try_from(*length).unwrap_or_default()])?;
+    }
+    if places.is_empty() { Ok(()) } else { file.sync_data() }
+}
+
+/// FNV-1a, against accidents.
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::model::{ConversationId, Time};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
 use crate::store::jsonl::index::{self, Beginning, Columns, Entry, Folder, Wanted};
-use crate::store::jsonl::lines::{Content, Lines};
+use crate::store::jsonl::lines::{Content, LONGEST, Lines};
 use crate::store::jsonl::scan::{Depth, Known};
 use crate::store::jsonl::{JsonlStore, changes, recover};
 use crate::store::{ListQuery, Page, Row, durable};
@@ -76,7 +76,7 @@ impl JsonlStore {
             for id in &usable.changed {
                 entries.extend(self.entry(*id)?);
             }
-            let mut lines = Lines::new(&usable.file, usable.offset, usable.length, index::LONGEST);
+            let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
             let mut is_sound = true;
             while let Some(piece) = lines.next().during(|| "read the index")? {
                 let Content::Bytes(line) = piece.content else { continue };
@@ -102,7 +102,7 @@ impl JsonlStore {
     fn usable_index(&self) -> Result<Option<Usable>> {
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(None) };
         let Ok(metadata) = file.metadata() else { return Ok(None) };
-        let mut lines = Lines::new(&file, 0, metadata.len(), index::LONGEST);
+        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
         let Ok(Some(first)) = lines.next() else { return Ok(None) };
         let Content::Bytes(line) = first.content else { return Ok(None) };
         let offset = first.length;
@@ -135,7 +135,7 @@ impl JsonlStore {
         let after = query.after.map(|after| (after.time, after.conversation));
         let mut found = Found { rows: Vec::new(), total: 0 };
         let mut shown = 0;
-        let mut lines = Lines::new(&usable.file, usable.offset, usable.length, index::LONGEST);
+        let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
         while let Some(piece) = lines.next().during(|| "read the index")? {
             let Content::Bytes(line) = piece.content else { return Ok(None) };
             if line.starts_with(b" ") {
@@ -166,11 +166,13 @@ impl JsonlStore {
                 continue;
             }
             let Some(row) = entry.row() else { return Ok(None) };
+            self.remember_keys(&entry);
             found.rows.push(row);
             shown += 1;
         }
         for id in &usable.changed {
             if let Some(entry) = self.entry(*id)?.filter(|entry| entry.passes(&wanted)) {
+                self.remember_keys(&entry);
                 found.total += 1;
                 found.rows.extend(entry.row());
             }
@@ -211,6 +213,7 @@ impl JsonlStore {
         let beginning = Beginning { format: index::FORMAT, boot: recover::boot(), stamp, checked, folders };
         // Where nothing can be written, every list looks at every file.
         let _ = self.write_index(&beginning, &entries);
+        entries.iter().for_each(|entry| self.remember_keys(entry));
         Ok(entries)
     }
 
@@ -236,7 +239,7 @@ impl JsonlStore {
         let mut entries = HashMap::new();
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return entries };
         let Ok(metadata) = file.metadata() else { return entries };
-        let mut lines = Lines::new(&file, 0, metadata.len(), index::LONGEST);
+        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
         // The first line is no entry, and is passed over like one that is damaged.
         while let Ok(Some(piece)) = lines.next() {
             if let Content::Bytes(line) = piece.content

@@ -30,6 +30,7 @@ mod remove;
 mod rewrite;
 mod scan;
 mod search;
+mod sheet;
 mod shelf;
 mod writing;
 
@@ -61,6 +62,7 @@ pub struct JsonlStore {
     options: JsonlOptions,
     files: Mutex<Files>,
     writer: Mutex<Writer>,
+    sheet: Mutex<sheet::Read>,
     /// Rung after a change of this handle, so that `changes` need not wait for its next look.
     bell: (Mutex<u64>, Condvar),
     /// Rejoin's own folder, with a lock that tells whoever would erase the store that it is in use.
@@ -119,6 +121,7 @@ impl JsonlStore {
             options,
             files: Mutex::default(),
             writer: Mutex::default(),
+            sheet: Mutex::default(),
             bell: Default::default(),
             _in_use: in_use,
         })
@@ -240,7 +243,7 @@ impl Store for JsonlStore {
             Task::RepackOne(id) => self.repack_one(id),
             Task::Check => self.check(),
             // Nothing is sealed.
-            Task::Renew => Ok(Progress::default()),
+            Task::Renew | Task::RenewOne(_) => Ok(Progress::default()),
         }
     }
 }

@@ -31,11 +31,13 @@ const ENDING: &str = ".jsonl";
 pub(super) struct Shelf {
     /// What happened up to here is in it.
     pub(super) stamp: Stamp,
+    /// The number of the sheet whose line it is newer than; of a line, the number of the sheet it came with.
+    pub(super) sheet: u64,
     pub(super) blobs: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 /// Which file: a space, an owner, and the name of the blob where each has a file of its own.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place {
     pub(super) space: Space,
     pub(super) owner: Option<ConversationId>,
@@ -46,13 +48,21 @@ pub(super) struct Place {
 #[derive(Serialize, Deserialize)]
 struct Beginning {
     change: Stamp,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    sheet: u64,
 }
 
 /// Every other line.
 #[derive(Serialize, Deserialize)]
-struct Item {
+pub(super) struct Item {
     name: Octets,
     bytes: Octets,
+}
+
+impl Item {
+    pub(super) fn into_pair(self) -> (Vec<u8>, Vec<u8>) {
+        (self.name.into_bytes(), self.bytes.into_bytes())
+    }
 }
 
 impl Place {
@@ -70,6 +80,11 @@ impl Place {
     /// True when a blob is here.
     pub(super) fn holds(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> bool {
         (self.space, self.owner) == (space, owner) && self.only.as_deref().is_none_or(|only| only == name)
+    }
+
+    /// The name of its file without the ending, or of its folder where it has one of its own.
+    pub(super) fn name(&self) -> String {
+        stem(self.space, self.owner)
     }
 
     pub(super) fn path(&self, layout: &Layout) -> PathBuf {
@@ -131,25 +146,47 @@ pub(super) fn read(path: &Path) -> Result<Shelf> {
     let mut shelf = Shelf::default();
     // Damage loses what it hits: blobs are what a program remembers, not what was said.
     if let Some(Ok(beginning)) = lines.next().map(serde_json::from_slice::<Beginning>) {
-        shelf.stamp = beginning.change;
+        (shelf.stamp, shelf.sheet) = (beginning.change, beginning.sheet);
     }
-    for item in lines.filter_map(|line| serde_json::from_slice::<Item>(line).ok()) {
-        shelf.blobs.insert(item.name.into_bytes(), item.bytes.into_bytes());
-    }
+    let items = lines.filter_map(|line| serde_json::from_slice::<Item>(line).ok());
+    shelf.blobs.extend(items.map(Item::into_pair));
     Ok(shelf)
 }
 
 impl Shelf {
     pub(super) fn to_text(&self) -> Vec<u8> {
-        let mut text = serde_json::to_vec(&Beginning { change: self.stamp }).expect("it is plain data");
-        for (name, bytes) in &self.blobs {
+        let beginning = Beginning { change: self.stamp, sheet: self.sheet };
+        let mut text = serde_json::to_vec(&beginning).expect("it is plain data");
+        for item in self.items() {
             text.push(b'\n');
-            let item = Item { name: Octets::of(name), bytes: Octets::of(bytes) };
             serde_json::to_writer(&mut text, &item).expect("it is plain data");
         }
         text.push(b'\n');
         text
     }
+
+    pub(super) fn items(&self) -> Vec<Item> {
+        let item =
+            |(name, bytes): (&Vec<u8>, &Vec<u8>)| Item { name: Octets::of(name), bytes: Octets::of(bytes) };
+        self.blobs.iter().map(item).collect()
+    }
+
+    /// Puts a blob in, or takes one out.
+    pub(super) fn put(&mut self, put: &Put<'_>) {
+        self.set(put.name, put.bytes);
+    }
+
+    pub(super) fn set(&mut self, name: &[u8], bytes: Option<&[u8]>) {
+        match bytes {
+            Some(bytes) => self.blobs.insert(name.to_vec(), bytes.to_vec()),
+            None => self.blobs.remove(name),
+        };
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Overwrites a file and removes it; one that is not there is gone.
@@ -196,7 +233,7 @@ mod tests {
         let names = [b"".to_vec(), b"a".to_vec(), vec![0xff; 36], vec![b'x'; 101], vec![b'x'; 5_000]];
         for name in &names {
             let path = Place::of(Space::Attachment, None, name).path(&layout);
-            let shelf = Shelf { stamp: 1, blobs: [(name.clone(), b"1".to_vec())].into() };
+            let shelf = Shelf { stamp: 1, sheet: 0, blobs: [(name.clone(), b"1".to_vec())].into() };
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, shelf.to_text()).unwrap();
         }

@@ -393,7 +393,7 @@ impl Store for SqliteStore {
             Task::RepackOne(_) => self.cut_log(),
             Task::Check => self.check(),
             // Nothing is sealed.
-            Task::Renew => Ok(Progress::default()),
+            Task::Renew | Task::RenewOne(_) => Ok(Progress::default()),
         }
     }
 }

@@ -24,6 +24,7 @@ impl VaultStore {
                 Ok(Progress { faults: self.named_faults(progress.faults), ..progress })
             }
             Task::Renew => self.renew(budget),
+            Task::RenewOne(id) => self.renew_one(id, budget),
         }
     }
 
@@ -46,6 +47,14 @@ impl VaultStore {
         let kept = |slot| Fault { conversation: None, what: format!("slot `{slot}` kept its secret") };
         let left = left.map(|what| Fault { conversation: None, what: what.to_owned() });
         Ok(Progress { done: 1, left: 0, faults: rotated.kept.iter().map(kept).chain(left).collect() })
+    }
+
+    /// Seals a conversation with a new data key.
+    fn renew_one(&self, id: ConversationId, patience: Duration) -> Result<Progress> {
+        let Some(keys) = &self.keys else { return Ok(Progress::default()) };
+        let inner = self.held.workspace().names().conversation(id);
+        keys.clone().with_patience(patience).seal_one_anew(self, inner)?;
+        Ok(Progress { done: 1, ..Progress::default() })
     }
 
     /// Checks the inner store, then one conversation after the other, each at least in part.

@@ -2,8 +2,10 @@
 
 use std::fs;
 
-use rejoin::store::{Named, Put, Read, Safety, Space, Store};
-use rejoin::{ConversationId, Message};
+use rejoin::store::{
+    Anchor, Entry, ListQuery, Named, Note, Put, Read, Safety, Space, Stale, Store, Tip, Turn,
+};
+use rejoin::{ConversationId, Digest, Message, Time};
 
 use crate::jsonl::Place;
 
@@ -63,4 +65,123 @@ fn a_blob_that_goes_with_a_turn_counts_when_the_log_was_lost() {
         (read(&place, other), place.texts(other)),
         (vec![], vec!["three".to_owned(), "four".to_owned()])
     );
+}
+
+fn key(owner: ConversationId, bytes: &[u8]) -> Put<'_> {
+    Put { space: Space::Key, owner: Some(owner), name: b"data", bytes: Some(bytes) }
+}
+
+fn keys(store: &dyn Store, owners: &[ConversationId]) -> Vec<String> {
+    let mut found = Vec::new();
+    for owner in owners {
+        let mut told = String::new();
+        store
+            .get(Space::Key, Some(*owner), Named::ALL, &mut |name, bytes| {
+                let [name, bytes] = [name, bytes].map(String::from_utf8_lossy);
+                told += &format!("{name}={bytes} ");
+                Ok(())
+            })
+            .unwrap();
+        found.push(told);
+    }
+    found
+}
+
+fn sheet(place: &Place) -> std::path::PathBuf {
+    place.root.join(".store/blobs/sheet")
+}
+
+#[test]
+fn keys_of_many_owners_stand_in_one_file_until_each_is_stored_again() {
+    let place = Place::new();
+    let owners: Vec<ConversationId> = (0..9).map(|_| place.talk(&[&["one"], &["two"]])).collect();
+    let store = place.store();
+    let (reader, first) = (place.store(), owners[0]);
+    let together = |bytes: &'static [u8]| owners.iter().map(|owner| key(*owner, bytes)).collect::<Vec<_>>();
+    store.put(&[key(first, b"alone")], Safety::Synced).unwrap();
+
+    store.put(&together(b"together"), Safety::Synced).unwrap();
+    let all = keys(reader.as_ref(), &owners);
+    let before = fs::read(sheet(&place)).unwrap();
+    store.put(&[key(first, b"alone again")], Safety::Synced).unwrap();
+    let blanked = fs::read(sheet(&place)).unwrap();
+    // As if the process had been killed before it took the line off.
+    fs::write(sheet(&place), &before).unwrap();
+    let one = keys(place.store().as_ref(), &owners[..2]);
+    store.put(&[Put { bytes: None, ..key(owners[1], b"") }], Safety::Synced).unwrap();
+    let gone = keys(place.store().as_ref(), &owners[..2]);
+    store.put(&together(b"once more"), Safety::Synced).unwrap();
+
+    assert_eq!(all, vec!["data=together "; 9]);
+    assert_eq!((before.len(), before == blanked), (blanked.len(), false));
+    assert!(!String::from_utf8_lossy(&blanked).contains(&first.to_string()));
+    assert_eq!([one, gone], [["data=alone again ", "data=together "], ["data=alone again ", ""]]);
+    assert_eq!(keys(reader.as_ref(), &owners), vec!["data=once more "; 9]);
+}
+
+#[test]
+fn a_conversation_that_is_removed_leaves_no_line_on_the_sheet() {
+    let place = Place::new();
+    let owners: Vec<ConversationId> = (0..9).map(|_| place.talk(&[&["one"]])).collect();
+    let all: Vec<Put<'_>> = owners.iter().map(|owner| key(*owner, b"together")).collect();
+    let store = place.store();
+    store.put(&all, Safety::Synced).unwrap();
+
+    place.archive().delete_conversations(&owners[..1], "user-requested");
+    let left = fs::read_to_string(sheet(&place)).unwrap();
+    let unknown = store.put(&all, Safety::Synced).unwrap_err().kind();
+
+    assert!(!left.contains(&owners[0].to_string()), "{left}");
+    assert_eq!(unknown, rejoin::ErrorKind::NotFound);
+    assert_eq!(keys(store.as_ref(), &owners[1..]), vec!["data=together "; 8]);
+}
+
+/// Stores a turn of one message with a blob.
+fn append_with(store: &dyn Store, id: ConversationId, blob: Put<'_>) {
+    let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
+    let row = store.list(&query).unwrap().items.remove(0);
+    let parent = row.head.map(|head| Anchor { id: head.id, link: head.digest });
+    let message = format!("x{}", row.messages).parse().unwrap();
+    let body = "{\"role\":\"user\"}";
+    let link = Digest::chain(None, &row.messages.to_be_bytes());
+    store
+        .append(&Turn {
+            conversation: id,
+            opening: None,
+            stale: Stale::Branch,
+            entries: &[Entry { id: message, parent, link, note: Note::default(), body }],
+            tip: Tip { first: "", last: "x" },
+            branch: None,
+            active: Time::now(),
+            blobs: &[blob],
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_key_that_comes_with_a_turn_counts_before_an_older_one_on_the_sheet() {
+    let place = Place::new();
+    let owners: Vec<ConversationId> = (0..9).map(|_| place.talk(&[&["one"]])).collect();
+    let (store, other) = (place.store(), place.store());
+    let all: Vec<Put<'_>> = owners.iter().map(|owner| key(*owner, b"together")).collect();
+    store.put(&all, Safety::Synced).unwrap();
+    // Whoever has listed them remembers keys, and sees all the same what another handle does.
+    let listed = || drop(store.list(&ListQuery { limit: 100, ..ListQuery::default() }).unwrap());
+    let seen = || keys(store.as_ref(), &owners[..2]);
+
+    append_with(other.as_ref(), owners[0], key(owners[0], b"later"));
+    listed();
+    let later = seen();
+    append_with(other.as_ref(), owners[0], key(owners[0], b"latest"));
+    let unlisted = seen();
+    append_with(other.as_ref(), owners[0], Put { bytes: None, ..key(owners[0], b"") });
+    let gone = seen();
+    listed();
+    let gone_and_listed = seen();
+    store.put(&all, Safety::Synced).unwrap();
+
+    let told = |first: &str| vec![first.to_owned(), "data=together ".to_owned()];
+    assert_eq!([later, unlisted], [told("data=later "), told("data=latest ")]);
+    assert_eq!([gone, gone_and_listed], [told(""), told("")]);
+    assert_eq!(seen(), told("data=together "));
 }

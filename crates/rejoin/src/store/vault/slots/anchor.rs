@@ -6,8 +6,8 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -17,25 +17,33 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::durable::{self, Existing};
-use crate::store::newest_stamp;
 use crate::store::vault::Workspace;
 use crate::store::vault::key::Hasher;
 use crate::store::vault::slots::VaultId;
 use crate::store::vault::slots::record::Record;
+use crate::store::vault::slots::table::{Changes, Extent, Table};
 use crate::store::vault::slots::text::Base64;
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
-    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
+    Appended, Capabilities, Change, Changed, Fault, Found, Hit, ListQuery, Named, Outcome, Page, Progress,
+    Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
     VisitBlob,
 };
 
 const TAG: &str = "rejoin/vault/anchor/1\n";
+const TABLE_TAG: &str = "rejoin/vault/rows/1\n";
 
 /// An anchor is a few hundred bytes.
 const LONGEST: u64 = 4_096;
 
-/// The root costs a look at every conversation, so that of a larger store is left out.
+/// Up to so many conversations are all looked at when the vault is opened; a larger store is looked at whole when it is checked.
 const MOST: usize = 1_000;
+
+/// How many conversations of a larger store are looked at when it is opened, those that were changed last: an older copy of
+/// the whole store has them as they were before, whatever it says of its changes.
+const NEWEST: usize = 8;
+
+/// Ends the name of a table, before the first digits of what vouches for it.
+const TABLE: &str = "rows-";
 
 /// How many changes of one process an anchor may lag behind.
 const EVERY: u64 = 64;
@@ -47,8 +55,12 @@ struct Known {
     vault: VaultId,
     epoch: u64,
     stamp: Stamp,
+    /// The sum over all conversations, in anchors that have no table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<Base64>,
+    /// What vouches for the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows: Option<Base64>,
 }
 
 /// Keeps the anchor of a vault in a directory outside of the store.
@@ -56,6 +68,8 @@ pub struct AnchorPlace {
     path: PathBuf,
     vault: VaultId,
     hasher: Hasher,
+    /// The table that was last read or written, and what vouches for it.
+    table: Mutex<Option<(Vec<u8>, Table)>>,
 }
 
 impl AnchorPlace {
@@ -63,7 +77,7 @@ impl AnchorPlace {
     pub fn new(directory: impl Into<PathBuf>, workspace: &Workspace) -> Self {
         let vault = VaultId::of(workspace.vault());
         let path = path_in(&directory.into(), vault);
-        Self { path, vault, hasher: workspace.anchor_key().hasher() }
+        Self { path, vault, hasher: workspace.anchor_key().hasher(), table: Mutex::default() }
     }
 
     /// Refuses a store that is older than what was known of it, or another at the same age.
@@ -81,14 +95,27 @@ impl AnchorPlace {
         if known.stamp > 0 && newer.is_empty() {
             return Err(rolled_back(format!("change `{}` is missing", known.stamp)));
         }
+        if let Some(table) = self.table(&known) {
+            let (changes, _) = Changes::after(inner, known.stamp)?;
+            let extent = if table.len() <= MOST { Extent::All } else { Extent::Newest(NEWEST) };
+            let differing = table.differing(inner, &self.hasher, &changes, extent)?;
+            return if differing.is_empty() { Ok(()) } else { Err(tampered()) };
+        }
         let is_same_moment = newer.last().is_none_or(|last| last.stamp == known.stamp);
         let Some(root) = known.root.filter(|_| is_same_moment) else { return Ok(()) };
         match self.root(inner)? {
-            Some(found) if found.as_slice() != root.0 => Err(Error::conflict(
-                "the store is not what it was when it was last used, and no change of it was noted",
-            )),
+            Some(found) if found.as_slice() != root.0 => Err(tampered()),
             _ => Ok(()),
         }
+    }
+
+    /// Conversations, by inner name, that are not what they were when the anchor was written, and of which no change was
+    /// noted. All of them are looked at.
+    pub fn differing(&self, inner: &dyn Store) -> Result<Vec<ConversationId>> {
+        let Some(known) = self.read()? else { return Ok(Vec::new()) };
+        let Some(table) = self.table(&known) else { return Ok(Vec::new()) };
+        let (changes, _) = Changes::after(inner, known.stamp)?;
+        Ok(table.differing(inner, &self.hasher, &changes, Extent::All)?.into_iter().collect())
     }
 
     /// False when keys were replaced since the anchor was written, or there is none.
@@ -105,29 +132,73 @@ impl AnchorPlace {
     /// Writes down what is known of the store.
     pub fn write(&self, inner: &dyn Store) -> Result<()> {
         // A damaged anchor is for a person to look at, not to be written over.
-        let known = self.read()?.map_or(0, |known| known.stamp);
-        let stamp = newest_stamp(inner, known)?;
-        let root = self.root(inner)?;
-        let is_settled = newest_stamp(inner, stamp)? == stamp;
+        let before = self.read()?;
+        let (changes, stamp) = Changes::after(inner, before.as_ref().map_or(0, |known| known.stamp))?;
+        let table = match before.as_ref().and_then(|known| self.table(known)) {
+            Some(mut table) if changes.len() <= MOST => {
+                table.update(inner, &self.hasher, &changes)?;
+                table
+            }
+            _ => Table::of(inner, &self.hasher, stamp)?,
+        };
+        let bytes = table.to_bytes();
+        let vouched = self.hasher.hash(&[TABLE_TAG.as_bytes(), &bytes]).to_vec();
         let known = Known {
             version: 1,
             vault: self.vault,
             epoch: Record::read(inner)?.map_or(0, |(record, _)| record.epoch),
             stamp,
-            root: root.filter(|_| is_settled).map(|root| Base64(root.to_vec())),
+            root: None,
+            rows: Some(Base64(vouched.clone())),
         };
-        let text = self.text(&known);
+        // Order: the table under a name of its own, the anchor that names it, and then the tables that nothing names. A table that
+        // a power cut takes is made again.
+        let own = self.table_path(&vouched);
         let written = durable::create_private_directory(&self.path)
-            .and_then(|()| durable::draft(&self.path))
-            .and_then(|draft| durable::write_at(draft.as_file(), 0, text.as_bytes()).map(|()| draft))
-            .and_then(|draft| durable::publish(draft, &self.path, Existing::Replace));
+            .and_then(|()| draft(&own, &bytes))
+            .and_then(|table| durable::publish_unsynced(table, &own))
+            .and_then(|()| draft(&self.path, self.text(&known).as_bytes()))
+            .and_then(|anchor| durable::publish(anchor, &self.path, Existing::Replace));
         written.map_err(|cause| {
             Error::new(ErrorKind::Unavailable, format!("write `{}`", self.path.display())).because(cause)
-        })
+        })?;
+        self.remove_tables(Some(&own));
+        *self.remembered() = Some((vouched, table));
+        Ok(())
+    }
+
+    /// The table that an anchor names; none when it names none, or it is gone or damaged. Then it is made again.
+    fn table(&self, known: &Known) -> Option<Table> {
+        let vouched = &known.rows.as_ref()?.0;
+        if let Some((remembered, table)) = self.remembered().as_ref()
+            && remembered == vouched
+        {
+            return Some(table.clone());
+        }
+        let bytes = durable::read_small(&self.table_path(vouched), u64::MAX).ok()?;
+        let is_own = self.hasher.hash(&[TABLE_TAG.as_bytes(), &bytes]).as_slice() == vouched.as_slice();
+        Table::from_bytes(&bytes).filter(|_| is_own)
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Option<(Vec<u8>, Table)>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn table_path(&self, vouched: &[u8]) -> PathBuf {
+        let digits: String = vouched.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        self.path.with_extension(format!("{TABLE}{digits}"))
+    }
+
+    /// Removes tables of this vault but one. One that stays is removed the next time.
+    fn remove_tables(&self, but: Option<&Path>) {
+        for path in tables(&self.path).into_iter().filter(|path| Some(path.as_path()) != but) {
+            let _ = durable::remove(&path);
+        }
     }
 
     /// Forgets what was known: the store is taken as it is from now on.
     pub fn forget(&self) -> Result<()> {
+        *self.remembered() = None;
         forget(&self.path)
     }
 
@@ -183,7 +254,35 @@ fn path_in(directory: &Path, vault: VaultId) -> PathBuf {
     directory.join(format!("{vault}.anchor"))
 }
 
+/// The tables beside an anchor.
+fn tables(anchor: &Path) -> Vec<PathBuf> {
+    let beginning = anchor.with_extension(TABLE);
+    let (Some(directory), Some(beginning)) = (anchor.parent(), beginning.file_name()) else {
+        return Vec::new();
+    };
+    let is_table = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.as_encoded_bytes());
+        name.is_some_and(|name| name.starts_with(beginning.as_encoded_bytes()))
+    };
+    let entries = directory.read_dir().into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(is_table).collect()
+}
+
+fn draft(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+    let draft = durable::draft(path)?;
+    durable::write_at(draft.as_file(), 0, bytes)?;
+    Ok(draft)
+}
+
+fn tampered() -> Error {
+    Error::conflict("the store is not what it was when it was last used, and no change of it was noted")
+}
+
 fn forget(path: &Path) -> Result<()> {
+    // Without its anchor a table says nothing.
+    for table in tables(path) {
+        let _ = durable::remove(&table);
+    }
     match durable::remove(path).and_then(|()| durable::sync_parent(path)) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
             Err(Error::new(ErrorKind::Unavailable, format!("remove `{}`", path.display())).because(cause))
@@ -229,6 +328,17 @@ impl<S: Store> Anchored<S> {
             self.write_anchor();
         }
         outcome
+    }
+
+    /// What was put back as it once was.
+    fn replayed(&self) -> Result<Vec<Fault>> {
+        let fault = |inner: ConversationId| Fault {
+            conversation: None,
+            what: format!(
+                "`{inner}` is not what it was when the vault was last used, and no change of it was noted"
+            ),
+        };
+        Ok(self.anchor.differing(self.inner.as_ref())?.into_iter().map(fault).collect())
     }
 
     /// What was stored is stored, whether or not the anchor can be written: it only lags further behind.
@@ -315,7 +425,152 @@ impl<S: Store> Store for Anchored<S> {
     }
 
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        let progress = self.store.maintain(task, budget);
-        if task == Task::Renew { self.noted(progress) } else { progress }
+        let mut progress = self.store.maintain(task, budget);
+        if task == Task::Check
+            && let Ok(progress) = &mut progress
+            && progress.left == 0
+        {
+            progress.faults.extend(self.replayed()?);
+        }
+        let is_change = matches!(task, Task::Renew | Task::RenewOne(_));
+        if is_change { self.noted(progress) } else { progress }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Digest, MessageId};
+    use crate::store::{Entry, Facets, MemoryStore, Note, Opening, Stale, Tip};
+
+    fn id(number: u32) -> ConversationId {
+        let mut bytes = [7; 16];
+        bytes[12..].copy_from_slice(&number.to_be_bytes());
+        ConversationId::from_bytes(bytes)
+    }
+
+    fn begin(store: &dyn Store, number: u32, header: &str) {
+        let message: MessageId = "a".parse().unwrap();
+        let link = Digest::chain(None, b"a");
+        let entry = Entry { id: message, parent: None, link, note: Note::default(), body: "{}" };
+        store
+            .append(&Turn {
+                conversation: id(number),
+                opening: Some(Opening { facets: &Facets::default(), header, created: Time::from_micros(0) }),
+                stale: Stale::Branch,
+                entries: &[entry],
+                tip: Tip { first: "first", last: "last" },
+                branch: None,
+                active: Time::from_micros(0),
+                blobs: &[],
+            })
+            .unwrap();
+    }
+
+    fn store_of(numbers: impl IntoIterator<Item = u32>) -> MemoryStore {
+        let store = MemoryStore::new();
+        numbers.into_iter().for_each(|number| begin(&store, number, "{}"));
+        store
+    }
+
+    fn place() -> (tempfile::TempDir, AnchorPlace) {
+        let directory = tempfile::tempdir().unwrap();
+        let anchor = AnchorPlace::new(directory.path().join("anchors"), &Workspace::random());
+        (directory, anchor)
+    }
+
+    fn kind_of(outcome: Result<()>) -> Option<ErrorKind> {
+        outcome.err().map(|error| error.kind())
+    }
+
+    const MANY: u32 = MOST as u32 + 5;
+
+    #[test]
+    fn an_older_copy_of_a_large_store_is_noticed_whatever_it_says_of_its_changes() {
+        let (_directory, anchor) = place();
+        anchor.write(&store_of(0..MANY)).unwrap();
+        let now = store_of((0..MANY).chain([9_000]));
+        anchor.write(&now).unwrap();
+        // As old as the anchor says, by a change that never was.
+        let forged = store_of((0..MANY).chain([9_001]));
+
+        assert_eq!(
+            [&now, &forged].map(|store| kind_of(anchor.check(store))),
+            [None, Some(ErrorKind::Conflict)]
+        );
+    }
+
+    #[test]
+    fn a_header_that_was_put_back_is_noticed() {
+        let (_directory, anchor) = place();
+        let [now, before] = ["{\"title\":\"new\"}", "{\"title\":\"old\"}"].map(|header| {
+            let store = MemoryStore::new();
+            begin(&store, 1, header);
+            store
+        });
+        anchor.write(&now).unwrap();
+
+        assert_eq!(
+            [&now, &before].map(|store| kind_of(anchor.check(store))),
+            [None, Some(ErrorKind::Conflict)]
+        );
+        // What came since does not hide it.
+        [&now, &before].into_iter().for_each(|store| begin(store, 2, "{}"));
+        assert_eq!(
+            [&now, &before].map(|store| kind_of(anchor.check(store))),
+            [None, Some(ErrorKind::Conflict)]
+        );
+    }
+
+    #[test]
+    fn a_check_looks_at_every_conversation_of_a_large_store() {
+        let (_directory, anchor) = place();
+        let (now, before) = (store_of(0..MANY), MemoryStore::new());
+        begin(&before, 0, "{\"title\":\"old\"}");
+        (1..MANY).for_each(|number| begin(&before, number, "{}"));
+        anchor.write(&now).unwrap();
+        let opened = kind_of(anchor.check(&before));
+
+        let is_right = anchor.differing(&now).unwrap();
+        let anchored = Anchored::new(MemoryStore::new(), Arc::new(before), anchor);
+        let faults = anchored.maintain(Task::Check, Duration::MAX).unwrap().faults;
+
+        assert_eq!((opened, is_right, faults.len()), (None, vec![], 1));
+    }
+
+    #[test]
+    fn an_anchor_that_was_written_without_a_table_still_counts() {
+        let (_directory, anchor) = place();
+        let (now, other) = (store_of([1]), store_of([2]));
+        let root = anchor.root(&now).unwrap().map(|root| Base64(root.to_vec()));
+        let known = Known { version: 1, vault: anchor.vault, epoch: 0, stamp: 1, root, rows: None };
+        durable::create_private_directory(&anchor.path).unwrap();
+        std::fs::write(&anchor.path, anchor.text(&known)).unwrap();
+
+        let checked = [&now, &other].map(|store| kind_of(anchor.check(store)));
+        anchor.write(&now).unwrap();
+
+        assert_eq!(checked, [None, Some(ErrorKind::Conflict)]);
+        assert_eq!([&now, &other].map(|store| kind_of(anchor.check(store))), checked);
+    }
+
+    #[test]
+    fn an_anchor_leaves_one_table() {
+        let (_directory, anchor) = place();
+        let store = MemoryStore::new();
+        for number in 0..3 {
+            begin(&store, number, "{}");
+            anchor.write(&store).unwrap();
+        }
+        let kept = tables(&anchor.path).len();
+        // One that is lost is made again.
+        std::fs::remove_file(&tables(&anchor.path)[0]).unwrap();
+        *anchor.remembered() = None;
+        let without = kind_of(anchor.check(&store));
+        anchor.write(&store).unwrap();
+
+        assert_eq!((kept, without, tables(&anchor.path).len()), (1, None, 1));
+        anchor.forget().unwrap();
+        assert_eq!(tables(&anchor.path).len(), 0);
     }
 }

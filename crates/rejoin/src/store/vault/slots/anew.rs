@@ -60,6 +60,11 @@ impl Keys {
         Ok((renewed == Renewed::Damaged).then_some("records that do not open kept their key"))
     }
 
+    /// Seals one conversation anew, which is named by its inner name.
+    pub(crate) fn seal_one_anew(&self, vault: &VaultStore, inner: ConversationId) -> Result<()> {
+        self.seal_owner(vault, Some(inner), random_run()).map(drop)
+    }
+
     /// One at a time, so that others who change keys get their turn.
     fn seal_owner(&self, vault: &VaultStore, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         let _turn = self.take_turn()?;

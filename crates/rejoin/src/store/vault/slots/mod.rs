@@ -15,6 +15,7 @@ mod recovery;
 mod rotate;
 mod secret;
 mod slot;
+mod table;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -11,7 +11,8 @@ use crate::store::vault::held::DATA;
 use crate::store::vault::workspace::is_wrapped_with;
 use crate::store::{Cursor, ListQuery, Named, Put, Read, Space, Stamp};
 
-const PAGE: usize = 1_000;
+/// Large, because a store of files goes over all of its index for each page.
+const PAGE: usize = 10_000;
 
 /// A wrapped key and whose it is.
 #[derive(Debug, PartialEq, Eq)]

@@ -467,7 +467,8 @@ fn an_anchor_notices_older_keys_and_what_was_done_to_itself() {
     let workspace = machine.keys().holder.unlock(machine.store().as_ref()).unwrap();
     let anchor = AnchorPlace::new(machine.path("anchors"), &workspace);
     anchor.write(machine.store().as_ref()).unwrap();
-    let file = machine.path("anchors").read_dir().unwrap().next().unwrap().unwrap().path();
+    let mut files = machine.path("anchors").read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let file = files.find(|path| path.extension().is_some_and(|ending| ending == "anchor")).unwrap();
 
     copy(&machine.path("old.db"), &machine.path("inner.db"));
     let older = anchor.check(machine.store().as_ref()).unwrap_err().to_string();

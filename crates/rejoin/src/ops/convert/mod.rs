@@ -1,12 +1,18 @@
 //! Copying everything from one store into another: conversations with their ids, digests, notes and branches, and blobs.
 //!
 //! It can be interrupted and begun again: what is there is recognised by its ids and links. Nothing is taken away from
-//! the source, and nothing from the copy but what the source once had and removed.
+//! the source, and nothing from the copy but what the source once had and removed. Once a copy was whole, what is changed in
+//! it is its own and stays (`base.rs`).
+
+mod base;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
+
+pub(crate) use base::Base;
+use base::{Since, Whose, hash, is_own, state};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
@@ -32,20 +38,21 @@ pub(crate) fn convert(
     from: &dyn Store,
     to: &dyn Store,
     spaces: &[Space],
+    base: &mut Base,
     report: &mut Report<'_>,
 ) -> Result<()> {
     let mut reduced = BTreeSet::new();
     for _ in 0..ROUNDS {
         let before = newest_stamp(from, 0)?;
         let rows = rows(from)?;
-        remove_gone(&rows, from, to, &mut reduced)?;
+        remove_gone(&rows, from, to, base, &mut reduced)?;
         for (done, row) in rows.iter().enumerate() {
             report(done as u64, rows.len() as u64);
-            copy_conversation(from, to, row, spaces, &mut reduced)?;
+            copy_conversation(from, to, row, spaces, base, &mut reduced)?;
         }
         report(rows.len() as u64, rows.len() as u64);
         for space in spaces {
-            copy_blobs(from, to, *space, None)?;
+            copy_blobs(from, to, Whose(*space, None), base)?;
         }
         if newest_stamp(from, before)? == before {
             return Ok(());
@@ -78,38 +85,54 @@ impl Moment {
 }
 
 /// Compares two stores, link by link and blob by blob, and tells the moment at which the first was the same as the second.
-/// The first difference is the error.
+/// The first difference is the error, unless the copy was changed since it was whole. What was compared is noted.
 pub(crate) fn compare(
     from: &dyn Store,
     to: &dyn Store,
     spaces: &[Space],
+    base: &mut Base,
     report: &mut Report<'_>,
 ) -> Result<Moment> {
     let stamp = newest_stamp(from, 0)?;
     let (ours, theirs) = (rows(from)?, rows(to)?);
-    if ours.len() != theirs.len() {
-        return Err(differs(&format!("`{}` conversations became `{}`", ours.len(), theirs.len())));
-    }
     let theirs: BTreeMap<ConversationId, Row> = theirs.into_iter().map(|row| (row.id, row)).collect();
     for (done, row) in ours.iter().enumerate() {
         report(done as u64, ours.len() as u64);
-        let is_same = theirs.get(&row.id).is_some_and(|there| essence(row) == essence(there))
-            && links(from, row.id)? == links(to, row.id)?;
-        if !is_same {
+        let our_links = links(from, row.id)?;
+        let is_same = match theirs.get(&row.id) {
+            Some(there) => essence(row) == essence(there) && our_links == links(to, row.id)?,
+            None => false,
+        };
+        let our_state = state(row, &our_links);
+        if !is_same && base.conversation(row.id, Some(our_state), None) != Since::Kept {
             return Err(differs(&format!("conversation `{}` is not the same", row.id)));
         }
+        base.note(row.id, our_state);
     }
     let mut all = Sha256::new();
     for owner in owners(&ours) {
         for space in spaces {
             let kept = blobs(from, *space, owner)?;
-            if kept != blobs(to, *space, owner)? {
+            add(&mut all, &kept);
+            // What a copy lets go of takes its blobs with it.
+            if owner.is_some_and(|owner| !theirs.contains_key(&owner)) {
+                continue;
+            }
+            let (there, whose) = (blobs(to, *space, owner)?, Whose(*space, owner));
+            let is_same = match base.blobs(whose, hash(&kept), hash(&there)) {
+                _ if kept == there => true,
+                Since::Kept => true,
+                Since::Both => kept.keys().all(|name| there.contains_key(name)),
+                Since::Unknown | Since::Source => false,
+            };
+            if !is_same {
                 let whose = owner.map_or_else(|| "the store".to_owned(), |id| format!("conversation `{id}`"));
                 return Err(differs(&format!("what is kept beside the messages of {whose} is not the same")));
             }
-            add(&mut all, &kept);
+            base.note_blobs(whose, &kept);
         }
     }
+    base.note_whole();
     report(ours.len() as u64, ours.len() as u64);
     Ok(Moment { stamp, blobs: all.finalize().into() })
 }
@@ -127,7 +150,9 @@ type Blobs = BTreeMap<Vec<u8>, [u8; 32]>;
 fn blobs(store: &dyn Read, space: Space, owner: Option<ConversationId>) -> Result<Blobs> {
     let mut blobs = BTreeMap::new();
     store.get(space, owner, Named::ALL, &mut |name, bytes| {
-        blobs.insert(name.to_vec(), Sha256::digest(bytes).into());
+        if !is_own(space, name) {
+            blobs.insert(name.to_vec(), Sha256::digest(bytes).into());
+        }
         Ok(())
     })?;
     Ok(blobs)
@@ -213,12 +238,27 @@ fn rows(store: &dyn Read) -> Result<Vec<Row>> {
 }
 
 /// Removes what an earlier attempt copied and was removed from the source since.
-fn remove_gone(rows: &[Row], from: &dyn Store, to: &dyn Store, reduced: &mut Reduced) -> Result<()> {
+fn remove_gone(
+    rows: &[Row],
+    from: &dyn Store,
+    to: &dyn Store,
+    base: &Base,
+    reduced: &mut Reduced,
+) -> Result<()> {
     let known: BTreeSet<ConversationId> = rows.iter().map(|row| row.id).collect();
     for row in self::rows(to)?.iter().filter(|row| !known.contains(&row.id)) {
-        remove(from, to, row, reduced)?;
+        match base.conversation(row.id, None, Some(state(row, &links(to, row.id)?))) {
+            // It was begun in a copy that was whole.
+            Since::Unknown if base.is_of_whole_copy() => {}
+            Since::Both => return Err(both_changed(row.id)),
+            Since::Unknown | Since::Kept | Since::Source => remove(from, to, row, reduced)?,
+        }
     }
     Ok(())
+}
+
+fn both_changed(id: ConversationId) -> Error {
+    Error::conflict(format!("conversation `{id}` was changed here and in the store that is copied to"))
 }
 
 /// Removes a conversation from the copy, unless it holds what the source never had.
@@ -238,26 +278,34 @@ fn copy_conversation(
     to: &dyn Store,
     row: &Row,
     spaces: &[Space],
+    base: &mut Base,
     reduced: &mut Reduced,
 ) -> Result<()> {
     let there = find(to, row.id)?;
     let theirs = there.as_ref().map(|_| links(to, row.id)).transpose()?;
     // What a reader can note of a message is no part of its row.
-    let ours = theirs.as_ref().map(|_| links(from, row.id)).transpose()?;
-    let is_whole = theirs == ours && there.as_ref().is_some_and(|there| essence(there) == essence(row));
-    if !is_whole {
-        // Messages that are gone from the source, or were rewritten, must not stay in a copy that was begun.
-        let is_ahead = match (&theirs, &ours) {
-            (Some(theirs), Some(ours)) => theirs.iter().any(|(id, link)| !is_of(link, ours.get(id))),
-            _ => false,
-        };
-        if is_ahead && let Some(there) = &there {
-            remove(from, to, there, reduced)?;
+    let ours = links(from, row.id)?;
+    let their_state = there.as_ref().zip(theirs.as_ref()).map(|(there, theirs)| state(there, theirs));
+    let since = base.conversation(row.id, Some(state(row, &ours)), their_state);
+    let is_whole =
+        theirs.as_ref() == Some(&ours) && there.as_ref().is_some_and(|there| essence(there) == essence(row));
+    match since {
+        _ if is_whole => {}
+        Since::Kept if there.is_none() => return Ok(()),
+        Since::Kept => {}
+        Since::Both => return Err(both_changed(row.id)),
+        Since::Unknown | Since::Source => {
+            base.forget(row.id, to)?;
+            // Messages that are gone from the source, or were rewritten, must not stay in a copy that was begun.
+            let is_ahead = theirs.iter().flatten().any(|(id, link)| !is_of(link, ours.get(id)));
+            if is_ahead && let Some(there) = &there {
+                remove(from, to, there, reduced)?;
+            }
+            copy_messages(from, to, row)?;
         }
-        copy_messages(from, to, row)?;
     }
     for space in spaces {
-        copy_blobs(from, to, *space, Some(row.id))?;
+        copy_blobs(from, to, Whose(*space, Some(row.id)), base)?;
     }
     Ok(())
 }
@@ -372,13 +420,25 @@ fn settle(to: &dyn Store, row: &Row) -> Result<()> {
     to.amend(row.id, None, &Change::Head(row.head.as_ref().map(|head| head.id)), at).map(drop)
 }
 
-/// Copies the blobs of a space and an owner, in bounded pieces, and erases those that the source does not have.
-fn copy_blobs(from: &dyn Store, to: &dyn Store, space: Space, owner: Option<ConversationId>) -> Result<()> {
+/// Copies the blobs of a space and an owner, in bounded pieces, and erases those that the source does not have. Where the copy
+/// was changed since it was whole, only names that it does not have are copied, and nothing is erased.
+fn copy_blobs(from: &dyn Store, to: &dyn Store, whose: Whose, base: &mut Base) -> Result<()> {
+    let Whose(space, owner) = whose;
+    let (ours, theirs) = (blobs(from, space, owner)?, blobs(to, space, owner)?);
+    let since = base.blobs(whose, hash(&ours), hash(&theirs));
+    if ours == theirs || since == Since::Kept {
+        return Ok(());
+    }
+    if since != Since::Both {
+        base.forget_blobs(whose, to)?;
+    }
+    let is_wanted = |name: &[u8], hash: &[u8; 32]| match theirs.get(name) {
+        Some(there) => since != Since::Both && there != hash,
+        None => true,
+    };
     let mut held: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-    let mut kept = BTreeSet::new();
     from.get(space, owner, Named::Beginning(b""), &mut |name, bytes| {
-        kept.insert(name.to_vec());
-        if !has(to, space, owner, name, bytes)? {
+        if !is_own(space, name) && is_wanted(name, &Sha256::digest(bytes).into()) {
             held.push((name.to_vec(), bytes.to_vec()));
         }
         if held.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > 1 << 22 {
@@ -387,30 +447,9 @@ fn copy_blobs(from: &dyn Store, to: &dyn Store, space: Space, owner: Option<Conv
         Ok(())
     })?;
     put(to, space, owner, &held)?;
-    let mut gone = Vec::new();
-    to.get(space, owner, Named::Beginning(b""), &mut |name, _| {
-        if !kept.contains(name) {
-            gone.push(name.to_vec());
-        }
-        Ok(())
-    })?;
-    let erased: Vec<Put<'_>> = gone.iter().map(|name| Put { space, owner, name, bytes: None }).collect();
+    let gone = theirs.keys().filter(|name| since != Since::Both && !ours.contains_key(*name));
+    let erased: Vec<Put<'_>> = gone.map(|name| Put { space, owner, name, bytes: None }).collect();
     if erased.is_empty() { Ok(()) } else { to.put(&erased, Safety::Synced) }
-}
-
-fn has(
-    store: &dyn Read,
-    space: Space,
-    owner: Option<ConversationId>,
-    name: &[u8],
-    bytes: &[u8],
-) -> Result<bool> {
-    let mut is_same = false;
-    store.get(space, owner, Named::One(name), &mut |_, found| {
-        is_same = found == bytes;
-        Ok(())
-    })?;
-    Ok(is_same)
 }
 
 fn put(
