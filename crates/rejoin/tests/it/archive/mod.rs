@@ -4,6 +4,7 @@ mod attachment;
 mod audit;
 mod delete;
 mod describe;
+mod fault;
 pub(crate) mod moody;
 mod name;
 mod purge;

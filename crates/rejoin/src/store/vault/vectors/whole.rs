@@ -105,7 +105,8 @@ fn vault() -> VaultStore {
 /// What is inside an envelope that stands as text.
 fn inside(tag: &str, text: &str) -> String {
     let mut envelope = from_text(text).unwrap();
-    let inside = data_key().open_in_place(Use::About, tag, &[inner().as_bytes()], &mut envelope).unwrap().to_vec();
+    let inside =
+        data_key().open_in_place(Use::About, tag, &[inner().as_bytes()], &mut envelope).unwrap().to_vec();
     String::from_utf8(inside).unwrap()
 }
 
@@ -147,8 +148,12 @@ fn a_list_shows_what_its_header_and_previews_say() {
 
 #[test]
 fn headers_and_previews_are_written_as_the_other_program_writes_them() {
-    let header =
-        SealedHeader::new(conversation(), Time::from_micros(1_794_770_847_123_456), &facets(), r#"{"title":"Lisbon"}"#);
+    let header = SealedHeader::new(
+        conversation(),
+        Time::from_micros(1_794_770_847_123_456),
+        &facets(),
+        r#"{"title":"Lisbon"}"#,
+    );
     let last = SealedLast {
         active: NOW.as_micros(),
         head: Some(message("Ada1")),
