@@ -63,3 +63,33 @@ fn a_contestant_in_another_language_can_join() {
     ];
     assert_eq!(operations_of("plain_lines", &printed), expected, "{printed}");
 }
+
+/// Measures the storage service against its bars, and answers whether it stayed within them, with the table.
+fn service(arguments: &[&str]) -> (bool, String) {
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the build directory is writable");
+    let output = Command::new(env!("CARGO_BIN_EXE_service"))
+        .arg(scratch.path())
+        .args(arguments)
+        .output()
+        .expect("the benchmark was built with this test");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.success(), printed + &String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn the_storage_service_stays_within_its_bars() {
+    let (is_within, printed) = service(&["--processor"]);
+
+    assert!(is_within, "{printed}");
+    assert_eq!(printed.lines().count(), 8, "{printed}");
+}
+
+#[test]
+fn the_storage_service_stays_within_its_bars_by_the_clock_on_the_wall() {
+    // Whatever else the machine does only adds to the time, so that one run of three is enough.
+    let mut runs = (0..3).map(|_| service(&[]));
+
+    let is_within = runs.any(|(is_within, _)| is_within);
+
+    assert!(is_within, "a commit, a snapshot or a purge took too long, three times");
+}

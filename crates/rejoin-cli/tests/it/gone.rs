@@ -3,15 +3,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rejoin::store::{ListQuery, Named, Read as _, Space};
 use serde_json::Value;
 
 use crate::import::{SESSION, session};
+use crate::keyring;
+use crate::resume_killed::{End, PATIENCE, Server};
 use crate::skip::{skip, tell};
 use crate::world::World;
 
 /// Words that stand nowhere else, each said in another way.
-const SENTINELS: [&str; 10] = [
+const SENTINELS: [&str; 14] = [
     "quetzaltitle",
     "quetzalrenamed",
     "quetzalsaid",
@@ -21,8 +26,15 @@ const SENTINELS: [&str; 10] = [
     "quetzalimported",
     "quetzalappended",
     "quetzalasked",
+    "quetzalattached",
+    "quetzalunanswered",
+    "quetzalunfinished",
     "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    SCRUBBED,
 ];
+
+/// What is stored as it is, and taken out afterwards.
+const SCRUBBED: &str = "ghp_61D8f53A303d7023F8821d949458Bf289C5b";
 
 /// A real file system in a file, mounted over a directory.
 struct Disk {
@@ -75,7 +87,9 @@ impl Drop for Disk {
 }
 
 fn done(world: &World, arguments: &[&str]) -> String {
-    let output = world.program(arguments).stdin(Stdio::null()).output().unwrap();
+    let temporary = world.path("home/tmp");
+    fs::create_dir_all(&temporary).unwrap();
+    let output = world.program(arguments).env("TMPDIR", temporary).stdin(Stdio::null()).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {told}");
     String::from_utf8(output.stdout).unwrap()
@@ -99,7 +113,7 @@ fn use_vault(world: &World) -> Vec<String> {
     done(world, &["rename", "quetzaltitle", "quetzalrenamed"]);
     // A secret that was stored, and is taken out later.
     done(world, &["config", "set", "redact.enabled", "false"]);
-    done(world, &["append", "the key ghp_16C7e42F292c6912E7710c838347Ae178B4a"]);
+    done(world, &["append", &format!("the key {SCRUBBED}")]);
     done(world, &["config", "set", "redact.enabled", "true"]);
     world.write(&format!("sessions/{SESSION}.jsonl"), &session(world).replace("tasca", "quetzalimported"));
     done(world, &["import", "../sessions"]);
@@ -107,10 +121,62 @@ fn use_vault(world: &World) -> Vec<String> {
     assert_eq!(found["items"].as_array().unwrap().len(), 1, "{found}");
     done(world, &["search", "quetzalasked"]);
     assert!(done(world, &["scrub", "--all", "--yes"]).contains("github"));
+    attach(world);
+    leave_unfinished(world);
     done(world, &["vault", "rotate"]);
     done(world, &["vault", "rotate", "--reencrypt"]);
     let listed: Value = serde_json::from_str(&done(world, &["list", "--all-projects", "--json"])).unwrap();
     listed["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Appends an image that is large enough to be kept as an attachment.
+fn attach(world: &World) {
+    // In base64, three bytes are four characters: so this is the word, over and over.
+    let data = "cXVldHphbGF0dGFjaGVk".repeat(20_000);
+    let line = serde_json::json!({"role": "user", "content": [{"type": "image", "mime_type": "image/png", "data": data}]});
+    let temporary = world.path("home/tmp").display().to_string();
+    let appended = world
+        .rejoin(["append", "--jsonl", "-"])
+        .variable("TMPDIR", &temporary)
+        .input(format!("{line}\n"))
+        .run();
+    assert_eq!(appended.code, 0, "{appended:?}");
+    assert!(has(world, Space::Attachment), "nothing was kept as an attachment");
+}
+
+/// Leaves a turn open: the program is killed while a reply arrives, after its beginning was saved.
+fn leave_unfinished(world: &World) {
+    let server = Server::start(vec![("quetzalunfinished", End::Hangs)]);
+    let config = world.read("home/.config/rejoin/config.toml");
+    world.user_config(&format!("{config}\n{}", server.provider()));
+    let mut child = world
+        .program(&["--no-tools", "-q", "--provider", "local", "quetzalunanswered"])
+        .env("LOCAL_KEY", "not-a-secret")
+        .env("TMPDIR", world.path("home/tmp"))
+        .spawn()
+        .unwrap();
+    drop(child.stdin.take());
+    let began = Instant::now();
+    while !has(world, Space::OpenTurn) {
+        assert!(began.elapsed() < PATIENCE, "no open turn was saved");
+        thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// True when a conversation in the vault owns something in a space.
+fn has(world: &World, space: Space) -> bool {
+    let inner = rejoin::store::SqliteStore::open(world.store()).unwrap();
+    let mut is_there = false;
+    for row in inner.list(&ListQuery { limit: 100, ..ListQuery::default() }).unwrap().items {
+        let mut see = |_: &[u8], _: &[u8]| {
+            is_there = true;
+            Ok(())
+        };
+        inner.get(space, Some(row.id), Named::ALL, &mut see).unwrap();
+    }
+    is_there
 }
 
 #[test]
@@ -140,9 +206,6 @@ fn a_vault_leaves_no_word_on_the_raw_disk() {
 
 /// A vault whose keyring is real; copies of its disk before a deletion and before a purge, opened after.
 const SESSION_WITH_KEYRING: &str = r#"
-printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 || exit 90
-daemon=$(dbus-send --session --print-reply=literal --dest=org.freedesktop.DBus / \
-    org.freedesktop.DBus.GetConnectionUnixProcessID string:org.freedesktop.secrets | grep -o '[0-9]*$')
 store="$HOME/.local/share/rejoin"
 open_copy() { XDG_STATE_HOME="$HOME/elsewhere" "$REJOIN" --store "vault+sqlite:$1/rejoin.db" list --all-projects --json 2>&1; }
 "$REJOIN" vault init --quiet >/dev/null
@@ -158,37 +221,14 @@ open_copy "$HOME/before-purge"
 "$REJOIN" vault decrypt --yes --json
 "$REJOIN" audit --json
 open_copy "$HOME/before-purge"
-kill "$daemon"
 "#;
 
 #[test]
 fn a_copy_from_before_a_purge_does_not_open_with_the_keyring_of_after() {
-    let missing = ["dbus-run-session", "gnome-keyring-daemon", "dbus-send"].into_iter().find(|tool| {
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        !std::env::split_paths(&paths).any(|directory| directory.join(tool).is_file())
-    });
-    if let Some(tool) = missing {
-        return skip(&format!("`{tool}` is not installed, so no real keyring is tested"));
-    }
     let world = World::new();
-    fs::create_dir(world.path("run")).unwrap();
 
-    let output = Command::new("dbus-run-session")
-        .args(["--", "sh", "-c", SESSION_WITH_KEYRING])
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", world.path("home"))
-        .env("XDG_RUNTIME_DIR", world.path("run"))
-        // On a desktop more patience is had; a busy machine needs it too.
-        .env("DISPLAY", ":nowhere")
-        .env("REJOIN", env!("CARGO_BIN_EXE_rejoin"))
-        .current_dir(world.path("project"))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let Some([stdout, stderr]) = keyring::session(&world, SESSION_WITH_KEYRING, &[]) else { return };
 
-    let [stdout, stderr] =
-        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let answers: Vec<Value> = stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let [before_deletion, purged, before_purge, audit, _decrypted, audit_after, after_decryption] =
         answers.as_slice()

@@ -27,48 +27,62 @@ fn a_bus_that_never_answers_does_not_hang_the_program() {
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
-/// A session bus with an unlocked keyring, in which a script runs. The daemon ends with it.
-const SESSION: &str = r#"
+/// Runs a script in a session with a real keyring, which is unlocked and ends with it, and answers what it printed. None
+/// where there is no keyring to be had.
+///
+/// The program is `$REJOIN`.
+pub(crate) fn session(world: &World, script: &str, variables: &[(&str, &str)]) -> Option<[String; 2]> {
+    const BEGIN: &str = r#"
 printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 || exit 90
-daemon=$(dbus-send --session --print-reply=literal --dest=org.freedesktop.DBus / \
-    org.freedesktop.DBus.GetConnectionUnixProcessID string:org.freedesktop.secrets | grep -o '[0-9]*$')
-printf '%s\n' "$KEY" | "$REJOIN" auth set anthropic
-"$REJOIN" auth status anthropic --json
-"$REJOIN" provider set anthropic --model m --json
-"$REJOIN" auth remove anthropic
-"$REJOIN" auth remove anthropic
-"$REJOIN" auth status anthropic --json
-kill "$daemon"
+tries=0
+until daemon=$(dbus-send --session --print-reply=literal --dest=org.freedesktop.DBus / \
+    org.freedesktop.DBus.GetConnectionUnixProcessID string:org.freedesktop.secrets 2>/dev/null | grep -o '[0-9]*$'); do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || exit 91
+    sleep 0.1
+done
 "#;
-
-#[test]
-fn a_real_keyring_keeps_a_key_and_gives_it_back() {
     let missing =
         ["dbus-run-session", "gnome-keyring-daemon", "dbus-send"].into_iter().find(|tool| !is_there(tool));
     if let Some(tool) = missing {
-        return skip(&format!("`{tool}` is not installed, so no real keyring is tested"));
+        skip(&format!("`{tool}` is not installed, so no real keyring is tested"));
+        return None;
     }
-    let world = World::new();
     std::fs::create_dir(world.path("run")).unwrap();
-
     let output = Command::new("dbus-run-session")
-        .args(["--", "sh", "-c", SESSION])
+        .args(["--", "sh", "-c", &format!("{BEGIN}{script}\nkill \"$daemon\"\n")])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("HOME", world.path("home"))
         .env("XDG_RUNTIME_DIR", world.path("run"))
         // On a desktop more patience is had; a busy machine needs it too.
         .env("DISPLAY", ":nowhere")
-        .env("KEY", PLANTED)
         .env("REJOIN", env!("CARGO_BIN_EXE_rejoin"))
+        .envs(variables.iter().copied())
         .current_dir(world.path("project"))
         .stdin(Stdio::null())
         .output()
         .unwrap();
-
     let told =
         |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(world.path("").to_str().unwrap(), "[world]/");
-    let (stdout, stderr) = (told(&output.stdout), told(&output.stderr));
+    Some([told(&output.stdout), told(&output.stderr)])
+}
+
+const SESSION: &str = r#"
+printf '%s\n' "$KEY" | "$REJOIN" auth set anthropic
+"$REJOIN" auth status anthropic --json
+"$REJOIN" provider set anthropic --model m --json
+"$REJOIN" auth remove anthropic
+"$REJOIN" auth remove anthropic
+"$REJOIN" auth status anthropic --json
+"#;
+
+#[test]
+fn a_real_keyring_keeps_a_key_and_gives_it_back() {
+    let world = World::new();
+
+    let Some([stdout, stderr]) = session(&world, SESSION, &[("KEY", PLANTED)]) else { return };
+
     let keys: Vec<String> = stdout
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())

@@ -37,6 +37,7 @@ mod import_scale;
 mod import_scan;
 mod import_watch;
 mod keep;
+mod keyring;
 mod kill;
 mod label;
 mod ledger;

@@ -92,6 +92,23 @@ impl Recording {
         findings
     }
 
+    /// Cuts the power at every event, and looks at every state. Nothing may be wrong, and in the end every look says so.
+    fn cut_power_at_every_event(&self, what: &str, look: impl Fn(&State) -> Result<bool, String>) {
+        let (mut disk, mut dice) = (self.before.clone(), Dice::seeded(1));
+        let (mut seen, mut faults) = (HashSet::new(), Vec::new());
+        for event in &self.events {
+            disk.apply(event);
+            for state in disk.states(&mut dice).into_iter().filter(|state| seen.insert(mark(&disk, state))) {
+                faults.extend(look(&state).err().map(|fault| format!("{fault} after {event:?}")));
+            }
+        }
+        let last: Vec<_> = disk.states(&mut dice).iter().map(look).collect();
+
+        tell(&format!("{what}: {} states", seen.len()));
+        assert_eq!(faults, Vec::<String>::new());
+        assert!(last.iter().all(|answer| *answer == Ok(true)), "{last:?}");
+    }
+
     /// Opens a store as it was found, and compares it with the receipts until then.
     fn open(&self, disk: &Disk, state: &State) -> Result<(), String> {
         let directory = self.found(state);
@@ -184,19 +201,7 @@ impl Removal {
 
     /// Cuts the power at every moment, and looks. Nothing may be wrong, and in the end it is removed.
     fn cut_power(&self, what: &str) {
-        let (mut disk, mut dice) = (self.recording.before.clone(), Dice::seeded(1));
-        let (mut seen, mut faults) = (HashSet::new(), Vec::new());
-        for event in &self.recording.events {
-            disk.apply(event);
-            for state in disk.states(&mut dice).into_iter().filter(|state| seen.insert(mark(&disk, state))) {
-                faults.extend(self.look(&state).err().map(|fault| format!("{fault} after {event:?}")));
-            }
-        }
-        let last: Vec<_> = disk.states(&mut dice).iter().map(|state| self.look(state)).collect();
-
-        tell(&format!("{what}: {} states", seen.len()));
-        assert_eq!(faults, Vec::<String>::new());
-        assert!(last.iter().all(|answer| *answer == Ok(true)), "{last:?}");
+        self.recording.cut_power_at_every_event(what, |state| self.look(state));
     }
 
     /// Looks at a state: what goes is whole or gone, and stays so when somebody has written. Nothing is left of it then
@@ -273,19 +278,7 @@ impl Scrubbing {
 
     /// Cuts the power at every moment, and looks. Nothing may be wrong, and in the end the secret is gone.
     fn cut_power(&self, what: &str) {
-        let (mut disk, mut dice) = (self.recording.before.clone(), Dice::seeded(1));
-        let (mut seen, mut faults) = (HashSet::new(), Vec::new());
-        for event in &self.recording.events {
-            disk.apply(event);
-            for state in disk.states(&mut dice).into_iter().filter(|state| seen.insert(mark(&disk, state))) {
-                faults.extend(self.look(&state).err().map(|fault| format!("{fault} after {event:?}")));
-            }
-        }
-        let last: Vec<_> = disk.states(&mut dice).iter().map(|state| self.look(state)).collect();
-
-        tell(&format!("{what}: {} states", seen.len()));
-        assert_eq!(faults, Vec::<String>::new());
-        assert!(last.iter().all(|answer| *answer == Ok(true)), "{last:?}");
+        self.recording.cut_power_at_every_event(what, |state| self.look(state));
     }
 
     /// Looks at a state: everything can be read and is sound, with the secret or without. Another scrub takes it out. Tells

@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 use crate::world::{Invocation, World};
 
 /// How long a save may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that speaks Chat Completions and hands every request to the test.
-struct Server {
+pub(crate) struct Server {
     address: String,
     requests: mpsc::Receiver<Value>,
 }
 
 /// How a reply ends.
 #[derive(Clone, Copy)]
-enum End {
+pub(crate) enum End {
     /// It is complete.
     Whole,
     /// Nothing more comes, and the connection stays open.
@@ -31,7 +31,7 @@ enum End {
 
 impl Server {
     /// Answers one request after the other with these texts.
-    fn start(replies: Vec<(&'static str, End)>) -> Self {
+    pub(crate) fn start(replies: Vec<(&'static str, End)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (told, requests) = mpsc::channel();
@@ -43,16 +43,25 @@ impl Server {
                 reply(&mut stream, text, end);
                 open.push(stream);
             }
+            // Connections stay open as long as the test runs.
+            loop {
+                thread::park();
+            }
         });
         Self { address, requests }
     }
 
     fn configure(&self, world: &World) {
-        world.user_config(&format!(
-            "provider = \"local\"\n[providers.local]\nkind = \"openai-chat\"\nbase_url = \"http://{}/v1\"\n\
-             api_key_env = \"LOCAL_KEY\"\nmodel = \"small\"\n",
+        world.user_config(&format!("provider = \"local\"\n{}", self.provider()));
+    }
+
+    /// The table of its provider, for a configuration.
+    pub(crate) fn provider(&self) -> String {
+        format!(
+            "[providers.local]\nkind = \"openai-chat\"\nbase_url = \"http://{}/v1\"\napi_key_env = \"LOCAL_KEY\"\n\
+             model = \"small\"\n",
             self.address
-        ));
+        )
     }
 }
 

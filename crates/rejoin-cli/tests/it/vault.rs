@@ -1,14 +1,15 @@
 //! `rejoin vault`: made, opened, looked after, sealed and unsealed, with real files and a real keyring.
 
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use rejoin::store::{Change, ListQuery, Order, Read as _, Rewritten, Selection, Store as _, Tip};
 use rejoin::vault::{Keyholder, NewSlot, Places, SecretFiles, SecretPlace, SlotId};
 use serde_json::Value;
 
-use crate::skip::{skip, tell};
+use crate::keyring::session;
+use crate::skip::tell;
 use crate::strace::Strace;
 use crate::world::{Outcome, World};
 
@@ -118,14 +119,9 @@ fn a_passphrase_comes_from_a_file_and_a_wrong_one_is_told() {
     let by_wrong = world.rejoin(["list", "--passphrase-file", &wrong]).run();
     let by_open = world.rejoin(["list", "--passphrase-file", &open]).run();
 
-    assert_eq!((made.code, by_variable.code, by_wrong.code, by_open.code), (0, 0, 1, 1), "{}", made.stderr);
-    assert!(
-        by_wrong
-            .stderr
-            .contains("this passphrase opens no slot of the vault: it is wrong, or its slot was removed"),
-        "{}",
-        by_wrong.stderr
-    );
+    assert_eq!((made.code, by_variable.code, by_open.code), (0, 0, 1), "{}", made.stderr);
+    let told = "this passphrase opens no slot of the vault: it is wrong, or its slot was removed";
+    assert_eq!(by_wrong, unopened(&[told], UNLOCK));
     assert!(by_open.stderr.contains("others can read it"), "{}", by_open.stderr);
     let told =
         [made, by_variable, by_wrong, by_open].map(|outcome| outcome.stdout + &outcome.stderr).concat();
@@ -145,13 +141,18 @@ fn a_removed_slot_does_not_open_and_the_last_one_cannot_go() {
     let removed = json(&world.rejoin(["vault", "remove-slot", id, "--yes", "--json"]).run());
     let last = status(&world)["slots"][0]["id"].as_str().unwrap().to_owned();
     let refused = world.rejoin(["vault", "remove-slot", &last, "--yes"]).run();
+    let vault = status(&world)["vault"].as_str().unwrap().to_owned();
     std::fs::remove_dir_all(world.path("home/.local/state/rejoin/keys")).unwrap();
     let gone = world.rejoin(["list", "--passphrase-file", &file]).run();
 
-    assert_eq!((unasked.code, refused.code, gone.code), (1, 1, 1));
+    assert_eq!((unasked.code, refused.code), (1, 1));
     assert_eq!((&removed["epoch"], &removed["kept"]), (&2.into(), &serde_json::json!([])));
     assert!(refused.stderr.contains("it is the last slot"), "{}", refused.stderr);
-    assert!(gone.stderr.contains("is not here"), "{}", gone.stderr);
+    let told = [
+        format!("nothing here opens vault `{vault}`"),
+        format!("the secret of the file slot `{last}` of vault `{vault}` is not here"),
+    ];
+    assert_eq!(gone, unopened(&[&told[0], &told[1]], UNLOCK));
 }
 
 #[test]
@@ -272,11 +273,8 @@ fn an_older_copy_is_refused_until_it_is_accepted() {
     assert_eq!((accepted.code, titles(&world)), (0, vec!["Old".to_owned()]), "{}", accepted.stderr);
 }
 
-/// A session with a keyring that is unlocked, then locked, then gone.
+/// A session whose keyring is locked after a vault was made.
 const SESSION: &str = r#"
-printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 || exit 90
-daemon=$(dbus-send --session --print-reply=literal --dest=org.freedesktop.DBus / \
-    org.freedesktop.DBus.GetConnectionUnixProcessID string:org.freedesktop.secrets | grep -o '[0-9]*$')
 "$REJOIN" vault init --json
 "$REJOIN" new --title "In the vault" --quiet >/dev/null
 "$REJOIN" vault rotate --json
@@ -284,49 +282,47 @@ daemon=$(dbus-send --session --print-reply=literal --dest=org.freedesktop.DBus /
 unset DISPLAY
 dbus-send --session --print-reply --dest=org.freedesktop.secrets /org/freedesktop/secrets \
     org.freedesktop.Secret.Service.Lock array:objpath:/org/freedesktop/secrets/collection/login >/dev/null
+"$REJOIN" vault status --json
 "$REJOIN" list --json
-kill "$daemon"
 "#;
 
 #[test]
 fn a_real_keyring_opens_a_vault_and_a_locked_one_is_told() {
-    let missing = ["dbus-run-session", "gnome-keyring-daemon", "dbus-send"].into_iter().find(|tool| {
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        !std::env::split_paths(&paths).any(|directory| directory.join(tool).is_file())
-    });
-    if let Some(tool) = missing {
-        return skip(&format!("`{tool}` is not installed, so no real keyring is tested"));
-    }
     let world = World::new();
-    std::fs::create_dir(world.path("run")).unwrap();
 
-    let output = Command::new("dbus-run-session")
-        .args(["--", "sh", "-c", SESSION])
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", world.path("home"))
-        .env("XDG_RUNTIME_DIR", world.path("run"))
-        // On a desktop more patience is had; a busy machine needs it too.
-        .env("DISPLAY", ":nowhere")
-        .env("REJOIN", env!("CARGO_BIN_EXE_rejoin"))
-        .current_dir(world.path("project"))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let Some([stdout, stderr]) = session(&world, SESSION, &[]) else { return };
 
-    let [stdout, stderr] =
-        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let answers: Vec<Value> = stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    assert_eq!(answers.len(), 3, "{stdout}{stderr}");
-    assert_eq!(answers[0]["slots"][0]["kind"], "keyring");
-    assert_eq!((&answers[1]["epoch"], &answers[1]["kept"]), (&2.into(), &serde_json::json!([])));
-    assert_eq!(answers[2]["items"][0]["title"], "In the vault");
+    let [made, rotated, listed, status] = answers.as_slice() else { panic!("{stdout}{stderr}") };
+    assert_eq!(made["slots"][0]["kind"], "keyring");
+    assert_eq!((&rotated["epoch"], &rotated["kept"]), (&2.into(), &serde_json::json!([])));
+    assert_eq!(listed["items"][0]["title"], "In the vault");
     // Locked: nothing is opened, and nothing empty takes its place.
     let failure = stderr.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok()).unwrap();
-    let told = failure["error"]["message"].as_str().unwrap();
-    assert_eq!(failure["error"]["kind"], "denied", "{stderr}");
-    assert!(told.contains("in the keyring"), "{told}");
-    assert!(failure["error"]["hint"].as_str().unwrap().contains("unlock the keyring"), "{stderr}");
+    let (vault, slot) = (status["vault"].as_str().unwrap(), status["slots"][0]["id"].as_str().unwrap());
+    // Whoever would show the question is there or not, and is given up on a busy machine.
+    let expected = ["unlocking it was refused", "it did not answer within 900ms; it may be locked"].map(|cause| {
+        serde_json::json!({"error": {
+            "kind": "denied",
+            "message": format!(
+                "open the vault `vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db`: nothing here opens vault `{vault}`: \
+                 look for the secret of slot `{slot}` in the keyring: {cause}"
+            ),
+            "hint": UNLOCK,
+        }})
+    });
+    assert!(expected.contains(&failure), "{stderr}");
+}
+
+/// What to do where nothing opens a vault.
+const UNLOCK: &str = "unlock the keyring, or give a passphrase or recovery key at the terminal or with \
+                      `--passphrase-file FILE`; `rejoin vault status` shows what opens the vault";
+
+/// What is told of a vault in the default place that does not open.
+fn unopened(causes: &[&str], hint: &str) -> Outcome {
+    let causes: String = causes.iter().map(|cause| format!("  caused by: {cause}\n")).collect();
+    let place = "vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db";
+    Outcome::failure(1, &format!("error: open the vault `{place}`\n{causes}hint: {hint}\n"))
 }
 
 #[test]
@@ -335,8 +331,13 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
 
     let outcome = world.rejoin(["vault", "init"]).run();
 
-    assert_eq!(outcome.code, 1);
-    assert!(outcome.stderr.contains("use another kind of slot"), "{}", outcome.stderr);
+    let slot = outcome.stderr.split('`').nth(1).unwrap();
+    let expected = format!(
+        "error: keep the secret of slot `{slot}` in the keyring\n  \
+         caused by: no keyring service answers on this machine\n\
+         hint: unlock the keyring of the system, or use another kind of slot: `passphrase`, `recovery` or `file`\n"
+    );
+    assert_eq!(outcome, Outcome::failure(1, &expected));
     assert_eq!(world.rejoin(["vault", "init", "--slot", "file"]).run().code, 0);
 }
 
@@ -604,13 +605,168 @@ fn a_store_whose_sealing_is_killed_anywhere_loses_nothing_and_is_sealed_in_the_e
 fn a_vault_of_another_workspace_is_told_with_what_to_do() {
     let (here, other) = (sealed(), sealed());
     other.rejoin(["new", "--title", "Theirs"]).run();
-    for suffix in ["-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{suffix}", here.store().display()));
+    let _ = std::fs::remove_file(format!("{}-shm", here.store().display()));
+    for suffix in ["", "-wal"] {
+        let [from, to] = [&other, &here].map(|world| format!("{}{suffix}", world.store().display()));
+        std::fs::copy(from, to).unwrap();
     }
-    std::fs::copy(other.store(), here.store()).unwrap();
 
+    let vault = status(&other)["vault"].as_str().unwrap().to_owned();
+    let slot = status(&other)["slots"][0]["id"].as_str().unwrap().to_owned();
     let outcome = here.rejoin(["list"]).run();
 
-    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{outcome:?}");
-    assert!(outcome.stderr.contains("hint: "), "{}", outcome.stderr);
+    let told = [
+        format!("nothing here opens vault `{vault}`"),
+        format!("the secret of the file slot `{slot}` of vault `{vault}` is not here"),
+    ];
+    assert_eq!(outcome, unopened(&[&told[0], &told[1]], UNLOCK));
+}
+
+/// A world in which a command was killed at a system call, the first one that left it as wanted.
+fn halfway(
+    calls: &str,
+    arguments: &[&str],
+    make: impl Fn() -> World,
+    is_wanted: impl Fn(&World) -> bool,
+) -> Option<World> {
+    let strace = Strace::find()?;
+    let killed = (1..40).map(|when| {
+        let world = make();
+        let fault = format!("{calls}:signal=KILL:when={when}");
+        strace.inject(&world.program(arguments), &fault, &world.path("trace")).output().unwrap();
+        world
+    });
+    let found = killed.into_iter().find(is_wanted);
+    assert!(found.is_some(), "{arguments:?} was never killed halfway");
+    found
+}
+
+/// What `vault status` warns of, and the table it shows.
+fn warned(world: &World) -> (i32, String) {
+    let outcome = world.rejoin(["vault", "status"]).run();
+    (outcome.code, outcome.stderr)
+}
+
+const SECOND: &str = "Nothing else opens it. Add a second way in: rejoin vault add-slot recovery\n";
+
+#[test]
+fn a_rotation_that_ended_early_is_told_and_another_finishes_it() {
+    let is_rotating = |world: &World| status(world)["rotating"] == true;
+    let rotate = ["vault", "rotate"];
+    let Some(world) = halfway("unlink,unlinkat", &rotate, sealed, is_rotating) else { return };
+
+    let told = warned(&world);
+    let opened = world.rejoin(["list"]).run();
+    let finished = world.rejoin(rotate).run();
+
+    let expected = "warning: a rotation was not finished\nhint: run `rejoin vault rotate` to finish it\n";
+    assert_eq!(told, (0, format!("{expected}{SECOND}")));
+    assert_eq!((opened.code, finished.code), (0, 0), "{opened:?} {finished:?}");
+    assert_eq!(warned(&world), (0, SECOND.to_owned()));
+}
+
+#[test]
+fn sealing_anew_that_ended_early_is_told_and_another_finishes_it() {
+    let make = || {
+        let world = sealed();
+        world.rejoin(["new", "--title", "Lisbon"]).run();
+        world
+    };
+    let reencrypt = ["vault", "rotate", "--reencrypt"];
+    let is_sealing = |world: &World| {
+        let status = status(world);
+        status["sealing_anew"] == true && status["rotating"] == false
+    };
+    let Some(world) = halfway("fdatasync,fsync", &reencrypt, make, is_sealing) else { return };
+
+    let told = warned(&world);
+    let finished = world.rejoin(reencrypt).run();
+
+    let expected =
+        "warning: not everything is sealed anew yet\nhint: run `rejoin vault rotate --reencrypt` to go on\n";
+    assert_eq!(told, (0, format!("{expected}{SECOND}")));
+    assert_eq!((finished.code, warned(&world)), (0, (0, SECOND.to_owned())), "{finished:?}");
+}
+
+/// The hint that is told of a store beside another.
+fn beside(world: &World, name: &str) -> String {
+    world
+        .store()
+        .with_file_name(name)
+        .display()
+        .to_string()
+        .replace(world.path("").to_str().unwrap(), "[world]/")
+}
+
+fn one_talk() -> World {
+    let world = World::new();
+    world.started("Lisbon");
+    world
+}
+
+#[test]
+fn sealing_that_ended_early_is_told_with_the_way_on() {
+    let is_begun = |world: &World| {
+        let sealed = world.store().with_file_name("rejoin.vault.db");
+        let status = ["--store", &format!("vault+sqlite:{}", sealed.display()), "vault", "status", "--json"];
+        let is_vault = world.program(&status).output().unwrap().status.success();
+        is_vault && world.rejoin(["vault", "status"]).run().code == 1
+    };
+    let encrypt = ["vault", "encrypt", "--slot", "file", "--yes"];
+    let Some(world) = halfway("fdatasync,fsync", &encrypt, one_talk, is_begun) else { return };
+
+    let told = world.rejoin(["vault", "status"]).run();
+    let finished = world.rejoin(encrypt).run();
+
+    let (plain, sealed) = (beside(&world, "rejoin.db"), beside(&world, "rejoin.vault.db"));
+    let expected = format!(
+        "error: `sqlite:{plain}` is not a vault\nhint: a vault lies beside it, `vault+sqlite:{sealed}`; run `rejoin \
+         vault encrypt` to go on sealing, or `rejoin --store vault+sqlite:{sealed} vault decrypt` to go on unsealing\n"
+    );
+    assert_eq!(told, Outcome::failure(1, &expected));
+    assert_eq!((finished.code, warned(&world)), (0, (0, SECOND.to_owned())), "{finished:?}");
+}
+
+#[test]
+fn a_store_that_was_sealed_and_is_still_in_the_clear_is_told() {
+    let world = one_talk();
+    world.rejoin(["vault", "encrypt", "--slot", "file", "--keep"]).run();
+
+    let told = warned(&world);
+    let plain = format!("sqlite:{}", world.store().display());
+    let ended = world.rejoin(["--store", &plain, "vault", "encrypt", "--slot", "file", "--yes"]).run();
+
+    let plain = beside(&world, "rejoin.db");
+    let expected = format!(
+        "warning: the store it was made of is still there in the clear, `sqlite:{plain}`\n\
+         hint: run `rejoin --store sqlite:{plain} vault encrypt` to copy what it holds and erase it\n"
+    );
+    assert_eq!(told, (0, format!("{expected}{SECOND}")));
+    assert_eq!((ended.code, warned(&world)), (0, (0, SECOND.to_owned())), "{ended:?}");
+}
+
+#[test]
+fn unsealing_that_ended_early_is_told_with_the_way_on() {
+    let make = || {
+        let world = one_talk();
+        world.rejoin(["vault", "encrypt", "--slot", "file", "--yes"]).run();
+        world
+    };
+    let is_begun = |world: &World| {
+        world.store().with_file_name("rejoin.plain.db").exists()
+            && world.rejoin(["vault", "status"]).run().code == 0
+    };
+    let decrypt = ["vault", "decrypt", "--yes"];
+    let Some(world) = halfway("fdatasync,fsync", &decrypt, make, is_begun) else { return };
+
+    let told = warned(&world);
+    let finished = world.rejoin(decrypt).run();
+
+    let expected = format!(
+        "warning: a copy of it in the clear was begun, `sqlite:{}`\n\
+         hint: run `rejoin vault decrypt` to go on, or remove the copy\n",
+        beside(&world, "rejoin.plain.db")
+    );
+    assert_eq!(told, (0, format!("{expected}{SECOND}")));
+    assert_eq!((finished.code, titles(&world)), (0, vec!["Lisbon".to_owned()]), "{finished:?}");
 }

@@ -4,6 +4,7 @@
 mod archive;
 mod broken;
 mod export;
+mod failing;
 mod formats;
 mod hostile;
 mod jsonl;

@@ -1,7 +1,7 @@
 //! `rejoin vault encrypt` and `decrypt`: everything into another store, compared, and the old one erased.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rejoin::vault::Added;
 use rejoin::{AuditAction, Converted, ErrorKind, Existing, Leftover, StoreUrl, Time};
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::commands::backup;
 use crate::commands::vault::noted::{audit, fact};
 use crate::commands::vault::switch::use_store;
-use crate::commands::vault::{Kinds, explain_keys, new_slot, slots, vault_url};
+use crate::commands::vault::{Kinds, beside, explain_keys, new_slot, slots, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::progress::Unit;
@@ -90,9 +90,9 @@ impl Old {
 
 pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failure> {
     let from = context.store_url()?;
-    if let StoreUrl::Vault(inner) = &from {
+    if let StoreUrl::Vault(_) = &from {
         let failure = Failure::invalid(format!("`{from}` is a vault already"));
-        return Err(match left_behind(inner) {
+        return Err(match beside::source_of(&from, context) {
             Some(plain) => failure.hint(format!(
                 "the store it was made of is still there in the clear; run `rejoin --store {plain} vault encrypt` to copy \
                  what it holds and erase it"
@@ -100,7 +100,7 @@ pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failu
             None => failure,
         });
     }
-    let to = target(args.to.as_deref(), &from, ".vault", context)?;
+    let to = target(args.to.as_deref(), &from, context)?;
     if !matches!(to, StoreUrl::Vault(_)) {
         return Err(Failure::invalid(format!("`{to}` is not a vault")).hint(format!("use `{}`", to.sealed())));
     }
@@ -122,23 +122,11 @@ pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failu
 
 pub(super) fn decrypt(args: &DecryptArgs, context: &Context) -> Result<(), Failure> {
     let from = vault_url(context)?;
-    let to = target(args.to.as_deref(), &from, ".plain", context)?;
+    let to = target(args.to.as_deref(), &from, context)?;
     if matches!(to, StoreUrl::Vault(_)) {
         return Err(Failure::invalid(format!("`{to}` is a vault")));
     }
     move_all(&from, &to, Old::of(args.yes, args.keep), &[], context)
-}
-
-/// The plain store beside a vault, which an attempt that ended early did not erase.
-fn left_behind(inner: &StoreUrl) -> Option<StoreUrl> {
-    let path = inner.path()?;
-    let name = path.file_name()?.to_str()?;
-    let plain = path.with_file_name(name.replacen(".vault", "", 1));
-    let is_other = plain != path && plain.exists();
-    is_other.then_some(match inner {
-        StoreUrl::Jsonl(_) => StoreUrl::Jsonl(plain),
-        _ => StoreUrl::Sqlite(plain),
-    })
 }
 
 /// Makes the vault, unless an earlier attempt made it, and tells its slots. With JSON they are part of the answer.
@@ -262,13 +250,7 @@ fn tell_leftover(left: &Leftover, context: &Context) -> Result<(), Failure> {
 }
 
 /// The store to copy to: the one that was named, or one beside the old one.
-fn target(named: Option<&str>, from: &StoreUrl, suffix: &str, context: &Context) -> Result<StoreUrl, Failure> {
-    let beside = |path: &Path| -> PathBuf {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let stem = stem.trim_end_matches(".vault").trim_end_matches(".plain");
-        let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
-        path.with_file_name(format!("{stem}{suffix}{ending}"))
-    };
+fn target(named: Option<&str>, from: &StoreUrl, context: &Context) -> Result<StoreUrl, Failure> {
     if let Some(named) = named {
         let url = StoreUrl::parse(named)?;
         let here = &context.surroundings.working_directory;
@@ -283,11 +265,11 @@ fn target(named: Option<&str>, from: &StoreUrl, suffix: &str, context: &Context)
         });
     }
     match from {
-        StoreUrl::Sqlite(path) => Ok(StoreUrl::Sqlite(beside(path)).sealed()),
-        StoreUrl::Jsonl(root) => Ok(StoreUrl::Jsonl(beside(root)).sealed()),
+        StoreUrl::Sqlite(path) => Ok(StoreUrl::Sqlite(beside::sealed(path)).sealed()),
+        StoreUrl::Jsonl(root) => Ok(StoreUrl::Jsonl(beside::sealed(root)).sealed()),
         StoreUrl::Vault(inner) => match inner.as_ref() {
-            StoreUrl::Sqlite(path) => Ok(StoreUrl::Sqlite(beside(path))),
-            StoreUrl::Jsonl(root) => Ok(StoreUrl::Jsonl(beside(root))),
+            StoreUrl::Sqlite(path) => Ok(StoreUrl::Sqlite(beside::plain(path))),
+            StoreUrl::Jsonl(root) => Ok(StoreUrl::Jsonl(beside::plain(root))),
             other => Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`")),
         },
         other => Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`")),

@@ -1,5 +1,6 @@
 //! `rejoin vault`: who can open what is kept, and sealing what is not.
 
+mod beside;
 mod convert;
 mod noted;
 mod slots;
@@ -108,8 +109,11 @@ fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
 fn vault_url(context: &Context) -> Result<StoreUrl, Failure> {
     match context.store_url()? {
         url @ StoreUrl::Vault(_) => Ok(url),
-        url => Err(Failure::invalid(format!("`{url}` is not a vault"))
-            .hint("run `rejoin vault init` to make one, or `rejoin vault encrypt` to seal what is there")),
+        url => {
+            let begin = "run `rejoin vault init` to make one, or `rejoin vault encrypt` to seal what is there";
+            let hint = beside::hint(&url, context).unwrap_or_else(|| begin.to_owned());
+            Err(Failure::invalid(format!("`{url}` is not a vault")).hint(hint))
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! `rejoin vault status`
 
+use rejoin::StoreUrl;
 use rejoin::vault::VaultStatus;
 use serde_json::{Value as Json, json};
 
 use crate::commands::vault::slots::suggest_second;
-use crate::commands::vault::{explain_keys, vault_url};
+use crate::commands::vault::{beside, explain_keys, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::quote;
 use crate::ui::table::{Column, Table};
 
 /// Show what opens the vault
@@ -48,8 +50,28 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
             Some("run `rejoin vault rotate --reencrypt` to go on"),
         );
     }
+    warn_of_copies(&url, context);
     suggest_second(status.slots.iter().map(|slot| slot.kind), context);
     Ok(())
+}
+
+/// Sealing or unsealing that ended early, or whose old store was kept, leaves everything in the clear beside the vault.
+fn warn_of_copies(url: &StoreUrl, context: &Context) {
+    if let Some(plain) = beside::source_of(url, context) {
+        let hint = format!(
+            "run `rejoin --store {} vault encrypt` to copy what it holds and erase it",
+            quote::argument(&plain.to_string())
+        );
+        context
+            .manner
+            .warn(&format!("the store it was made of is still there in the clear, `{plain}`"), Some(&hint));
+    }
+    if let Some(plain) = beside::copy_of(url, context) {
+        context.manner.warn(
+            &format!("a copy of it in the clear was begun, `{plain}`"),
+            Some("run `rejoin vault decrypt` to go on, or remove the copy"),
+        );
+    }
 }
 
 fn to_json(status: &VaultStatus) -> Json {

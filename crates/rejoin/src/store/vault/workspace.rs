@@ -167,3 +167,32 @@ impl fmt::Debug for Workspace {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_keys_shows_their_ids_alone() {
+        let key = || Key::from_slice(&[0xab; 32]).unwrap();
+        let id = |byte| KeyId::from_bytes([byte; 16]);
+        let workspace = Workspace::new(id(1), 3, id(2), key(), key());
+        let data = DataKey::new(id(4), key());
+
+        let shown = [
+            format!("{workspace:?}"),
+            format!("{data:?}"),
+            format!("{:?}", workspace.wrapping()),
+            format!("{:?}", workspace.names()),
+        ];
+
+        let [vault, own, data] = [1, 2, 4].map(|byte| format!("{byte:02x}").repeat(16));
+        let expected = [
+            format!("Workspace {{ vault: {vault}, epoch: 3, id: {own}, .. }}"),
+            format!("DataKey {{ id: {data}, .. }}"),
+            format!("Sealer {{ id: {own}, .. }}"),
+            "Names { .. }".to_owned(),
+        ];
+        assert_eq!(shown, expected);
+    }
+}

@@ -5,6 +5,7 @@ mod attachment_races;
 mod audit;
 mod delete;
 mod describe;
+mod fault;
 pub(crate) mod moody;
 mod name;
 mod purge;

@@ -187,3 +187,36 @@ fn a_follower_that_stopped_before_a_purge_ended_is_told_at_the_next_follow() {
     assert_eq!(told_after(&archive, meanwhile), [completed, stored]);
     assert_eq!(told_after(&archive, meanwhile + 1), [""; 0]);
 }
+
+#[test]
+fn a_reason_is_one_of_those_there_are() {
+    let reasons: Vec<PurgeReason> =
+        PurgeReason::ALL.iter().map(|reason| reason.as_str().parse().unwrap()).collect();
+
+    let refused = "because".parse::<PurgeReason>().unwrap_err();
+    let unread = serde_json::from_str::<PurgeReason>("7").unwrap_err();
+
+    let all = PurgeReason::ALL.map(PurgeReason::as_str).join(", ");
+    assert_eq!(refused.to_string(), format!("`because` is not a reason; they are {all}"));
+    assert_eq!((reasons, unread.is_data()), (PurgeReason::ALL.to_vec(), true));
+}
+
+#[test]
+fn a_report_says_in_words_what_failed() {
+    let archive = archive();
+    let gone = ConversationId::from_bytes([7; 16]);
+
+    let report = archive.purge(&[gone], PurgeReason::UserRequested, &mut |_| ());
+
+    let at = archive.now();
+    assert_eq!(
+        serde_json::to_value(&report).unwrap(),
+        serde_json::json!({
+            "reason": "user-requested", "started_at": at, "completed_at": at, "purged": [], "messages": 0, "bytes": 0,
+            "failures": [
+                {"conversation": gone, "kind": "not found", "error": format!("there is no conversation `{gone}`")}
+            ],
+            "is_erased": true, "keys": null,
+        })
+    );
+}

@@ -418,6 +418,88 @@ fn a_conversation_from_the_future_does_not_stop_the_sweeps() {
 }
 
 #[test]
+fn more_than_a_page_from_the_future_does_not_hide_what_was_last_used() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    following(&archive, "one");
+    let ahead = Lab::new();
+    ahead.turn_clock(400 * DAY);
+    ahead.drawn.store(1_000, Ordering::Relaxed);
+    let future = archive.clone().with_nature(ahead as Arc<_>);
+    (0..60).for_each(|number| drop(future.start(Conversation::titled(format!("future {number}"))).unwrap()));
+    lab.turn_clock(40 * DAY);
+
+    // It is far from the newest that is not in the future, so that the clock may be wrong.
+    assert_eq!(swept(&archive, DAYS_7), None);
+}
+
+#[test]
+fn a_sweep_of_what_belongs_to_no_project_leaves_projects_alone() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let header = Conversation {
+        follows_retention: true,
+        project: Some("/home/ada/engine".to_owned()),
+        ..Conversation::titled("of a project")
+    };
+    archive.start(header).unwrap();
+    following(&archive, "of none");
+    swept(&archive, DAYS_7);
+    lab.turn_clock(8 * DAY);
+    let sweep = Sweep { project: Some(""), ..sweeping(DAYS_7) };
+
+    let plan = archive.retention_plan(&sweep, 0).unwrap();
+    archive.sweep(&sweep).unwrap();
+
+    assert_eq!(plan.bytes(), plan.due[0].stored.bytes);
+    assert_eq!((plan.due.len(), left(&archive).as_str()), (1, "of a project"));
+}
+
+#[test]
+fn what_goes_soon_is_told_the_next_one_first_with_its_cause() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let age = following(&archive, "by age");
+    let expires_at = Some(archive.now().plus_micros(3 * DAY * 1_000_000));
+    let own = archive.start(Conversation { expires_at, ..Conversation::titled("by its own") }).unwrap().id();
+
+    let plan = archive.retention_plan(&sweeping(DAYS_7), 30).unwrap();
+
+    let soon: Vec<_> =
+        plan.soon.iter().map(|expiring| (expiring.stored.id, expiring.cause.as_str())).collect();
+    assert_eq!(soon, [(own, "its own expiry"), (age, "age")]);
+    assert_eq!((plan.bytes(), Cause::Surplus.as_str()), (0, "too many"));
+}
+
+#[test]
+fn what_went_between_the_two_looks_of_a_sweep_is_passed_by() {
+    let lab = Lab::new();
+    let archive = archive_in(&lab);
+    let (one, other) = (following(&archive, "one"), following(&archive, "other"));
+    swept(&archive, DAYS_7);
+    lab.turn_clock(8 * DAY);
+
+    let swept = archive.sweep_all(&[sweeping(DAYS_7)], &mut |_| {
+        archive.delete_conversations(&[one], "user-requested");
+        Ok(())
+    });
+
+    let Swept::Done(report) = swept.unwrap() else { panic!("it waits") };
+    assert_eq!((report.purged, report.failures), (vec![other], Vec::new()));
+}
+
+#[test]
+fn a_sweep_shows_what_it_goes_over() {
+    let sweep = Sweep { project: Some("/home/ada/engine"), ..sweeping(DAYS_7) };
+
+    assert_eq!(
+        format!("{sweep:?}"),
+        "Sweep { project: Some(\"/home/ada/engine\"), retention: Retention { days: Some(7), max_per_project: None }, \
+         active: [], .. }"
+    );
+}
+
+#[test]
 fn what_was_seen_is_remembered_by_policy() {
     let archive = archive_in(&Lab::new());
     let thirty = Retention { days: Some(30), max_per_project: Some(100) };

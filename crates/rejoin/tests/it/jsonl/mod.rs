@@ -4,6 +4,7 @@ mod blobs;
 mod damage;
 mod edited;
 mod erase;
+mod examine;
 mod index;
 mod links;
 mod log;

@@ -1,6 +1,7 @@
 //! Vaults: over every store, damaged in every way, beside others.
 
 mod altered;
+mod fault;
 mod kill;
 mod long;
 mod lost;

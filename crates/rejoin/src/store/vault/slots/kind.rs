@@ -129,3 +129,25 @@ impl fmt::Debug for SlotId {
         fmt::Display::fmt(&self.0, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_slot_reads_back_as_it_is_shown_and_nothing_else_does() {
+        let id = SlotId::random();
+
+        let read: SlotId = id.to_string().parse().unwrap();
+        let refused =
+            ["", "d1d1", "D1D1D1D1D1D1D1D1"].map(|text| text.parse::<SlotId>().unwrap_err().to_string());
+
+        assert_eq!((read, format!("{read:?}")), (id, id.to_string()));
+        let vault = VaultId::of(KeyId::from_bytes([0xa0; 16]));
+        assert_eq!(format!("{vault:?} {:?}", vault.0), ["a0".repeat(16), "a0".repeat(16)].join(" "));
+        assert_eq!(
+            refused,
+            ["", "d1d1", "D1D1D1D1D1D1D1D1"].map(|text| format!("`{text}` is not the id of a slot"))
+        );
+    }
+}

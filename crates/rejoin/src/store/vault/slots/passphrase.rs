@@ -150,6 +150,34 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_no_text_are_no_passphrase() {
+        let bytes = Secret::new(vec![0xff; 12]);
+
+        let told = [check_new(&bytes), figures(64, 1, 1).key(&bytes).map(drop)];
+
+        let expected = [
+            (ErrorKind::Invalid, "a passphrase is text in UTF-8".to_owned()),
+            (ErrorKind::Denied, "the passphrase is not text".to_owned()),
+        ];
+        assert_eq!(
+            told.map(|told| told.map_err(|error| (error.kind(), error.to_string()))),
+            expected.map(Err)
+        );
+    }
+
+    #[test]
+    fn a_salt_that_argon2_refuses_is_an_error() {
+        let figures = Figures { salt: Base64(b"short".to_vec()), ..figures(64, 1, 1) };
+
+        let refused = figures.key(&Secret::from("correct horse".to_owned())).unwrap_err();
+
+        assert_eq!(
+            (refused.kind(), refused.to_string(), figures.check().map_err(|error| error.kind())),
+            (ErrorKind::Unavailable, "make a key of the passphrase".to_owned(), Err(ErrorKind::Corrupt))
+        );
+    }
+
+    #[test]
     fn a_short_passphrase_is_refused() {
         let refused = check_new(&Secret::from("1234567".to_owned())).unwrap_err();
 

@@ -89,6 +89,17 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn letters_that_look_like_digits_are_read_as_digits() {
+        let key = Secret::new(vec![0x08; KEY]);
+        let printed = to_text(&key).as_text().unwrap().to_owned();
+
+        let typed = printed.replace('0', "o").replacen('1', "I", 7).replace('1', "l");
+
+        assert_ne!(typed, printed);
+        assert_eq!(from_text(&Secret::from(typed)).unwrap().as_bytes(), key.as_bytes());
+    }
+
     /// Computed with Python from the description of the format.
     const OF_ZEROS: &str = "0000-0000-0000-0000-0000-0000-0000-0000-0000-0000-0000-0000-0006-CT3T";
 

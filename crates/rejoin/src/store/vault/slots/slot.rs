@@ -158,3 +158,66 @@ fn shared_key(
     let shared = Key::from_slice(shared.as_slice()).expect("it has the length of a key");
     Ok(shared.derive_salted(&[ephemeral.as_slice(), public].concat(), WORKSPACE))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace() -> Workspace {
+        let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
+        let [key, names] = [3, 4].map(|byte| Key::from_slice(&[byte; 32]).unwrap());
+        Workspace::new(vault, 1, id, key, names)
+    }
+
+    fn slot(kind: SlotKind, secret: &Secret) -> Slot {
+        Slot::new(&workspace(), kind, secret, Cost { memory_kib: 8, passes: 1 }, Time::default()).unwrap()
+    }
+
+    fn told<T>(outcome: Result<T>) -> String {
+        outcome.map(drop).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn figures_that_do_not_fit_the_kind_are_refused() {
+        let secret = Secret::new(vec![5; 32]);
+        let without = Slot { kind: SlotKind::Passphrase, ..slot(SlotKind::File, &secret) };
+        let vault = VaultId::of(workspace().vault());
+
+        let refused = [told(without.check()), told(without.open(vault, &secret))];
+
+        let damaged = |why| format!("the passphrase slot `{}` is damaged: {why}", without.id);
+        assert_eq!(refused, ["its figures do not fit its kind", "it has no figures"].map(damaged));
+    }
+
+    #[test]
+    fn what_has_another_length_than_a_key_is_refused() {
+        let secret = Secret::new(vec![5; 32]);
+        let vault = VaultId::of(workspace().vault());
+        let whole = slot(SlotKind::File, &secret);
+        let place: &[&[u8]] =
+            &[vault.as_bytes(), whole.id.as_bytes(), &[SlotKind::File.number()], &whole.public.0];
+        let short = Sealer::new(NO_ID, &whole.key(&secret).unwrap()).seal(PRIVATE, place, &[&[7; 31]]);
+        let other = Base64(Pair::random().private().to_vec());
+
+        let refused = [
+            told(Slot { private: Base64(short), ..whole.clone() }.open(vault, &secret)),
+            told(whole.open(vault, &Secret::new(vec![5; 31]))),
+            told(Slot { public: Base64(vec![1; 31]), ..whole.clone() }.check()),
+            told(Slot { workspace: other, ..whole.clone() }.unseal(
+                vault,
+                1,
+                workspace().id(),
+                &Pair::random(),
+            )),
+        ];
+
+        let damaged = |why| format!("the file slot `{}` is damaged: {why}", whole.id);
+        let expected = [
+            "its private key has another length",
+            "its secret has another length",
+            "its public key has another length",
+            "what is sealed to it does not open",
+        ];
+        assert_eq!(refused, expected.map(damaged));
+    }
+}

@@ -18,6 +18,7 @@ use crate::store::{
 
 #[cfg(test)]
 mod crash;
+mod vectors;
 
 const NOW: Time = Time::from_micros(1_794_770_847_000_000);
 

@@ -1,0 +1,253 @@
+//! A whole vault of another program's bytes: it opens, tells what is in it, and what Rejoin writes of it is the same.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{bytes, conversation, data_key, digest, hex, vector, workspace};
+use crate::error::Result;
+use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuery};
+use crate::store::vault::VaultStore;
+use crate::store::vault::data_key::Use;
+use crate::store::vault::envelope::Broken;
+use crate::store::vault::row::{FIRST, HEADER, LAST, SealedHeader, SealedLast, seal_first};
+use crate::store::vault::shard::{Draft, Ids};
+use crate::store::vault::slots::{AnchorPlace, Answer, Keyholder, Places, Secret};
+use crate::store::vault::text::from_text;
+use crate::store::{
+    Changed, Entry, Facets, ListQuery, MemoryStore, Named, Note, Opening, Order, Put, Read, Row, Safety,
+    Selection, Space, Stale, Store, Target, Tip, Turn, What,
+};
+
+const NOW: Time = Time::from_micros(1_794_770_847_123_457);
+
+fn inner() -> ConversationId {
+    workspace().names().conversation(conversation())
+}
+
+fn message(id: &str) -> MessageId {
+    id.parse().unwrap()
+}
+
+fn facets() -> Facets {
+    Facets {
+        project: "/home/ada/engine".to_owned(),
+        kind: "chat".to_owned(),
+        slug: "lisbon".to_owned(),
+        status: Status::Paused,
+        hold: Hold::User,
+        expires: Some(Time::from_micros(1_794_770_847_999_999)),
+    }
+}
+
+/// A store that holds what the other program sealed: a conversation of one message with a note that is not its own, and
+/// one conversation that was removed.
+fn sealed() -> Arc<dyn Store> {
+    let store = MemoryStore::new();
+    let (workspace, facets) = (workspace(), Facets::default());
+    let names = workspace.names();
+    let own = |name, bytes| Put { space: Space::Key, owner: None, name, bytes: Some(bytes) };
+    let record = vector("record");
+    let shared = bytes("shared data key");
+    store.put(&[own(b"vault", record.as_bytes()), own(b"data", &shared)], Safety::Synced).unwrap();
+
+    let (wrapped, ids, words) = (bytes("wrapped"), bytes("sealed ids"), bytes("sealed words"));
+    let of = |space, name, bytes| Put { space, owner: Some(inner()), name, bytes: Some(bytes) };
+    let [header, first, last, root] =
+        ["sealed header", "sealed first", "sealed last", "sealed root"].map(vector);
+    let kept: Value = serde_json::from_str(&vector("quarantine")).unwrap();
+    let entry = Entry {
+        id: names.message(inner(), message("Ada1")),
+        parent: None,
+        link: names.link(digest("parent")),
+        note: Note { label: kept["record"].as_str(), is_pinned: false },
+        body: &root,
+    };
+    let turn = Turn {
+        conversation: inner(),
+        opening: Some(Opening { facets: &facets, header: &header, created: Time::from_micros(0) }),
+        stale: Stale::Branch,
+        entries: &[entry],
+        tip: Tip { first: &first, last: &last },
+        branch: None,
+        active: names.time(NOW),
+        blobs: &[
+            of(Space::Key, b"data", &wrapped),
+            of(Space::Shard, b"ids\0\0\0\x01", &ids),
+            of(Space::Shard, b"words\0\0\0\x01", &words),
+        ],
+    };
+    store.append(&turn).unwrap();
+
+    let gone = names.conversation(gone());
+    store.append(&Turn { conversation: gone, entries: &[], blobs: &[], ..turn }).unwrap();
+    store.remove(&[Target::Conversation(gone)], &vector("sealed reason"), names.time(NOW)).unwrap();
+    Arc::new(store)
+}
+
+fn gone() -> ConversationId {
+    "019f5e6a-0000-7000-8000-000000000002".parse().unwrap()
+}
+
+fn asking(answer: Answer) -> Keyholder {
+    Keyholder::new(Places::default()).asking(move |_| Ok(Some(answer.clone())))
+}
+
+fn passphrase() -> Keyholder {
+    asking(Answer::Passphrase(Secret::from("correct horse".to_owned())))
+}
+
+fn vault() -> VaultStore {
+    VaultStore::open(sealed(), Arc::new(passphrase())).unwrap()
+}
+
+/// What is inside an envelope that stands as text.
+fn inside(tag: &str, text: &str) -> String {
+    let mut envelope = from_text(text).unwrap();
+    let inside =
+        data_key().open_in_place(Use::About, tag, &[inner().as_bytes()], &mut envelope).unwrap().to_vec();
+    String::from_utf8(inside).unwrap()
+}
+
+#[test]
+fn the_passphrase_and_the_recovery_key_open_it() {
+    let recovery = asking(Answer::Recovery(Secret::from(vector("recovery"))));
+
+    let opened = [passphrase(), recovery].map(|holder| {
+        use crate::store::vault::Unlock as _;
+        let workspace = holder.unlock(sealed().as_ref()).unwrap();
+        (workspace.vault(), workspace.epoch(), *workspace.key().expose(), *workspace.name_key().expose())
+    });
+
+    let known = workspace();
+    let expected = (known.vault(), known.epoch(), *known.key().expose(), *known.name_key().expose());
+    assert_eq!(opened, [expected; 2]);
+}
+
+#[test]
+fn a_list_shows_what_its_header_and_previews_say() {
+    let rows = vault().list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap().items;
+
+    let expected = Row {
+        id: conversation(),
+        version: 1,
+        facets: facets(),
+        header: r#"{"title":"Lisbon"}"#.to_owned(),
+        head: Some(Head { id: message("Ada1"), digest: digest("parent") }),
+        branches: Vec::new(),
+        created: Time::from_micros(1_794_770_847_123_456),
+        active: NOW,
+        messages: 1,
+        bytes: rows[0].bytes,
+        first: "Where to eat?".to_owned(),
+        last: "Where to eat?".to_owned(),
+    };
+    assert_eq!(rows, [expected]);
+}
+
+#[test]
+fn headers_and_previews_are_written_as_the_other_program_writes_them() {
+    let header = SealedHeader::new(
+        conversation(),
+        Time::from_micros(1_794_770_847_123_456),
+        &facets(),
+        r#"{"title":"Lisbon"}"#,
+    );
+    let last = SealedLast {
+        active: NOW.as_micros(),
+        head: Some(message("Ada1")),
+        digest: Some(digest("parent")),
+        preview: "Where to eat?".to_owned(),
+    };
+
+    let written = [
+        inside(HEADER, &header.seal(&data_key(), inner())),
+        inside(LAST, &last.seal(&data_key(), inner())),
+        inside(FIRST, &seal_first("Where to eat?", &data_key(), inner())),
+    ];
+
+    assert_eq!(written, [vector("header"), vector("last"), "Where to eat?".to_owned()]);
+}
+
+#[test]
+fn its_message_is_read_and_the_note_of_another_goes_to_quarantine() {
+    let vault = vault();
+    let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: 9 };
+    let mut bodies = Vec::new();
+
+    let read = vault.read(conversation(), all, &mut |seen| {
+        bodies.push((seen.id, seen.body.to_owned()));
+        Ok(())
+    });
+
+    let mut kept = Vec::new();
+    vault
+        .get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
+            let mut value: Value = serde_json::from_slice(bytes).unwrap();
+            value.as_object_mut().unwrap().shift_remove("at");
+            kept.push((hex(name), value.to_string()));
+            Ok(())
+        })
+        .unwrap();
+    let told = read.unwrap_err();
+    assert!(told.to_string().ends_with(&Broken::Seal.to_string()), "{told}");
+    assert_eq!(bodies, [(message("Ada1"), r#"{"role":"user"}"#.to_owned())]);
+    assert_eq!(kept, [(vector("quarantine name"), vector("quarantine"))]);
+}
+
+#[test]
+fn a_removal_tells_its_reason_and_what_it_was_about() {
+    let changes = vault().changes(0, Duration::ZERO).unwrap();
+
+    let expected = Changed {
+        stamp: 3,
+        at: NOW,
+        conversation: gone(),
+        what: What::Deleted { reason: "user-requested".to_owned() },
+    };
+    assert_eq!(changes.last(), Some(&expected));
+}
+
+#[test]
+fn words_are_found_in_its_segment() {
+    let vault = vault();
+    let find = |text: &str| -> Result<Vec<u32>> {
+        let looked =
+            vault.look_up_words(inner(), &mut vault.held.ring(Some(inner())), &WordQuery::parse(text))?;
+        assert!(!looked.chain.is_broken);
+        Ok(looked.candidates.iter().map(|held| held.seq).collect())
+    };
+
+    let found = ["eat ", "lisbon ", "lis", "z", "nowhere "].map(|text| find(text).unwrap());
+
+    assert_eq!(found, [vec![1, 2], vec![1], vec![1, 4], vec![4], vec![]]);
+}
+
+#[test]
+fn a_segment_is_written_as_the_other_program_writes_it() {
+    let mut draft = Draft::after(0);
+    let mut add = |seq, micros, text, size| {
+        draft.add(seq, message(&format!("Ada{seq}")), Time::from_micros(micros), text, size);
+    };
+    add(1, 1_794_770_847_123_456, "Where to eat in Lisbon?", 4_000);
+    add(2, 1_794_770_847_000_000, "Eat in Alfama, at six or seven or eight.", 300);
+    add(4, 1_794_770_848_000_000, "Lisbonne lisp a ab abc z zebra 42", 21);
+
+    let (ids, words) = draft.finish().unwrap();
+
+    assert_eq!([hex(&ids.write()), hex(&words)], [vector("ids"), vector("words")]);
+    assert_eq!(Ids::read(&bytes("ids")).unwrap(), ids);
+}
+
+#[test]
+fn its_anchor_is_what_rejoin_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(format!("{}.anchor", hex(workspace().vault().as_bytes())));
+    let anchor = AnchorPlace::new(directory.path(), &workspace());
+
+    anchor.write(sealed().as_ref()).unwrap();
+
+    assert_eq!(std::fs::read_to_string(path).unwrap(), vector("anchor file"));
+    anchor.check(sealed().as_ref()).unwrap();
+}
