@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::archive::{Archive, Strain};
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Changed, NoticeName, Stamp, Told, What, notices};
+use crate::store::{Changed, Notice, NoticeName, Stamp, Told, What, notices};
 
 /// How often notices are looked for, which ring no bell.
 const NOTICES: Duration = Duration::from_millis(500);
@@ -131,18 +131,18 @@ impl Events {
 
     fn look(&mut self, wait: Duration) -> Result<Vec<Event>> {
         let changes = self.archive.store().changes(self.after, wait)?;
-        if let Some(last) = changes.last() {
-            self.after = last.stamp;
-        }
+        // Before the place is moved: what a look that fails has seen is told by the next.
+        let notices = notices(self.archive.store())?;
         let place = if changes.is_empty() { Place::End } else { Place::Within };
+        self.after = changes.last().map_or(self.after, |last| last.stamp);
         let mut events: Vec<Event> = changes.into_iter().map(event).collect();
-        self.add_notices(&mut events, place)?;
+        self.add_notices(notices, &mut events, place);
         Ok(events)
     }
 
     /// Tells the notices whose place in the order has come.
-    fn add_notices(&mut self, events: &mut Vec<Event>, place: Place) -> Result<()> {
-        for (name, notice) in notices(self.archive.store())? {
+    fn add_notices(&mut self, notices: Vec<(NoticeName, Notice)>, events: &mut Vec<Event>, place: Place) {
+        for (name, notice) in notices {
             let is_due = notice.after <= self.after || place == Place::End;
             if notice.after < self.from || !is_due || !self.told.insert(name) {
                 continue;
@@ -162,7 +162,6 @@ impl Events {
             let place = events.iter().position(|event| event.stamp > stamp).unwrap_or(events.len());
             events.insert(place, Event { stamp, at: notice.at, conversation: notice.conversation, kind });
         }
-        Ok(())
     }
 }
 

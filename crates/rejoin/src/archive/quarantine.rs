@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::archive::retention::DAY;
 use crate::archive::{Archive, AuditAction, AuditEntry, PurgeReason, PurgeReport};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Json, Time};
 use crate::store::{Named, Put, Safety, Space};
 
@@ -52,10 +52,10 @@ struct Kept {
 }
 
 impl Archive {
-    /// The records in quarantine, the oldest first.
+    /// The records in quarantine, the oldest first. A copy that does not open itself is passed over.
     pub fn quarantined(&self) -> Result<Vec<Quarantined>> {
         let mut found = Vec::new();
-        self.store().get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
+        let got = self.store().get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
             match serde_json::from_slice::<Kept>(bytes) {
                 Ok(kept) => found.push(Quarantined {
                     at: kept.at,
@@ -69,7 +69,13 @@ impl Archive {
                 Err(cause) => tracing::warn!(%cause, "a record in quarantine cannot be read"),
             }
             Ok(())
-        })?;
+        });
+        match got {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                tracing::warn!(%error, "a record in quarantine does not open");
+            }
+            other => other?,
+        }
         found.sort_by(|one, other| (one.at, &one.name).cmp(&(other.at, &other.name)));
         Ok(found)
     }

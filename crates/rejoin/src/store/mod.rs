@@ -25,7 +25,7 @@ pub(crate) use jsonl::REPACK_EVERY;
 pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
-pub(crate) use notice::{NoticeName, Told, notices, put_notice};
+pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};
 pub(crate) use print::{Print, Printing};
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,

@@ -144,3 +144,20 @@ fn a_purge_tells_which_keys_it_replaced() {
     assert_eq!(keys, [PurgeKeys::None, PurgeKeys::Rotated, PurgeKeys::Kept]);
     assert_eq!(serde_json::to_string(&keys).unwrap(), r#"[null,"rotated","kept"]"#);
 }
+
+#[test]
+fn what_a_look_that_fails_has_seen_is_told_by_the_next() {
+    let store = Arc::new(Failing::with(ErrorKind::Unavailable));
+    let archive = Archive::with_store(Arc::clone(&store) as Arc<dyn Store>);
+    let id = archive.start(Conversation::titled("Lisbon")).unwrap().id();
+    let mut events = archive.events_after(0);
+
+    // The changes are read, and the notices are not.
+    store.fail_at(2);
+    let failed = events.next(Duration::ZERO).unwrap_err().kind();
+    let told = events.next(Duration::ZERO).unwrap();
+
+    let told: Vec<_> = told.into_iter().map(|event| (event.conversation, event.kind)).collect();
+    assert_eq!(failed, ErrorKind::Unavailable);
+    assert_eq!(told, [(Some(id), EventKind::Stored { messages: 0 })]);
+}
