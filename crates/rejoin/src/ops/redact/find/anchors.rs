@@ -21,7 +21,16 @@ pub(super) struct Anchors {
     words: Vec<&'static [u8]>,
     /// For each number, which of the lists below to compare with, from one; none is zero.
     table: Box<[u8; 1 << BITS]>,
-    lists: Vec<Vec<usize>>,
+    lists: Vec<Vec<Entry>>,
+}
+
+/// A word in a list, and what is compared of it first.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    place: usize,
+    /// The first four letters of the word, or three, without the bit of their case.
+    letters: u32,
+    mask: u32,
 }
 
 impl Anchors {
@@ -45,15 +54,24 @@ impl Anchors {
 
     fn add(&mut self, letters: [u8; LETTERS], place: usize) {
         let number = number(u32::from_le_bytes([letters[0], letters[1], letters[2], 0]));
-        let list = &mut self.table[number];
-        if *list == 0 {
-            self.lists.push(Vec::new());
-            *list = u8::try_from(self.lists.len()).expect("there are fewer beginnings of words");
+        if self.table[number] == 0 {
+            // Two beginnings may share a list, as what is in it is compared anyway.
+            let list = u8::try_from(self.lists.len() + 1).unwrap_or_else(|_| self.shortest());
+            self.lists.resize_with(self.lists.len().max(usize::from(list)), Vec::new);
+            self.table[number] = list;
         }
-        let list = &mut self.lists[usize::from(*list) - 1];
-        if !list.contains(&place) {
-            list.push(place);
-        }
+        let word = self.words[place];
+        let fourth = word.get(LETTERS).copied();
+        let mask = if fourth.is_some() { 0xdfdf_dfdf } else { MASK };
+        let [one, two, three] = letters;
+        let letters = u32::from_le_bytes([one, two, three, fourth.unwrap_or(0)]) & mask;
+        self.lists[usize::from(self.table[number]) - 1].push(Entry { place, letters, mask });
+    }
+
+    /// The list with the fewest words, counted from one.
+    fn shortest(&self) -> u8 {
+        let lists = (1..=u8::MAX).zip(&self.lists);
+        lists.min_by_key(|(_, words)| words.len()).map_or(1, |(list, _)| list)
     }
 
     /// Visits every place where one of the words stands, in order, with which it is.
@@ -62,7 +80,7 @@ impl Anchors {
             let letters = letters.first_chunk().expect("a window has four letters");
             let list = self.table[number(u32::from_le_bytes(*letters))];
             if list != 0 {
-                self.compare(list, text, at, &mut visit);
+                self.compare(list, u32::from_le_bytes(*letters), text, at, &mut visit);
             }
         }
         // The last three have no window of their own.
@@ -71,17 +89,20 @@ impl Anchors {
             letters[..text.len() - at].copy_from_slice(&text[at..]);
             let list = self.table[number(u32::from_le_bytes(letters))];
             if list != 0 {
-                self.compare(list, text, at, &mut visit);
+                self.compare(list, u32::from_le_bytes(letters), text, at, &mut visit);
             }
         }
     }
 
-    fn compare(&self, list: u8, text: &[u8], at: usize, visit: &mut impl FnMut(usize, usize)) {
-        for place in &self.lists[usize::from(list) - 1] {
-            let word = self.words[*place];
+    fn compare(&self, list: u8, letters: u32, text: &[u8], at: usize, visit: &mut impl FnMut(usize, usize)) {
+        for entry in &self.lists[usize::from(list) - 1] {
+            if letters & entry.mask != entry.letters {
+                continue;
+            }
+            let word = self.words[entry.place];
             let there = text[at..].get(..word.len());
             if there.is_some_and(|there| there.eq_ignore_ascii_case(word)) {
-                visit(*place, at);
+                visit(entry.place, at);
             }
         }
     }
