@@ -1,6 +1,6 @@
 //! Looking for a few hundred short words at once, at about the speed of reading.
 //!
-//! Three letters of a text give a number, and a table says whether a word begins with such letters. Nothing that is
+//! Three letters of a text give a number, and a table says whether a word has such letters where they are least usual. Nothing that is
 //! looked at depends on what was looked at before, so a processor does several places at a time; an automaton would wait for
 //! each letter before the next. What the table lets through is compared with the words.
 
@@ -28,7 +28,9 @@ pub(super) struct Anchors {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     place: usize,
-    /// The first four letters of the word, or three, without the bit of their case.
+    /// Where the letters stand in the word.
+    offset: usize,
+    /// Four letters of the word, or three, without the bit of their case.
     letters: u32,
     mask: u32,
 }
@@ -41,40 +43,34 @@ impl Anchors {
             let place = anchors.words.len();
             let word = word.as_bytes();
             anchors.words.push(word);
-            if let Some(first) = word.first_chunk::<LETTERS>() {
-                anchors.add(*first, place);
+            if let Some(offset) = rarest(word) {
+                anchors.add([word[offset], word[offset + 1], word[offset + 2]], place, offset);
             } else {
                 let [one, two] = [word[0], word[1]];
                 // The end of the text looks like a space.
-                after.bytes().chain([b' ']).for_each(|three| anchors.add([one, two, three], place));
+                after.bytes().chain([b' ']).for_each(|three| anchors.add([one, two, three], place, 0));
             }
         }
         anchors
     }
 
-    fn add(&mut self, letters: [u8; LETTERS], place: usize) {
+    fn add(&mut self, letters: [u8; LETTERS], place: usize, offset: usize) {
         let number = number(u32::from_le_bytes([letters[0], letters[1], letters[2], 0]));
         if self.table[number] == 0 {
             // Two beginnings may share a list, as what is in it is compared anyway.
-            let list = u8::try_from(self.lists.len() + 1).unwrap_or_else(|_| self.shortest());
+            let list = u8::try_from(self.lists.len() + 1).unwrap_or_else(|_| shared(number));
             self.lists.resize_with(self.lists.len().max(usize::from(list)), Vec::new);
             self.table[number] = list;
         }
         let word = self.words[place];
-        let fourth = word.get(LETTERS).copied();
+        let fourth = word.get(offset + LETTERS).copied();
         let mask = if fourth.is_some() { 0xdfdf_dfdf } else { MASK };
         let [one, two, three] = letters;
         let letters = u32::from_le_bytes([one, two, three, fourth.unwrap_or(0)]) & mask;
-        self.lists[usize::from(self.table[number]) - 1].push(Entry { place, letters, mask });
+        self.lists[usize::from(self.table[number]) - 1].push(Entry { place, offset, letters, mask });
     }
 
-    /// The list with the fewest words, counted from one.
-    fn shortest(&self) -> u8 {
-        let lists = (1..=u8::MAX).zip(&self.lists);
-        lists.min_by_key(|(_, words)| words.len()).map_or(1, |(list, _)| list)
-    }
-
-    /// Visits every place where one of the words stands, in order, with which it is.
+    /// Visits every place where one of the words stands, with which it is. Words that overlap come in no order.
     pub(super) fn each(&self, text: &[u8], mut visit: impl FnMut(usize, usize)) {
         for (at, letters) in text.windows(4).enumerate() {
             let letters = letters.first_chunk().expect("a window has four letters");
@@ -100,12 +96,36 @@ impl Anchors {
                 continue;
             }
             let word = self.words[entry.place];
+            let Some(at) = at.checked_sub(entry.offset) else { continue };
             let there = text[at..].get(..word.len());
             if there.is_some_and(|there| there.eq_ignore_ascii_case(word)) {
                 visit(entry.place, at);
             }
         }
     }
+}
+
+/// Which list a number shares with others, counted from one.
+fn shared(number: usize) -> u8 {
+    u8::try_from(number % usize::from(u8::MAX)).map_or(u8::MAX, |list| list + 1)
+}
+
+/// Where the letters of a word stand that texts have least often; none when it has fewer than three.
+fn rarest(word: &[u8]) -> Option<usize> {
+    let rarity = |byte: u8| match byte.to_ascii_lowercase() {
+        b'j' | b'q' | b'x' | b'z' => 5,
+        b'k' | b'v' | b'b' | b'w' | b'y' => 3,
+        b'p' | b'g' | b'f' | b'm' | b'd' | b'h' | b'u' | b'c' => 1,
+        b' ' | b'a'..=b'z' => 0,
+        b'0'..=b'9' => 6,
+        _ => 8,
+    };
+    let windows = word.windows(LETTERS).enumerate();
+    // Of equal ones the first.
+    windows
+        .map(|(offset, letters)| (letters.iter().map(|byte| rarity(*byte)).sum::<u32>(), offset))
+        .max_by_key(|(rarity, offset)| (*rarity, std::cmp::Reverse(*offset)))
+        .map(|(_, offset)| offset)
 }
 
 /// The number of three letters; a fourth does not count.

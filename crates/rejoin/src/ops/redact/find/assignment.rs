@@ -89,7 +89,7 @@ pub(super) fn unfinished(text: &str, at: usize) -> Option<usize> {
         || rest.starts_with(" \"")
         || rest.starts_with(" [")
         || rest.starts_with(" (");
-    is_assigned.then_some(name.range.start)
+    if is_assigned { Some(name.range.start) } else { said::unfinished(text, name.range.end) }
 }
 
 /// True when something may be assigned to the name whose letters end here.
@@ -104,9 +104,12 @@ pub(super) fn is_suspicious(bytes: &[u8], end: usize) -> bool {
     let is_telling = |byte: &u8| {
         byte.is_ascii_digit() || matches!(byte, b'"' | b'\'' | b'!' | b'#' | b'$' | b'%' | b'&' | b'+' | b'@')
     };
-    matches!(near.iter().find(|byte| !is_between(byte)), Some(b'=' | b':' | b'>' | b'|' | b'[' | b'('))
-        || near.iter().any(is_telling)
-        || near.windows(5).any(|word| word == b"value")
+    match near.iter().find(|byte| !is_between(byte)) {
+        Some(b'=' | b':' | b'>' | b'|' | b'[' | b'(') => true,
+        // `name: X`, and `value: Y` in the next line.
+        Some(b',' | b'\n' | b'n') if near.windows(5).any(|word| word == b"value") => true,
+        _ => near.iter().any(is_telling),
+    }
 }
 
 fn is_of_name(byte: u8) -> bool {

@@ -186,6 +186,9 @@ const OTHERS: [(&str, Anchor); 49] = [
 /// What can follow an anchor of two letters: a number, of which both kinds of such anchors are made.
 const DIGITS: &str = "0123456789abcdef";
 
+/// So far behind a word for it a password may stand.
+const FOREIGN_BYTES: usize = 80;
+
 /// So many letters of a token that was cut off are worth hiding.
 const CUT_LETTERS: usize = 4;
 
@@ -222,11 +225,8 @@ impl Finder {
                 places.push(at);
             }
         });
-        let before = places.len();
         places.extend(shapes::dots(json.as_bytes()));
-        if places.len() > before {
-            places.sort_unstable();
-        }
+        places.sort_unstable();
         places
     }
 
@@ -318,14 +318,16 @@ impl Finder {
                     let rest = text[end..].trim_start_matches([' ', ':', '"', '\'', '=']);
                     (!rest.contains(char::is_whitespace)).then_some(at)
                 }
+                Anchor::Foreign => {
+                    let is_near = text.len() - end <= FOREIGN_BYTES && !text[end..].contains('\n');
+                    is_near.then(|| word_start(text, text.len()).max(end))
+                }
                 // What they find is a word, and the last word is held back unless it is an ordinary one.
                 Anchor::Command(_)
-                | Anchor::Foreign
                 | Anchor::LastLine
                 | Anchor::JsonKey
                 | Anchor::Login
                 | Anchor::Call
-                | Anchor::Signing
                 | Anchor::Signing
                 | Anchor::Reader
                 | Anchor::Escape => None,

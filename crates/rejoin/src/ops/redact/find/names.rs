@@ -157,9 +157,25 @@ pub(super) fn secrecy(name: &str, kind: Name) -> Option<Secrecy> {
 /// True when the last two letters of a name are those of a word that tells a secret, which is soon seen.
 pub(super) fn may_tell(name: &[u8]) -> bool {
     let end = name.iter().rposition(u8::is_ascii_alphabetic).map_or(0, |last| last + 1);
-    let Some(last) = name[..end].last_chunk::<2>() else { return false };
-    let last = last.map(|byte| byte.to_ascii_lowercase());
-    STEMS.iter().any(|stem| stem.word.as_bytes().last_chunk() == Some(&last))
+    let Some(last) = name[..end].last_chunk::<2>().filter(|last| last[0].is_ascii_alphabetic()) else {
+        return false;
+    };
+    let [one, two] = last.map(|byte| byte.to_ascii_lowercase() - b'a');
+    LAST_LETTERS[usize::from(one)] & 1 << two != 0
+}
+
+/// For each letter, which ones follow it at the end of a word that tells a secret.
+const LAST_LETTERS: [u32; 26] = last_letters();
+
+const fn last_letters() -> [u32; 26] {
+    let mut pairs = [0; 26];
+    let mut at = 0;
+    while at < STEMS.len() {
+        let word = STEMS[at].word.as_bytes();
+        pairs[(word[word.len() - 2] - b'a') as usize] |= 1 << (word[word.len() - 1] - b'a');
+        at += 1;
+    }
+    pairs
 }
 
 /// What stands before the word token in sentences about secret ones.

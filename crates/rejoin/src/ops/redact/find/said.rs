@@ -94,6 +94,15 @@ pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Opt
     None
 }
 
+/// Where the last word of a sentence begins, when the word before it leads from the name that ends at `end` to a value.
+pub(super) fn unfinished(text: &str, end: usize) -> Option<usize> {
+    let rest = text.get(end..).filter(|rest| rest.len() <= SENTENCE_BYTES && !rest.contains('\n'))?;
+    let (before, word) = rest.rsplit_once(' ')?;
+    let lead = before.rsplit(' ').next()?.to_lowercase();
+    let is_lead = IS.contains(&lead.as_str()) || LEADS.contains(&lead.as_str()) || lead.ends_with(':');
+    is_lead.then(|| text.len() - word.len())
+}
+
 /// What stands before a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead {
