@@ -37,7 +37,7 @@ pub(super) fn address(text: &str, at: usize) -> Option<Found> {
     let is_secret =
         has_scheme && password.len() >= 3 && !is_placeholder(password) && !password.contains("//");
     let first = begin + user.len() + 1;
-    if is_secret && !(is_token(user) && !has_digit(password)) {
+    if is_secret && (has_digit(password) || !is_token(user)) {
         return Some(named(first..first + password.len(), "connection-string", Weight::Shape));
     }
     // What a program reports its errors with is known to everybody who runs it.

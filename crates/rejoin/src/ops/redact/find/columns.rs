@@ -47,7 +47,8 @@ pub(super) fn below(text: &str, name: &Range<usize>, words: &str, secrecy: Secre
         let cell = row.split(sign).nth(column).unwrap_or_default();
         let value = trimmed(cell);
         if let Some(rule) = judge(words, secrecy, value, Form::Said) {
-            let begin = at + (value.as_ptr() as usize - row.as_ptr() as usize);
+            let before: usize = row.split(sign).take(column).map(|cell| cell.len() + 1).sum();
+            let begin = at + before + cell.find(value).unwrap_or_default();
             found.push(Found { range: begin..begin + value.len(), rule, weight: Weight::Assignment });
         }
         at += row.len() + 1;

@@ -167,7 +167,7 @@ pub(super) fn foreign(text: &str, end: usize) -> Option<Found> {
     let words = rest.split(is_apart).filter(|word| !word.is_empty()).take(3);
     let word =
         words.map(|word| word.trim_end_matches(['.', ';', ')', '?'])).find(|word| is_password(word))?;
-    let begin = end + (word.as_ptr() as usize - rest.as_ptr() as usize);
+    let begin = end + rest.find(word)?;
     let rule = judge("password", Secrecy::Password, word, Form::Said)?;
     Some(Found { range: begin..begin + word.len(), rule, weight: Weight::Assignment })
 }
