@@ -374,7 +374,9 @@ fn annotation(text: &str) -> usize {
             || matches!(letter, ' ' | '&' | '<' | '>' | '[' | ']' | '.' | '\'' | '?' | '|')
     };
     let length = text.bytes().take(40).take_while(|byte| is_of_type(char::from(*byte))).count();
-    let is_type = text[length..].starts_with('=') && text[..length].trim().len() >= 3;
+    // What ends in the sign is a value in base64.
+    let is_followed = text[length..].strip_prefix('=').is_some_and(|rest| rest.starts_with([' ', '"', '\'']));
+    let is_type = is_followed && text[..length].trim().len() >= 3;
     if is_type { length + 1 } else { 0 }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Opt
         }
         let plain = word.to_lowercase();
         lead = match plain.as_str() {
-            word if IS.contains(&word) || word.ends_with(':') => Lead::Is,
+            word if IS.contains(&word) || word.ends_with(':') && secrecy != Secrecy::Maybe => Lead::Is,
             word if LEADS.contains(&word) => Lead::To,
             word if word.ends_with(['.', ';', ',', '!', '?', ')']) => return None,
             _ => Lead::Other,
