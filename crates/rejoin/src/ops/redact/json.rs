@@ -122,7 +122,7 @@ impl Walk<'_> {
             None if looks => text::redact(self.redactor, text, tally),
             None => None,
         };
-        if text.contains("-----BEGIN") && text.contains("PRIVATE KEY") && !text.contains("-----END") {
+        if begins_key(&text) || changed.as_deref().is_some_and(begins_key) {
             self.key_lines = KEY_LINES;
         } else if text.contains("-----END") {
             self.key_lines = 0;
@@ -159,6 +159,11 @@ impl Walk<'_> {
         self.out.push_str(with);
         self.copied = range.end;
     }
+}
+
+/// True for the first line of a private key without its last.
+fn begins_key(text: &str) -> bool {
+    text.contains("-----BEGIN") && text.contains("PRIVATE KEY") && !text.contains("-----END")
 }
 
 /// Where a string ends that begins with the quote at `start`.

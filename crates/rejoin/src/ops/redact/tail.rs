@@ -23,7 +23,9 @@ fn settled(rules: &Rules, text: &str) -> usize {
     let word = text
         .rfind(char::is_whitespace)
         .map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8));
-    let mut end = if is_ordinary(&text[word..]) { text.len() } else { word };
+    // A cell of a table may be under the name of a secret.
+    let is_cell = text[..word].rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with('|'));
+    let mut end = if is_ordinary(&text[word..]) && !is_cell { text.len() } else { word };
     end = end.min(rules.finder().unfinished(text).unwrap_or(end));
     if rules.personal.iter().any(|kind| matches!(kind, Personal::Phone | Personal::Card)) {
         let number =

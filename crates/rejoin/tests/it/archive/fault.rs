@@ -1,11 +1,12 @@
 //! Sweeps and purges whose store fails at any one call: nothing goes that must stay, and the next one finishes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use rejoin::store::{Named, Space};
+use rejoin::store::{Named, Space, Store};
 use rejoin::{
-    Archive, Conversation, ConversationId, ErrorKind, Hold, List, Message, PurgeKeys, PurgeReason, Retention,
-    Sweep, Swept,
+    Archive, Conversation, ConversationId, ErrorKind, EventKind, Hold, List, Message, PurgeKeys, PurgeReason,
+    Retention, Sweep, Swept,
 };
 
 use super::Lab;

@@ -1,6 +1,6 @@
 //! Looking for a few hundred short words at once, at about the speed of reading.
 //!
-//! Three letters of a text give a number, and a table says whether a word begins with such letters. Nothing that is
+//! Three letters of a text give a number, and a table says whether a word has such letters where they are least usual. Nothing that is
 //! looked at depends on what was looked at before, so a processor does several places at a time; an automaton would wait for
 //! each letter before the next. What the table lets through is compared with the words.
 
@@ -21,7 +21,18 @@ pub(super) struct Anchors {
     words: Vec<&'static [u8]>,
     /// For each number, which of the lists below to compare with, from one; none is zero.
     table: Box<[u8; 1 << BITS]>,
-    lists: Vec<Vec<usize>>,
+    lists: Vec<Vec<Entry>>,
+}
+
+/// A word in a list, and what is compared of it first.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    place: usize,
+    /// Where the letters stand in the word.
+    offset: usize,
+    /// Four letters of the word, or three, without the bit of their case.
+    letters: u32,
+    mask: u32,
 }
 
 impl Anchors {
@@ -32,37 +43,40 @@ impl Anchors {
             let place = anchors.words.len();
             let word = word.as_bytes();
             anchors.words.push(word);
-            if let Some(first) = word.first_chunk::<LETTERS>() {
-                anchors.add(*first, place);
+            if let Some(offset) = rarest(word) {
+                anchors.add([word[offset], word[offset + 1], word[offset + 2]], place, offset);
             } else {
                 let [one, two] = [word[0], word[1]];
                 // The end of the text looks like a space.
-                after.bytes().chain([b' ']).for_each(|three| anchors.add([one, two, three], place));
+                after.bytes().chain([b' ']).for_each(|three| anchors.add([one, two, three], place, 0));
             }
         }
         anchors
     }
 
-    fn add(&mut self, letters: [u8; LETTERS], place: usize) {
+    fn add(&mut self, letters: [u8; LETTERS], place: usize, offset: usize) {
         let number = number(u32::from_le_bytes([letters[0], letters[1], letters[2], 0]));
-        let list = &mut self.table[number];
-        if *list == 0 {
-            self.lists.push(Vec::new());
-            *list = u8::try_from(self.lists.len()).expect("there are fewer beginnings of words");
+        if self.table[number] == 0 {
+            // Two beginnings may share a list, as what is in it is compared anyway.
+            let list = u8::try_from(self.lists.len() + 1).unwrap_or_else(|_| shared(number));
+            self.lists.resize_with(self.lists.len().max(usize::from(list)), Vec::new);
+            self.table[number] = list;
         }
-        let list = &mut self.lists[usize::from(*list) - 1];
-        if !list.contains(&place) {
-            list.push(place);
-        }
+        let word = self.words[place];
+        let fourth = word.get(offset + LETTERS).copied();
+        let mask = if fourth.is_some() { 0xdfdf_dfdf } else { MASK };
+        let [one, two, three] = letters;
+        let letters = u32::from_le_bytes([one, two, three, fourth.unwrap_or(0)]) & mask;
+        self.lists[usize::from(self.table[number]) - 1].push(Entry { place, offset, letters, mask });
     }
 
-    /// Visits every place where one of the words stands, in order, with which it is.
+    /// Visits every place where one of the words stands, with which it is. Words that overlap come in no order.
     pub(super) fn each(&self, text: &[u8], mut visit: impl FnMut(usize, usize)) {
         for (at, letters) in text.windows(4).enumerate() {
             let letters = letters.first_chunk().expect("a window has four letters");
             let list = self.table[number(u32::from_le_bytes(*letters))];
             if list != 0 {
-                self.compare(list, text, at, &mut visit);
+                self.compare(list, u32::from_le_bytes(*letters), text, at, &mut visit);
             }
         }
         // The last three have no window of their own.
@@ -71,20 +85,47 @@ impl Anchors {
             letters[..text.len() - at].copy_from_slice(&text[at..]);
             let list = self.table[number(u32::from_le_bytes(letters))];
             if list != 0 {
-                self.compare(list, text, at, &mut visit);
+                self.compare(list, u32::from_le_bytes(letters), text, at, &mut visit);
             }
         }
     }
 
-    fn compare(&self, list: u8, text: &[u8], at: usize, visit: &mut impl FnMut(usize, usize)) {
-        for place in &self.lists[usize::from(list) - 1] {
-            let word = self.words[*place];
+    fn compare(&self, list: u8, letters: u32, text: &[u8], at: usize, visit: &mut impl FnMut(usize, usize)) {
+        for entry in &self.lists[usize::from(list) - 1] {
+            if letters & entry.mask != entry.letters {
+                continue;
+            }
+            let word = self.words[entry.place];
+            let Some(at) = at.checked_sub(entry.offset) else { continue };
             let there = text[at..].get(..word.len());
             if there.is_some_and(|there| there.eq_ignore_ascii_case(word)) {
-                visit(*place, at);
+                visit(entry.place, at);
             }
         }
     }
+}
+
+/// Which list a number shares with others, counted from one.
+fn shared(number: usize) -> u8 {
+    u8::try_from(number % usize::from(u8::MAX)).map_or(u8::MAX, |list| list + 1)
+}
+
+/// Where the letters of a word stand that texts have least often; none when it has fewer than three.
+fn rarest(word: &[u8]) -> Option<usize> {
+    let rarity = |byte: u8| match byte.to_ascii_lowercase() {
+        b'j' | b'q' | b'x' | b'z' => 5,
+        b'k' | b'v' | b'b' | b'w' | b'y' => 3,
+        b'p' | b'g' | b'f' | b'm' | b'd' | b'h' | b'u' | b'c' => 1,
+        b' ' | b'a'..=b'z' => 0,
+        b'0'..=b'9' => 6,
+        _ => 8,
+    };
+    let windows = word.windows(LETTERS).enumerate();
+    // Of equal ones the first.
+    windows
+        .map(|(offset, letters)| (letters.iter().map(|byte| rarity(*byte)).sum::<u32>(), offset))
+        .max_by_key(|(rarity, offset)| (*rarity, std::cmp::Reverse(*offset)))
+        .map(|(_, offset)| offset)
 }
 
 /// The number of three letters; a fourth does not count.

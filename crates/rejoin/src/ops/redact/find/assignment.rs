@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::value::{is_call, is_code, is_placeholder, is_random, is_uncommon, variety};
-use crate::ops::redact::find::{Found, Rule, Weight};
+use crate::ops::redact::find::judge::{Form, judge};
+use crate::ops::redact::find::names::{self, Secrecy, secrecy};
+use crate::ops::redact::find::{Found, Rule, Weight, columns, printed, said};
 
 /// A name is looked at so far to each side.
 const NAME_BYTES: usize = 64;
@@ -11,93 +12,14 @@ const NAME_BYTES: usize = 64;
 /// The longest value that is one.
 const VALUE_BYTES: usize = 8 << 10;
 
-/// How secret a name says that its value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Secrecy {
-    /// Something a person may have made up.
-    Password,
-    /// Something a program has made.
-    Key,
-    /// The name is used for other things, too, so the value has to look random.
-    Maybe,
-}
+/// So much may stand between a name and its sign, as in `Secret Access Key [None]:`.
+const ASIDE_BYTES: usize = 24;
 
-/// How a value is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
-    /// `NAME=value`, as a shell takes it.
-    Variable,
-    Quoted,
-    Bare,
-}
+/// What stands before a name in commands that set it.
+const SETTERS: [&str; 9] = ["-gx", "-x", "-Ux", "ENV", "ARG", "setenv", "setx", "set", "put"];
 
-/// Ends of names of passwords, without the signs between words.
-const PASSWORDS: [&str; 6] = ["password", "passwd", "passphrase", "passcode", "pwd", "passwort"];
-
-/// Ends of names of keys and tokens.
-const KEYS: [&str; 33] = [
-    "secret",
-    "apikey",
-    "secretkey",
-    "accesskey",
-    "privatekey",
-    "authkey",
-    "accountkey",
-    "encryptionkey",
-    "signingkey",
-    "masterkey",
-    "licensekey",
-    "servicekey",
-    "clientkey",
-    "appkey",
-    "applicationkey",
-    "consumerkey",
-    "subscriptionkey",
-    "deploykey",
-    "webhookkey",
-    "secretkeybase",
-    "authtoken",
-    "accesstoken",
-    "refreshtoken",
-    "bearertoken",
-    "apitoken",
-    "bottoken",
-    "sessiontoken",
-    "idtoken",
-    "securitytoken",
-    "deploytoken",
-    "jwttoken",
-    "usertoken",
-    "secrettoken",
-];
-
-/// Ends of names that other things have, too.
-const MAYBE: [&str; 3] = ["key", "token", "auth"];
-
-/// Ends of names that are no secrets.
-const HARMLESS: [&str; 21] = [
-    "publickey",
-    "publishablekey",
-    "primarykey",
-    "foreignkey",
-    "sortkey",
-    "partitionkey",
-    "cachekey",
-    "idempotencykey",
-    "hashkey",
-    "rowkey",
-    "routingkey",
-    "objectkey",
-    "sitekey",
-    "hotkey",
-    "monkey",
-    "pagetoken",
-    "nexttoken",
-    "continuationtoken",
-    "synctoken",
-    "maxtoken",
-    "csrftoken",
-];
+/// What stands between a name and its value in commands that set it.
+const BODIES: [&str; 4] = ["--body ", "-b ", "--value ", "--data "];
 
 /// Finds assignments, each once however many words of its name are anchors.
 #[derive(Debug, Default)]
@@ -107,112 +29,91 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    /// The secret value of the name that `at` is in.
-    pub(super) fn at(&mut self, text: &str, at: usize) -> Option<Found> {
+    /// The secret values of the name that `at` is in.
+    pub(super) fn at(&mut self, text: &str, at: usize, found: &mut Vec<Found>) {
         if at < self.seen {
-            return None;
+            return;
         }
         let name = Name::around(text, at);
         self.seen = name.range.end;
-        let secrecy = secrecy(name.text(text))?;
-        let value = name.value(text)?;
-        let words = &text[value.range.clone()];
-        let rule = judge(name.text(text), secrecy, words, value.style)?;
-        Some(Found { range: value.range, rule, weight: Weight::Assignment })
+        if !is_suspicious(text.as_bytes(), name.range.end) {
+            return;
+        }
+        let (words, level) = match secrecy(name.text(text), names::Name::Written) {
+            Some(level @ (Secrecy::Password | Secrecy::Key)) => (name.text(text), Some(level)),
+            level => {
+                let spoken = name.spoken(text);
+                let is_longer = spoken.len() > name.range.len();
+                let louder = if is_longer { secrecy(spoken, names::Name::Spoken) } else { None };
+                louder.map_or((name.text(text), level), |louder| (spoken, Some(louder)))
+            }
+        };
+        let Some(level) = level else { return };
+        let is_spoken = words.contains(' ');
+        let rule = |value: &Value| {
+            let form = if is_spoken && value.form == Form::Line { Form::Said } else { value.form };
+            judge(words, level, &text[value.range.clone()], form)
+        };
+        let one = name.value(text).and_then(|value| rule(&value).map(|rule| (value.range, rule)));
+        let one = one
+            .or_else(|| said::after(text, name.range.end, words, level))
+            .or_else(|| printed::below(text, name.range.end, words, level));
+        match one {
+            Some((range, rule)) => found.push(Found { range, rule, weight: Weight::Assignment }),
+            None => columns::below(text, &name.range, words, level, found),
+        }
     }
 }
 
 /// The rule for a value in JSON that has this name.
 pub(super) fn named(name: &str, value: &str) -> Option<Rule> {
     let name = name.get(name.len().saturating_sub(NAME_BYTES)..)?;
-    judge(name, secrecy(name)?, value, Style::Quoted)
+    let level = secrecy(name, names::Name::Written).or_else(|| secrecy(name, names::Name::Spoken))?;
+    judge(name, level, value, Form::Quoted)
 }
 
 /// Where the line begins to be secret whose value has not come to its end.
 pub(super) fn unfinished(text: &str, at: usize) -> Option<usize> {
     let name = Name::around(text, at);
-    secrecy(name.text(text))?;
     let rest = &text[name.range.end..];
+    if rest.contains('\n') {
+        return None;
+    }
+    secrecy(name.text(text), names::Name::Written)
+        .or_else(|| secrecy(name.spoken(text), names::Name::Spoken))?;
     let next = rest.trim_start_matches(['"', '\'', '`', '\\', ']', ' ', '\t']);
-    let is_assigned = name.is_flag || next.is_empty() || next.starts_with(['=', ':', '>', ',']);
-    (is_assigned && !rest.contains('\n')).then_some(name.range.start)
+    let is_assigned = name.is_flag
+        || next.is_empty()
+        || next.starts_with(['=', ':', '>', ',', '|', '('])
+        || rest.starts_with(" '")
+        || rest.starts_with(" \"")
+        || rest.starts_with(" [")
+        || rest.starts_with(" (");
+    if is_assigned { Some(name.range.start) } else { said::unfinished(text, name.range.end) }
 }
 
-/// True when something may be assigned to the name whose letters stand here.
-pub(super) fn is_suspicious(bytes: &[u8], at: usize, end: usize) -> bool {
+/// True when something may be assigned to the name whose letters end here.
+pub(super) fn is_suspicious(bytes: &[u8], end: usize) -> bool {
     let right = bytes[end..].iter().take(NAME_BYTES).take_while(|byte| is_of_name(**byte)).count();
-    let near = &bytes[end + right..bytes.len().min(end + right + 12)];
-    let left = bytes[..at].iter().rev().take(NAME_BYTES).take_while(|byte| is_of_name(**byte)).count();
-    let is_flag = bytes[at - left..].starts_with(b"-");
-    let is_login =
-        bytes[..at].ends_with(b" ") || bytes[..at].ends_with(b"\\n") || bytes[..at].ends_with(b"\n");
-    is_flag
-        || is_login && &bytes[at..bytes.len().min(at + 9)] == b"password "
-        || near.iter().any(|byte| matches!(byte, b'=' | b':' | b'>' | b',' | b'\\'))
+    let end = end + right;
+    if !names::may_tell(&bytes[end.saturating_sub(8)..end]) {
+        return false;
+    }
+    let near = &bytes[end..bytes.len().min(end + NAME_BYTES)];
+    let is_between = |byte: &&u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']' | b' ' | b'\t' | b'*');
+    let is_telling = |byte: &u8| {
+        byte.is_ascii_digit() || matches!(byte, b'"' | b'\'' | b'!' | b'#' | b'$' | b'%' | b'&' | b'+' | b'@')
+    };
+    match near.iter().find(|byte| !is_between(byte)) {
+        Some(b'=' | b':' | b'>' | b'|' | b'[' | b'(') => true,
+        // `name: X`, and `value: Y` in the next line.
+        Some(b',' | b'\n' | b'n') if near.windows(5).any(|word| word == b"value") => true,
+        _ => near.iter().any(is_telling),
+    }
 }
 
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-')
-}
-
-/// How secret a name says that its value is; none when it does not.
-fn secrecy(name: &str) -> Option<Secrecy> {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    let plain = plain.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let ends = |words: &[&str]| words.iter().any(|word| plain.ends_with(word));
-    // `pass` also ends other words.
-    let is_pass = plain == "pass"
-        || ["_pass", "-pass", ".pass", "Pass", "_PASS"]
-            .iter()
-            .any(|end| name.trim_end_matches(char::is_numeric).ends_with(end));
-    match () {
-        () if ends(&HARMLESS) => None,
-        () if ends(&PASSWORDS) || is_pass => Some(Secrecy::Password),
-        () if ends(&KEYS) => Some(Secrecy::Key),
-        () if ends(&MAYBE) => Some(Secrecy::Maybe),
-        () => None,
-    }
-}
-
-/// The rule for a value, if it can be a secret.
-fn judge(name: &str, secrecy: Secrecy, value: &str, style: Style) -> Option<Rule> {
-    if is_placeholder(value) || value.contains("://") || value.contains('\n') {
-        return None;
-    }
-    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
-    let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let has_space = value.contains(' ');
-    let is_made = !has_space && (has_digit && has_letter || value.len() >= 20 && variety(value) >= 9);
-    let is_plain = style == Style::Bare && is_code(value);
-    let is_secret = match (secrecy, style) {
-        (Secrecy::Password, Style::Variable) => {
-            value.len() >= 4 && !value.starts_with('/') && !is_call(value)
-        }
-        (Secrecy::Password, _) => {
-            value.len() >= 6 && !is_plain && is_uncommon(value) && value.matches(' ').count() < 3
-        }
-        (Secrecy::Key, Style::Variable) => {
-            value.len() >= 8 && is_made && !value.starts_with('/') && !is_call(value)
-        }
-        (Secrecy::Key, _) => value.len() >= 12 && is_made && !is_plain && !value.starts_with(['/', '.']),
-        (Secrecy::Maybe, Style::Variable) => is_random(value),
-        (Secrecy::Maybe, _) => is_random(value) && !is_plain && !name.to_ascii_lowercase().ends_with("key"),
-    };
-    is_secret.then(|| Rule::Named(rule_of(name, secrecy, value, style)))
-}
-
-fn rule_of(name: &str, secrecy: Secrecy, value: &str, style: Style) -> &'static str {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    let is_aws = plain.ends_with("secretaccesskey") || plain.contains("aws") && plain.ends_with("secretkey");
-    match (secrecy, style) {
-        _ if is_aws && value.len() == 40 => "aws-secret-key",
-        _ if plain.ends_with("accountkey") || plain.ends_with("sharedaccesskey") => "azure-key",
-        (_, Style::Variable) => "env-line",
-        (Secrecy::Password, _) => "password-assignment",
-        (Secrecy::Key | Secrecy::Maybe, _) => "secret-assignment",
-    }
 }
 
 /// A name in a text.
@@ -226,7 +127,7 @@ struct Name {
 /// A value in a text.
 struct Value {
     range: Range<usize>,
-    style: Style,
+    form: Form,
 }
 
 impl Name {
@@ -250,35 +151,55 @@ impl Name {
         &text[self.range.clone()]
     }
 
+    /// The name with the two words before it, as in `Secret Access Key`.
+    fn spoken<'t>(&self, text: &'t str) -> &'t str {
+        let bytes = text.as_bytes();
+        let mut start = self.range.start;
+        for _ in 0..2 {
+            let is_apart = start > 0 && bytes[start - 1] == b' ';
+            let letters = bytes[..start.saturating_sub(1)].iter().rev().take(20);
+            let word = letters.take_while(|byte| byte.is_ascii_alphabetic()).count();
+            if !is_apart || word == 0 {
+                break;
+            }
+            start -= word + 1;
+        }
+        &text[start..self.range.end]
+    }
+
     /// The value that is assigned to it, if one is.
     fn value(&self, text: &str) -> Option<Value> {
         let bytes = text.as_bytes();
-        let end = self.range.end;
-        let gap = bytes[end..]
-            .iter()
-            .take(8)
-            .take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']' | b' ' | b'\t'))
-            .count();
+        let end = self.range.end + aside(&text[self.range.end..]);
+        let is_between = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']' | b' ' | b'\t' | b'*');
+        let gap = bytes[end..].iter().take(24).take_while(|byte| is_between(byte)).count();
         let mut at = end + gap;
+        let mut is_compared = false;
         let is_element = self.range.start > 0 && bytes[self.range.start - 1] == b'<';
         match bytes.get(at) {
             Some(b'=') => {
                 at += 1;
-                let is_variable = gap == 0 && self.is_variable(text);
+                let is_variable = gap == 0 && (self.is_variable(text) || self.is_option(text));
+                is_compared = bytes.get(at) == Some(&b'=');
                 at += bytes[at..].iter().take_while(|byte| matches!(byte, b'=' | b'>' | b'~')).count();
                 if is_variable && bytes.get(at).is_some_and(|byte| !byte.is_ascii_whitespace()) {
                     return variable(text, at);
                 }
             }
             Some(b':') if bytes.get(at + 1) == Some(&b':') => return None,
+            // The port of a host.
+            Some(b':') if text[..self.range.start].ends_with("//") => return None,
             Some(b':') => {
                 at += 1 + usize::from(bytes.get(at + 1) == Some(&b'='));
                 at += annotation(&text[at..]);
+                if let Some(value) = on_next_line(text, at) {
+                    return Some(value);
+                }
             }
             Some(b'>') if is_element && gap == 0 => {
                 let rest = line_of(text, at + 1);
                 let length = rest.find('<')?;
-                return Some(Value { range: at + 1..at + 1 + length, style: Style::Quoted });
+                return Some(Value { range: at + 1..at + 1 + length, form: Form::Quoted });
             }
             Some(b',') if gap > 0 => {
                 let lead = pair(&text[at + 1..]);
@@ -289,12 +210,69 @@ impl Name {
                     return None;
                 }
             }
+            Some(b',') if self.begins_line(text) => return cell(text, at + 1, [',', ';']),
+            Some(b'|') => return cell(text, at + 1, ['|', '|']),
+            Some(b'(') if gap == 0 && matches!(bytes.get(at + 1), Some(b'"' | b'\'' | b'\\')) => {
+                let value = value_at(text, at + 1).filter(|value| value.form == Form::Quoted)?;
+                let form = if self.sets(text) { Form::Quoted } else { Form::Call };
+                return Some(Value { form, ..value });
+            }
+            Some(b')') if gap > 0 => return typed(text, at),
             Some(b'\n') if gap == 0 => at += pair(&text[at..]).checked_sub(1)? + 1,
-            _ if (self.is_flag || self.is_login(text)) && gap > 0 && bytes[end] == b' ' => {}
+            _ if gap == 0 => return None,
+            _ if pair(&text[at..]) > 0 => at += pair(&text[at..]),
+            _ if bytes[end].is_ascii_whitespace() => return self.beside(text, end, at),
             _ => return None,
         }
-        at += bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        value_at(text, at)
+        at += bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'*')).count();
+        let value = value_at(text, at)?;
+        Some(match value.form {
+            Form::Bare if self.begins_line(text) => whole_line(text, value),
+            Form::Quoted if is_compared => Value { form: Form::Call, ..value },
+            _ => value,
+        })
+    }
+
+    /// The value that stands beside it with nothing but a space between.
+    fn beside(&self, text: &str, end: usize, at: usize) -> Option<Value> {
+        let gap = &text[end..at];
+        if let Some(quote) = gap.find(['"', '\'', '`']) {
+            let value = value_at(text, end + quote).filter(|value| value.form == Form::Quoted)?;
+            return Some(Value { form: Form::Call, ..value });
+        }
+        // `var name string = "value"`
+        let word = line_of(text, at).split(' ').next().unwrap_or_default();
+        let typed = at + word.len();
+        if text[typed..].starts_with(" = \"") {
+            return value_at(text, typed + " = ".len());
+        }
+        if let Some(flag) = BODIES.iter().find(|flag| text[at..].starts_with(**flag)) {
+            return value_at(text, at + flag.len());
+        }
+        let value = bare(text, at, Form::Bare)?;
+        let line = text[..self.range.start].rsplit('\n').next().unwrap_or_default();
+        let is_set = line.len() < 200 && line.split([' ', '\t']).any(|word| SETTERS.contains(&word));
+        let is_last = line_of(text, value.range.end).trim_end_matches(['"', '\'']).trim().is_empty();
+        let is_row = self.begins_line(text) && is_last;
+        match () {
+            () if is_set && is_last => Some(Value { form: Form::Line, ..value }),
+            () if self.is_flag || self.is_login(text) => Some(value),
+            () if is_row => Some(Value { form: Form::Said, ..value }),
+            () => None,
+        }
+    }
+
+    /// True for what is given to a command or an address: `--name=value`, `--set name=value`, `?name=value`.
+    fn is_option(&self, text: &str) -> bool {
+        let before = &text[..self.range.start];
+        let is_after_flag = || {
+            let word = before
+                .trim_end_matches(['"', '\''])
+                .strip_suffix(' ')
+                .and_then(|rest| rest.rsplit([' ', '\n']).next());
+            word.is_some_and(|word| word.len() >= 2 && word.starts_with('-'))
+        };
+        self.is_flag || before.ends_with(['?', '&']) || is_after_flag()
     }
 
     /// True for the word in `login ada password …`, as a file of logins has it.
@@ -303,10 +281,89 @@ impl Name {
         self.text(text) == "password" && words.nth(1) == Some("login")
     }
 
+    /// True for what sets the value that it is called with.
+    fn sets(&self, text: &str) -> bool {
+        let word = self.text(text).rsplit('.').next().unwrap_or_default();
+        let is_own = self.text(text).starts_with('.') && word.eq_ignore_ascii_case("password");
+        is_own || ["set", "with"].iter().any(|lead| word.starts_with(lead))
+    }
+
+    /// True when nothing but signs stands before it in its line.
+    fn begins_line(&self, text: &str) -> bool {
+        let before = &text.as_bytes()[..self.range.start];
+        let is_sign = |byte: &&u8| {
+            matches!(
+                byte,
+                b' ' | b'\t' | b'-' | b'+' | b'>' | b'#' | b'"' | b'\'' | b'*' | b'`' | b';' | b'$' | b'|'
+            )
+        };
+        let signs = before.iter().rev().take(40).take_while(is_sign).count();
+        before.len() == signs || before[before.len() - signs - 1] == b'\n'
+    }
+
     /// True for the name of a variable of a shell.
     fn is_variable(&self, text: &str) -> bool {
         let name = self.text(text);
         name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+    }
+}
+
+/// How much of a text is a remark in brackets before the sign: ` [None]`, ` (shown once)`.
+fn aside(text: &str) -> usize {
+    if !text.starts_with(" [") && !text.starts_with(" (") {
+        return 0;
+    }
+    let end = text.bytes().take(ASIDE_BYTES).position(|byte| matches!(byte, b']' | b')'));
+    end.filter(|end| text[end + 1..].starts_with([':', '='])).map_or(0, |end| end + 1)
+}
+
+/// The only word of the next line that has any, when nothing else stands in this one.
+fn on_next_line(text: &str, at: usize) -> Option<Value> {
+    let rest = &text[at..];
+    let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '*', '\n', '`', '>']).len();
+    let lines = rest[..blank].matches('\n').count();
+    if !(1..=3).contains(&lines) {
+        return None;
+    }
+    let begin = at + blank;
+    let line = line_of(text, begin).trim_end().trim_end_matches(['`', '*']);
+    (!line.is_empty() && !line.contains(char::is_whitespace) && !line.ends_with([':', ',', '{', ';']))
+        .then(|| Value { range: begin..begin + line.len(), form: Form::Said })
+}
+
+/// What is written into a field that was found by its name: `get("#password").type("…")`.
+fn typed(text: &str, at: usize) -> Option<Value> {
+    let rest = text[at..].strip_prefix(").")?;
+    let length = rest.bytes().take_while(|byte| is_of_name(*byte)).count();
+    let begin = at + 2 + length + 1;
+    let value = value_at(text, begin)
+        .filter(|value| rest[length..].starts_with('(') && value.form == Form::Quoted)?;
+    Some(Value { form: Form::Call, ..value })
+}
+
+/// What stands in a cell of a table that begins at `at`.
+fn cell(text: &str, at: usize, ends: [char; 2]) -> Option<Value> {
+    let line = line_of(text, at);
+    let cell = &line[..line.find(ends).unwrap_or(line.len())];
+    let is_edge = |letter: char| letter.is_whitespace() || matches!(letter, '`' | '"' | '\'' | '*');
+    let begin = at + cell.len() - cell.trim_start_matches(is_edge).len();
+    let value = cell.trim_matches(is_edge);
+    (!value.is_empty() && !value.contains(' '))
+        .then(|| Value { range: begin..begin + value.len(), form: Form::Said })
+}
+
+/// The value with everything up to the end of its line, when that is one word.
+fn whole_line(text: &str, value: Value) -> Value {
+    let line = line_of(text, value.range.start);
+    let word = line.split([' ', '\t']).next().unwrap_or_default();
+    let rest = line[word.len()..].trim_start();
+    let is_whole = (rest.is_empty() || rest.starts_with('#') || rest.starts_with("//"))
+        && !word.ends_with([',', ';', '{', '(', '['])
+        && !word.contains(['"', '`', '\\', '<', '>', '}']);
+    if is_whole {
+        Value { range: value.range.start..value.range.start + word.len(), form: Form::Line }
+    } else {
+        value
     }
 }
 
@@ -317,7 +374,9 @@ fn annotation(text: &str) -> usize {
             || matches!(letter, ' ' | '&' | '<' | '>' | '[' | ']' | '.' | '\'' | '?' | '|')
     };
     let length = text.bytes().take(40).take_while(|byte| is_of_type(char::from(*byte))).count();
-    let is_type = text[length..].starts_with('=') && text[..length].trim().len() >= 3;
+    // What ends in the sign is a value in base64.
+    let is_followed = text[length..].strip_prefix('=').is_some_and(|rest| rest.starts_with([' ', '"', '\'']));
+    let is_type = is_followed && text[..length].trim().len() >= 3;
     if is_type { length + 1 } else { 0 }
 }
 
@@ -349,11 +408,29 @@ fn value_at(text: &str, at: usize) -> Option<Value> {
         let first = begin + quote.len();
         let line = line_of(text, first);
         if let Some(length) = closing(line, quote) {
-            return Some(Value { range: first..first + length, style: Style::Quoted });
+            return Some(Value { range: first..first + length, form: Form::Quoted });
         }
-        return bare(text, first, Style::Bare);
+        return bare(text, first, Form::Bare);
     }
-    bare(text, begin, Style::Bare)
+    if let Some(length) = phrase(line_of(text, begin)) {
+        return Some(Value { range: begin..begin + length, form: Form::Quoted });
+    }
+    bare(text, begin, Form::Bare)
+}
+
+/// How long the words are that a line consists of, when a program makes such words: four times four letters, or a dozen words
+/// and more.
+fn phrase(line: &str) -> Option<usize> {
+    let line = line.trim_end();
+    let is_word =
+        |word: &str| (3..=8).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let count = line.split(' ').count();
+    let is_phrase = match count {
+        4 => line.split(' ').all(|word| word.len() == 4 && is_word(word)),
+        12.. => line.split(' ').all(is_word),
+        _ => false,
+    };
+    is_phrase.then_some(line.len())
 }
 
 /// Where the quote stands again that a value began with.
@@ -369,7 +446,7 @@ fn closing(line: &str, quote: &str) -> Option<usize> {
     })
 }
 
-fn bare(text: &str, begin: usize, style: Style) -> Option<Value> {
+fn bare(text: &str, begin: usize, form: Form) -> Option<Value> {
     let line = line_of(text, begin);
     let is_end = |letter: char| {
         letter.is_whitespace()
@@ -377,21 +454,22 @@ fn bare(text: &str, begin: usize, style: Style) -> Option<Value> {
     };
     let value = &line[..line.find(is_end).unwrap_or(line.len())];
     let value = value.trim_end_matches(['.', ')']);
-    (!value.is_empty()).then(|| Value { range: begin..begin + value.len(), style })
+    (!value.is_empty()).then(|| Value { range: begin..begin + value.len(), form })
 }
 
 /// The value of a variable of a shell, or of a line in a file of them.
 fn variable(text: &str, at: usize) -> Option<Value> {
-    let value = value_at(text, at)?;
-    if value.style == Style::Quoted {
-        return Some(Value { style: Style::Variable, ..value });
+    // What stands in backticks is a command.
+    let value = value_at(text, at).filter(|_| !text[at..].starts_with('`'))?;
+    if value.form == Form::Quoted {
+        return Some(Value { form: Form::Variable, ..value });
     }
     let line = line_of(text, at);
     let is_end = |letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '\\');
     let length = line.find(is_end).unwrap_or(line.len());
     // A query or a list goes on after its sign.
     let stop = line[..length].find(['&', ';']).filter(|_| value.range.len() >= 8).unwrap_or(length);
-    (stop > 0).then(|| Value { range: at..at + stop, style: Style::Variable })
+    (stop > 0).then(|| Value { range: at..at + stop, form: Form::Variable })
 }
 
 /// The rest of a line, within bounds.

@@ -3,9 +3,18 @@
 //! A few letters that a secret cannot do without are looked for in one pass; only where they stand is looked closer. So
 //! a text without them costs that pass and no more.
 
+mod address;
 mod anchors;
 mod assignment;
+mod columns;
+mod commands;
+mod judge;
+mod keys;
+mod names;
 mod personal;
+mod placeholder;
+mod printed;
+mod said;
 mod shapes;
 mod value;
 mod vendors;
@@ -17,6 +26,7 @@ pub use personal::Personal;
 
 use crate::ops::redact::find::anchors::Anchors;
 use crate::ops::redact::find::assignment::Assignment;
+use crate::ops::redact::find::commands::{COMMANDS, READERS};
 use crate::ops::redact::find::vendors::VENDORS;
 
 /// What every marker begins with; nothing in a marker is a secret.
@@ -75,39 +85,109 @@ pub(super) struct Found {
 enum Anchor {
     /// A vendor's first letters, by place in the table.
     Vendor(usize),
+    /// A command, by place in the table.
+    Command(usize),
     /// A word in the name of something secret.
     Word,
+    /// A word that ends the name of something secret, and begins others.
+    Ending,
+    /// A word for a password that is part of no name.
+    Foreign,
     PrivateKey,
+    /// The last line of a private key.
+    LastLine,
     PuttyKey,
+    PackedKey,
+    JsonKey,
     Jwt,
     Address,
+    /// `user:password@tcp(`
+    Network,
+    Thin,
+    PasswordFile,
     Bearer,
     Authorization,
+    Cookie,
     UserFlag,
     Signature,
+    Code,
+    Identified,
+    Login,
+    Call,
+    Signing,
+    /// A command that reads a password which another one writes.
+    Reader,
     /// A letter that is written by its number.
     Escape,
 }
 
 /// Words in names of what is secret. Case does not matter.
-const WORDS: [&str; 6] = ["key", "token", "secret", "pass", "pwd", "auth"];
+const WORDS: [&str; 9] = ["key", "token", "secret", "pass", "pwd", "auth", "cred", "cookie", "mnemonic"];
 
-const OTHERS: [(&str, Anchor); 11] = [
+/// Ends of such names.
+#[rustfmt::skip]
+const ENDINGS: [&str; 20] = [
+    "pat", "pin", "psk", "jwt", "sid", "salt", "session", "rootpw", "bindpw", "pw:", "pw=", "pw ", "seedphrase", "phrase", "sessionid", "sessid", "motdepasse", "dsn", "otp", "kennwort",
+];
+
+#[rustfmt::skip]
+const OTHERS: [(&str, Anchor); 49] = [
     ("-----begin ", Anchor::PrivateKey),
+    ("---- begin ", Anchor::PrivateKey),
+    ("-----end ", Anchor::LastLine),
     ("private-lines:", Anchor::PuttyKey),
+    ("LS0tLS1CRUdJTi", Anchor::PackedKey),
+    ("\"kty\"", Anchor::JsonKey),
+    ("\\\"kty\\\"", Anchor::JsonKey),
     ("eyj", Anchor::Jwt),
     ("://", Anchor::Address),
+    ("@tcp(", Anchor::Network),
+    ("@unix(", Anchor::Network),
+    (":thin:", Anchor::Thin),
+    (":5432:", Anchor::PasswordFile),
+    (":*:", Anchor::PasswordFile),
     ("bearer", Anchor::Bearer),
     ("authorization", Anchor::Authorization),
+    ("cookie:", Anchor::Cookie),
     (" -u ", Anchor::UserFlag),
     (" --user ", Anchor::UserFlag),
     ("sig=", Anchor::Signature),
+    ("signature=", Anchor::Signature),
+    ("?code=", Anchor::Code),
+    ("&code=", Anchor::Code),
+    ("identified by ", Anchor::Identified),
+    ("creds ", Anchor::Login),
+    ("creds:", Anchor::Login),
+    ("credentials ", Anchor::Login),
+    ("credentials:", Anchor::Login),
+    ("login ", Anchor::Login),
+    ("login:", Anchor::Login),
+    ("login(", Anchor::Call),
+    ("connect(", Anchor::Call),
+    ("connection(", Anchor::Call),
+    ("auth=(", Anchor::Call),
+    ("auth(", Anchor::Call),
+    ("authenticate(", Anchor::Call),
+    ("credentials(", Anchor::Call),
+    ("signin(", Anchor::Call),
+    ("client(", Anchor::Call),
+    ("authenticator(", Anchor::Call),
+    ("jwt.sign(", Anchor::Signing),
+    ("jwt.encode(", Anchor::Signing),
+    ("jwt.verify(", Anchor::Signing),
+    ("jwt.decode(", Anchor::Signing),
+    ("fernet(", Anchor::Signing),
+    ("hmac.new(", Anchor::Signing),
+    ("createhmac(", Anchor::Signing),
     ("\\u00", Anchor::Escape),
     ("\\x", Anchor::Escape),
 ];
 
 /// What can follow an anchor of two letters: a number, of which both kinds of such anchors are made.
 const DIGITS: &str = "0123456789abcdef";
+
+/// So far behind a word for it a password may stand.
+const FOREIGN_BYTES: usize = 80;
 
 /// So many letters of a token that was cut off are worth hiding.
 const CUT_LETTERS: usize = 4;
@@ -123,8 +203,14 @@ pub(super) struct Finder {
 impl Finder {
     pub(super) fn new() -> Self {
         let vendors = VENDORS.iter().enumerate().map(|(place, vendor)| (vendor.first, Anchor::Vendor(place)));
+        let commands =
+            COMMANDS.iter().enumerate().map(|(place, command)| (command.name, Anchor::Command(place)));
         let words = WORDS.iter().map(|word| (*word, Anchor::Word));
-        let all: Vec<(&'static str, Anchor)> = vendors.chain(words).chain(OTHERS).collect();
+        let endings = ENDINGS.iter().map(|word| (*word, Anchor::Ending));
+        let foreign = said::FOREIGN.iter().map(|word| (*word, Anchor::Foreign));
+        let readers = READERS.iter().map(|word| (*word, Anchor::Reader));
+        let named = vendors.chain(commands).chain(words).chain(endings).chain(foreign).chain(readers);
+        let all: Vec<(&'static str, Anchor)> = named.chain(OTHERS).collect();
         let anchors = Anchors::new(all.iter().map(|(letters, _)| *letters), DIGITS);
         Self { anchors, kinds: all.into_iter().map(|(letters, kind)| (kind, letters.len())).collect() }
     }
@@ -139,6 +225,8 @@ impl Finder {
                 places.push(at);
             }
         });
+        places.extend(shapes::dots(json.as_bytes()));
+        places.sort_unstable();
         places
     }
 
@@ -149,15 +237,40 @@ impl Finder {
         self.each_anchor(text, |kind, at, end| {
             let one = match kind {
                 Anchor::Vendor(place) => VENDORS[place].at(text, at),
-                Anchor::Word => assignment.at(text, at),
-                Anchor::PrivateKey => shapes::private_key(text, at),
-                Anchor::PuttyKey => shapes::putty_key(text, at),
+                Anchor::Command(place) => COMMANDS[place].at(text, at),
+                Anchor::Ending if !ends_word(text.as_bytes(), end) => None,
+                Anchor::Word | Anchor::Ending => {
+                    assignment.at(text, at, &mut found);
+                    None
+                }
+                Anchor::Foreign => said::foreign(text, end),
+                Anchor::PrivateKey => keys::private_key(text, at),
+                Anchor::LastLine => keys::headless_key(text, at),
+                Anchor::PuttyKey => keys::putty_key(text, at),
+                Anchor::PackedKey => keys::packed_key(text, at),
+                Anchor::JsonKey => {
+                    keys::json_key(text, at, &mut found);
+                    None
+                }
                 Anchor::Jwt => shapes::jwt(text, at),
-                Anchor::Address => shapes::address(text, at),
+                Anchor::Address => address::address(text, at),
+                Anchor::Network => address::network(text, at),
+                Anchor::Thin => address::thin(text, end),
+                Anchor::PasswordFile => address::password_file(text, at),
                 Anchor::Bearer => shapes::bearer(text, end),
                 Anchor::Authorization => shapes::authorization(text, end),
+                Anchor::Cookie => {
+                    shapes::cookies(text, end, &mut found);
+                    None
+                }
                 Anchor::UserFlag => shapes::user_flag(text, at, end),
-                Anchor::Signature => shapes::signature(text, at, end),
+                Anchor::Signature => address::signature(text, at, end),
+                Anchor::Code => address::code(text, end),
+                Anchor::Identified => shapes::identified(text, end),
+                Anchor::Login => shapes::login(text, end),
+                Anchor::Call => shapes::call(text, end),
+                Anchor::Signing => shapes::signing(text, end),
+                Anchor::Reader => commands::piped(text, at),
                 Anchor::Escape => None,
             };
             if let Some(one) = one {
@@ -165,13 +278,15 @@ impl Finder {
                 found.push(one);
             }
         });
+        found.extend(shapes::dots(text.as_bytes()).filter_map(|at| shapes::bot_token(text, at)));
         found.retain(|one| !text[one.range.clone()].contains(MARKER));
         found
     }
 
     /// True when a name says that its value is secret, and the value can be that.
     pub(super) fn named(name: &str, value: &str) -> Option<Rule> {
-        assignment::named(name, value)
+        let is_key = keys::is_secret_member(name, value);
+        assignment::named(name, value).or_else(|| is_key.then_some(Rule::Named("private-key")))
     }
 
     /// Where at the end of a text a secret may have begun that is not complete.
@@ -184,17 +299,38 @@ impl Finder {
                     let is_open = begins_word(text.as_bytes(), at) && vendor.reaches_end(text, at);
                     is_open.then_some(at)
                 }
-                Anchor::Word => assignment::unfinished(text, at),
-                Anchor::PrivateKey => shapes::is_open_key(text, at).then_some(at),
-                Anchor::PuttyKey | Anchor::Jwt | Anchor::Address | Anchor::Signature => {
-                    (!text[at..].contains(char::is_whitespace)).then(|| word_start(text, at))
+                Anchor::Ending if !ends_word(text.as_bytes(), end) => None,
+                Anchor::Word | Anchor::Ending => assignment::unfinished(text, at),
+                Anchor::PrivateKey => keys::is_open_key(text, at).then_some(at),
+                Anchor::PuttyKey
+                | Anchor::PackedKey
+                | Anchor::Jwt
+                | Anchor::Address
+                | Anchor::Network
+                | Anchor::Thin
+                | Anchor::PasswordFile
+                | Anchor::Signature
+                | Anchor::Code => (!text[at..].contains(char::is_whitespace)).then(|| word_start(text, at)),
+                Anchor::Authorization | Anchor::Cookie | Anchor::Identified => {
+                    (!text[end..].contains('\n')).then_some(at)
                 }
-                Anchor::Authorization => (!text[end..].contains('\n')).then_some(at),
                 Anchor::Bearer | Anchor::UserFlag => {
                     let rest = text[end..].trim_start_matches([' ', ':', '"', '\'', '=']);
                     (!rest.contains(char::is_whitespace)).then_some(at)
                 }
-                Anchor::Escape => None,
+                Anchor::Foreign => {
+                    let is_near = text.len() - end <= FOREIGN_BYTES && !text[end..].contains('\n');
+                    is_near.then(|| word_start(text, text.len()).max(end))
+                }
+                // What they find is a word, and the last word is held back unless it is an ordinary one.
+                Anchor::Command(_)
+                | Anchor::LastLine
+                | Anchor::JsonKey
+                | Anchor::Login
+                | Anchor::Call
+                | Anchor::Signing
+                | Anchor::Reader
+                | Anchor::Escape => None,
             };
             first = [first, begin].into_iter().flatten().min();
         });
@@ -210,14 +346,14 @@ impl Finder {
                 Anchor::Vendor(place) => {
                     let vendor = &VENDORS[place];
                     let rest = &whole[end..];
-                    vendor.first.len() >= 3
+                    vendor.is_told_by_beginning()
                         && begins_word(whole.as_bytes(), at)
                         && vendor.reaches_end(whole, at)
                         && rest.len() >= CUT_LETTERS
                         && rest.bytes().any(|byte| byte.is_ascii_digit())
-                        && !value::is_placeholder(rest)
+                        && !placeholder::is_placeholder(rest)
                 }
-                Anchor::PrivateKey => shapes::is_open_key(whole, at) && whole.len() - at >= 40,
+                Anchor::PrivateKey => keys::is_open_key(whole, at) && whole.len() - at >= 40,
                 _ => false,
             };
             if is_cut {
@@ -240,16 +376,16 @@ fn is_suspicious(kind: Anchor, bytes: &[u8], at: usize, end: usize) -> bool {
     match kind {
         Anchor::Vendor(place) => {
             let vendor = &VENDORS[place];
-            let is_start = vendor.first.starts_with([':', '8', '.', '-'])
-                || vendor.is_unmistakable()
-                || begins_word(bytes, at);
-            is_start && bytes[at..].starts_with(vendor.first.as_bytes()) || near_escape(bytes, at, end)
+            vendor.may_begin(bytes, at) || near_escape(bytes, at, end)
         }
-        Anchor::Word => assignment::is_suspicious(bytes, at, end),
+        Anchor::Ending if !ends_word(bytes, end) => near_escape(bytes, at, end),
+        Anchor::Word | Anchor::Ending => assignment::is_suspicious(bytes, end),
+        Anchor::Command(_) => bytes.get(end) == Some(&b' '),
+        Anchor::Login => bytes[end..].iter().take(80).any(u8::is_ascii_digit),
         Anchor::Jwt => begins_word(bytes, at),
         Anchor::Address => {
             let authority = &bytes[end..bytes.len().min(end + 300)];
-            let end = authority.iter().position(|byte| matches!(byte, b'/' | b' ' | b'"' | b'<' | b'>'));
+            let end = authority.iter().position(|byte| matches!(byte, b' ' | b'"' | b'<' | b'>' | b'\\'));
             authority[..end.unwrap_or(authority.len())].contains(&b'@')
         }
         Anchor::Escape => {
@@ -260,12 +396,25 @@ fn is_suspicious(kind: Anchor, bytes: &[u8], at: usize, end: usize) -> bool {
                 value.is_ascii_alphanumeric() || matches!(value, b'_' | b'-' | b':' | b'=' | b'.')
             })
         }
-        Anchor::PrivateKey
+        Anchor::Foreign
+        | Anchor::PrivateKey
+        | Anchor::LastLine
         | Anchor::PuttyKey
+        | Anchor::PackedKey
+        | Anchor::JsonKey
+        | Anchor::Network
+        | Anchor::Thin
+        | Anchor::PasswordFile
         | Anchor::Bearer
         | Anchor::Authorization
+        | Anchor::Cookie
         | Anchor::UserFlag
-        | Anchor::Signature => true,
+        | Anchor::Signature
+        | Anchor::Code
+        | Anchor::Identified
+        | Anchor::Call
+        | Anchor::Signing
+        | Anchor::Reader => true,
     }
 }
 
@@ -295,7 +444,29 @@ fn ends_colour(bytes: &[u8]) -> bool {
     digits <= 8 && (rest.ends_with(b"\x1b[") || rest.ends_with(b"1b[") || rest.ends_with(b"033["))
 }
 
+/// True when no letter follows.
+fn ends_word(bytes: &[u8], end: usize) -> bool {
+    let is_apart = |at: usize| bytes.get(at).is_none_or(|byte| !byte.is_ascii_alphabetic() && *byte != b'_');
+    is_apart(end) || is_apart(end - 1)
+}
+
 /// Where the word begins that `at` is in.
 fn word_start(text: &str, at: usize) -> usize {
     text[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1)
+}
+
+fn named(range: Range<usize>, rule: &'static str, weight: Weight) -> Found {
+    Found { range, rule: Rule::Named(rule), weight }
+}
+
+/// The letters from a place on that are of a kind.
+fn run_of(text: &str, begin: usize, includes: impl Fn(u8) -> bool) -> &str {
+    let length =
+        text.as_bytes()[begin..].iter().take_while(|byte| byte.is_ascii() && includes(**byte)).count();
+    &text[begin..begin + length]
+}
+
+/// At most so many bytes of a text from a place on.
+fn within(text: &str, at: usize, bytes: usize) -> &str {
+    &text[at..text.floor_char_boundary(text.len().min(at + bytes)).max(at)]
 }

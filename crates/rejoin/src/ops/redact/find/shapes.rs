@@ -1,77 +1,15 @@
-//! Secrets that are known by their shape: private keys, signed tokens, passwords in addresses, headers.
+//! Secrets that are known by their shape or by the header they stand in: signed tokens, bearers, cookies.
 
-use crate::ops::redact::find::value::is_placeholder;
+use crate::ops::redact::find::placeholder::{is_named_placeholder, is_placeholder};
+use crate::ops::redact::find::value::{is_password, is_random};
 use crate::ops::redact::find::vendors::Letters;
-use crate::ops::redact::find::{Found, Rule, Weight, begins_word};
+use crate::ops::redact::find::{Found, Rule, Weight, begins_word, named, run_of, within};
 
-/// The longest block that is taken for one key.
-const KEY_BYTES: usize = 64 << 10;
+/// A line is looked at so far.
+const LINE_BYTES: usize = 300;
 
-/// The least letters of a key that is worth hiding; an example has three dots.
-const KEY_LETTERS: usize = 64;
-
-/// How far an address is looked at for a password.
-const ADDRESS_BYTES: usize = 1_000;
-
-fn found(range: std::ops::Range<usize>, rule: &'static str, weight: Weight) -> Found {
-    Found { range, rule: Rule::Named(rule), weight }
-}
-
-/// A block of a private key, from its first line to its last.
-pub(super) fn private_key(text: &str, at: usize) -> Option<Found> {
-    let block = within(text, at, KEY_BYTES);
-    let label = block["-----BEGIN ".len()..].split("-----").next()?;
-    if label.len() > 60 || !label.to_ascii_uppercase().contains("PRIVATE KEY") {
-        return None;
-    }
-    let body = "-----BEGIN ".len() + label.len() + "-----".len();
-    let rest = block.get(body..)?;
-    let end = match rest.find("-----END") {
-        Some(last) => {
-            let label = rest[last + "-----END".len()..].find("-----");
-            label.map_or(last, |label| last + "-----END".len() + label + "-----".len())
-        }
-        None => rest.bytes().position(|byte| !is_of_key(byte)).unwrap_or(rest.len()),
-    };
-    let inside = &rest[..end];
-    let letters = inside.bytes().filter(|byte| Letters::Base64.include(*byte)).count();
-    let is_key = letters >= KEY_LETTERS && letters * 10 >= inside.len() * 6 && !inside.contains("-----BEGIN");
-    is_key.then(|| found(at..at + body + end, "private-key", Weight::Shape))
-}
-
-/// What stands between the lines of a key, in whatever way it is written.
-fn is_of_key(byte: u8) -> bool {
-    Letters::Base64.include(byte)
-        || byte.is_ascii_whitespace()
-        || matches!(byte, b':' | b',' | b'\\' | b'"' | b'\'' | b'.' | b'(' | b')' | b'>' | b'|')
-}
-
-/// True when a private key begins here whose last line has not come.
-pub(super) fn is_open_key(text: &str, at: usize) -> bool {
-    let rest = &text[at + "-----BEGIN ".len()..];
-    match rest.split_once("-----") {
-        None => rest.len() <= 60 && !rest.contains('\n'),
-        Some((label, body)) => {
-            label.to_ascii_uppercase().contains("PRIVATE KEY")
-                && !body.split_once("-----END").is_some_and(|(_, last)| last.contains("-----"))
-                && body.bytes().filter(|byte| !is_of_key(*byte)).count() * 10 <= body.len()
-        }
-    }
-}
-
-/// The lines after `Private-Lines: 8` in a key of PuTTY.
-pub(super) fn putty_key(text: &str, at: usize) -> Option<Found> {
-    let block = within(text, at, KEY_BYTES);
-    let body = "private-lines:".len();
-    let rest = &block[body..];
-    let count = rest.bytes().take_while(|byte| byte.is_ascii_whitespace() || byte.is_ascii_digit()).count();
-    let lines: usize = rest[count..]
-        .bytes()
-        .take_while(|byte| Letters::Base64.include(*byte) || byte.is_ascii_whitespace())
-        .count();
-    let end = rest[..count + lines].rfind("Private-MAC").unwrap_or(count + lines);
-    (lines >= KEY_LETTERS).then(|| found(at + body + count..at + body + end, "private-key", Weight::Shape))
-}
+/// So much of a header of cookies is looked at.
+const COOKIE_BYTES: usize = 4_000;
 
 /// Three or five parts in base64, of which the first is JSON.
 pub(super) fn jwt(text: &str, at: usize) -> Option<Found> {
@@ -100,43 +38,7 @@ pub(super) fn jwt(text: &str, at: usize) -> Option<Found> {
     if bytes[end - 1] == b'.' {
         end -= 1;
     }
-    (parts >= 3).then(|| found(at..end, "jwt", Weight::Shape))
-}
-
-/// The password in `scheme://user:password@host`.
-pub(super) fn address(text: &str, at: usize) -> Option<Found> {
-    let begin = at + "://".len();
-    let has_scheme = text[..at].ends_with(|letter: char| letter.is_ascii_alphanumeric());
-    let rest = within(text, begin, ADDRESS_BYTES);
-    let end = rest.find(|letter: char| {
-        letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '<' | '>' | '/' | '?' | '#' | '\\')
-    });
-    let mut authority = &rest[..end.unwrap_or(rest.len())];
-    if !authority.contains('@') {
-        // A password may hold a slash or a sign of a query.
-        let line = rest
-            .split(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '<' | '>'))
-            .next()?;
-        let last = line.find('@').filter(|last| has_host(&line[last + 1..]) && authority.contains(':'))?;
-        let port = authority.split_once(':').map_or("", |(_, port)| port);
-        if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        authority = &line[..=last];
-    }
-    let (credentials, _) = authority.rsplit_once('@')?;
-    let (user, password) = credentials.split_once(':')?;
-    let is_secret =
-        has_scheme && password.len() >= 3 && !is_placeholder(password) && !password.contains("//");
-    let first = begin + user.len() + 1;
-    is_secret.then(|| found(first..first + password.len(), "connection-string", Weight::Shape))
-}
-
-fn has_host(text: &str) -> bool {
-    let host =
-        text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-')).count();
-    host >= 3
-        && (text[..host].contains('.') || text.starts_with("localhost") || text[host..].starts_with(':'))
+    (parts >= 3).then(|| named(at..end, "jwt", Weight::Shape))
 }
 
 /// The token after `Bearer`.
@@ -149,7 +51,7 @@ pub(super) fn bearer(text: &str, end: usize) -> Option<Found> {
         && token.len() >= 16
         && token.bytes().any(|byte| byte.is_ascii_digit())
         && !is_placeholder(token);
-    is_token.then(|| found(begin..begin + token.len(), "bearer-token", Weight::Header))
+    is_token.then(|| named(begin..begin + token.len(), "bearer-token", Weight::Header))
 }
 
 /// What follows `Authorization:`, after the name of a scheme.
@@ -173,7 +75,7 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Found> {
     let is_token = token.len() >= 8
         && !is_placeholder(token)
         && token.bytes().any(|byte| byte.is_ascii_digit() || byte == b'=' || byte.is_ascii_uppercase());
-    is_token.then(|| found(begin..begin + token.len(), "authorization-header", Weight::Header))
+    is_token.then(|| named(begin..begin + token.len(), "authorization-header", Weight::Header))
 }
 
 /// The password in `curl -u user:password`.
@@ -186,15 +88,7 @@ pub(super) fn user_flag(text: &str, at: usize, end: usize) -> Option<Found> {
     let (user, password) = words.split_once(':')?;
     let first = begin + user.len() + 1;
     (is_request && password.len() >= 4 && !is_placeholder(password))
-        .then(|| found(first..first + password.len(), "basic-credentials", Weight::Header))
-}
-
-/// A signature that opens an address at Azure.
-pub(super) fn signature(text: &str, at: usize, end: usize) -> Option<Found> {
-    let is_part = text[..at].ends_with(['?', '&', ';', '"', '\'', ' ']);
-    let value = run_of(text, end, |byte| Letters::Base64.include(byte) || byte == b'%');
-    let is_signature = is_part && value.len() >= 40 && value.bytes().any(|byte| byte.is_ascii_digit());
-    is_signature.then(|| found(end..end + value.len(), "azure-signature", Weight::Shape))
+        .then(|| named(first..first + password.len(), "basic-credentials", Weight::Header))
 }
 
 /// The secret that stands right behind an access key, as in a list of both.
@@ -211,21 +105,138 @@ pub(super) fn partner(text: &str, one: &Found) -> Option<Found> {
         && secret.len() == 40
         && secret.bytes().any(|byte| byte.is_ascii_digit())
         && secret.bytes().any(|byte| byte.is_ascii_lowercase());
-    is_secret.then(|| found(begin..begin + 40, "aws-secret-key", Weight::Shape))
+    is_secret.then(|| named(begin..begin + 40, "aws-secret-key", Weight::Shape))
 }
 
 fn is_of_token(byte: u8) -> bool {
     Letters::Base64.include(byte) || matches!(byte, b'.' | b'~')
 }
 
-fn run_of(text: &str, begin: usize, includes: impl Fn(u8) -> bool) -> &str {
-    let length =
-        text.as_bytes()[begin..].iter().take_while(|byte| byte.is_ascii() && includes(**byte)).count();
-    &text[begin..begin + length]
+/// The places of the first dot in what may be a token of three parts that a bot has, in order.
+pub(super) fn dots(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let is_plain = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_alphanumeric);
+    memchr::memchr_iter(b'.', bytes)
+        .filter(|at| bytes.get(at + 7) == Some(&b'.') && *at >= 23)
+        .filter(move |at| is_plain(&bytes[at - 8..*at]) && is_plain(&bytes[at - 23..at - 8]))
 }
 
-/// At most so many bytes of a text from a place on.
-fn within(text: &str, at: usize, bytes: usize) -> &str {
-    let end = (at..=text.len().min(at + bytes)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(at);
-    &text[at..end]
+/// The token of a bot, whose first part is a number in base64 and ends at `at`.
+pub(super) fn bot_token(text: &str, at: usize) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let id = bytes[..at].iter().rev().take(32).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let first = bytes[at - id];
+    let middle = bytes[at + 1..at + 7].iter().all(|byte| Letters::Word.include(*byte));
+    let secret = run_of(text, at + 8, |byte| Letters::Word.include(byte));
+    let is_token =
+        (23..=28).contains(&id) && matches!(first, b'M' | b'N' | b'O') && middle && secret.len() >= 25;
+    is_token.then(|| named(at - id..at + 8 + secret.len(), "discord-token", Weight::Shape))
+}
+
+/// What the names of cookies have that let somebody in.
+const COOKIES: [&str; 9] = ["sess", "sid", "auth", "token", "jwt", "login", "remember", "user", "id"];
+
+/// The values of cookies that let somebody in.
+pub(super) fn cookies(text: &str, end: usize, found: &mut Vec<Found>) {
+    let line = within(text, end, COOKIE_BYTES);
+    let line = &line[..line.find(['\n', '\r', '"', '\'']).unwrap_or(line.len())];
+    let mut at = end;
+    for pair in line.split(';') {
+        if let Some((name, value)) = pair.split_once('=') {
+            let name = name.to_ascii_lowercase();
+            let value = value.trim_end();
+            if COOKIES.iter().any(|word| name.contains(word)) && is_random(value) && !is_placeholder(value) {
+                let begin = at + name.len() + 1;
+                found.push(named(begin..begin + value.len(), "cookie", Weight::Header));
+            }
+        }
+        at += pair.len() + 1;
+    }
+}
+
+/// The password after `IDENTIFIED BY`, in quotes or as a word.
+pub(super) fn identified(text: &str, end: usize) -> Option<Found> {
+    let rest = within(text, end, LINE_BYTES);
+    let begin = rest.len() - rest.trim_start_matches([' ', '\\']).len();
+    let quote = rest[begin..].chars().next().filter(|sign| matches!(sign, '"' | '\'' | '`'));
+    let (begin, word) = match quote {
+        Some(quote) => (begin + 1, rest[begin + 1..].split(quote).next()?),
+        None => (begin, rest[begin..].split([' ', ';', '\n']).next()?),
+    };
+    let word = word.trim_end_matches('\\');
+    let is_secret = word.len() >= 4
+        && !word.contains('\n')
+        && !is_named_placeholder(word)
+        && (quote.is_some() || is_password(word));
+    is_secret.then(|| named(end + begin..end + begin + word.len(), "password-assignment", Weight::Header))
+}
+
+/// The password in `creds: user / password` and `login user:password`.
+pub(super) fn login(text: &str, end: usize) -> Option<Found> {
+    let rest = within(text, end, LINE_BYTES / 4);
+    let rest = &rest[..rest.find('\n').unwrap_or(rest.len())];
+    for (place, sign) in rest.match_indices([':', '/']) {
+        let user = rest[..place].trim_end().rsplit([' ', '"', '\'', '`', '(']).next().unwrap_or_default();
+        let after = &rest[place + sign.len()..];
+        let gap = after.len() - after.trim_start_matches(' ').len();
+        let word = after[gap..]
+            .split([' ', '"', '\'', '`', ',', ')'])
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches(['.', ';']);
+        let is_user = user.len() >= 2
+            && user
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'@'));
+        if is_user
+            && !is_login_word(user)
+            && word.len() >= 8
+            && !word.contains('/')
+            && is_password(word)
+            && !is_placeholder(word)
+        {
+            let first = end + place + sign.len() + gap;
+            return Some(named(first..first + word.len(), "basic-credentials", Weight::Header));
+        }
+    }
+    None
+}
+
+fn is_login_word(word: &str) -> bool {
+    ["http", "https", "at", "on", "url", "host", "is", "are"].contains(&word.to_ascii_lowercase().as_str())
+}
+
+/// The key in `jwt.sign(payload, "key")` or `Fernet(b"key")`: the first of the texts that are given.
+pub(super) fn signing(text: &str, end: usize) -> Option<Found> {
+    let rest = within(text, end, LINE_BYTES);
+    let inside = &rest[..rest.find(['\n', ';']).unwrap_or(rest.len())];
+    for (place, sign) in inside.match_indices(['"', '\'']) {
+        let before = inside[..place].trim_end_matches('b');
+        let word = inside[place + 1..].split(sign).next().unwrap_or_default();
+        let is_argument = before.is_empty() || before.trim_end().ends_with(',');
+        let is_name = word.len() < 8 || is_named_placeholder(word) || word.starts_with("sha");
+        if is_argument && !is_name && !word.contains(' ') {
+            let first = end + place + 1;
+            return Some(named(first..first + word.len(), "call-password", Weight::Header));
+        }
+        if is_argument && !word.starts_with("sha") {
+            return None;
+        }
+    }
+    None
+}
+
+/// The last of the texts in `login("user", "password")`.
+pub(super) fn call(text: &str, end: usize) -> Option<Found> {
+    let rest = within(text, end, LINE_BYTES);
+    let inside = &rest[..rest.find([')', '\n', ';']).unwrap_or(rest.len())];
+    let (before, last) = inside.trim_end().rsplit_once(',')?;
+    let quoted = last.trim_start();
+    let quote = quoted.chars().next().filter(|sign| matches!(sign, '"' | '\'' | '`'))?;
+    let word = quoted[1..].strip_suffix(quote)?;
+    let first = end + before.len() + 1 + (last.len() - quoted.len()) + 1;
+    let has = |is_one: fn(&u8) -> bool| word.bytes().any(|byte| is_one(&byte));
+    let is_strong = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+        || word.contains(['!', '@', '#', '$', '%', '&', '*']);
+    (word.len() >= 8 && is_strong && is_password(word) && !is_placeholder(word))
+        .then(|| named(first..first + word.len(), "call-password", Weight::Header))
 }

@@ -1,80 +1,6 @@
-//! Whether a value can be a secret: not an example, not code, and for some names random enough.
+//! Whether a value can be a secret: not code, not a name, and for some names random enough.
 
-/// What examples say in the place of a secret, in lower case.
-const EXAMPLES: [&str; 21] = [
-    "your",
-    "example",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "replace",
-    "insert",
-    "dummy",
-    "xxxx",
-    "****",
-    "....",
-    "\u{2026}",
-    "redacted",
-    "todo",
-    "00000000",
-    "sample",
-    "deadbeef",
-    "abcdefgh",
-    "12345678901234567890",
-    "my-",
-];
-
-/// Whole values that say nothing.
-const WORDS: [&str; 33] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "key",
-    "apikey",
-    "api_key",
-    "string",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "required",
-    "optional",
-    "hidden",
-    "test",
-    "value",
-    "empty",
-    "unset",
-    "default",
-    "bearer",
-    "text",
-    "number",
-    "boolean",
-    "object",
-    "pass",
-    "user",
-    "username",
-    "admin",
-    "unknown",
-];
-
-/// True when a value stands for a secret without being one.
-pub(super) fn is_placeholder(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let first = lower.bytes().next().unwrap_or(b'$');
-    // What is long and full of different signs is no reference to something else.
-    let is_short = value.len() < 20 || variety(value) < 14;
-    is_short && matches!(first, b'$' | b'%' | b'{' | b'<' | b'*' | b'&')
-        || lower.starts_with('[') && lower.ends_with(']')
-        || EXAMPLES.iter().any(|example| lower.contains(example))
-        || WORDS.contains(&lower.as_str())
-        || ["${", "{{", "$(", "<%"].iter().any(|sign| lower.contains(sign) && lower.contains(['}', ')', '>']))
-        || variety(value) <= 1
-}
+pub(super) use crate::ops::redact::find::placeholder::is_placeholder;
 
 /// True when a value is what a function returns.
 pub(super) fn is_call(value: &str) -> bool {
@@ -83,7 +9,8 @@ pub(super) fn is_call(value: &str) -> bool {
     let is_named =
         name >= 2 && value.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
     let is_short = value.len() < 20 || variety(value) < 14;
-    is_named && value[name..].starts_with('(') && (is_short || value.ends_with(')'))
+    let is_word = name >= 4 && !value[..name].bytes().any(|byte| byte.is_ascii_digit());
+    is_named && value[name..].starts_with('(') && (is_short || is_word || value.ends_with(')'))
 }
 
 /// How many different bytes a text has.
@@ -103,7 +30,7 @@ pub(super) fn is_code(value: &str) -> bool {
     // Of what is long and full of signs, brackets say nothing.
     let is_wild = value.len() >= 24
         && variety(value) >= 15
-        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && has_digit(value)
         && value.contains(['@', '#', '^', '*', '+', '=', '!', '%'])
         && !is_call(value);
     if is_wild {
@@ -117,6 +44,19 @@ pub(super) fn is_code(value: &str) -> bool {
         || value.chars().all(|letter| letter.is_ascii_alphabetic() || matches!(letter, '_' | '.' | '-'))
 }
 
+pub(super) fn has_digit(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+pub(super) fn has_letter(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// True for letters and the signs that join words.
+pub(super) fn is_words(value: &str) -> bool {
+    value.chars().all(|letter| letter.is_alphabetic() || matches!(letter, '_' | '-' | '.' | ' '))
+}
+
 /// True when a value has a digit or a sign beside letters, or capitals in its middle.
 pub(super) fn is_uncommon(value: &str) -> bool {
     let has_other =
@@ -126,6 +66,93 @@ pub(super) fn is_uncommon(value: &str) -> bool {
         || inner.iter().any(char::is_ascii_uppercase)
             && inner.iter().any(char::is_ascii_lowercase)
             && !value.contains(' ')
+}
+
+/// True for letters in an order that no word has: capitals everywhere, or hardly a vowel.
+pub(super) fn is_jumbled(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
+    let changes =
+        bytes.windows(2).filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase());
+    let is_mixed = value.bytes().any(|byte| byte.is_ascii_lowercase()) && changes.count() * 3 >= value.len();
+    let hard = value.split(|letter: char| u8::try_from(letter).is_ok_and(|byte| is_vowel(&byte)));
+    let is_hard = hard.map(str::len).max().unwrap_or_default() >= 5;
+    value.bytes().all(|byte| byte.is_ascii_alphabetic()) && (is_mixed || is_hard)
+}
+
+/// True for what a person would choose, as far as it can be told from a word of the text around it: letters with digits or
+/// signs among them.
+pub(super) fn is_password(value: &str) -> bool {
+    let has_sign = value
+        .trim_end_matches(['!', '?', '*'])
+        .contains(['!', '@', '#', '$', '%', '^', '&', '*', '+', '~', '?']);
+    let is_measure = value.bytes().take_while(u8::is_ascii_digit).count();
+    let is_measured = is_measure > 0
+        && value[is_measure..].trim_start_matches('-').bytes().all(|byte| byte.is_ascii_lowercase());
+    let lower = value.to_ascii_lowercase();
+    let is_technical = TECHNICAL.iter().any(|word| lower.starts_with(word));
+    (6..=100).contains(&value.len())
+        && value.bytes().all(|byte| byte.is_ascii_graphic())
+        && has_letter(value)
+        && (has_digit(value) || has_sign)
+        && !is_measured
+        && !is_technical
+        && !value.contains("://")
+        && !value.starts_with(['/', '.', '~', '-', '<', '(', '[', '{', '@', '#', '"', '\'', '`'])
+        && !is_call(value)
+        && !is_file(value)
+        && !value.contains("()")
+        && !is_mail(value)
+}
+
+/// Words with digits that are no passwords.
+const TECHNICAL: [&str; 27] = [
+    "base64",
+    "base32",
+    "base58",
+    "sha1",
+    "sha2",
+    "sha3",
+    "sha5",
+    "sha-",
+    "md5",
+    "utf8",
+    "utf-8",
+    "utf16",
+    "bcrypt",
+    "argon2",
+    "pbkdf2",
+    "oauth2",
+    "oauth1",
+    "ipv4",
+    "ipv6",
+    "http",
+    "x509",
+    "rs256",
+    "hs256",
+    "es256",
+    "aes-",
+    "aes1",
+    "1password",
+];
+
+/// True for the name of a file: a word, a dot, and a few letters.
+fn is_file(value: &str) -> bool {
+    value.rsplit_once('.').is_some_and(|(name, end)| {
+        (1..=5).contains(&end.len())
+            && end.bytes().all(|byte| byte.is_ascii_lowercase())
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/'))
+    })
+}
+
+fn is_mail(value: &str) -> bool {
+    value.split_once('@').is_some_and(|(user, host)| {
+        !user.is_empty()
+            && host.contains('.')
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+    })
 }
 
 /// True when a value looks drawn at random: what a program makes and nobody types.
@@ -146,6 +173,12 @@ pub(super) fn is_random(value: &str) -> bool {
         && !value.starts_with('/')
         && !value.starts_with("sha256:")
         && !value.starts_with("sha512-")
+}
+
+/// True for a long value with many signs of every kind, spaces among them.
+pub(super) fn is_dense(value: &str) -> bool {
+    let signs = value.bytes().filter(u8::is_ascii_punctuation).count();
+    value.len() >= 40 && signs * 6 >= value.len() && variety(value) >= 25 && has_digit(value)
 }
 
 pub(super) fn is_uuid(value: &str) -> bool {

@@ -1,5 +1,7 @@
 //! What is found and what is not.
 
+mod families;
+
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
@@ -382,11 +384,11 @@ proptest! {
 /// Text as it is said about programs: this library's own, with words such as key and token in it.
 fn ordinary() -> Message {
     let text = [
-        include_str!("../../archive/handle.rs"),
-        include_str!("../../store/turn.rs"),
-        include_str!("../view/repair.rs"),
-        include_str!("../../../../../docs/decisions.md"),
-        include_str!("../../../../../docs/cli.md"),
+        include_str!("../../../archive/handle.rs"),
+        include_str!("../../../store/turn.rs"),
+        include_str!("../../view/repair.rs"),
+        include_str!("../../../../../../docs/decisions.md"),
+        include_str!("../../../../../../docs/cli.md"),
     ]
     .concat();
     let output = Json::of(&text).unwrap();

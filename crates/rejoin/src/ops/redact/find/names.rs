@@ -1,0 +1,216 @@
+//! What the name of a value says about it: that it is a password, a key, or perhaps one.
+
+/// How secret a name says that its value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Secrecy {
+    /// Something a person may have made up.
+    Password,
+    /// Something a program has made.
+    Key,
+    /// The name is used for other things, too, so the value has to look random.
+    Maybe,
+}
+
+/// How a name is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// As one word.
+    Written,
+    /// As several words with spaces between them, as people speak.
+    Spoken,
+}
+
+/// The last word of a name, and what the words before it make of it. Signs between words do not count.
+#[derive(Debug)]
+struct Stem {
+    word: &'static str,
+    /// What it is when no other word is known to stand before it.
+    alone: Option<Secrecy>,
+    /// What stands before it in names of secrets.
+    strong: &'static [&'static str],
+    /// What stands before it in names of what is no secret.
+    harmless: &'static [&'static str],
+}
+
+const fn stem(word: &'static str, alone: Option<Secrecy>) -> Stem {
+    Stem { word, alone, strong: &[], harmless: &[] }
+}
+
+impl Stem {
+    const fn strong(self, strong: &'static [&'static str]) -> Self {
+        Self { strong, ..self }
+    }
+
+    const fn harmless(self, harmless: &'static [&'static str]) -> Self {
+        Self { harmless, ..self }
+    }
+}
+
+const PASSWORD: Option<Secrecy> = Some(Secrecy::Password);
+const KEY: Option<Secrecy> = Some(Secrecy::Key);
+const MAYBE: Option<Secrecy> = Some(Secrecy::Maybe);
+
+/// The first that a name ends with counts.
+#[rustfmt::skip]
+const STEMS: &[Stem] = &[
+    stem("key", MAYBE).strong(&[
+        "api", "secret", "access", "private", "priv", "auth", "account", "encryption", "encrypt", "decryption", "decrypt", "crypt", "cipher",
+        "signing", "sign", "signature", "master", "license", "licence", "service", "client", "app", "application", "consumer", "subscription",
+        "deploy", "webhook", "storage", "shared", "hmac", "aes", "rsa", "ssh", "session", "cookie", "jwt", "admin", "root", "server",
+        "integration", "ingest", "ingestion", "insert", "insights", "write", "sdk", "data", "vault", "unseal", "db", "database", "fernet",
+        "nonce", "loggedin", "function", "functions", "activation", "product", "recovery", "backup", "wpa", "network", "tls", "ssl", "org", "team",
+        "bot", "user", "security", "gateway", "internal", "enc", "kek", "dek", "wallet", "host", "preshared",
+        "openai", "anthropic", "claude", "gemini", "stripe", "aws", "google", "azure", "github", "gitlab", "datadog", "twilio", "sendgrid",
+        "mailgun", "cloudflare", "algolia", "newrelic", "pagerduty", "deepl", "mistral", "cohere", "groq", "maps", "mapbox", "pinecone",
+        "supabase", "heroku",
+    ]).harmless(&[
+        "public", "publishable", "primary", "foreign", "sort", "partition", "cache", "idempotency", "hash", "row", "object", "site", "hot",
+        "mon", "tur", "don", "whis", "joc", "hoc",
+    ]),
+    stem("token", MAYBE).harmless(&[
+        "page", "next", "continuation", "sync", "max", "csrf", "xsrf", "pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "start", "end",
+        "cancellation", "cancel", "abort", "idempotency", "request", "resume", "scroll", "cursor", "special", "input", "output", "current",
+        "last", "first", "prev", "previous", "image", "prefix", "suffix",
+    ]),
+    stem("password", PASSWORD),
+    stem("secret", KEY).harmless(&["existing", "password", "pull", "tls", "use", "create", "isa", "no", "top"]),
+    stem("passwd", PASSWORD),
+    stem("passphrase", PASSWORD),
+    stem("requirepass", PASSWORD),
+    stem("storepass", PASSWORD),
+    stem("keypass", PASSWORD),
+    stem("dbpass", PASSWORD),
+    stem("userpass", PASSWORD),
+    stem("rootpass", PASSWORD),
+    stem("adminpass", PASSWORD),
+    stem("rootpw", PASSWORD),
+    stem("bindpw", PASSWORD),
+    stem("adminpw", PASSWORD),
+    stem("userpw", PASSWORD),
+    stem("pass", PASSWORD).harmless(&[
+        "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "render", "sub", "first", "second", "low", "high", "band", "compute", "shadow",
+        "by", "com", "sur", "tres",
+    ]),
+    stem("pwd", PASSWORD),
+    stem("pw", PASSWORD),
+    stem("auth", MAYBE).strong(&["master"]),
+    stem("passcode", PASSWORD),
+    stem("passwrd", PASSWORD),
+    stem("passwort", PASSWORD),
+    stem("kennwort", PASSWORD),
+    stem("motdepasse", PASSWORD),
+    stem("psk", PASSWORD),
+    stem("mnemonic", PASSWORD),
+    stem("seedphrase", PASSWORD),
+    stem("recoveryphrase", PASSWORD),
+    stem("secretkeybase", KEY),
+    stem("keydata", KEY),
+    stem("secretstring", KEY),
+    stem("secretvalue", KEY),
+    stem("keyb", KEY),
+    stem("secretb", KEY),
+    stem("code", None).strong(&["recovery", "backup", "unlock"]),
+    stem("salt", MAYBE).strong(&["auth", "nonce", "loggedin", "secret"]),
+    stem("credentials", MAYBE),
+    stem("credential", MAYBE),
+    stem("creds", MAYBE),
+    stem("cred", MAYBE),
+    stem("cookie", MAYBE),
+    stem("session", MAYBE),
+    stem("sessionid", MAYBE),
+    stem("sessid", MAYBE),
+    stem("secretid", MAYBE),
+    stem("bearer", MAYBE),
+    stem("jwt", MAYBE),
+    stem("pat", MAYBE),
+    stem("pin", MAYBE),
+    stem("sid", MAYBE),
+    stem("dsn", MAYBE),
+    stem("otp", MAYBE),
+];
+
+/// Words that end other words, too, and count only as words of their own.
+const SHORT: [&str; 9] = ["pass", "pw", "pat", "pin", "sid", "otp", "dsn", "salt", "cred"];
+
+/// First words of names of texts that people are shown, or of choices.
+#[rustfmt::skip]
+const SHOWN: &[&str] = &[
+    "label", "forgot", "lost", "reset", "invalid", "incorrect", "wrong", "missing", "show", "hide", "toggle", "enter", "require", "required",
+    "requires", "has", "is", "no", "placeholder", "hint", "title", "error", "message", "msg", "i18n", "prompt", "validate", "check", "verify",
+];
+
+/// How secret a name says that its value is; none when it does not.
+pub(super) fn secrecy(name: &str, kind: Name) -> Option<Secrecy> {
+    let plain = plain(name);
+    let plain = plain.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let last = plain.bytes().last()?;
+    let mut near = STEMS.iter().filter(|stem| stem.word.as_bytes()[stem.word.len() - 1] == last);
+    let (stem, before) = near.find_map(|stem| plain.strip_suffix(stem.word).map(|before| (stem, before)))?;
+    let ends = |words: &[&str]| words.iter().any(|word| before.ends_with(word));
+    let is_part = SHORT.contains(&stem.word) && !is_whole(name, stem.word);
+    match (stem.alone, kind) {
+        _ if is_part || ends(stem.harmless) || is_shown(name) => None,
+        _ if ends(stem.strong) => KEY,
+        // Any word before a token tells whose it is.
+        (Some(Secrecy::Maybe), Name::Written) if stem.word == "token" && !before.is_empty() => KEY,
+        (Some(Secrecy::Maybe), Name::Spoken) => KEY.filter(|_| stem.word == "token" && ends(TOKENS)),
+        (alone, _) => alone,
+    }
+}
+
+/// True when the last two letters of a name are those of a word that tells a secret, which is soon seen.
+pub(super) fn may_tell(name: &[u8]) -> bool {
+    let end = name.iter().rposition(u8::is_ascii_alphabetic).map_or(0, |last| last + 1);
+    let Some(last) = name[..end].last_chunk::<2>().filter(|last| last[0].is_ascii_alphabetic()) else {
+        return false;
+    };
+    let [one, two] = last.map(|byte| byte.to_ascii_lowercase() - b'a');
+    LAST_LETTERS[usize::from(one)] & 1 << two != 0
+}
+
+/// For each letter, which ones follow it at the end of a word that tells a secret.
+const LAST_LETTERS: [u32; 26] = last_letters();
+
+const fn last_letters() -> [u32; 26] {
+    let mut pairs = [0; 26];
+    let mut at = 0;
+    while at < STEMS.len() {
+        let word = STEMS[at].word.as_bytes();
+        pairs[(word[word.len() - 2] - b'a') as usize] |= 1 << (word[word.len() - 1] - b'a');
+        at += 1;
+    }
+    pairs
+}
+
+/// What stands before the word token in sentences about secret ones.
+const TOKENS: &[&str] = &[
+    "api", "access", "auth", "bearer", "bot", "refresh", "session", "deploy", "security", "service", "user",
+    "personal",
+];
+
+/// A name without the signs between its words, in small letters.
+pub(super) fn plain(name: &str) -> String {
+    let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
+    letters.map(|letter| char::from(letter.to_ascii_lowercase())).collect()
+}
+
+/// True when the first word of a name says that its value is shown to people.
+fn is_shown(name: &str) -> bool {
+    let is_sign = |letter: char| matches!(letter, '_' | '-' | '.');
+    let name = name.trim_start_matches(is_sign);
+    let upper = name.bytes().skip(1).position(|byte| byte.is_ascii_uppercase());
+    let is_loud = name.bytes().take(2).all(|byte| byte.is_ascii_uppercase());
+    let end = name.find(is_sign).into_iter().chain(upper.filter(|_| !is_loud).map(|at| at + 1)).min();
+    end.is_some_and(|end| SHOWN.iter().any(|word| name[..end].eq_ignore_ascii_case(word)))
+}
+
+/// True when a word that a name ends with is one of its own.
+fn is_whole(name: &str, word: &str) -> bool {
+    let name = name.trim_end_matches(|letter: char| !letter.is_ascii_alphabetic());
+    let Some(start) = name.len().checked_sub(word.len()) else { return false };
+    let is_capital = name.as_bytes()[start].is_ascii_uppercase();
+    match name[..start].bytes().last() {
+        None => true,
+        Some(before) => !before.is_ascii_alphabetic() || is_capital && before.is_ascii_lowercase(),
+    }
+}

@@ -1,0 +1,123 @@
+//! What stands in the place of a secret without being one: examples, references, words that people are shown.
+
+use crate::ops::redact::find::value::{has_digit, is_words, variety};
+
+/// What examples say in the place of a secret, in lower case.
+const EXAMPLES: [&str; 22] = [
+    "your",
+    "example",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "changeit",
+    "replace",
+    "insert",
+    "dummy",
+    "xxxx",
+    "****",
+    "....",
+    "\u{2026}",
+    "redacted",
+    "todo",
+    "00000000",
+    "sample",
+    "deadbeef",
+    "abcdefgh",
+    "12345678901234567890",
+    "<your",
+];
+
+/// Examples that a long random value may hold by chance.
+const SHORT: [&str; 4] = ["your", "todo", "dummy", "replace"];
+
+/// Words of which a text of nothing but words is an example, a reference or the name of a secret.
+#[rustfmt::skip]
+const TELLING: [&str; 34] = [
+    "change", "here", "goes", "secret", "secrets", "password", "passwords", "passwd", "token", "tokens", "key", "keys", "credential",
+    "credentials", "creds", "value", "production", "fake", "mock", "fixme", "default", "none", "null", "redacted", "hidden", "required",
+    "optional", "passwort", "kennwort", "passphrase", "apikey", "test", "testing", "env",
+];
+
+/// Whole values that say nothing.
+#[rustfmt::skip]
+const WORDS: [&str; 62] = [
+    "password", "passwd", "passphrase", "secret", "token", "key", "apikey", "api_key", "string", "none", "null", "nil", "true",
+    "false", "undefined", "required", "optional", "hidden", "test", "value", "empty", "unset", "default", "bearer", "text", "number",
+    "boolean", "object", "pass", "user", "username", "admin", "unknown", "incorrect", "invalid", "missing", "expired", "varchar",
+    "hashed", "encrypted", "plaintext", "bcrypt", "integer", "bytes", "confirm", "prompt", "disabled", "enabled", "contraseña",
+    "contrasena", "passwort", "kennwort", "wachtwoord", "senha", "hasło", "heslo", "lösenord", "parola", "basic", "digest", "public", "private",
+];
+
+/// What references to a secret that is kept elsewhere begin with, in lower case.
+#[rustfmt::skip]
+const REFERENCES: [&str; 34] = [
+    "vault:", "arn:", "ssm:", "aws:", "gcp:", "az:", "env:", "env.", "file:", "kv:", "sops:", "enc[", "enc:", "keyring:", "keyvault:", "bao:",
+    "k8s:", "doppler:", "infisical:", "ref+", "@microsoft.keyvault", "!ref", "!sub", "!getatt", "!vault", "projects/", "secrets.", "secrets/", "secret/", "secret:",
+    "process.env", "os.environ", "var.", "local.",
+];
+
+/// True when a value stands for a secret without being one.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let first = lower.bytes().next().unwrap_or(b'$');
+    // What is long and full of different signs is no reference to something else.
+    let is_short = value.len() < 20 || variety(value) < 14;
+    let is_long = value.len() >= 40 && has_digit(value) && lower != value;
+    is_short && matches!(first, b'$' | b'%' | b'{' | b'<' | b'*' | b'&')
+        || lower.starts_with('[') && lower.ends_with(']')
+        || EXAMPLES.iter().any(|example| lower.contains(example) && !(is_long && SHORT.contains(example)))
+        || lower.starts_with("my-")
+        || WORDS.contains(&lower.as_str())
+        || ["${", "{{", "$(", "<%"].iter().any(|sign| lower.contains(sign) && lower.contains(['}', ')', '>']))
+        || variety(value) <= 1
+}
+
+/// True when a value that a name announces is none: an example in words, a reference, or the name of a secret.
+pub(super) fn is_named_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let mut words = lower.split(|letter: char| !letter.is_alphabetic());
+    is_placeholder(value)
+        || REFERENCES.iter().any(|reference| lower.starts_with(reference))
+        || is_words(value) && words.any(|word| TELLING.contains(&word))
+        || is_path(value)
+        || lower.contains("/secrets/")
+}
+
+/// True for small words with slashes between them.
+fn is_path(value: &str) -> bool {
+    value.contains('/')
+        && value.len() < 80
+        && value.bytes().all(|byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'/' | b'-' | b'_' | b'.')
+        })
+}
+
+/// True for words that people are shown: a label, a question, a sentence.
+pub(super) fn is_shown(value: &str) -> bool {
+    let lower = value.to_lowercase();
+    let has_sign = value.ends_with(['?', ':', '.', '\u{2026}']);
+    let is_sentence = value.starts_with(|letter: char| letter.is_uppercase()) && !has_digit(value);
+    let tells = [
+        "pass",
+        "kennwort",
+        "contrase",
+        "senha",
+        "парол",
+        "密码",
+        "please",
+        "enter ",
+        "must",
+        "required",
+        "invalid",
+        "the ",
+        "token",
+        "secret",
+        " key",
+    ];
+    let is_spoken = value.contains(' ');
+    is_spoken && (has_sign || is_sentence || tells.iter().any(|word| lower.contains(word)))
+        || !has_digit(value) && lower.ends_with(':')
+        || !has_digit(value) && is_words(value) && lower.contains("pass")
+        || lower.contains('|') && lower.contains("required")
+}
