@@ -122,7 +122,7 @@ impl Walk<'_> {
             None if looks => text::redact(self.redactor, text, tally),
             None => None,
         };
-        if begins_key(&text) || changed.as_deref().is_some_and(begins_key) {
+        if begins_key(text) || changed.as_deref().is_some_and(begins_key) {
             self.key_lines = KEY_LINES;
         } else if text.contains("-----END") {
             self.key_lines = 0;

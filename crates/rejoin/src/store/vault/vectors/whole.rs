@@ -11,10 +11,11 @@ use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuer
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::Use;
 use crate::store::vault::envelope::Broken;
+use crate::store::vault::named::{NAME, seal_name};
 use crate::store::vault::row::{FIRST, HEADER, LAST, SealedHeader, SealedLast, seal_first};
 use crate::store::vault::shard::{Draft, Ids};
 use crate::store::vault::slots::{AnchorPlace, Answer, Keyholder, Places, Secret};
-use crate::store::vault::text::from_text;
+use crate::store::vault::text::{from_text, to_text};
 use crate::store::{
     Changed, Entry, Facets, ListQuery, MemoryStore, Named, Note, Opening, Order, Put, Read, Row, Safety,
     Selection, Space, Stale, Store, Target, Tip, Turn, What,
@@ -147,6 +148,18 @@ fn a_list_shows_what_its_header_and_previews_say() {
 }
 
 #[test]
+fn what_it_is_called_is_written_as_the_other_program_writes_it() {
+    let created = Time::from_micros(1_794_770_847_123_456);
+
+    let written = to_text(&seal_name(conversation(), created, &data_key(), inner()));
+
+    assert_eq!(
+        [written, vector("sealed name")].map(|text| inside(NAME, &text)),
+        [(); 2].map(|()| vector("name"))
+    );
+}
+
+#[test]
 fn headers_and_previews_are_written_as_the_other_program_writes_them() {
     let header = SealedHeader::new(
         conversation(),
@@ -248,6 +261,17 @@ fn its_anchor_is_what_rejoin_writes() {
 
     anchor.write(sealed().as_ref()).unwrap();
 
+    let table = std::fs::read(directory.path().join(vector("anchor table name"))).unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap(), vector("anchor file"));
+    assert_eq!(hex(&table), vector("anchor table"));
     anchor.check(sealed().as_ref()).unwrap();
+}
+
+#[test]
+fn an_older_anchor_vouches_for_it_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(format!("{}.anchor", hex(workspace().vault().as_bytes())));
+    std::fs::write(path, vector("older anchor file")).unwrap();
+
+    AnchorPlace::new(directory.path(), &workspace()).check(sealed().as_ref()).unwrap();
 }
