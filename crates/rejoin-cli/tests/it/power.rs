@@ -128,7 +128,9 @@ impl Recording {
         let directory = tempfile::tempdir().unwrap();
         let mut names: HashMap<usize, PathBuf> = HashMap::new();
         for (path, file) in state {
-            let path = directory.path().join(path.strip_prefix(self.world.path(PLACE)).unwrap());
+            // What lies elsewhere, such as keys, is not of the store.
+            let Ok(path) = path.strip_prefix(self.world.path(PLACE)) else { continue };
+            let path = directory.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             match names.get(&file.number) {
                 Some(name) => fs::hard_link(name, path).unwrap(),

@@ -1,5 +1,6 @@
 //! What stands in the place of a secret without being one: examples, references, words that people are shown.
 
+use crate::ops::redact::find::MARKER;
 use crate::ops::redact::find::value::{has_digit, is_words, variety};
 
 /// What examples say in the place of a secret, in lower case.
@@ -28,8 +29,8 @@ const EXAMPLES: [&str; 22] = [
     "<your",
 ];
 
-/// Examples that a long random value may hold by chance.
-const SHORT: [&str; 4] = ["your", "todo", "dummy", "replace"];
+/// So many letters and digits in a row are random when both cases are among them.
+const RANDOM: usize = 12;
 
 /// Words of which a text of nothing but words is an example, a reference or the name of a secret.
 #[rustfmt::skip]
@@ -63,14 +64,30 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     let first = lower.bytes().next().unwrap_or(b'$');
     // What is long and full of different signs is no reference to something else.
     let is_short = value.len() < 20 || variety(value) < 14;
-    let is_long = value.len() >= 40 && has_digit(value) && lower != value;
     is_short && matches!(first, b'$' | b'%' | b'{' | b'<' | b'*' | b'&')
         || lower.starts_with('[') && lower.ends_with(']')
-        || EXAMPLES.iter().any(|example| lower.contains(example) && !(is_long && SHORT.contains(example)))
+        || value.contains(MARKER)
+        || EXAMPLES.iter().any(|example| says(value, &lower, example))
         || lower.starts_with("my-")
         || WORDS.contains(&lower.as_str())
         || ["${", "{{", "$(", "<%"].iter().any(|sign| lower.contains(sign) && lower.contains(['}', ')', '>']))
         || variety(value) <= 1
+}
+
+/// True when a value says that it is an example. A random one may hold such a word by chance, in which case the rest is random.
+fn says(value: &str, lower: &str, example: &str) -> bool {
+    let Some(start) = lower.find(example) else { return false };
+    let end = start + example.len();
+    let is_random = |rest: &str| {
+        rest.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|run| {
+            run.len() >= RANDOM
+                && has_digit(run)
+                && run.contains(|letter: char| letter.is_ascii_lowercase())
+                && run.contains(|letter: char| letter.is_ascii_uppercase())
+        })
+    };
+    // In capitals it stands at the end of the examples of vendors, which look random otherwise.
+    &value[start..end] == "EXAMPLE" || !is_random(&value[..start]) && !is_random(&value[end..])
 }
 
 /// True when a value that a name announces is none: an example in words, a reference, or the name of a secret.

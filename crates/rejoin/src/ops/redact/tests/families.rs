@@ -280,3 +280,18 @@ fn half_of_a_secret_that_is_arriving_is_held_back() {
 
     assert_eq!(halves, NONE);
 }
+
+#[test]
+fn a_random_token_goes_even_if_it_holds_a_word_of_examples_by_chance() {
+    let tokens = ["xXxX", "Example", "redacted", "your", "todo"]
+        .map(|word| format!("ghp_{}{word}{}", &BODY[..16], &BODY[4..20 - word.len()]));
+    let examples = [
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "DB_PASSWORD=your-Secret-Password-2024-goes-here",
+    ];
+
+    let left = tokens.iter().filter(|token| secrets(token).contains(token.as_str()));
+    assert_eq!(left.collect::<Vec<_>>(), NONE);
+    assert_eq!(changed(&examples), NONE);
+}

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{bytes, conversation, data_key, digest, hex, vector, workspace};
 use crate::error::Result;
 use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuery};
+use crate::store::durable;
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::Use;
 use crate::store::vault::envelope::Broken;
@@ -271,7 +272,9 @@ fn its_anchor_is_what_rejoin_writes() {
 fn an_older_anchor_vouches_for_it_too() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(format!("{}.anchor", hex(workspace().vault().as_bytes())));
-    std::fs::write(path, vector("older anchor file")).unwrap();
+    durable::create_private(&path).unwrap();
+    let file = durable::open_to_write(&path).unwrap();
+    durable::write_at(&file, 0, vector("older anchor file").as_bytes()).unwrap();
 
     AnchorPlace::new(directory.path(), &workspace()).check(sealed().as_ref()).unwrap();
 }
