@@ -17,7 +17,7 @@ use super::moody::{Mood, Moody};
 use super::{Lab, archive_in};
 
 /// Three chunks of the one, and five of the other.
-const BYTES: [u8; 30_000] = [7; 30_000];
+static BYTES: [u8; 30_000] = [7; 30_000];
 const SIZES: [u64; 2] = [10_000, 7_000];
 
 fn open(kind: &str, directory: &Path) -> Box<dyn Store> {

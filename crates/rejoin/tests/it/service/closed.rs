@@ -122,8 +122,8 @@ fn a_class_of_an_older_store_is_given_as_confidential_and_is_not_lost() {
         service.create_record(&input(1, "older")).unwrap();
         let (archive, id) = (service.archive().unwrap(), id_of(1).parse().unwrap());
         let stored = archive.conversation(id).unwrap();
-        let mut header: serde_json::Value = serde_json::from_str(&stored.conversation.to_header()).unwrap();
-        header["privacy"] = serde_json::json!({"classification": "Public", "exportable": true});
+        let mut header: Value = serde_json::from_str(&stored.conversation.to_header()).unwrap();
+        header["privacy"] = json!({"classification": "Public", "exportable": true});
         let header = header.to_string();
         let change = Change::Header { facets: &Default::default(), header: &header };
         archive.store().amend(id, None, &change, Time::from_micros(1)).unwrap();

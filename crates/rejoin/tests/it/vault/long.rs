@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rejoin::store::{MemoryStore, Order, Read, Selection, Space, Store, VaultStore};
+use rejoin::store::{MemoryStore, Order, Read, Seen, Selection, Space, Store, VaultStore};
 use rejoin::testing::Shown;
 use rejoin::{Error, ErrorKind, Result};
 
@@ -95,7 +95,11 @@ fn a_long_conversation_is_shown_as_it_was_appended() {
     let last = format!("m{}", MESSAGES - 1).parse().unwrap();
     let read = |store: &dyn Read, what: Selection<'_>| {
         let mut shown: Vec<Shown> = Vec::new();
-        store.read(conversation(1), what, &mut |seen| Ok(shown.push(seen.into()))).unwrap();
+        let show = &mut |seen: Seen<'_>| {
+            shown.push(seen.into());
+            Ok(())
+        };
+        store.read(conversation(1), what, show).unwrap();
         shown
     };
     let newest = Selection::All { order: Order::NewestFirst, offset: 3, limit: 1_500 };
@@ -120,7 +124,10 @@ fn damage_anywhere_in_a_long_conversation_is_told_and_the_rest_is_shown() {
     assert_eq!(told.kind(), ErrorKind::Corrupt);
     assert!(told.to_string().contains(&format!("`{}`", long.records[3].id)), "{told}");
     let mut copied = 0;
-    let mut count = |_: &[u8], _: &[u8]| Ok(copied += 1);
+    let mut count = |_: &[u8], _: &[u8]| {
+        copied += 1;
+        Ok(())
+    };
     long.inner.get(Space::Quarantine, None, rejoin::store::Named::ALL, &mut count).unwrap();
     assert_eq!(copied, places.len());
 }
