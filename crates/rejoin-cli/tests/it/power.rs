@@ -274,7 +274,7 @@ impl Scrubbing {
         let mut calls = Call::read(&trace);
         // What it says is no receipt.
         calls.retain(|call| call.name != "write" || call.descriptor().is_none_or(|file| file > 2));
-        let events = events(&calls, &world.path("home"));
+        let events = events(&calls, &world.path(PLACE));
         Self { id, recording: Recording { world, before, ledger: Ledger::default(), events } }
     }
 
