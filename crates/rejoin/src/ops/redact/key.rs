@@ -102,7 +102,11 @@ impl HashKey {
         };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
         let hash = hmac::sign(&key, same.as_bytes());
-        hash.as_ref()[..TOLD].iter().map(|byte| format!("{byte:02x}")).collect()
+        let digits = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+        // Digits alone may be a number that somebody said, so there is a letter among them.
+        let mut told = hash.as_ref().chunks_exact(TOLD).map(digits);
+        let is_hash = |told: &String| told.contains(|letter: char| letter.is_ascii_alphabetic());
+        told.find(is_hash).unwrap_or_else(|| digits(&hash.as_ref()[..TOLD]))
     }
 }
 

@@ -74,6 +74,15 @@ fn a_marker_tells_the_rule_and_a_hash_that_needs_the_key() {
 }
 
 #[test]
+fn no_hash_looks_like_a_number() {
+    let key = HashKey::new([7; 32]);
+
+    let numbers = (0..2_000).map(|secret| key.hash(find::Rule::Named("phone"), &secret.to_string()));
+
+    assert_eq!(numbers.filter(|hash| hash.parse::<u64>().is_ok()).collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
 fn two_who_make_a_key_at_once_agree_on_the_one_that_is_stored() {
     let (redaction, store) = (Redaction::new(), MemoryStore::new());
     let [one, other] = [OnceLock::new(), OnceLock::new()];
