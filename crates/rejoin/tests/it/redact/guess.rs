@@ -47,9 +47,11 @@ fn keys_in(archive: &Archive) -> Vec<[u8; 32]> {
 
 /// The numbers out of 10,000 that have a hash, by one of some keys.
 fn guess(hash: &str, keys: &[[u8; 32]]) -> Vec<String> {
+    // The first four bytes whose digits have a letter among them.
     let hashed = |key: &hmac::Key, number: &str| -> String {
         let tag = hmac::sign(key, number.as_bytes());
-        tag.as_ref()[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+        let told = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        tag.as_ref().chunks(4).map(told).find(|told| told.parse::<u64>().is_err()).unwrap()
     };
     let keys: Vec<hmac::Key> = keys.iter().map(|key| hmac::Key::new(hmac::HMAC_SHA256, key)).collect();
     let candidates = (0..10_000).map(|number| format!("35191234{number:04}"));
