@@ -274,7 +274,9 @@ fn a_terminal_is_asked_before_anything_is_replaced() {
     terminal.enter("n");
     terminal.wait_for("not confirmed");
     let kept = world.read("project/a.md");
-    terminal.enter(&format!("clear; rejoin export {short} --output a.md"));
+    terminal.enter("clear");
+    terminal.wait_until("an empty screen", |screen| !screen.contains("Replace it?"));
+    terminal.enter(&format!("rejoin export {short} --output a.md"));
     terminal.wait_for("Replace it? [y/N]");
     terminal.enter("y");
     terminal.wait_for("Exported 1 conversation.");
