@@ -53,6 +53,11 @@ impl Progress {
         Self { bar }
     }
 
+    /// Does something while nothing is drawn, so that it has the terminal for itself.
+    pub(crate) fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.bar.suspend(work)
+    }
+
     /// Counts more work as done.
     pub(crate) fn advance(&self, amount: u64) {
         self.bar.inc(amount);

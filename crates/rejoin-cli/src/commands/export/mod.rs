@@ -107,9 +107,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut replacing = Replacing::new(Consent::from(args.yes), wanted.len());
     let mut report = Report::new(kind);
     for one in wanted {
-        let outcome = kind
-            .write(&archive, &one, key.as_ref())
-            .and_then(|files| place::write(&destination, kind, &one, files, &mut replacing, context));
+        let outcome = kind.write(&archive, &one, key.as_ref()).and_then(|files| {
+            // It may ask, and what is drawn would cover the question.
+            progress.aside(|| place::write(&destination, kind, &one, files, &mut replacing, context))
+        });
         context.warn_of_damage(&archive, one.stored.id);
         report.add(one.stored, outcome);
         progress.advance(1);
