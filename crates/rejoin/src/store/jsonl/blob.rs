@@ -8,12 +8,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
 use crate::store::jsonl::changes;
 use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::kept::{BlobKey, Kept};
 use crate::store::jsonl::line::Blob;
 use crate::store::jsonl::octets::Octets;
@@ -24,6 +26,9 @@ use crate::store::{Named, Put, Safety, Space, Stamp, VisitBlob};
 
 /// From how many blobs on one sync of the whole file system is shorter than one for each.
 const MANY: usize = 32;
+
+/// How often blobs are looked at again that somebody changes meanwhile.
+const ATTEMPTS: usize = 100;
 
 /// When a file is synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,14 +132,17 @@ impl JsonlStore {
         }
         let care =
             if pending.len() < MANY || !durable::CAN_SYNC_FILE_SYSTEM { Care::Now } else { Care::Later };
+        let newest = changes::newest(&self.layout.changes())?;
         for blob in &pending {
             let Some(space) = blob.space() else { continue };
             let (name, bytes) = (blob.name.clone().into_bytes(), blob.bytes.clone().map(Octets::into_bytes));
             let put = Put { space, owner: blob.owner, name: &name, bytes: bytes.as_deref() };
-            // What the lines of the owner say of it is older: nothing was written since the file was.
+            // What lines say of it is older, those of its owner and those of the newest change: a turn with blobs puts the
+            // file in place first.
             let owner = blob.owner.map(|owner| self.open_known(owner)).transpose()?.flatten();
             let in_lines = owner.map_or(0, |(_, known)| known.kept.stamp);
-            self.replace_with(&[put], self.stamp_of_blobs(&[put])?.max(in_lines), care)?;
+            let stamp = self.stamp_of_blobs(&[put])?.max(in_lines).max(newest);
+            self.replace_with(&[put], stamp, care)?;
         }
         // Order: everything in its place, one sync for all of it, and then the file that would put it there again goes.
         if care == Care::Later {
@@ -298,23 +306,30 @@ impl JsonlStore {
 
     /// The same, without what is still to be put in place.
     pub(super) fn shelf_in_place(&self, place: &Place) -> Result<Shelf> {
-        let mut shelf = self.shelf_without_lines(place)?;
-        let Some(owner) = place.owner else { return Ok(shelf) };
-        let remembered = if place.space == Space::Key { self.keys_in_lines(owner) } else { None };
-        if let Some(keys) = remembered {
-            let complete = shelf.stamp;
-            for (name, _, bytes) in keys.iter().filter(|(_, stamp, _)| *stamp > complete) {
-                shelf.set(name, bytes.as_deref());
+        let Some(owner) = place.owner else { return self.shelf_without_lines(place) };
+        // What lines say moves to the file, and what the file says is erased by lines. Whoever looks at both while somebody
+        // does that looks again.
+        for _ in 0..ATTEMPTS {
+            let remembered = if place.space == Space::Key { self.keys_in_lines(owner) } else { None };
+            if let Some(keys) = remembered {
+                let mut shelf = self.shelf_without_lines(place)?;
+                shelf.set_later(keys.iter().map(|(name, stamp, bytes)| (name, *stamp, bytes)));
+                if self.keys_in_lines(owner).is_some_and(|now| Arc::ptr_eq(&now, &keys)) {
+                    return Ok(shelf);
+                }
+                continue;
             }
-            return Ok(shelf);
-        }
-        let Some((_, known)) = self.open_known(owner)? else { return Ok(shelf) };
-        for ((in_space, of, name), (stamp, bytes)) in &known.kept.blobs {
-            if place.holds(*in_space, *of, name) && *stamp > shelf.stamp {
-                shelf.set(name, bytes.as_deref());
+            let Some((opened, known)) = self.open_known(owner)? else {
+                return self.shelf_without_lines(place);
+            };
+            let mut shelf = self.shelf_without_lines(place)?;
+            let own = known.kept.blobs.iter().filter(|((space, of, name), _)| place.holds(*space, *of, name));
+            shelf.set_later(own.map(|((_, _, name), (stamp, bytes))| (name, *stamp, bytes)));
+            if opened.path.symlink_metadata().is_ok_and(|there| Seen::of(&there) == opened.seen) {
+                return Ok(shelf);
             }
         }
-        Ok(shelf)
+        Err(Error::new(ErrorKind::Locked, format!("conversation `{owner}` is being written to")))
     }
 
     /// The same, without what lines of the owner say.

@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
-use crate::store::jsonl::lines::{blank, checksum};
+use crate::store::jsonl::lines::{blank, checksum, read_at};
 use crate::store::jsonl::shelf::{Item, Place, Shelf};
 use crate::store::jsonl::{JsonlStore, lock};
 use crate::store::{Put, Space, Stamp};
@@ -31,7 +31,7 @@ const FORMAT: u32 = 1;
 const MANY: usize = 8;
 
 /// A sheet, as it was read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sheet {
     /// Counts how often it was written.
     number: u64,
@@ -103,7 +103,8 @@ impl Sheet {
 
     /// The next sheet: these shelves, and every line for another file.
     fn next(&self, shelves: &[(Place, Shelf)]) -> Vec<u8> {
-        let number = self.number + 1;
+        // Files say which sheet they are newer than, also when the first line of this one was damaged.
+        let number = shelves.iter().map(|(_, shelf)| shelf.sheet).fold(self.number, Stamp::max) + 1;
         let mut bytes = serde_json::to_vec(&Beginning { format: FORMAT, number }).expect("it is plain data");
         bytes.push(b'\n');
         let mut names = HashSet::with_capacity(shelves.len());
@@ -137,6 +138,27 @@ fn read_line(line: &[u8]) -> Option<Shelf> {
     Some(Shelf { stamp, sheet, blobs: items.into_iter().map(Item::into_pair).collect() })
 }
 
+/// Reads the sheet; an empty one when there is none.
+fn read_sheet(path: &Path) -> Result<Sheet> {
+    match durable::read_small(path, u64::MAX) {
+        Ok(bytes) => Sheet::of(bytes),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Sheet::default()),
+        Err(cause) => Err(cause).during(|| format!("read `{}`", path.display())),
+    }
+}
+
+/// Overwrites a line with blanks, durably, and tells how the file looks then; none when something else stands there.
+fn overwrite(path: &Path, start: u64, line: &[u8]) -> io::Result<Option<Seen>> {
+    let file = durable::open_to_write(path)?;
+    let mut there = vec![0; line.len()];
+    if read_at(&file, &mut there, start)? != line.len() || there != line {
+        return Ok(None);
+    }
+    durable::write_at(&file, start, &vec![b' '; line.len()])?;
+    file.sync_data()?;
+    Ok(Some(Seen::of(&file.metadata()?)))
+}
+
 impl JsonlStore {
     /// The sheet as it is. Whoever looks at a file as well looks at the sheet first: a line goes only when the file is there.
     fn sheet(&self) -> Result<Arc<Sheet>> {
@@ -148,13 +170,7 @@ impl JsonlStore {
         };
         let mut read = lock(&self.sheet);
         if read.seen != seen {
-            let sheet = match seen {
-                Some(_) => {
-                    let bytes = durable::read_small(&path, u64::MAX);
-                    Sheet::of(bytes.during(|| format!("read `{}`", path.display()))?)?
-                }
-                None => Sheet::default(),
-            };
+            let sheet = if seen.is_some() { read_sheet(&path)? } else { Sheet::default() };
             *read = Read { seen, sheet: Arc::new(sheet) };
         }
         Ok(Arc::clone(&read.sheet))
@@ -179,17 +195,39 @@ impl JsonlStore {
             shelves.push((place, shelf));
         }
         shelves.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let bytes = self.sheet()?.next(&shelves);
-        self.publish_now(&self.sheet_path(), &bytes)
+        // What is remembered may hold a line that somebody took off without the file looking any different: it must not come
+        // back.
+        let path = self.sheet_path();
+        let bytes = read_sheet(&path)?.next(&shelves);
+        self.publish_now(&path, &bytes)
     }
 
     /// Overwrites the line of a file that says all of it by now, or whose owner is gone.
     pub(super) fn take_off_sheet(&self, place: &Place) -> Result<()> {
-        let (name, path) = (place.name(), self.sheet_path());
-        if place.space != Space::Key || !self.sheet()?.lines.contains_key(&name) {
+        if place.space != Space::Key {
             return Ok(());
         }
-        blank(&path, &format!("\t{name}\t")).during(|| format!("write to `{}`", path.display()))
+        let (name, path) = (place.name(), self.sheet_path());
+        let sheet = self.sheet()?;
+        let Some(&(start, end)) = sheet.lines.get(&name) else { return Ok(()) };
+        let overwritten = overwrite(&path, start as u64, &sheet.bytes[start..end]);
+        drop(sheet);
+        let mut read = lock(&self.sheet);
+        // What is left is remembered: a sheet of many lines is not read again for each that goes.
+        match overwritten.during(|| format!("write to `{}`", path.display())) {
+            Ok(Some(seen)) => {
+                let sheet = Arc::make_mut(&mut read.sheet);
+                sheet.lines.remove(&name);
+                sheet.bytes[start..end].fill(b' ');
+                read.seen = Some(seen);
+                Ok(())
+            }
+            other => {
+                *read = Read::default();
+                other?;
+                blank(&path, &format!("\t{name}\t")).during(|| format!("write to `{}`", path.display()))
+            }
+        }
     }
 
     /// What stands on the sheet for a file; none when nothing does.

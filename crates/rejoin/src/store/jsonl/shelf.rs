@@ -176,6 +176,17 @@ impl Shelf {
         self.set(put.name, put.bytes);
     }
 
+    /// Takes in what is said of blobs after what is in it.
+    pub(super) fn set_later<'a>(
+        &mut self,
+        said: impl Iterator<Item = (&'a Vec<u8>, Stamp, &'a Option<Vec<u8>>)>,
+    ) {
+        let complete = self.stamp;
+        for (name, _, bytes) in said.filter(|(_, stamp, _)| *stamp > complete) {
+            self.set(name, bytes.as_deref());
+        }
+    }
+
     pub(super) fn set(&mut self, name: &[u8], bytes: Option<&[u8]>) {
         match bytes {
             Some(bytes) => self.blobs.insert(name.to_vec(), bytes.to_vec()),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use rejoin::store::{
-    Anchor, Entry, ListQuery, Named, Note, Put, Read, Safety, Space, Stale, Store, Tip, Turn,
+    Anchor, Change, Entry, ListQuery, Named, Note, Put, Read, Safety, Space, Stale, Store, Task, Tip, Turn,
 };
 use rejoin::{ConversationId, Digest, Message, Time};
 
@@ -184,4 +184,91 @@ fn a_key_that_comes_with_a_turn_counts_before_an_older_one_on_the_sheet() {
     assert_eq!([later, unlisted], [told("data=later "), told("data=latest ")]);
     assert_eq!([gone, gone_and_listed], [told(""), told("")]);
     assert_eq!(seen(), told("data=together "));
+}
+
+#[test]
+fn blobs_of_several_owners_are_newer_than_a_turn_that_erased_one_of_them() {
+    let place = Place::new();
+    let [one, other] = [place.talk(&[&["one"]]), place.talk(&[&["two"]])];
+    let store = place.store();
+    // Nothing is left of it but the lines of the turn, which whoever opens the store next does again.
+    append_with(store.as_ref(), one, Put { bytes: None, ..blob(other, b"") });
+    let nobodys = Put { owner: None, ..blob(one, b"later") };
+
+    store.put(&[blob(other, b"later"), nobodys], Safety::Synced).unwrap();
+    drop(store);
+    place.store().put(&[blob(one, b"any")], Safety::Synced).unwrap();
+
+    assert_eq!(read(&place, other), ["later"]);
+}
+
+#[test]
+fn a_line_that_was_taken_off_the_sheet_does_not_come_back() {
+    let place = Place::new();
+    let owners: Vec<ConversationId> = (0..10).map(|_| place.talk(&[&["one"]])).collect();
+    let store = place.store();
+    let together = |bytes: &'static [u8]| owners.iter().map(|owner| key(*owner, bytes)).collect::<Vec<_>>();
+    store.put(&together(b"together"), Safety::Synced).unwrap();
+    let all = keys(store.as_ref(), &owners);
+
+    // Another handle takes two off, so soon after that the file looks as it did.
+    let looked = fs::metadata(sheet(&place)).unwrap().modified().unwrap();
+    place.archive().delete_conversations(&owners[..2], "user-requested");
+    place.talk(&[&["something else"]]);
+    fs::File::options().write(true).open(sheet(&place)).unwrap().set_modified(looked).unwrap();
+    store.put(&together(b"once more")[2..], Safety::Synced).unwrap();
+
+    let left = fs::read_to_string(sheet(&place)).unwrap();
+    assert!(!owners[..2].iter().any(|owner| left.contains(&owner.to_string())), "{left}");
+    assert_eq!(all, vec!["data=together "; 10]);
+    assert_eq!(keys(store.as_ref(), &owners[2..]), vec!["data=once more "; 8]);
+}
+
+#[test]
+fn a_sheet_whose_number_was_lost_counts_before_the_files_it_is_newer_than() {
+    let place = Place::new();
+    let owners: Vec<ConversationId> = (0..8).map(|_| place.talk(&[&["one"]])).collect();
+    let store = place.store();
+    let together = |bytes: &'static [u8]| owners.iter().map(|owner| key(*owner, bytes)).collect::<Vec<_>>();
+    store.put(&together(b"together"), Safety::Synced).unwrap();
+    for owner in &owners {
+        store.put(&[key(*owner, b"alone")], Safety::Synced).unwrap();
+    }
+    let damaged = fs::read_to_string(sheet(&place)).unwrap().replacen("{\"format\"", "{\"forma?\"", 1);
+    fs::write(sheet(&place), damaged).unwrap();
+
+    place.store().put(&together(b"once more"), Safety::Synced).unwrap();
+
+    assert_eq!(keys(place.store().as_ref(), &owners), vec!["data=once more "; 8]);
+}
+
+#[test]
+fn a_key_is_there_while_its_conversation_is_written_anew() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    let (store, reader) = (place.store(), place.store());
+    append_with(store.as_ref(), id, key(id, b"any"));
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+
+    let missed = std::thread::scope(|scope| {
+        let missed = scope.spawn(|| {
+            let mut missed = 0;
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                missed += u32::from(keys(reader.as_ref(), &[id]) != ["data=any "]);
+            }
+            missed
+        });
+        for _ in 0..60 {
+            // Its file of blobs goes, so that only the lines have the key, and then the lines go.
+            append_with(store.as_ref(), id, key(id, b"any"));
+            let path = place.root.join(format!(".store/blobs/{}-{id}.jsonl", Space::Key.number()));
+            let _ = fs::remove_file(path);
+            store.amend(id, None, &Change::Head(None), Time::now()).unwrap();
+            store.maintain(Task::Repack, std::time::Duration::MAX).unwrap();
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        missed.join().unwrap()
+    });
+
+    assert_eq!(missed, 0);
 }
