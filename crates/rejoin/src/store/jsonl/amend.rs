@@ -82,7 +82,7 @@ impl JsonlStore {
 impl JsonlStore {
     /// Removes the folder of a project in which nothing is left. It says which project that was, and what is in a path may
     /// have been taken out everywhere else.
-    fn leave(&self, folder: &Path) -> io::Result<()> {
+    pub(super) fn leave(&self, folder: &Path) -> io::Result<()> {
         let Some(name) = folder.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
         let marker = self.layout.marker(name);
         for entry in fs::read_dir(folder)? {

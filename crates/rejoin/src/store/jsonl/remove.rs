@@ -161,6 +161,11 @@ impl JsonlStore {
 
     fn erase_leftovers(&self) -> Result<u64> {
         let _turnstile = self.begin_writing()?;
+        // Folders whose conversations are all gone, or moved by a process that was killed then.
+        for name in self.layout.folders().during(|| "list the folders")? {
+            let folder = self.layout.root().join(&name);
+            self.leave(&folder).during(|| format!("remove `{}`", folder.display()))?;
+        }
         self.tidy_up(READERS)
     }
 

@@ -35,6 +35,20 @@ fn a_removed_conversation_is_overwritten_cut_and_gone() {
 }
 
 #[test]
+fn a_folder_without_conversations_does_not_tell_its_project_after_a_purge() {
+    let place = Place::new();
+    let ids = [place.talk(&[&["one"]]), place.talk(&[&["two"]])];
+    let folder = place.file(ids[0]).parent().unwrap().to_owned();
+    let purge = |id| place.archive().purge(&[id], rejoin::PurgeReason::UserRequested, &mut |_| ());
+
+    purge(ids[0]);
+    let is_left = folder.join(".project").exists();
+    purge(ids[1]);
+
+    assert_eq!((is_left, folder.exists()), (true, false));
+}
+
+#[test]
 fn a_removed_message_is_in_no_file_any_more() {
     let place = Place::new();
     let id = place.talk(&[&["one"], &["two"], &["a secret"]]);
