@@ -244,13 +244,15 @@ pub(super) struct Ahead<'scope, 'env> {
     filling: Bundle,
     /// How many sealed bytes lie on the desk.
     waiting: usize,
+    /// In how many bundles. One of messages whose bodies were cut away has no bytes.
+    bundles: usize,
     spare: Vec<Bundle>,
 }
 
 impl<'scope, 'env> Ahead<'scope, 'env> {
     pub(super) fn new(scope: &'scope Scope<'scope, 'env>, desk: &'env Desk, opener: Opener<'env>) -> Self {
         let (filling, spare) = (Bundle::default(), Vec::new());
-        Self { scope, desk, opener, help: Help::Early(0), filling, waiting: 0, spare }
+        Self { scope, desk, opener, help: Help::Early(0), filling, waiting: 0, bundles: 0, spare }
     }
 
     /// Takes in the next message, and shows what is opened of those up to it.
@@ -283,7 +285,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
         if !self.filling.copies.is_empty() {
             self.hand_over(show)?;
         }
-        while self.waiting > 0 {
+        while self.bundles > 0 {
             self.show_first(show)?;
         }
         Ok(())
@@ -309,7 +311,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
         }
         let empty = self.spare.pop().unwrap_or_default();
         let bundle = std::mem::replace(&mut self.filling, empty);
-        self.waiting += length;
+        (self.waiting, self.bundles) = (self.waiting + length, self.bundles + 1);
         let mut queue = self.desk.queue();
         queue.bundles.push_back(Stage::Sealed(bundle));
         self.desk.ring(queue);
@@ -340,7 +342,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
     }
 
     fn show_bundle(&mut self, mut bundle: Bundle, show: &mut Show<'_>) -> Result<()> {
-        self.waiting -= bundle.sealed.len();
+        (self.waiting, self.bundles) = (self.waiting - bundle.sealed.len(), self.bundles - 1);
         bundle.show(show)?;
         self.spare.push(bundle);
         Ok(())

@@ -133,6 +133,22 @@ fn damage_anywhere_in_a_long_conversation_is_told_and_the_rest_is_shown() {
 }
 
 #[test]
+fn messages_at_the_end_of_a_long_conversation_whose_bodies_were_cut_away_are_told() {
+    let long = Long::new();
+    // What comes before them is opened alone, so nothing else is in their bundle.
+    let cut: Vec<usize> = (1_400..MESSAGES).collect();
+    let others: Vec<(usize, Kept)> = cut
+        .iter()
+        .map(|place| (*place, Kept { body: String::new(), ..long.records[*place].clone() }))
+        .collect();
+
+    let (shown, read) = long.read(&others);
+
+    assert!(shown == long.without(&cut));
+    assert_eq!(read.map_err(|error| error.kind()), Err(ErrorKind::Corrupt));
+}
+
+#[test]
 fn what_stands_around_a_message_far_into_a_read_cannot_be_changed() {
     let long = Long::new();
     let (one, two) = (&long.records[1_500], &long.records[1_501]);
