@@ -57,8 +57,25 @@ impl Table {
         Ok(())
     }
 
-    /// Conversations that are not as they were, and of which no change is told.
+    /// Conversations that are not as they were, and of which no change after a stamp is told.
     pub(super) fn differing(
+        &self,
+        inner: &dyn Read,
+        hasher: &Hasher,
+        after: Stamp,
+        extent: Extent,
+    ) -> Result<BTreeSet<ConversationId>> {
+        let (changes, newest) = Changes::after(inner, after)?;
+        let mut differing = self.differing_but(inner, hasher, &changes, extent)?;
+        if !differing.is_empty() {
+            // What was changed since the first look at the log is told by now.
+            let (later, _) = Changes::after(inner, newest)?;
+            differing.retain(|id| !later.0.contains_key(id));
+        }
+        Ok(differing)
+    }
+
+    fn differing_but(
         &self,
         inner: &dyn Read,
         hasher: &Hasher,

@@ -8,15 +8,15 @@ use crate::model::{ConversationId, Time};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::DATA;
 use crate::store::vault::slots::{
-    Added, AnchorPlace, Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SecretPlace,
-    SlotId, SlotKind, VaultId, record, status, wraps,
+    Added, Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId,
+    SlotKind, VaultId, record, status, wraps,
 };
 use crate::store::vault::{Unlock, Workspace};
 use crate::store::{
     Facets, MemoryStore, Named, Opening, Put, Safety, Space, SqliteStore, Stale, Store, Tip, Turn,
 };
 
-#[cfg(test)]
+mod anchor;
 mod crash;
 mod vectors;
 
@@ -427,61 +427,6 @@ fn rotation_wraps_every_key_anew_and_changes_none() {
     assert_eq!((rotated.keys, rotated.unreadable, known.len()), (26, 0, 26));
     assert_eq!(data_keys(store.as_ref(), &after), known);
     assert_eq!(data_keys(store.as_ref(), &before), []);
-}
-
-#[test]
-fn an_anchor_notices_an_older_copy_and_another_store() {
-    let machine = Machine::new();
-    machine.keys().create(&[NewSlot::File], NOW).unwrap();
-    let workspace = machine.keys().holder.unlock(machine.store().as_ref()).unwrap();
-    let anchor = || AnchorPlace::new(machine.path("anchors"), &workspace);
-    let checked = || anchor().check(machine.store().as_ref()).map_err(|error| error.to_string());
-    begin(machine.store().as_ref(), &workspace, 1).unwrap();
-    copy(&machine.path("inner.db"), &machine.path("old.db"));
-    anchor().write(machine.store().as_ref()).unwrap();
-    assert_eq!(checked(), Ok(()));
-    begin(machine.store().as_ref(), &workspace, 2).unwrap();
-    assert_eq!(checked(), Ok(()));
-
-    anchor().write(machine.store().as_ref()).unwrap();
-    copy(&machine.path("old.db"), &machine.path("inner.db"));
-    let older = checked();
-    begin(machine.store().as_ref(), &workspace, 3).unwrap();
-    let other = checked();
-    anchor().forget().unwrap();
-    let accepted = checked();
-
-    let expected = [
-        Err("the store is older than it was when it was last used: change `2` is missing".to_owned()),
-        Err("the store is not what it was when it was last used, and no change of it was noted".to_owned()),
-        Ok(()),
-    ];
-    assert_eq!([older, other, accepted], expected);
-}
-
-#[test]
-fn an_anchor_notices_older_keys_and_what_was_done_to_itself() {
-    let machine = Machine::new();
-    machine.keys().create(&[NewSlot::File], NOW).unwrap();
-    copy(&machine.path("inner.db"), &machine.path("old.db"));
-    machine.keys().rotate(NOW).unwrap();
-    let workspace = machine.keys().holder.unlock(machine.store().as_ref()).unwrap();
-    let anchor = AnchorPlace::new(machine.path("anchors"), &workspace);
-    anchor.write(machine.store().as_ref()).unwrap();
-    let mut files = machine.path("anchors").read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let file = files.find(|path| path.extension().is_some_and(|ending| ending == "anchor")).unwrap();
-
-    copy(&machine.path("old.db"), &machine.path("inner.db"));
-    let older = anchor.check(machine.store().as_ref()).unwrap_err().to_string();
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("\"epoch\":2", "\"epoch\":1")).unwrap();
-    let changed = kind_of(anchor.check(machine.store().as_ref()));
-
-    assert_eq!(
-        older,
-        "the store is older than it was when it was last used: its keys are of epoch `1`, not `2`"
-    );
-    assert_eq!(changed, ErrorKind::Conflict);
 }
 
 /// Copies a database that nobody has open, with its log.
