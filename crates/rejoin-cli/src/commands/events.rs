@@ -175,12 +175,13 @@ impl<'a, Output: Write> Teller<'a, Output> {
         parts.extend(event.conversation.map(|id| paint.apply(Meaning::Id, id.short().as_str())));
         match &event.kind {
             EventKind::Stored { messages } => parts.push(size::count(*messages, "message", "messages")),
-            EventKind::PurgeCompleted { conversations, messages, failures, .. } => {
+            EventKind::PurgeCompleted { conversations, messages, failures, is_erased, .. } => {
                 // What is damaged goes without its conversation.
                 let whole = size::count(*conversations, "conversation", "conversations");
                 let some = size::count(*messages, "message", "messages");
                 parts.push(if *conversations == 0 && *messages > 0 { some } else { whole });
                 parts.extend((*failures > 0).then(|| format!("{} failed", size::number(*failures))));
+                parts.extend((!is_erased).then(|| "traces are erased later".to_owned()));
             }
             EventKind::Quarantined { what, .. } => parts.push(clean::line(what)),
             EventKind::Strained(strain) => parts.push(strain.to_string()),
@@ -201,11 +202,12 @@ fn to_json(event: &Event) -> Json {
     });
     match &event.kind {
         EventKind::Stored { messages } => told["messages"] = (*messages).into(),
-        EventKind::PurgeCompleted { conversations, messages, bytes, failures, .. } => {
+        EventKind::PurgeCompleted { conversations, messages, bytes, failures, is_erased, .. } => {
             told["conversations"] = (*conversations).into();
             told["messages"] = (*messages).into();
             told["bytes"] = (*bytes).into();
             told["failures"] = (*failures).into();
+            told["erased"] = (*is_erased).into();
         }
         EventKind::Quarantined { what, .. } => told["what"] = what.as_str().into(),
         EventKind::Strained(Strain::Slow { took }) => told["milliseconds"] = json!(took.as_millis()),

@@ -43,7 +43,14 @@ fn a_purge_reports_and_the_events_and_the_audit_log_tell_its_reason() {
     assert_eq!(outcome, Outcome::answer(&told));
     let events = world.archive().events_after(0).next(std::time::Duration::ZERO).unwrap();
     let reason = "privacy-policy-change".to_owned();
-    let completed = EventKind::PurgeCompleted { reason, conversations: 1, messages: 2, bytes, failures: 0 };
+    let completed = EventKind::PurgeCompleted {
+        reason,
+        conversations: 1,
+        messages: 2,
+        bytes,
+        failures: 0,
+        is_erased: true,
+    };
     let last = events.last().unwrap();
     assert_eq!(last.kind, completed);
     let line = world.rejoin(["events", "--json"]).run().stdout.lines().last().unwrap().to_owned();

@@ -59,6 +59,8 @@ pub enum EventKind {
         bytes: u64,
         /// How many conversations could not be purged.
         failures: u64,
+        /// False when the store still holds traces, because somebody was reading them. They are erased later.
+        is_erased: bool,
     },
     /// `record.quarantined`: a record of a vault does not open. It has the number of the change before it.
     Quarantined {
@@ -154,8 +156,8 @@ impl Events {
                 }
                 Told::Low { free } => EventKind::Strained(Strain::Low { free }),
                 Told::Exhausted => EventKind::Strained(Strain::Exhausted),
-                Told::Purged { reason, conversations, messages, bytes, failures } => {
-                    EventKind::PurgeCompleted { reason, conversations, messages, bytes, failures }
+                Told::Purged { reason, conversations, messages, bytes, failures, is_erased } => {
+                    EventKind::PurgeCompleted { reason, conversations, messages, bytes, failures, is_erased }
                 }
             };
             let stamp = notice.after.min(self.after);

@@ -164,7 +164,8 @@ impl Handle {
                     }
                     self.head = Some(Head { id: receipt.head, digest: receipt.digest });
                     self.bytes += prepared.bytes();
-                    self.archive.keeper(self.id).confirm(&prepared.detached)?;
+                    let kept = self.archive.keeper(self.id).confirm(&prepared.detached);
+                    kept.map_err(|error| error.during("the turn is stored, but not all of its attachments"))?;
                     return Ok(receipt);
                 }
             }

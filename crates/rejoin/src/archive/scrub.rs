@@ -37,36 +37,49 @@ impl Archive {
         mode: ScrubMode,
         told: &mut dyn FnMut(ConversationId, Result<Scrubbed>),
     ) -> bool {
-        let mut has_changed = false;
+        let mut has_begun = false;
         for id in ids {
-            let scrubbed = self.scrub_one(*id, mode);
-            let is_changed = scrubbed.as_ref().is_ok_and(|scrubbed| is_changed(scrubbed, mode));
-            if is_changed && !has_changed {
-                // A scrub that is cut off is made up for by the next purge.
-                self.expect_new_keys();
-                has_changed = true;
-            }
-            let renewed = if is_changed { self.renew_key_of(*id) } else { Ok(()) };
-            let renewed = renewed.map_err(|error| error.during(format!("scrub conversation `{id}`")));
-            told(*id, renewed.and(scrubbed));
+            let scrubbed = self.scrub_one(*id, mode, &mut has_begun);
+            told(*id, scrubbed.map_err(|error| error.during(format!("scrub conversation `{id}`"))));
         }
-        !has_changed || self.leave_nothing()
+        !has_begun || self.leave_nothing()
     }
 
-    fn scrub_one(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
+    fn scrub_one(&self, id: ConversationId, mode: ScrubMode, has_begun: &mut bool) -> Result<Scrubbed> {
+        // One whose scrub was cut off is clean by now, and sealed with the old key.
+        let mut needs_key = mode == ScrubMode::Replace && self.needs_new_key(id)?;
+        *has_begun |= needs_key;
         let how = (self.limits.attachment_chunk_bytes, self.now());
-        let scrubbed =
-            self.scrubbing(mode, |redactor| scrub_conversation(self.store(), redactor, id, mode, how));
-        let scrubbed = scrubbed.map_err(|error| error.during(format!("scrub conversation `{id}`")))?;
+        let scrubbed = self.scrubbing(mode, |redactor| {
+            scrub_conversation(self.store(), redactor, id, mode, how, &mut || {
+                self.begin_scrub(has_begun);
+                needs_key = true;
+                self.expect_new_key_of(id)
+            })
+        });
+        let renewed = if needs_key { self.renew_key_of(id) } else { Ok(()) };
+        let scrubbed = scrubbed?;
         self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON).to(id), &scrubbed, mode);
-        Ok(scrubbed)
+        renewed.map(|()| scrubbed)
+    }
+
+    /// Remembers what has to be done in the end, before anything is changed: a scrub that is cut off is made up for.
+    fn begin_scrub(&self, has_begun: &mut bool) {
+        if !*has_begun {
+            self.expect_new_keys();
+            self.expect_erasing();
+            *has_begun = true;
+        }
     }
 
     /// The same for what programs remember that belongs to no conversation.
     pub fn scrub_state(&self, mode: ScrubMode) -> Result<Scrubbed> {
-        let scrubbed = self.scrubbing(mode, |redactor| scrub_state(self.store(), redactor, mode))?;
+        let mut has_begun = false;
+        let scrubbed = self.scrubbing(mode, |redactor| {
+            scrub_state(self.store(), redactor, mode, &mut || self.begin_scrub(&mut has_begun))
+        })?;
         self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON), &scrubbed, mode);
-        let is_erased = !is_changed(&scrubbed, mode) || self.leave_nothing();
+        let is_erased = !has_begun || self.leave_nothing();
         Ok(Scrubbed { has_traces: !is_erased, ..scrubbed })
     }
 

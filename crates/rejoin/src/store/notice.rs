@@ -46,7 +46,20 @@ pub(crate) enum Told {
     Exhausted,
     /// A purge ended.
     #[serde(rename = "privacy.purge.completed")]
-    Purged { reason: String, conversations: u64, messages: u64, bytes: u64, failures: u64 },
+    Purged {
+        reason: String,
+        conversations: u64,
+        messages: u64,
+        bytes: u64,
+        failures: u64,
+        #[serde(default = "yes", rename = "erased")]
+        is_erased: bool,
+    },
+}
+
+/// What older notices do not say.
+const fn yes() -> bool {
+    true
 }
 
 /// Stores a notice, and lets the oldest go that are too many.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rejoin::store::{JsonlStore, ListQuery, Named, Space, SqliteStore, Store};
+use rejoin::testing::{Around, Write};
 use rejoin::vault::{Answer, Keyholder, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId, VaultId};
 use rejoin::{
     Access, Archive, AuditAction, Conversation, ConversationId, ErrorKind, Existing, Message, PurgeKeys,
@@ -130,6 +131,48 @@ fn a_scrub_in_sqlite_closes_older_copies_to_the_keys_of_after() {
 #[test]
 fn a_scrub_in_files_closes_older_copies_to_the_keys_of_after() {
     a_scrub_closes_older_copies("vault+jsonl");
+}
+
+/// A vault whose process ends before anything is sealed anew or erased.
+struct CutOff(Archive);
+
+impl Around for CutOff {
+    fn inner(&self) -> &dyn Store {
+        self.0.store()
+    }
+
+    fn writing<T>(
+        &self,
+        write: Write,
+        work: impl FnOnce(&dyn Store) -> rejoin::Result<T>,
+    ) -> rejoin::Result<T> {
+        match write {
+            Write::Maintain => Err(rejoin::Error::new(ErrorKind::Unavailable, "the process ended")),
+            _ => work(self.inner()),
+        }
+    }
+}
+
+#[test]
+fn a_scrub_that_was_cut_off_is_made_up_for_by_the_next_though_it_finds_nothing() {
+    let machine = Machine::new();
+    let url = machine.vault("vault+sqlite");
+    let archive = machine.open(&url);
+    let told = say(&archive, "the key is ghp_16C7e42F292c6912E7710c838347Ae178B4a");
+    say(&archive, "nothing here");
+    let (image, keys) = (image(&machine, &url), data_keys(&machine));
+
+    let cut_off = Archive::with_store(Arc::new(CutOff(archive.clone()))).scrub(told, ScrubMode::Replace);
+    let between = data_keys(&machine);
+    let scrubbed = archive.scrub(told, ScrubMode::Replace).unwrap();
+    let after = data_keys(&machine);
+    let again = archive.scrub(told, ScrubMode::Replace).unwrap();
+
+    assert_eq!(cut_off.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert!(scrubbed.is_clean() && again.is_clean());
+    assert_eq!((&between, &data_keys(&machine)), (&keys, &after));
+    assert_eq!(keys.iter().filter(|(id, key)| after.get(*id) != Some(*key)).count(), 1);
+    assert_eq!(open_image(&machine, &image).unwrap_err().kind(), ErrorKind::Denied);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use crate::archive::{Archive, AuditAction, AuditEntry};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::Task;
 
@@ -59,13 +59,33 @@ impl Archive {
         }
     }
 
+    /// Remembers that a conversation needs a new key, before something is taken out of it.
+    pub(in crate::archive) fn expect_new_key_of(&self, id: ConversationId) -> Result<()> {
+        if !self.store().capabilities().renews_keys {
+            return Ok(());
+        }
+        self.replace_for(id, UNRENEWED, Some(&self.now().to_string()))
+    }
+
+    /// True when something was taken out of a conversation, and it has the key that it had.
+    pub(in crate::archive) fn needs_new_key(&self, id: ConversationId) -> Result<bool> {
+        if !self.store().capabilities().renews_keys {
+            return Ok(false);
+        }
+        match self.recall_for(id, UNRENEWED) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
+            mark => Ok(mark?.is_some()),
+        }
+    }
+
     /// Gives a conversation that something was taken out of a new key, where what is kept is sealed.
     pub(in crate::archive) fn renew_key_of(&self, id: ConversationId) -> Result<()> {
         if !self.store().capabilities().renews_keys {
             return Ok(());
         }
         let renewed = self.store().maintain(Task::RenewOne(id), PATIENCE);
-        renewed.map(drop).map_err(|error| error.during("seal what is left with a new key"))
+        let renewed = renewed.and_then(|_| self.replace_for(id, UNRENEWED, None));
+        renewed.map_err(|error| error.during("seal what is left with a new key"))
     }
 
     /// True when a purge went without new keys.

@@ -63,7 +63,7 @@ impl Archive {
     }
 
     /// Remembers that something has to be erased, before it is removed: a purge that is cut off is made up for by the next.
-    fn expect_erasing(&self) {
+    pub(super) fn expect_erasing(&self) {
         if let Err(error) = self.remember(UNERASED, Some(&self.now().to_string())) {
             tracing::warn!(kind = error.kind().as_str(), "it was not noted that something has to be erased");
         }
@@ -90,6 +90,7 @@ impl Archive {
             messages: report.messages,
             bytes: report.bytes,
             failures: report.failures.len() as u64,
+            is_erased: report.is_erased,
         };
         if let Err(error) = put_notice(store, store, at, last, told, Safety::Synced) {
             tracing::warn!(kind = error.kind().as_str(), "a purge was not told");

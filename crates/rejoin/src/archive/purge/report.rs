@@ -73,6 +73,9 @@ impl PurgeReport {
         let failures = self.failures.iter();
         entry.failures = failures.map(|failed| AuditFailure::of(failed.conversation, failed.kind)).collect();
         entry.extra.set("started_at", Json::of(&self.started_at).expect("a time is JSON"));
+        if !self.is_erased {
+            entry.extra.set("erased", Json::of(&false).expect("a word is JSON"));
+        }
         if let Some(keys) = self.keys.as_str() {
             entry.extra.set("keys", Json::of(&keys).expect("a word is JSON"));
         }

@@ -151,18 +151,20 @@ impl Findings {
     }
 }
 
-/// Scrubs one conversation, on every branch, with all that belongs to it.
+/// Scrubs one conversation, on every branch, with all that belongs to it. `before` is called before anything is changed.
 pub(crate) fn scrub_conversation(
     store: &dyn Store,
     redactor: &Redactor<'_>,
     id: ConversationId,
     mode: ScrubMode,
     (chunk_bytes, now): (u64, Time),
+    before: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Scrubbed> {
     let mut findings = Findings::default();
     for _ in 0..ATTEMPTS {
         let plan = Plan::make(store, redactor, id, &mut findings)?;
         if mode == ScrubMode::Replace && !plan.is_empty() {
+            before()?;
             let keeper = Keeper { store, owner: id, chunk_bytes, now };
             match plan.carry_out(&keeper) {
                 Err(error) if error.kind() == ErrorKind::Conflict => continue,
@@ -182,11 +184,18 @@ pub(crate) fn scrub_conversation(
     Err(Error::conflict(format!("conversation `{id}` keeps changing; try again")))
 }
 
-/// Scrubs what programs remember that belongs to no conversation, and which projects there are.
-pub(crate) fn scrub_state(store: &dyn Store, redactor: &Redactor<'_>, mode: ScrubMode) -> Result<Scrubbed> {
+/// Scrubs what programs remember that belongs to no conversation, and which projects there are. `before` is called before
+/// anything is changed.
+pub(crate) fn scrub_state(
+    store: &dyn Store,
+    redactor: &Redactor<'_>,
+    mode: ScrubMode,
+    before: &mut dyn FnMut(),
+) -> Result<Scrubbed> {
     let mut findings = Findings::default();
     let shelves = Shelves::of_nobody(store, redactor, &mut findings)?;
     if mode == ScrubMode::Replace && !shelves.is_empty() {
+        before();
         store.put(&shelves.puts(None), Safety::Synced)?;
     }
     Ok(Scrubbed { findings: findings.into_list(), ..Scrubbed::default() })

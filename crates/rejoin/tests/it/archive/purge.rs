@@ -62,8 +62,14 @@ fn a_purge_on_privacy_grounds_tells_its_reason_and_its_counts() {
     let reason = || "privacy-policy-change".to_owned();
     let kinds: Vec<EventKind> =
         events.next(Duration::ZERO).unwrap().into_iter().map(|event| event.kind).collect();
-    let completed =
-        EventKind::PurgeCompleted { reason: reason(), conversations: 1, messages: 2, bytes, failures: 0 };
+    let completed = EventKind::PurgeCompleted {
+        reason: reason(),
+        conversations: 1,
+        messages: 2,
+        bytes,
+        failures: 0,
+        is_erased: true,
+    };
     assert_eq!(kinds, [EventKind::Deleted { reason: reason() }, completed]);
     let audited = archive.audit(&AuditQuery::default()).unwrap();
     let told: Vec<(AuditAction, String, u64)> =

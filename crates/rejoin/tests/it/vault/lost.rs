@@ -143,8 +143,14 @@ fn whoever_follows_is_told_that_what_was_damaged_is_purged() {
     stage.archive_ahead(8).purge_quarantined(DAYS).unwrap();
 
     let reason = || "corruption-detected".to_owned();
-    let completed =
-        EventKind::PurgeCompleted { reason: reason(), conversations: 0, messages: 1, bytes, failures: 0 };
+    let completed = EventKind::PurgeCompleted {
+        reason: reason(),
+        conversations: 0,
+        messages: 1,
+        bytes,
+        failures: 0,
+        is_erased: true,
+    };
     let expected = [EventKind::MessagesDeleted { reason: reason() }, completed];
     let expected: Vec<_> = expected.into_iter().map(|kind| (Some(conversation(1)), kind)).collect();
     assert_eq!(told(events.next(Duration::from_secs(10)).unwrap()), expected);
