@@ -26,8 +26,9 @@ pub(super) enum Fate {
     Stays,
 }
 
-/// Lost messages of one conversation, by inner name, with the places of their copies.
-type Lost<'a> = BTreeMap<MessageId, (usize, &'a Kept)>;
+/// Lost messages of one conversation, by inner name, with the places of their copies. Of one message there may be two: what
+/// it was before, and what it is.
+type Lost<'a> = BTreeMap<MessageId, Vec<(usize, &'a Kept)>>;
 
 impl VaultStore {
     /// Erases the originals of copies that are about to be erased, where they are lost. Returns the places of those copies
@@ -50,8 +51,7 @@ impl VaultStore {
         for (place, kept) in &lost {
             match (kept.what.as_str(), kept.inner_conversation, kept.inner_name.parse::<MessageId>()) {
                 ("message", Some(inner), Ok(name)) => {
-                    // Of one message there may be two copies: what it was before, and what it is.
-                    messages.entry(inner).or_default().insert(name, (*place, kept));
+                    messages.entry(inner).or_default().entry(name).or_default().push((*place, kept));
                 }
                 ("header", Some(inner), _) => headers.push((*place, inner, kept)),
                 _ => others.push((*place, kept)),
@@ -63,7 +63,7 @@ impl VaultStore {
             }
         }
         for (inner, lost) in messages {
-            let places: BTreeSet<usize> = lost.values().map(|(place, _)| *place).collect();
+            let places: BTreeSet<usize> = lost.values().flatten().map(|(place, _)| *place).collect();
             staying.extend(self.erase_messages(inner, &lost).unwrap_or_else(|error| left(&error, places)));
         }
         // After the messages: a conversation that has none left needs no header.
@@ -123,7 +123,8 @@ impl VaultStore {
         // The newest first: of several in a row at the end, each is the last when its turn comes.
         let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
         let read = self.inner.read(inner, newest, &mut |seen| {
-            if lost.get(&seen.id).is_some_and(|(_, kept)| kept.record == seen.body) {
+            let mut copies = lost.get(&seen.id).into_iter().flatten();
+            if copies.any(|(_, kept)| kept.record == seen.body) {
                 same.push(seen.id);
             }
             Ok(())
@@ -134,7 +135,7 @@ impl VaultStore {
         }
         // Removing erases the index, which may be the only one to know what others are called.
         let indexed = self.indexed(inner)?;
-        let conversation = lost.values().find_map(|(_, kept)| kept.conversation);
+        let conversation = lost.values().flatten().find_map(|(_, kept)| kept.conversation);
         let mut followed = BTreeSet::new();
         for name in same {
             if self.remove_lost(inner, conversation, name)? == Fate::Stays {
@@ -142,7 +143,8 @@ impl VaultStore {
             }
         }
         let laid = self.lay_stones(inner, &followed, &indexed)?;
-        Ok(followed.difference(&laid).map(|name| lost[name].0).collect())
+        let staying = followed.difference(&laid).flat_map(|name| &lost[name]);
+        Ok(staying.map(|(place, _)| *place).collect())
     }
 
     /// Removes a message, unless others follow it.

@@ -23,6 +23,7 @@ mod lost;
 mod message;
 mod named;
 mod names;
+mod preview;
 mod quarantine;
 mod read;
 mod rewrite;

@@ -56,12 +56,15 @@ impl Plan {
         let mut stones: BTreeSet<MessageId> = broken.iter().filter(is_known).copied().collect();
         loop {
             let before = stones.len();
-            let staying: Vec<MessageId> =
+            let staying: BTreeSet<MessageId> =
                 broken.iter().filter(|name| !stones.contains(name)).copied().collect();
             stones.retain(|name| self.nodes[name].parent.is_none_or(|parent| !staying.contains(&parent)));
+            let above = |name: &MessageId| self.nodes.get(name).and_then(|node| node.parent);
+            let mut passed = BTreeSet::new();
             for name in staying {
-                let above = |name: &MessageId| self.nodes.get(name).and_then(|node| node.parent);
-                for ancestor in std::iter::successors(above(&name), above) {
+                // Above one that was passed, all were.
+                let ancestors = std::iter::successors(above(&name), above);
+                for ancestor in ancestors.take_while(|ancestor| passed.insert(*ancestor)) {
                     stones.remove(&ancestor);
                 }
             }
@@ -195,7 +198,8 @@ impl VaultStore {
         let (first, last) =
             (seal_first(&known.row.first, keys.newest(), inner), last.seal(keys.newest(), inner));
         let change = Change::Rewrite { messages: &messages, tip: Tip { first: &first, last: &last } };
-        self.inner.amend(inner, Some(known.raw.version), &change, names.time(Time::now()))?;
+        let version = self.inner.amend(inner, Some(known.raw.version), &change, names.time(Time::now()))?;
+        self.mend_preview(keys.newest(), known.raw.clone(), last, version)?;
         self.held.confirm([(Some(inner), keys.as_ref())], held)
     }
 }

@@ -1,14 +1,16 @@
 //! What is lost goes when its days are over, and nothing that opens goes with it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
 use rejoin::store::{Change, Named, Order, Put, Read, Safety, Space, Store, Task};
-use rejoin::{Archive, Conversation, EventKind, List, Message, MessageId, Search, StoredMessage};
+use rejoin::testing::{Around, Write};
+use rejoin::{Archive, Conversation, EventKind, List, Message, MessageId, Search, StoredMessage, Time};
 
 use crate::vault::altered::kept;
-use crate::vault::quarantine::{Stage, texts, told};
+use crate::vault::quarantine::{Stage, flipped, texts, told};
 use crate::vault::sealed;
 use crate::vault::write::{NOW, Said, conversation, say};
 
@@ -116,6 +118,63 @@ fn several_at_the_end_go() {
     let gone = sweep(&stage);
 
     assert_eq!((gone, texts(&all(&stage.archive()))), (2, vec!["one".to_owned()]));
+}
+
+#[test]
+fn a_message_that_was_damaged_twice_goes_whichever_copy_comes_first() {
+    for (first, second) in [(10, 20), (20, 10)] {
+        let stage = Stage::new();
+        for at in [first, second] {
+            stage.alter(2, |body| flipped(body, body.len() - at));
+            let _ = stage.archive().path(conversation(1), None);
+        }
+        assert_eq!(stage.archive().quarantined().unwrap().len(), 2);
+
+        sweep(&stage);
+
+        assert_eq!(texts(&all(&stage.archive())), ["one", "two"]);
+        assert_eq!(stage.archive().quarantined().unwrap(), []);
+    }
+}
+
+/// A store in which somebody goes on from the first message right before something is changed.
+struct Meanwhile {
+    inner: Arc<rejoin::store::MemoryStore>,
+    has_said: AtomicBool,
+}
+
+impl Around for Meanwhile {
+    fn inner(&self) -> &dyn Store {
+        self.inner.as_ref()
+    }
+
+    fn writing<T>(
+        &self,
+        write: Write,
+        work: impl FnOnce(&dyn Store) -> rejoin::Result<T>,
+    ) -> rejoin::Result<T> {
+        if write == Write::Amend && !self.has_said.swap(true, Ordering::Relaxed) {
+            let other = Archive::with_store(Arc::new(sealed(self.inner.clone()))).passing_over_damage();
+            let mut talk = other.resume_at(conversation(1), "a".parse().unwrap())?;
+            talk.append(Message::assistant("the newest"))?;
+        }
+        work(self.inner())
+    }
+}
+
+#[test]
+fn what_is_said_elsewhere_while_a_stone_is_laid_is_what_a_list_shows() {
+    let stage = Stage::new();
+    stage.damage(1);
+    let _ = stage.archive().path(conversation(1), None);
+    let before = Time::now();
+    let busy = Arc::new(Meanwhile { inner: stage.inner.clone(), has_said: AtomicBool::new(false) });
+
+    let gone = stage.ahead_on(busy, 8).purge_quarantined(DAYS).unwrap().len();
+
+    let stored = stage.archive().conversation(conversation(1)).unwrap();
+    assert_eq!((gone, stored.messages, stored.last.as_str()), (1, 4, "the newest"));
+    assert!(stored.last_active_at >= before);
 }
 
 #[test]

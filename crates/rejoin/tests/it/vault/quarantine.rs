@@ -78,7 +78,12 @@ impl Stage {
     }
 
     pub(super) fn archive_ahead(&self, days: i64) -> Archive {
-        Archive::with_store(Arc::new(sealed(self.inner.clone()))).with_nature(Arc::new(Ahead(days)))
+        self.ahead_on(self.inner.clone(), days)
+    }
+
+    /// The same, on another store around the one inside.
+    pub(super) fn ahead_on(&self, inner: Arc<dyn Store>, days: i64) -> Archive {
+        Archive::with_store(Arc::new(sealed(inner))).with_nature(Arc::new(Ahead(days)))
     }
 
     fn owned_blob(&self, space: Space) -> (Vec<u8>, Vec<u8>) {

@@ -5,14 +5,12 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
-use crate::store::tip::{previews, time_of};
 use crate::store::vault::anew::piece::{At, Mode, Piece};
 use crate::store::vault::data_key::Use;
 use crate::store::vault::message::{MESSAGE, NOTE};
 use crate::store::vault::names::message_bytes;
-use crate::store::vault::row::{BRANCH, FIRST, HEADER, LAST, SealedLast};
-use crate::store::vault::scan::Next;
-use crate::store::{Change, Facets, ListQuery, Note, Order, Rewritten, Row, Selection, Tip, Version};
+use crate::store::vault::row::{BRANCH, FIRST, HEADER, LAST};
+use crate::store::{Change, Facets, Note, Order, Rewritten, Row, Selection, Tip, Version};
 
 /// How many bytes of messages are held and rewritten at once.
 const BATCH: usize = 4 << 20;
@@ -47,9 +45,7 @@ impl Piece<'_> {
     }
 
     fn row(&self, inner: ConversationId) -> Result<Row> {
-        let query = ListQuery { only: Some(&[inner]), limit: 1, ..ListQuery::default() };
-        let row = self.vault.inner.list(&query)?.items.pop();
-        row.ok_or_else(|| Error::not_found(format!("there is no conversation `{inner}`")))
+        self.vault.raw_row(inner)
     }
 
     fn amend(&self, inner: ConversationId, version: Version, change: &Change<'_>) -> Result<Version> {
@@ -137,48 +133,7 @@ impl Piece<'_> {
         let last = last.unwrap_or_else(|| row.last.clone());
         let tip = Tip { first: &first, last: &last };
         let version = self.amend(inner, version, &Change::Rewrite { messages, tip })?;
-        self.mend_preview(inner, row, last, version)
-    }
-
-    /// Where somebody appended between the look at the previews and the write, the last one is theirs.
-    fn mend_preview(
-        &self,
-        inner: ConversationId,
-        mut before: Row,
-        mut written: String,
-        mut version: Version,
-    ) -> Result<Version> {
-        loop {
-            let now = self.row(inner)?;
-            if now.last != written || now.messages == before.messages {
-                return Ok(version);
-            }
-            let last = self.newest_preview(inner, &now)?.seal(self.key, inner);
-            let tip = Tip { first: &now.first, last: &last };
-            version = self.amend(inner, now.version, &Change::Rewrite { messages: &[], tip })?;
-            (before, written) = (now, last);
-        }
-    }
-
-    /// The last preview as whoever appended last would write it.
-    fn newest_preview(&self, inner: ConversationId, row: &Row) -> Result<SealedLast> {
-        let known = self.vault.open_row(row.clone(), None)?.row;
-        let (mut active, mut preview) = (known.active, None);
-        let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
-        let mut ring = self.vault.held.ring(Some(inner));
-        self.vault.scan(inner, &mut ring, newest, &mut |scanned| {
-            if let Some(body) = scanned.body {
-                active = active.max(time_of(body));
-                preview = previews(body).1;
-            }
-            if preview.is_some() { Next::Stop } else { Next::Go }
-        })?;
-        Ok(SealedLast {
-            active: active.as_micros(),
-            head: known.head.map(|head| head.id),
-            digest: known.head.map(|head| head.digest),
-            preview: preview.unwrap_or(known.last),
-        })
+        self.vault.mend_preview(self.key, row, last, version)
     }
 
     fn branches(&mut self, inner: ConversationId, mut version: Version) -> Result<()> {
