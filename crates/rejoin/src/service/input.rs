@@ -1,10 +1,10 @@
 //! What a caller hands over: a whole record, or what changes of one.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::archive::limits::check_title;
 use crate::error::{Error, Result};
-use crate::formats::agent_voice::schema::kept;
+use crate::formats::agent_voice::schema::{kept, rounded_if_given};
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{Conversation, Fields, Hold, Message, Metrics, Participant, Role, Time};
 use crate::service::{
@@ -38,8 +38,8 @@ pub struct ConversationRecordInput {
     /// Files that belong to the whole, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentRef>,
-    /// Fields this version does not know.
-    #[serde(flatten, deserialize_with = "kept")]
+    /// Fields this version does not know. Names that a record has are passed over here.
+    #[serde(flatten, deserialize_with = "beside")]
     pub extra: Fields,
 }
 
@@ -75,16 +75,16 @@ pub struct ConversationRecordMutation {
 #[serde(default, rename_all = "camelCase")]
 pub struct PartialMetrics {
     /// How often the user spoke.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_given")]
     pub user_utterance_count: Option<u64>,
     /// How often the assistant spoke.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_given")]
     pub assistant_utterance_count: Option<u64>,
     /// How long it lasted.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_given")]
     pub duration_ms: Option<u64>,
     /// How long a reply took on average.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_given")]
     pub average_latency_ms: Option<u64>,
 }
 
@@ -101,6 +101,15 @@ pub struct PartialRetention {
     /// Whether it stays whatever its age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manual_hold: Option<bool>,
+}
+
+/// Fields that no record has. A whole record may be read as an input; then what only the service says is passed over.
+fn beside<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Fields, D::Error> {
+    let mut fields = kept(deserializer)?;
+    let version = fields.field("version").and_then(|version| version.to().ok());
+    record::check_version(version).map_err(serde::de::Error::custom)?;
+    record::without_own(&mut fields);
+    Ok(fields)
 }
 
 impl From<ConversationMetrics> for PartialMetrics {

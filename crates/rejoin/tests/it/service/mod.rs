@@ -5,6 +5,7 @@ mod bars;
 mod closed;
 mod example;
 mod full;
+mod input;
 mod list;
 mod record;
 mod repack;
