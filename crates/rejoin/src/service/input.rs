@@ -1,5 +1,7 @@
 //! What a caller hands over: a whole record, or what changes of one.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::archive::limits::check_title;
@@ -194,6 +196,18 @@ impl ConversationRecordMutation {
         check_frames(&self.append_messages)
     }
 
+    /// Refuses an expiry of its own that neither the caller nor the record has.
+    pub(super) fn check_retention(&self, header: &Conversation) -> Result<()> {
+        let Some(retention) = self.retention else { return Ok(()) };
+        let is_custom = retention.retention_policy == Some(RetentionPolicy::Custom);
+        if is_custom && retention.retention_expires_at.or(header.expires_at).is_none() {
+            return Err(Error::invalid(
+                "`retentionPolicy` is `custom`, and there is no `retentionExpiresAt`",
+            ));
+        }
+        Ok(())
+    }
+
     /// True when it changes more than what was said.
     pub(super) const fn changes_header(&self) -> bool {
         self.title.is_some()
@@ -211,10 +225,7 @@ impl ConversationRecordMutation {
         if let Some(summary) = &self.summary {
             header.synopsis = Some(summary.clone().into());
         }
-        if let Some(metrics) = &mut header.metrics {
-            metrics.user_messages += said.user_messages;
-            metrics.assistant_messages += said.assistant_messages;
-        }
+        count(header, said);
         if let Some(metrics) = self.metrics {
             header.metrics = Some(metrics.over(header.metrics.take().unwrap_or_else(|| all.clone())));
         }
@@ -238,15 +249,30 @@ impl PartialRetention {
         {
             header.expires_at = Some(expiry);
         }
-        if let Some(is_held) = self.manual_hold {
-            header.hold = if is_held { Hold::User } else { Hold::None };
+        match self.manual_hold {
+            Some(true) => header.hold = Hold::User,
+            // What an import holds is not the caller's to release.
+            Some(false) if header.hold == Hold::User => header.hold = Hold::None,
+            Some(false) | None => {}
         }
+    }
+}
+
+/// Counts frames that were added, where somebody measures.
+pub(super) const fn count(header: &mut Conversation, said: &Metrics) {
+    if let Some(metrics) = &mut header.metrics {
+        metrics.user_messages += said.user_messages;
+        metrics.assistant_messages += said.assistant_messages;
     }
 }
 
 /// Refuses frames that a record cannot hold.
 pub(super) fn check_frames(frames: &[MessageFrame]) -> Result<()> {
+    let mut ids = HashSet::with_capacity(frames.len());
     for frame in frames {
+        if !ids.insert(frame.frame_id.as_str()) {
+            return Err(Error::invalid(format!("frame `{}` stands twice in one call", frame.frame_id)));
+        }
         if frame.frame_id.is_empty() {
             return Err(Error::invalid(format!("frame {} has no id", frame.sequence)));
         }

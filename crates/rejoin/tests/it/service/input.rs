@@ -2,14 +2,16 @@
 
 use rejoin::service::{
     AttachmentRef, ConversationRecord, ConversationRecordInput, ConversationRecordMutation,
-    ConversationSummary, PartialMetrics,
+    ConversationStorageService, ConversationSummary, PartialMetrics, PartialRetention, RecoverySnapshot,
+    RetentionPolicy,
 };
 use rejoin::store::MemoryStore;
-use rejoin::{Fields, Json};
+use rejoin::{Archive, Conversation, ErrorKind, Fields, Hold, Json, Limits, Time};
 use serde_json::{Value, json};
 
-use super::{everywhere, id_of, input, open};
-use crate::stores::Memory;
+use super::{everywhere, frame, id_of, input, open, said, saying};
+use crate::stores::{File, Memory};
+use crate::vault::Vault;
 
 fn fields(entries: &[(&str, Value)]) -> Fields {
     let mut fields = Fields::new();
@@ -104,4 +106,117 @@ fn a_number_below_zero_is_refused() {
         "invalid type: string \"4\", expected a number from 0",
     ];
     assert_eq!(refused, expected);
+}
+
+#[test]
+fn two_frames_of_one_id_in_one_call_are_refused_before_anything_is_stored() {
+    let service = open(&Memory(MemoryStore::new()));
+    let twice = |number| vec![frame(number, "word"), frame(number + 1, "word"), frame(number, "other")];
+    let whole = ConversationRecordInput { messages: twice(1), ..input(1, "one") };
+    let snapshot =
+        RecoverySnapshot { conversation_id: id_of(1), messages: twice(2), ..RecoverySnapshot::default() };
+
+    let begun = service.create_record(&whole).unwrap_err();
+    let was_stored = service.get_record(&id_of(1)).unwrap().is_some();
+    service.create_record(&input(1, "one")).unwrap();
+    let refused = [
+        begun,
+        service.update_record(&id_of(1), &saying(twice(2))).unwrap_err(),
+        service.commit_conversation(&whole).unwrap_err(),
+        service.commit_snapshot(&snapshot).unwrap_err(),
+    ];
+
+    let told = refused.map(|error| (error.kind(), error.to_string()));
+    let stands = |id: &str| (ErrorKind::Invalid, format!("frame `{id}` stands twice in one call"));
+    assert_eq!(told, [stands("f1"), stands("f2"), stands("f1"), stands("f2")]);
+    assert_eq!((was_stored, service.get_snapshot(&id_of(1)).unwrap()), (false, None));
+    assert_eq!(said(&service, 1), ["Why is the build failing?"]);
+}
+
+#[test]
+fn what_else_is_known_of_a_record_has_the_limit_of_a_turn() {
+    let limits = Limits { turn_bytes: 3_000, ..Limits::default() };
+    let archive = Archive::open("memory:").unwrap().with_limits(limits);
+    let service = ConversationStorageService::new(archive.clone());
+    service.create_record(&input(1, "one")).unwrap();
+    let before = service.get_record(&id_of(1)).unwrap();
+    let long =
+        Some(ConversationSummary { synopsis: "long ".repeat(20_000), ..ConversationSummary::default() });
+    let change =
+        ConversationRecordMutation { summary: long.clone(), ..saying(vec![frame(2, "is not stored")]) };
+    let whole = |number| ConversationRecordInput { summary: long.clone(), ..input(number, "two") };
+    let empty = ConversationRecordInput { messages: Vec::new(), ..whole(3) };
+
+    let refused = [
+        service.update_record(&id_of(1), &change).unwrap_err(),
+        service.commit_conversation(&whole(1)).unwrap_err(),
+        service.create_record(&whole(2)).unwrap_err(),
+        service.create_record(&empty).unwrap_err(),
+        archive
+            .update(id_of(1).parse().unwrap(), |header| header.title = Some("x".repeat(100_000)))
+            .unwrap_err(),
+        archive.start(Conversation::titled("x".repeat(100_000))).unwrap_err(),
+    ];
+
+    let is_told = |error: &rejoin::Error| {
+        let told = format!("{error:?}");
+        error.kind() == ErrorKind::Invalid
+            && told.contains("the header has ")
+            && told.contains("more than `limits.turn_bytes` = 3000")
+    };
+    assert!(refused.iter().all(is_told), "{refused:?}");
+    assert_eq!(service.get_record(&id_of(1)).unwrap(), before);
+    assert_eq!(service.list_records(&Default::default()).unwrap().total_count, 1);
+}
+
+fn keeping(retention: PartialRetention) -> ConversationRecordMutation {
+    ConversationRecordMutation { retention: Some(retention), ..ConversationRecordMutation::default() }
+}
+
+#[test]
+fn an_expiry_of_its_own_has_to_be_named() {
+    let service = open(&Memory(MemoryStore::new()));
+    service.create_record(&input(1, "one")).unwrap();
+    let custom =
+        PartialRetention { retention_policy: Some(RetentionPolicy::Custom), ..PartialRetention::default() };
+    let own = Time::from_micros(4_000_000_000_000_000);
+    let named = PartialRetention { retention_expires_at: Some(own), ..custom };
+    let unnamed = ConversationRecordMutation { append_messages: vec![frame(2, "no")], ..keeping(custom) };
+
+    let refused = service.update_record(&id_of(1), &unnamed).unwrap_err();
+    let frames = said(&service, 1).len();
+    service.update_record(&id_of(1), &keeping(named)).unwrap();
+    let again = service.update_record(&id_of(1), &keeping(custom)).unwrap().retention;
+
+    let told = format!("{refused:?}");
+    assert_eq!((refused.kind(), frames), (ErrorKind::Invalid, 1));
+    assert!(told.contains("`retentionPolicy` is `custom`, and there is no `retentionExpiresAt`"), "{told}");
+    assert_eq!((again.retention_policy, again.retention_expires_at), (RetentionPolicy::Custom, Some(own)));
+}
+
+#[test]
+fn a_hold_that_an_import_made_is_not_released_by_a_caller() {
+    let service = open(&Memory(MemoryStore::new()));
+    service.create_record(&input(1, "one")).unwrap();
+    let (archive, id) = (service.archive().unwrap(), id_of(1).parse().unwrap());
+    archive.update(id, |header| header.hold = Hold::Import).unwrap();
+    let release = PartialRetention { manual_hold: Some(false), ..PartialRetention::default() };
+
+    service.update_record(&id_of(1), &keeping(release)).unwrap();
+
+    assert_eq!(archive.conversation(id).unwrap().conversation.hold, Hold::Import);
+}
+
+#[test]
+fn a_record_in_a_vault_stays_there_unless_it_says_otherwise() {
+    let (plain, vault) = (Memory(MemoryStore::new()), Vault(File::new()));
+    let exportable = |service: &ConversationStorageService| {
+        let asked = service.create_record(&input(1, "one")).unwrap().privacy;
+        let mut open = asked.clone();
+        open.exportable = true;
+        let whole = ConversationRecordInput { privacy: Some(open), ..input(2, "two") };
+        (asked.exportable, service.create_record(&whole).unwrap().privacy.exportable)
+    };
+
+    assert_eq!([exportable(&open(&plain)), exportable(&open(&vault))], [(true, true), (false, true)]);
 }

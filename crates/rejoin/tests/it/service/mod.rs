@@ -10,6 +10,7 @@ mod list;
 mod record;
 mod repack;
 mod snapshot;
+mod version;
 mod waiting;
 
 use rejoin::service::{
