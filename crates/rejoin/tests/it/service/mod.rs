@@ -3,6 +3,7 @@
 mod accept;
 mod bars;
 mod closed;
+mod events;
 mod example;
 mod full;
 mod input;
@@ -10,6 +11,7 @@ mod list;
 mod record;
 mod repack;
 mod snapshot;
+mod sweep;
 mod version;
 mod waiting;
 
