@@ -19,7 +19,7 @@ impl Archive {
         if messages.is_empty() {
             return self.create(id, header, created, self.now());
         }
-        let (facets, bytes) = self.encode(header);
+        let (facets, bytes) = self.encode(header)?;
         let opening = Opening { facets: &facets, header: &bytes, created };
         let handle = Handle::new(self.clone(), id, None, 0);
         let mut prepared = handle.prepare(Handle::in_line(messages), 0)?;
@@ -51,7 +51,7 @@ impl Archive {
         let mut header = stored.conversation.clone();
         change(&mut header);
         status::check_change(id, stored.conversation.status, header.status)?;
-        let (facets, bytes) = self.encode(&header);
+        let (facets, bytes) = self.encode(&header)?;
         let change = Change::Header { facets: &facets, header: &bytes };
         self.store.amend(id, Some(version), &change, self.now()).map(drop)
     }

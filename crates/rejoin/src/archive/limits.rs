@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 /// How large things may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The bytes of one appended turn: `limits.turn_bytes`.
+    /// The bytes of one appended turn, and of a header that is longer than 64 KiB: `limits.turn_bytes`.
     pub turn_bytes: u64,
     /// The bytes of one conversation's messages, and of these and its attachments: `limits.conversation_bytes`.
     pub conversation_bytes: u64,
@@ -22,6 +22,9 @@ impl Default for Limits {
 /// Titles and labels stand in lists; longer ones are text.
 const TITLE_BYTES: usize = 1_000;
 
+/// A header may always have so many bytes: a small limit of turns must not keep a conversation from being ended.
+const HEADER_BYTES: u64 = 64 << 10;
+
 /// Deeper nesting than this is an attack, not a tool call.
 const BLOCKS: usize = 10_000;
 
@@ -30,6 +33,17 @@ impl Limits {
         if bytes > self.turn_bytes {
             return Err(Error::invalid(format!(
                 "the turn has {bytes} bytes, more than `limits.turn_bytes` = {}",
+                self.turn_bytes
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks what is known about a conversation beside its messages.
+    pub(super) fn check_header(&self, bytes: usize) -> Result<()> {
+        if bytes as u64 > self.turn_bytes.max(HEADER_BYTES) {
+            return Err(Error::invalid(format!(
+                "the header has {bytes} bytes, more than `limits.turn_bytes` = {}",
                 self.turn_bytes
             )));
         }

@@ -194,7 +194,7 @@ impl Archive {
         created: Time,
         active: Time,
     ) -> Result<()> {
-        let (facets, header) = self.encode(conversation);
+        let (facets, header) = self.encode(conversation)?;
         let turn = Turn {
             conversation: id,
             opening: Some(Opening { facets: &facets, header: &header, created }),
@@ -305,7 +305,7 @@ impl Archive {
             let mut header = stored.conversation.clone();
             change(&mut header);
             status::check_change(id, stored.conversation.status, header.status)?;
-            let (facets, bytes) = self.encode(&header);
+            let (facets, bytes) = self.encode(&header)?;
             store
                 .amend(
                     id,
@@ -354,9 +354,16 @@ impl Archive {
     }
 
     /// A header as it is stored.
-    fn encode(&self, conversation: &Conversation) -> (Facets, String) {
+    fn encode(&self, conversation: &Conversation) -> Result<(Facets, String)> {
         let stored = self.redacted_header(conversation);
-        (Facets::of(&stored), stored.to_header())
+        let header = stored.to_header();
+        self.limits.check_header(header.len())?;
+        Ok((Facets::of(&stored), header))
+    }
+
+    /// Refuses a header that could not be stored.
+    pub(crate) fn check_header(&self, conversation: &Conversation) -> Result<()> {
+        self.encode(conversation).map(drop)
     }
 
     fn fresh_id(&self) -> MessageId {

@@ -179,7 +179,7 @@ impl Archive {
             check(id, header.status, next, way)?;
             header.status = next;
             change(&mut header);
-            let (facets, header) = self.encode(&header);
+            let (facets, header) = self.encode(&header)?;
             let change = Change::Header { facets: &facets, header: &header };
             store.amend(id, Some(stored.version), &change, self.now()).map(drop)
         })?;

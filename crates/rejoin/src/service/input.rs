@@ -1,10 +1,12 @@
 //! What a caller hands over: a whole record, or what changes of one.
 
-use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::archive::limits::check_title;
 use crate::error::{Error, Result};
-use crate::formats::agent_voice::schema::kept;
+use crate::formats::agent_voice::schema::{kept, rounded_if_given};
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{Conversation, Fields, Hold, Message, Metrics, Participant, Role, Time};
 use crate::service::{
@@ -38,8 +40,8 @@ pub struct ConversationRecordInput {
     /// Files that belong to the whole, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentRef>,
-    /// Fields this version does not know.
-    #[serde(flatten, deserialize_with = "kept")]
+    /// Fields this version does not know. Names that a record has are passed over here.
+    #[serde(flatten, deserialize_with = "beside")]
     pub extra: Fields,
 }
 
@@ -75,16 +77,16 @@ pub struct ConversationRecordMutation {
 #[serde(default, rename_all = "camelCase")]
 pub struct PartialMetrics {
     /// How often the user spoke.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_given")]
     pub user_utterance_count: Option<u64>,
     /// How often the assistant spoke.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_given")]
     pub assistant_utterance_count: Option<u64>,
     /// How long it lasted.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_given")]
     pub duration_ms: Option<u64>,
     /// How long a reply took on average.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_given")]
     pub average_latency_ms: Option<u64>,
 }
 
@@ -101,6 +103,15 @@ pub struct PartialRetention {
     /// Whether it stays whatever its age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manual_hold: Option<bool>,
+}
+
+/// Fields that no record has. A whole record may be read as an input; then what only the service says is passed over.
+fn beside<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Fields, D::Error> {
+    let mut fields = kept(deserializer)?;
+    let version = fields.field("version").and_then(|version| version.to().ok());
+    record::check_version(version).map_err(serde::de::Error::custom)?;
+    record::without_own(&mut fields);
+    Ok(fields)
 }
 
 impl From<ConversationMetrics> for PartialMetrics {
@@ -185,6 +196,18 @@ impl ConversationRecordMutation {
         check_frames(&self.append_messages)
     }
 
+    /// Refuses an expiry of its own that neither the caller nor the record has.
+    pub(super) fn check_retention(&self, header: &Conversation) -> Result<()> {
+        let Some(retention) = self.retention else { return Ok(()) };
+        let is_custom = retention.retention_policy == Some(RetentionPolicy::Custom);
+        if is_custom && retention.retention_expires_at.or(header.expires_at).is_none() {
+            return Err(Error::invalid(
+                "`retentionPolicy` is `custom`, and there is no `retentionExpiresAt`",
+            ));
+        }
+        Ok(())
+    }
+
     /// True when it changes more than what was said.
     pub(super) const fn changes_header(&self) -> bool {
         self.title.is_some()
@@ -202,10 +225,7 @@ impl ConversationRecordMutation {
         if let Some(summary) = &self.summary {
             header.synopsis = Some(summary.clone().into());
         }
-        if let Some(metrics) = &mut header.metrics {
-            metrics.user_messages += said.user_messages;
-            metrics.assistant_messages += said.assistant_messages;
-        }
+        count(header, said);
         if let Some(metrics) = self.metrics {
             header.metrics = Some(metrics.over(header.metrics.take().unwrap_or_else(|| all.clone())));
         }
@@ -229,15 +249,30 @@ impl PartialRetention {
         {
             header.expires_at = Some(expiry);
         }
-        if let Some(is_held) = self.manual_hold {
-            header.hold = if is_held { Hold::User } else { Hold::None };
+        match self.manual_hold {
+            Some(true) => header.hold = Hold::User,
+            // What an import holds is not the caller's to release.
+            Some(false) if header.hold == Hold::User => header.hold = Hold::None,
+            Some(false) | None => {}
         }
+    }
+}
+
+/// Counts frames that were added, where somebody measures.
+pub(super) const fn count(header: &mut Conversation, said: &Metrics) {
+    if let Some(metrics) = &mut header.metrics {
+        metrics.user_messages += said.user_messages;
+        metrics.assistant_messages += said.assistant_messages;
     }
 }
 
 /// Refuses frames that a record cannot hold.
 pub(super) fn check_frames(frames: &[MessageFrame]) -> Result<()> {
+    let mut ids = HashSet::with_capacity(frames.len());
     for frame in frames {
+        if !ids.insert(frame.frame_id.as_str()) {
+            return Err(Error::invalid(format!("frame `{}` stands twice in one call", frame.frame_id)));
+        }
         if frame.frame_id.is_empty() {
             return Err(Error::invalid(format!("frame {} has no id", frame.sequence)));
         }

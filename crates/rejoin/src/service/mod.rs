@@ -49,11 +49,12 @@ pub use snapshot::RecoverySnapshot;
 
 use crate::archive::{Archive, Clock, Events, Retention, Strain};
 use crate::error::{ErrorKind, Result};
-pub use crate::formats::agent_voice::closed::{AttachmentType, AudioFormat, Classification, ParticipantRole};
+pub use crate::formats::agent_voice::closed::{
+    AttachmentType, AudioFormat, Classification, ParticipantRole, RetentionPolicy,
+};
 pub use crate::formats::agent_voice::schema::{
     AttachmentRef, AudioArtifactRef, ConversationMetrics, ConversationRecord, ConversationSummary,
-    FramePrivacy, MessageFrame, ParticipantRef, PrivacyEnvelope, RetentionInfo, RetentionPolicy,
-    StorageEnvelope,
+    FramePrivacy, MessageFrame, ParticipantRef, PrivacyEnvelope, RetentionInfo, StorageEnvelope,
 };
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{ConversationId, Hold, StoredConversation, StoredMessage, Time};
@@ -163,7 +164,7 @@ impl ConversationStorageService {
     }
 }
 
-/// The version of a record: it grows with each change of the header and with each message.
+/// The version of a record: it grows with each change of the header and with each message, and when messages go.
 const fn blob_version(stored: &StoredConversation) -> u64 {
     stored.version + stored.messages
 }

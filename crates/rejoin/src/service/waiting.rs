@@ -171,6 +171,24 @@ impl ConversationStorageService {
         self.make_waiting(&|| Some(self.alone()))
     }
 
+    /// Makes what waits before the program ends, as [`ConversationStorageService::retry`] does. What is on disk needs nothing.
+    ///
+    /// An error says how many writes could not be stored. They wait on, and are lost with the service: whoever can frees some
+    /// space and closes again.
+    pub fn close(&self) -> Result<()> {
+        let tried = self.retry();
+        let left = self.waiting_writes();
+        if left == 0 {
+            return Ok(());
+        }
+        let told =
+            format!("of the writes that wait, {left} could not be stored and are lost with the service");
+        Err(match tried {
+            Ok(_) => Error::new(ErrorKind::Unavailable, told),
+            Err(error) => error.during(told),
+        })
+    }
+
     /// Makes what waits, one write at a time, each while nobody else makes one or purges. Stops where `alone` gives nothing.
     fn make_waiting<'a>(&'a self, alone: &dyn Fn() -> Option<MutexGuard<'a, ()>>) -> Result<usize> {
         let (mut tried, mut held, mut refused) = (HashSet::new(), HashSet::new(), None);

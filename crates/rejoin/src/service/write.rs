@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::agent_voice::{frame, record};
-use crate::model::{Conversation, ConversationId, StoredConversation, StoredMessage};
-use crate::service::input::{check_frames, messages};
+use crate::model::{Conversation, ConversationId, Metrics, StoredConversation, StoredMessage};
+use crate::service::input::{check_frames, count, messages};
 use crate::service::waiting::Write;
 use crate::service::{
     ConversationRecord, ConversationRecordInput, ConversationRecordMutation, ConversationStorageService,
@@ -127,6 +127,14 @@ fn change_once(
             "the record is of version `{version}`, not `{expected}`: read it again"
         )));
     }
+    mutation.check_retention(&stored.conversation)?;
+    if mutation.changes_header() {
+        // Before the frames are stored, which cannot be taken back.
+        let (mut header, none) = (stored.conversation.clone(), Metrics::default());
+        mutation.apply(&mut header, &none, &none);
+        also(&mut header);
+        archive.check_header(&header)?;
+    }
     let added = append(archive, &stored, &mutation.append_messages)?;
     let said = record::counted(added.iter().map(|frame| frame.role));
     let counts = stored.conversation.metrics.is_some() && !added.is_empty();
@@ -139,11 +147,19 @@ fn change_once(
         mutation.apply(header, &said, &all);
         also(header);
     };
-    // What was said is stored: from here on the change is finished, whoever else changes the header.
-    if added.is_empty() && mutation.blob_version.is_some() {
-        return archive.update_version(id, stored.version, change);
+    if mutation.blob_version.is_none() || !mutation.changes_header() {
+        return archive.update(id, change).map(drop);
     }
-    archive.update(id, change).map(drop)
+    match archive.update_version(id, stored.version, change) {
+        // What was said is stored. The rest stays as somebody else made it meanwhile, but for who spoke how often.
+        Err(error) if error.kind() == ErrorKind::Conflict && !added.is_empty() => {
+            if counts {
+                archive.update(id, |header| count(header, &said))?;
+            }
+            Err(error.during("the frames are stored and the rest is not: read the record again"))
+        }
+        other => other,
+    }
 }
 
 /// Appends the frames that are not there yet, and returns them. A head that moved meanwhile is a conflict.

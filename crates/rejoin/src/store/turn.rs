@@ -29,7 +29,8 @@ impl Capabilities {
     }
 }
 
-/// Counts the changes of a conversation's header.
+/// Counts the changes of a conversation's header, and what was removed of it. It never falls, nor does its sum with the
+/// number of messages.
 pub type Version = u64;
 
 /// A message as it is read.
@@ -425,6 +426,11 @@ impl Change<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// By how much the version grows when so many messages are removed: the two together only grow.
+pub(crate) const fn after_removal(messages: usize) -> Version {
+    if messages == 0 { 0 } else { messages as Version + 1 }
 }
 
 /// Says that a message would vouch for something that its parent no longer says.

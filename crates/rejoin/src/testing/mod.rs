@@ -260,6 +260,7 @@ rules! { $
         a_branch_that_goes_falls_back,
         a_branch_without_an_ancestor_goes_too,
         sequences_of_removed_messages_are_not_used_again,
+        removing_messages_raises_the_version_by_one_more_than_went,
         counts_and_bytes_are_of_what_is_left,
         what_is_removed_is_gone_from_lists_and_previews,
         what_is_removed_is_gone_from_lookups,

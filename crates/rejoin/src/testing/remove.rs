@@ -227,6 +227,27 @@ pub(super) fn sequences_of_removed_messages_are_not_used_again(trial: &mut Trial
     Ok(())
 }
 
+/// Removing messages raises the version by one more than went.
+pub(super) fn removing_messages_raises_the_version_by_one_more_than_went(
+    trial: &mut Trial<'_>,
+) -> Result<()> {
+    let id = tree(trial.store())?;
+    let going: [&[&str]; 4] = [&["d"], &["d", "x"], &["a"], &["c"]];
+    let children = [Children::Refuse, Children::Refuse, Children::Refuse, Children::Remove];
+
+    let mut told = Vec::new();
+    for (names, children) in going.into_iter().zip(children) {
+        let ids: Vec<MessageId> = names.iter().map(|name| message(name)).collect();
+        remove(trial.store(), &ids, children)?;
+        told.push(trial.observe(|store| Ok(row(store, id)?.map(|row| (row.version, row.messages))))?);
+    }
+
+    assert_eq!(told, [Some((3, 4)), Some((3, 4)), Some((3, 4)), Some((6, 2))]);
+    let stale = trial.store().amend(id, Some(1), &Change::Head(None), at(900));
+    assert_eq!(stale.map_err(|error| error.kind()), Err(ErrorKind::Conflict));
+    Ok(())
+}
+
 /// Counts and bytes are of what is left.
 pub(super) fn counts_and_bytes_are_of_what_is_left(trial: &mut Trial<'_>) -> Result<()> {
     leaves(trial, &["c"], Children::Remove, "a b d ")?;

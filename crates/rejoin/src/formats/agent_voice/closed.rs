@@ -50,6 +50,16 @@ pub enum Classification {
     Confidential,
 }
 
+/// Who decides when a record expires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RetentionPolicy {
+    /// The workspace.
+    #[default]
+    WorkspaceDefault,
+    /// The record itself.
+    Custom,
+}
+
 /// A word out of a closed set.
 pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
     /// The field that holds it.
@@ -96,6 +106,12 @@ impl Word for Classification {
     const ALL: &'static [(Self, &'static str)] = &[(Self::Confidential, "Confidential")];
 }
 
+impl Word for RetentionPolicy {
+    const FIELD: &'static str = "retentionPolicy";
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::WorkspaceDefault, "workspace-default"), (Self::Custom, "custom")];
+}
+
 /// Reads a word; any other than those there are is an error that names the field and all of them.
 fn read<'de, W: Word, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Error> {
     let name = String::deserialize(deserializer)?;
@@ -130,6 +146,12 @@ impl<'de> Deserialize<'de> for Classification {
     }
 }
 
+impl<'de> Deserialize<'de> for RetentionPolicy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
 impl Serialize for ParticipantRole {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -149,6 +171,12 @@ impl Serialize for AudioFormat {
 }
 
 impl Serialize for Classification {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for RetentionPolicy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }

@@ -169,10 +169,8 @@ fn named(block: &Block) -> Option<Named> {
         return read_as(&fields).map(Named::Attachment);
     }
     fields.field("durationMs")?;
-    if is_known_sound(&fields) {
-        return read_as(&fields).map(Named::Sound);
-    }
-    Some(Named::OtherSound(fields))
+    let sound = if is_known_sound(&fields) { read_as(&fields) } else { None };
+    Some(sound.map_or(Named::OtherSound(fields), Named::Sound))
 }
 
 fn read_as<T: DeserializeOwned>(fields: &Fields) -> Option<T> {

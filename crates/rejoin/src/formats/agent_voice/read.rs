@@ -17,7 +17,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let text = if envelope::is_sealed(&text) { open(&text, source, reading)? } else { text };
     let mut found: Found<'_> = serde_json::from_str(&text)
         .map_err(|cause| Error::invalid("it is not a record of a conversation").because(cause))?;
-    let conversation = record::read(&mut found, source.stem());
+    let conversation = record::read(&mut found, source.stem())?;
     let frames = found.raw("messages");
     let list: Vec<&RawValue> =
         frames.and_then(|frames| serde_json::from_str(frames.get()).ok()).unwrap_or_default();

@@ -2,14 +2,15 @@
 
 use serde::Deserialize;
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::agent_voice::VERSION;
 use crate::formats::agent_voice::closed::{
-    AttachmentType, Classification, ParticipantRole, Word, with_given_type, with_known_type,
+    AttachmentType, Classification, ParticipantRole, RetentionPolicy, Word, with_given_type, with_known_type,
 };
 use crate::formats::agent_voice::frame::{rest, set_rest};
 use crate::formats::agent_voice::schema::{
     AttachmentRef, ConversationMetrics, ConversationRecord, ConversationSummary, MessageFrame,
-    ParticipantRef, PrivacyEnvelope, RetentionInfo, RetentionPolicy, StorageEnvelope,
+    ParticipantRef, PrivacyEnvelope, RetentionInfo, StorageEnvelope,
 };
 use crate::formats::found::Found;
 use crate::formats::tag::{self, ConversationTag};
@@ -24,6 +25,39 @@ const RETENTION: i64 = 30 * 86_400_000_000;
 
 /// What a header keeps of a record, for which it has no field of its own.
 const ATTACHMENTS: &str = "attachments";
+
+/// The fields of a record, which nothing that is kept beside them may be called.
+const OWN: [&str; 13] = [
+    "conversationId",
+    "version",
+    "title",
+    "createdAt",
+    "lastInteractionAt",
+    "summary",
+    "participants",
+    "messages",
+    "attachments",
+    "metrics",
+    "retention",
+    "privacy",
+    "storage",
+];
+
+/// Takes away what is called like a field of a record.
+pub(crate) fn without_own(fields: &mut Fields) {
+    OWN.iter().for_each(|name| drop(fields.remove(name)));
+}
+
+/// Refuses a record of a newer version.
+pub(crate) fn check_version(version: Option<u64>) -> Result<()> {
+    match version {
+        Some(version) if version > VERSION => Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("the record has the version {version}; {VERSION} is the newest known"),
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// What a store knows of a conversation beside its header.
 pub(crate) struct Around {
@@ -80,6 +114,7 @@ fn kept(header: &Conversation) -> (Vec<AttachmentRef>, Fields) {
         with_known_type(&mut fields);
         Json::of(&fields).ok()?.to().ok()
     };
+    without_own(&mut kept);
     (list.into_iter().filter_map(named).collect(), kept)
 }
 
@@ -96,6 +131,7 @@ pub(crate) fn keep(header: &mut Conversation, attachments: &[AttachmentRef], ext
 
 fn keep_fields(header: &mut Conversation, attachments: &[Fields], extra: &Fields) {
     let mut kept = extra.clone();
+    without_own(&mut kept);
     if !attachments.is_empty() {
         kept.set(ATTACHMENTS, Json::of(&attachments).expect("attachments are plain data"));
     }
@@ -159,8 +195,9 @@ fn usual_participants(header: &Conversation) -> Vec<ParticipantRef> {
     ]
 }
 
-/// The conversation of a record.
-pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
+/// The conversation of a record. One of a newer version is not read.
+pub(super) fn read(found: &mut Found<'_>, stem: &str) -> Result<SourceConversation> {
+    check_version(tag::read(found.raw("version")))?;
     let id = found.text("conversationId").filter(|id| !id.is_empty()).unwrap_or_else(|| stem.to_owned());
     let title = found.text("title").filter(|title| !title.trim().is_empty());
     let synopsis = tag::read::<ConversationSummary>(found.raw("summary")).map(Synopsis::from);
@@ -172,7 +209,7 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
             header.title = title;
         }
         header.synopsis = synopsis.or(header.synopsis.take());
-        return conversation;
+        return Ok(conversation);
     }
     let created = tag::read(found.raw("createdAt")).unwrap_or_default();
     let mut conversation = SourceConversation::new(id, created);
@@ -182,8 +219,9 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
     let taking = tag::read::<Vec<FoundParticipant>>(found.raw("participants")).unwrap_or_default();
     header.participants = taking.into_iter().map(Participant::from).collect();
     header.metrics = tag::read::<ConversationMetrics>(found.raw("metrics")).map(Metrics::from);
-    if let Some(retention) = tag::read::<RetentionInfo>(found.raw("retention")) {
-        let is_custom = retention.retention_policy == RetentionPolicy::Custom;
+    if let Some(retention) = tag::read::<FoundRetention>(found.raw("retention")) {
+        let policy = retention.retention_policy.as_deref().and_then(RetentionPolicy::named);
+        let is_custom = policy == Some(RetentionPolicy::Custom);
         header.expires_at = retention.retention_expires_at.filter(|_| is_custom);
         if retention.manual_hold == Some(true) {
             header.hold = Hold::User;
@@ -195,7 +233,7 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> SourceConversation {
     let mut attachments = tag::read::<Vec<Fields>>(found.raw("attachments")).unwrap_or_default();
     attachments.iter_mut().for_each(with_given_type);
     keep_fields(header, &attachments, &Fields::new());
-    conversation
+    Ok(conversation)
 }
 
 /// Someone in a file, in whatever role.
@@ -206,6 +244,15 @@ struct FoundParticipant {
     role: String,
     display_name: Option<String>,
     given_role: Option<String>,
+}
+
+/// How long a record in a file is kept, whoever decides that there.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundRetention {
+    retention_expires_at: Option<Time>,
+    retention_policy: Option<String>,
+    manual_hold: Option<bool>,
 }
 
 /// How private a record in a file is, whatever it calls that.

@@ -1,8 +1,13 @@
 //! A record as Agent Voice has it: plain data, named as it is named there. What is not known here is kept in `extra`.
 
+use std::fmt;
+
+use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::formats::agent_voice::closed::{AttachmentType, AudioFormat, Classification, ParticipantRole};
+use crate::formats::agent_voice::closed::{
+    AttachmentType, AudioFormat, Classification, ParticipantRole, RetentionPolicy,
+};
 use crate::model::{Fields, Json, Role, Time};
 
 /// A conversation with everything that is known of it.
@@ -97,6 +102,7 @@ pub struct AttachmentRef {
     /// The SHA-256 of what is in it.
     pub checksum: String,
     /// How many bytes that is.
+    #[serde(deserialize_with = "rounded")]
     pub byte_length: u64,
     /// Fields this version does not know.
     #[serde(flatten, deserialize_with = "kept")]
@@ -112,6 +118,7 @@ pub struct AudioArtifactRef {
     /// How it is stored.
     pub format: AudioFormat,
     /// How long it lasts.
+    #[serde(deserialize_with = "rounded")]
     pub duration_ms: u64,
     /// Fields this version does not know.
     #[serde(flatten, deserialize_with = "kept")]
@@ -156,12 +163,16 @@ pub struct ConversationSummary {
 #[serde(default, rename_all = "camelCase")]
 pub struct ConversationMetrics {
     /// How often the user spoke.
+    #[serde(deserialize_with = "rounded")]
     pub user_utterance_count: u64,
     /// How often the assistant spoke.
+    #[serde(deserialize_with = "rounded")]
     pub assistant_utterance_count: u64,
     /// How long it lasted.
+    #[serde(deserialize_with = "rounded")]
     pub duration_ms: u64,
     /// How long a reply took on average.
+    #[serde(deserialize_with = "rounded")]
     pub average_latency_ms: u64,
 }
 
@@ -177,25 +188,6 @@ pub struct RetentionInfo {
     /// True when it stays whatever its age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manual_hold: Option<bool>,
-}
-
-/// Who decides when a record expires.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RetentionPolicy {
-    /// The workspace.
-    #[default]
-    WorkspaceDefault,
-    /// The record itself.
-    Custom,
-}
-
-impl<'de> Deserialize<'de> for RetentionPolicy {
-    /// What is not `custom` is the default, whatever it is called.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Ok(if name == "custom" { Self::Custom } else { Self::WorkspaceDefault })
-    }
 }
 
 /// How private a record is.
@@ -239,4 +231,42 @@ pub(crate) fn kept<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Fields,
         fields.set(name, Json::of(&value).map_err(serde::de::Error::custom)?);
     }
     Ok(fields)
+}
+
+/// Reads what was counted or measured. Programs in which every number may be a fraction write one now and then: it is rounded.
+pub(crate) fn rounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    struct Rounded;
+
+    impl Visitor<'_> for Rounded {
+        type Value = u64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number from 0")
+        }
+
+        fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<u64, E> {
+            Ok(number)
+        }
+
+        fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<u64, E> {
+            u64::try_from(number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+        }
+
+        fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<u64, E> {
+            if number < 0.0 {
+                return Err(E::invalid_value(Unexpected::Float(number), &self));
+            }
+            Ok(number.round() as u64)
+        }
+    }
+
+    deserializer.deserialize_any(Rounded)
+}
+
+/// The same of what may be missing.
+pub(crate) fn rounded_if_given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    struct Number(#[serde(deserialize_with = "rounded")] u64);
+
+    Ok(Option::<Number>::deserialize(deserializer)?.map(|Number(number)| number))
 }

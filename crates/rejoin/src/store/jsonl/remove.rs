@@ -17,6 +17,7 @@ use crate::store::jsonl::rewrite::{Loss, Remains};
 use crate::store::jsonl::scan::Known;
 use crate::store::jsonl::writing::{Certainty, noted};
 use crate::store::jsonl::{JsonlStore, index};
+use crate::store::turn::after_removal;
 use crate::store::{Children, Outcome, Progress, Target, durable};
 
 /// How long readers of a file that is to be overwritten are waited for. It has no name any more; who still reads it
@@ -96,7 +97,8 @@ impl JsonlStore {
         let named = going.iter().filter_map(|seq| known.kept.held(*seq)).map(|held| held.id);
         let named = named.chain(ids.iter().copied()).collect();
         let loss = Loss::Trimmed { going: &going, named: &named, reason };
-        let remains = Remains { known: &known, loss, version: known.kept.version, stamp, at };
+        let version = known.kept.version + after_removal(going.len());
+        let remains = Remains { known: &known, loss, version, stamp, at };
         if going.is_empty() && !self.has_lines_of(&opened, &remains)? {
             return Ok(removed);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::tip::previews;
-use crate::store::turn::left_behind;
+use crate::store::turn::{after_removal, left_behind};
 use crate::store::{
     Anchor, Appended, Children, Entry, Facets, Outcome, Rewritten, Row, Stale, Tip, Turn, Version,
 };
@@ -210,6 +210,7 @@ impl Kept {
             bytes += self.messages.remove(seq).map_or(0, |held| held.body.len() as u64);
         }
         if !going.is_empty() {
+            self.version += after_removal(going.len());
             self.first = self.messages.values().next().map(|held| previews(&held.body).0).unwrap_or_default();
             self.last =
                 self.messages.values().rev().find_map(|held| previews(&held.body).1).unwrap_or_default();

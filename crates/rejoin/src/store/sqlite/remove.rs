@@ -10,6 +10,7 @@ use crate::store::sqlite::append::key;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::{blob, change, index};
 use crate::store::tip::previews;
+use crate::store::turn::after_removal;
 use crate::store::{Children, Outcome, Target};
 
 const ATTEMPT: &str = "remove";
@@ -129,8 +130,15 @@ fn remove_messages(
     run(
         transaction,
         "UPDATE conversation SET messages = messages - ?2, bytes = bytes - ?3, roots = roots - ?4, head = ?5,
-             branches = (SELECT count(*) FROM branch WHERE n = ?1) WHERE n = ?1",
-        params![n, going.len() as i64, bytes, roots as i64, remaining(conversation.head)],
+             version = version + ?6, branches = (SELECT count(*) FROM branch WHERE n = ?1) WHERE n = ?1",
+        params![
+            n,
+            going.len() as i64,
+            bytes,
+            roots as i64,
+            remaining(conversation.head),
+            after_removal(going.len()).cast_signed(),
+        ],
     )?;
     refresh_previews(transaction, n)?;
     Ok(Outcome::Removed { messages: going.len() as u64, bytes: bytes.unsigned_abs() })

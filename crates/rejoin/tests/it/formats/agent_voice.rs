@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rejoin::formats::{Format, Key, ReadLimits, Source, Tree};
-use rejoin::{Archive, Block, ErrorKind, Import, ImportMode, MediaKind, PrivacyNotes};
+use rejoin::{Archive, Block, ErrorKind, Hold, Import, ImportMode, MediaKind, PrivacyNotes};
 use serde_json::Value;
 
 use crate::formats::documents::write_below;
@@ -176,6 +176,59 @@ fn a_frame_of_nobody_is_kept_and_told() {
     assert_eq!(outline(&tree.messages).len(), 2);
     assert_eq!(tree.skipped[0].why, "frame 2 says nothing that is known");
     assert!(tree.asides[1].source.contains("unused imports"));
+}
+
+#[test]
+fn a_record_or_an_envelope_of_a_newer_version_is_refused() {
+    let text = fs::read_to_string(fixture(OPEN)).unwrap();
+    let cases = [
+        (text.replacen("\"version\": 1", "\"version\": 99", 1), None),
+        (SEALED.replacen("\"schemaVersion\":1", "\"schemaVersion\":99", 1), Some(key())),
+    ];
+
+    let told = cases.map(|(text, key)| {
+        let (_directory, path) = file_of("x.json", &[&text]);
+        let error = open(&path, key).unwrap_err();
+        (error.kind(), cause(&error))
+    });
+
+    let refused = |what: &str| {
+        (ErrorKind::Unsupported, format!("the {what} has the version 99; 1 is the newest known"))
+    };
+    assert_eq!(told, [refused("record"), refused("envelope")]);
+}
+
+#[test]
+fn numbers_that_are_fractions_are_rounded_and_lose_nothing() {
+    let text = fs::read_to_string(fixture(OPEN)).unwrap();
+    let text = text.replacen("\"durationMs\": 1800", "\"durationMs\": 1800.5", 1);
+    let text = text.replacen("\"averageLatencyMs\": 4000", "\"averageLatencyMs\": 812.4", 1);
+    let (_directory, path) = file_of("x.json", &[&text]);
+
+    let tree = open(&path, None).unwrap();
+    let files = Format::named("agent-voice").unwrap().write(&tree).unwrap();
+
+    let metrics = tree.conversations[0].header.metrics.clone().unwrap();
+    assert_eq!((metrics.duration_ms, metrics.average_latency_ms), (90_000, 812));
+    let written: Value = serde_json::from_slice(&files[0].bytes).unwrap();
+    let sound = serde_json::json!({"uri": "audio/1.opus", "format": "opus", "durationMs": 1801});
+    assert_eq!(written["messages"][0]["audio"], sound);
+}
+
+#[test]
+fn a_policy_that_is_not_known_leaves_the_hold_and_no_expiry() {
+    let text = fs::read_to_string(fixture(OPEN)).unwrap();
+    let policies = ["workspace-default", "custom", "Custom"];
+
+    let kept = policies.map(|policy| {
+        let named = format!("\"manualHold\": true, \"retentionPolicy\": \"{policy}\"");
+        let (_directory, path) =
+            file_of("x.json", &[&text.replacen("\"retentionPolicy\": \"workspace-default\"", &named, 1)]);
+        let header = open(&path, None).unwrap().conversations.remove(0).header;
+        (header.hold, header.expires_at.is_some())
+    });
+
+    assert_eq!(kept, [(Hold::User, false), (Hold::User, true), (Hold::User, false)]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::archive::Lab;
 use crate::archive::moody::{Mood, Moody};
 use crate::residue::holding;
 use crate::stores::{Directory, File, Memory};
-use crate::vault::{Vault, sealed};
+use crate::vault::{Ahead, Vault, sealed};
 
 const DAY: i64 = 86_400;
 const NOWHERE: [PathBuf; 0] = [];
@@ -95,19 +95,24 @@ fn ac_002_after_a_crash_the_snapshot_opens_and_restores_the_talk_in_time() {
     );
 }
 
-#[test]
-fn ac_003_after_fifteen_days_with_fourteen_records_are_gone_and_not_listed() {
-    let file = File::new();
-    let directory = file.0.path().to_owned();
-    let (place, lab) = (Vault(file), Lab::new());
+/// A record that says something of its own.
+fn saying_only(number: u8, title: &str, words: &str) -> ConversationRecordInput {
+    ConversationRecordInput { messages: vec![frame(1, words)], ..input(number, title) }
+}
+
+/// Lets one of two records expire, and tells how many the store inside has before and after.
+fn fifteen_days_with_fourteen(place: &dyn Place, inside: &dyn Place) -> [usize; 2] {
+    let lab = Lab::new();
+    let rows = || inside.open().list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap().items.len();
     let start = || {
         let archive = Archive::with_store(place.open()).with_nature(lab.clone());
         ConversationStorageService::new(archive).with_retention(Retention::of_days(14).unwrap())
     };
-    start().create_record(&input(1, "old")).unwrap();
+    start().create_record(&saying_only(1, "old", "zanzibar quokka")).unwrap();
     lab.turn_clock(10 * DAY);
-    start().create_record(&input(2, "new")).unwrap();
+    start().create_record(&saying_only(2, "new", "lisbon quetzal")).unwrap();
     lab.turn_clock(5 * DAY);
+    let before = rows();
 
     let service = start();
     let listed = titles(&service, &ListOptions::default());
@@ -117,7 +122,26 @@ fn ac_003_after_fifteen_days_with_fourteen_records_are_gone_and_not_listed() {
     let told = (report.reason, report.purged_count, report.failures.len());
     assert_eq!(told, (PurgeReason::RetentionExpired, 1, 0));
     assert_eq!(service.get_record(&id_of(1)).unwrap(), None);
-    assert_eq!(holding(&directory, &["build failing"]), NOWHERE);
+    [before, rows()]
+}
+
+#[test]
+fn ac_003_after_fifteen_days_with_fourteen_records_are_gone_and_not_listed() {
+    let (file, files) = (File::new(), Directory::new());
+    let paths = [file.0.path(), files.0.path()].map(Path::to_owned);
+    let sealed = (Vault(File::new()), Vault(Directory::new()));
+
+    let counts = [
+        fifteen_days_with_fourteen(&file, &file),
+        fifteen_days_with_fourteen(&files, &files),
+        fifteen_days_with_fourteen(&sealed.0, &sealed.0.0),
+        fifteen_days_with_fourteen(&sealed.1, &sealed.1.0),
+    ];
+
+    assert_eq!(counts, [[2, 1]; 4]);
+    // What stays can be read in plain files, and of what went nothing is left there.
+    assert!(paths.iter().all(|path| holding(path, &["lisbon quetzal"]) != NOWHERE));
+    assert_eq!(paths.map(|path| holding(&path, &["zanzibar quokka"])), [NOWHERE; 2]);
 }
 
 /// Attaches a file to a record, with a frame that names it, and returns the name.
@@ -233,6 +257,31 @@ fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_pur
     assert_eq!(said(&service, 1), ["Why is the build failing?"]);
     service.delete_record(&id_of(2), PurgeReason::CorruptionDetected).unwrap();
     assert_eq!(titles(&service, &everything()), ["sound"]);
+}
+
+#[test]
+fn ac_005_a_sweep_purges_what_was_in_quarantine_for_a_week() {
+    let inner = Memory(MemoryStore::new());
+    let ahead = |days| {
+        let store = Arc::new(sealed(inner.open()));
+        ConversationStorageService::new(Archive::with_store(store).with_nature(Arc::new(Ahead(days))))
+    };
+    ahead(0).create_record(&input(1, "tampered")).unwrap();
+    tamper(inner.open().as_ref());
+    ahead(0).get_record(&id_of(1)).unwrap_err();
+    let mut events = ahead(0).subscribe().unwrap();
+
+    let left = [6, 8].map(|days| {
+        let service = ahead(days);
+        let report = service.sweep().unwrap().unwrap();
+        (report.purged_count, service.archive().unwrap().quarantined().unwrap().len())
+    });
+
+    assert_eq!(left, [(0, 1), (0, 0)]);
+    let told = events.next(Duration::from_secs(10)).unwrap();
+    let purged = told.iter().find(|event| event.kind.name() == "privacy.purge.completed").unwrap();
+    assert_eq!(purged.kind.reason(), Some("corruption-detected"));
+    assert_eq!(said(&ahead(8), 1), [""; 0]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use rejoin::service::{
     AttachmentRef, AttachmentType, AudioArtifactRef, AudioFormat, Classification, ConversationRecordInput,
-    MessageFrame, ParticipantRole,
+    ConversationRecordMutation, MessageFrame, ParticipantRole,
 };
 use rejoin::store::Change;
 use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Participant, Time};
@@ -36,6 +36,10 @@ fn a_word_that_a_record_cannot_have_is_refused_with_its_field_and_those_there_ar
         refused(|record| record["privacy"]["classification"] = json!("Public")),
     ];
 
+    let change = json!({"retention": {"retentionPolicy": "Custom"}});
+    let policy = serde_json::from_value::<ConversationRecordMutation>(change).unwrap_err().to_string();
+
+    assert_eq!(policy, "`retentionPolicy` is `Custom`; it can be `workspace-default`, `custom`");
     let expected = [
         "`role` is `robot`; it can be `user`, `assistant`, `system`",
         "`type` is `hologram`; it can be `audio`, `transcript`, `code`, `document`",

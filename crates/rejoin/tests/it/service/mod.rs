@@ -3,12 +3,16 @@
 mod accept;
 mod bars;
 mod closed;
+mod events;
 mod example;
 mod full;
+mod input;
 mod list;
 mod record;
 mod repack;
 mod snapshot;
+mod sweep;
+mod version;
 mod waiting;
 
 use rejoin::service::{

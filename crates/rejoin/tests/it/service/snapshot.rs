@@ -76,8 +76,8 @@ fn a_snapshot_goes_with_its_record() {
     });
 }
 
-/// Cuts the stored snapshot in half.
-fn tear(store: &dyn Store) {
+/// Changes the stored snapshot behind the service.
+fn alter(store: &dyn Store, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
     let owner = Some(id_of(1).parse().unwrap());
     let mut bytes = Vec::new();
     let get = store.get(Space::State, owner, Named::One(NAME), &mut |_, found| {
@@ -85,9 +85,33 @@ fn tear(store: &dyn Store) {
         Ok(())
     });
     get.unwrap();
-    let half = &bytes[..bytes.len() / 2];
-    let put = Put { space: Space::State, owner, name: NAME, bytes: Some(half) };
+    let put = Put { space: Space::State, owner, name: NAME, bytes: Some(&change(bytes)) };
     store.put(&[put], Safety::Synced).unwrap();
+}
+
+/// Cuts the stored snapshot in half.
+fn tear(store: &dyn Store) {
+    alter(store, |bytes| bytes[..bytes.len() / 2].to_vec());
+}
+
+#[test]
+fn a_snapshot_of_a_newer_version_is_refused_and_stays() {
+    everywhere(|place| {
+        let service = open(place);
+        service.create_record(&input(1, "one")).unwrap();
+        service.commit_snapshot(&snapshot("The lint")).unwrap();
+        let newer = br#"{"version":2,"snapshot":"in another form"}"#;
+        alter(place.open().as_ref(), |_| newer.to_vec());
+
+        let refused = service.get_snapshot(&id_of(1)).unwrap_err();
+
+        let told = "the snapshot has version `2`, this program reads up to `1`";
+        assert_eq!((refused.kind(), refused.to_string().as_str()), (ErrorKind::Unsupported, told));
+        alter(place.open().as_ref(), |bytes| {
+            assert_eq!(bytes, newer);
+            bytes
+        });
+    });
 }
 
 #[test]

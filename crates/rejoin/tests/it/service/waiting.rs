@@ -281,3 +281,25 @@ fn a_new_record_that_waited_is_a_conflict_when_its_id_is_taken() {
     );
     assert_eq!(other.get_snapshot(&id_of(1)).unwrap(), Some(snapshot("other")));
 }
+
+#[test]
+fn closing_makes_what_waits_or_tells_how_much_is_left() {
+    let (store, service) = moody();
+    let nothing = service.close();
+    store.set(Mood::Full);
+    service.create_record(&input(1, "one")).unwrap_err();
+    service.update_record(&id_of(1), &saying(vec![frame(2, "Lint.")])).unwrap_err();
+
+    let full = service.close().unwrap_err();
+    store.set(Mood::Failing(ErrorKind::Unavailable));
+    let failing = service.close().unwrap_err();
+    store.set(Mood::Well);
+    let made = service.close();
+
+    let told = "of the writes that wait, 2 could not be stored and are lost with the service";
+    assert_eq!((full.kind(), full.to_string().as_str()), (ErrorKind::Unavailable, told));
+    let cause = format!("[unavailable] {told}: create record `{}`: the store is in a mood", id_of(1));
+    assert_eq!(format!("{failing:?}"), cause);
+    assert!(nothing.is_ok() && made.is_ok(), "{nothing:?} {made:?}");
+    assert_eq!((service.waiting_writes(), said(&service, 1).len()), (0, 2));
+}

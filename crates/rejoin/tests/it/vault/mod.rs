@@ -21,6 +21,7 @@ use rejoin::Result;
 use rejoin::store::{Key, KeyId, Named, Space, Store, Unlock, VaultStore, Workspace};
 use rejoin::testing::Place;
 
+pub(crate) use crate::vault::quarantine::Ahead;
 pub(crate) use crate::vault::two_hands::TwoHands;
 
 /// A workspace whose keys are known to the test.

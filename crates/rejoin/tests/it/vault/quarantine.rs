@@ -17,7 +17,7 @@ pub(super) const CHANGED: &str = "it was changed or moved since it was sealed";
 
 /// A clock that is days ahead.
 #[derive(Debug)]
-struct Ahead(i64);
+pub(crate) struct Ahead(pub(crate) i64);
 
 impl Nature for Ahead {
     fn now(&self) -> Time {
