@@ -24,6 +24,19 @@ pub struct PurgeReport {
     pub purged_count: u64,
     /// Those that are not, and why.
     pub failures: Vec<PurgeFailure>,
+    /// False when somebody was reading the files of the store, which then hold traces until the next purge or sweep. Beyond the
+    /// document, and not spelled where it is true.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub erased: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_yes(answer: &bool) -> bool {
+    *answer
 }
 
 /// A record that could not be purged.
@@ -48,12 +61,14 @@ impl From<archive::PurgeReport> for PurgeReport {
             completed_at: report.completed_at,
             purged_count: report.purged.len() as u64,
             failures: report.failures.into_iter().map(failure).collect(),
+            erased: report.is_erased,
         }
     }
 }
 
 impl ConversationStorageService {
-    /// Purges a record: nothing it said is left in any file of the store. What waits for room is tried again.
+    /// Purges a record: nothing it said is left in any file of the store, or, where somebody is reading them, nothing after the
+    /// next purge or sweep. What waits for room is tried again.
     pub fn delete_record(&self, conversation_id: &str, reason: PurgeReason) -> Result<()> {
         let id: ConversationId = conversation_id.parse()?;
         let alone = self.forget_writes(id);

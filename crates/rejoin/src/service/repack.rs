@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Json, Time};
 use crate::service::{ConversationStorageService, blob_version};
 use crate::store::Task;
@@ -66,7 +66,11 @@ fn repack_if_due(archive: &Archive, id: ConversationId, every: u32) -> Result<()
 
 /// When a record was last repacked.
 pub(super) fn repacked_at(archive: &Archive, id: ConversationId) -> Result<Option<Time>> {
-    Ok(recalled(archive, id)?.and_then(|mark| mark.at))
+    match recalled(archive, id) {
+        // The record is sound all the same.
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        mark => Ok(mark?.and_then(|mark| mark.at)),
+    }
 }
 
 fn recalled(archive: &Archive, id: ConversationId) -> Result<Option<Mark>> {

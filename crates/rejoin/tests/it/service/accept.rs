@@ -9,9 +9,9 @@ use rejoin::service::{
     RecoverySnapshot,
 };
 use rejoin::store::{Change, ListQuery, MemoryStore, Named, Order, Rewritten, Selection, Space, Store, Tip};
-use rejoin::testing::Place;
+use rejoin::testing::{Around, Place, Write};
 use rejoin::{
-    Archive, AttachmentKind, AuditAction, AuditQuery, ErrorKind, PurgeReason, Retention, Strain, Time,
+    Archive, AttachmentKind, AuditAction, AuditQuery, Error, ErrorKind, PurgeReason, Retention, Strain, Time,
 };
 
 use super::{BEGAN, everywhere, frame, id_of, input, open, said, saying};
@@ -366,4 +366,35 @@ fn a_report_of_a_purge_is_spelled_as_in_the_document() {
     let shown = serde_json::to_value(&report).unwrap();
     assert_eq!(shown, expected);
     assert_eq!(serde_json::from_value::<rejoin::service::PurgeReport>(shown).unwrap(), report);
+}
+
+/// A store whose files somebody reads all the time, so that what was removed is not erased from them.
+struct Watched(MemoryStore);
+
+impl Around for Watched {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+
+    fn writing<T>(
+        &self,
+        write: Write,
+        work: impl FnOnce(&dyn Store) -> rejoin::Result<T>,
+    ) -> rejoin::Result<T> {
+        match write {
+            Write::Maintain => Err(Error::new(ErrorKind::Locked, "somebody reads it")),
+            _ => work(self.inner()),
+        }
+    }
+}
+
+#[test]
+fn a_report_of_a_purge_tells_that_traces_are_left() {
+    let service = ConversationStorageService::new(Archive::with_store(Arc::new(Watched(MemoryStore::new()))));
+    service.create_record(&input(1, "one")).unwrap();
+
+    let report = service.purge_all(PurgeReason::WorkspaceReset).unwrap();
+
+    assert_eq!((report.purged_count, report.erased), (1, false));
+    assert_eq!(serde_json::to_value(&report).unwrap()["erased"], false);
 }

@@ -1,12 +1,13 @@
 //! After five changes, what they replaced is in no file, and the record says when that was.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rejoin::service::{
     AttachmentRef, ConversationRecordInput, ConversationRecordMutation, ConversationStorageService,
 };
-use rejoin::store::Children;
-use rejoin::testing::Place;
+use rejoin::store::{Children, Named, Read, Space, Store, VisitBlob};
+use rejoin::testing::{Around, Place};
 use rejoin::{AttachmentKind, Time};
 
 use super::{BEGAN, everywhere, frame, id_of, input, open, saying};
@@ -95,4 +96,40 @@ fn a_file_that_belongs_to_the_whole_record_stays() {
     archive.read_attachment(id, attached.digest, &mut bytes).unwrap();
     let read = service.get_record(&id_of(1)).unwrap().unwrap().attachments;
     assert_eq!((bytes.as_slice(), read), (&b"the plan"[..], vec![named]));
+}
+
+/// A store that cannot read when a record was repacked.
+struct Torn(rejoin::store::MemoryStore);
+
+impl Around for Torn {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+
+    fn visit_blobs(
+        &self,
+        space: Space,
+        owner: Option<rejoin::ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> rejoin::Result<()> {
+        match named {
+            Named::One(b"service.repacked") => {
+                Err(rejoin::Error::new(rejoin::ErrorKind::Corrupt, "it does not open"))
+            }
+            _ => self.0.get(space, owner, named, visit),
+        }
+    }
+}
+
+#[test]
+fn a_record_is_given_though_nobody_can_tell_when_it_was_repacked() {
+    let archive = rejoin::Archive::with_store(Arc::new(Torn(rejoin::store::MemoryStore::new())));
+    let service = ConversationStorageService::new(archive);
+    service.create_record(&input(1, "zanzibar quokka")).unwrap();
+
+    service.update_record(&id_of(1), &titled("one")).unwrap();
+
+    let record = service.get_record(&id_of(1)).unwrap().unwrap();
+    assert_eq!((record.title.as_str(), record.storage.last_compacted_at), ("one", None));
 }
