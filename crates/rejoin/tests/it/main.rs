@@ -18,6 +18,7 @@ mod service;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
 mod stores;
+mod torn;
 mod vault;
 mod vault_anew;
 mod vault_between;
