@@ -106,13 +106,9 @@ impl Archive {
             .map(|head| json!({"message": head.message, "before": head.before, "after": head.after}))
             .collect();
         entry.messages = scrubbed.rewritten;
-        let mut redacted = AuditEntry { action: AuditAction::Redacted, ..entry.clone() };
-        let rules = Json::of(&scrubbed.rules()).expect("names and counts are JSON");
-        redacted.extra.set("rules", rules);
-        self.note_done(redacted);
-        for (name, value) in [("rules", json!(scrubbed.rules())), ("digests", json!(digests))] {
-            entry.extra.set(name, Json::of(&value).expect("names, counts and digests are JSON"));
-        }
+        let mut entry = entry.ruled(&scrubbed.rules());
+        self.note_done(AuditEntry { action: AuditAction::Redacted, ..entry.clone() });
+        entry.extra.set("digests", Json::of(&digests).expect("ids and digests are JSON"));
         self.note_done(entry);
     }
 }
