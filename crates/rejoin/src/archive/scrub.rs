@@ -15,7 +15,7 @@ const REASON: &str = "user-requested";
 
 impl Archive {
     /// Finds secrets that one conversation holds already, and takes them out if that is asked for: on every branch, in
-    /// what tools were given and answered, thinking, summaries, titles, labels, replies that were not finished, attachments that are text, and
+    /// what tools were given and answered, thinking, summaries, titles, synopses, labels, replies that were not finished, attachments that are text, and
     /// what imported messages were read from.
     ///
     /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,

@@ -17,6 +17,7 @@ mod scrub;
 mod service;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
+mod sources;
 mod stores;
 mod torn;
 mod vault;
