@@ -224,9 +224,10 @@ fn next_step(error: &rejoin::Error) -> Option<&'static str> {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     let system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind).next();
     match (error.kind(), system) {
-        (_, Some(io::ErrorKind::StorageFull)) => {
-            Some("free some space and try again; what was stored before is safe")
-        }
+        (
+            _,
+            Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge),
+        ) => Some("free some space and try again; what was stored before is safe"),
         // What was given is at fault, and not the store.
         (ErrorKind::Invalid, Some(io::ErrorKind::PermissionDenied)) => None,
         (_, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) => {
@@ -364,7 +365,8 @@ impl Kind {
             io::ErrorKind::TimedOut
             | io::ErrorKind::ConnectionRefused
             | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::StorageFull => Kind::Unavailable,
+            | io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded => Kind::Unavailable,
             io::ErrorKind::FileTooLarge => Kind::TooLarge,
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Kind::Denied,
             io::ErrorKind::BrokenPipe => Kind::BrokenPipe,

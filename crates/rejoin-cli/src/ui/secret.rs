@@ -1,8 +1,13 @@
 //! Asks for something that must not be seen on the screen.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 
+use rejoin::vault::Secret;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+use zeroize::Zeroizing;
 
 use crate::error::{Failure, Kind};
 
@@ -12,22 +17,39 @@ const LONGEST: usize = 16 * 1024;
 /// Asks at the terminal, and shows nothing of what is typed.
 ///
 /// The terminal sends every key as it comes, so that also an interruption ends here, with the screen as it was.
-pub(crate) fn ask(prompt: &str) -> Result<String, Failure> {
+pub(crate) fn ask(prompt: &str) -> Result<Secret, Failure> {
     let attempt = |error: io::Error| Failure::io("ask at the terminal", error);
     write!(io::stderr(), "{prompt}").map_err(attempt)?;
     let typed = {
         let _hidden = Hidden::start().map_err(attempt)?;
-        read(&mut io::stdin().lock()).map_err(attempt)?
+        read(&mut unbuffered().map_err(attempt)?).map_err(attempt)?
     };
     writeln!(io::stderr()).map_err(attempt)?;
     typed.ok_or_else(|| Failure::new(Kind::NotConfirmed, "nothing was entered, so nothing was changed"))
 }
 
+/// The first line of standard input, where nobody types.
+pub(crate) fn first_line() -> io::Result<Secret> {
+    let mut input = unbuffered()?;
+    let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
+    let mut byte = Zeroizing::new([0]);
+    while line.len() < LONGEST && input.read(&mut *byte)? == 1 && byte[0] != b'\n' {
+        line.push(byte[0]);
+    }
+    Ok(Secret::new(std::mem::take(&mut *line)))
+}
+
+/// Standard input without the buffer of the process, which nobody wipes.
+fn unbuffered() -> io::Result<File> {
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
 /// Reads to the end of the line; none when it was interrupted.
-fn read(input: &mut impl Read) -> io::Result<Option<String>> {
-    let mut typed = Vec::new();
-    let mut key = [0];
-    while typed.len() < LONGEST && input.read(&mut key)? == 1 {
+fn read(input: &mut impl Read) -> io::Result<Option<Secret>> {
+    // What is typed fits, so that growing leaves no copy of it behind. What was taken back is overwritten at the end too.
+    let mut typed = Zeroizing::new(Vec::with_capacity(LONGEST));
+    let mut key = Zeroizing::new([0]);
+    while typed.len() < LONGEST && input.read(&mut *key)? == 1 {
         match key[0] {
             b'\r' | b'\n' => break,
             // Ctrl+C.
@@ -41,7 +63,7 @@ fn read(input: &mut impl Read) -> io::Result<Option<String>> {
             byte => typed.push(byte),
         }
     }
-    Ok(Some(String::from_utf8_lossy(&typed).into_owned()).filter(|typed| !typed.is_empty()))
+    Ok(Some(Secret::new(std::mem::take(&mut *typed))).filter(|typed| !typed.as_bytes().is_empty()))
 }
 
 /// While this lives, the terminal shows nothing of what is typed.
@@ -85,6 +107,21 @@ mod tests {
 
         let typed = cases.map(|(mut keys, _)| read(&mut keys).unwrap());
 
-        assert_eq!(typed, cases.map(|(_, expected)| expected.map(str::to_owned)));
+        let texts = typed.each_ref().map(|typed| typed.as_ref().and_then(Secret::as_text));
+        assert_eq!(texts, cases.map(|(_, expected)| expected));
+    }
+
+    #[test]
+    fn what_is_no_text_is_not_changed() {
+        let typed = read(&mut &b"caf\xe9\n"[..]).unwrap().unwrap();
+
+        assert_eq!((typed.as_bytes(), format!("{typed:?}")), (&b"caf\xe9"[..], "[redacted]".to_owned()));
+    }
+
+    #[test]
+    fn no_more_is_taken_than_there_is_room_for() {
+        let typed = read(&mut io::repeat(b'x')).unwrap().unwrap();
+
+        assert_eq!(typed.as_bytes().len(), LONGEST);
     }
 }

@@ -53,7 +53,7 @@ impl Asker {
             }
         }
         match secret::ask(&prompt(wanted)) {
-            Ok(typed) => Ok(Some(answer(Secret::from(typed), wanted))),
+            Ok(typed) => Ok(Some(answer(typed, wanted))),
             // Nothing was typed: whoever was asked gave up.
             Err(_) => Ok(None),
         }
@@ -101,8 +101,8 @@ fn ask_new(context: &Context) -> std::result::Result<Secret, Failure> {
         return Err(Failure::new(Kind::NotConfirmed, "nobody at a terminal to ask for a passphrase")
             .hint("put it into a file that only you can read, and name that"));
     }
-    let first = Secret::from(secret::ask("New passphrase: ")?);
-    let second = Secret::from(secret::ask("Once more: ")?);
+    let first = secret::ask("New passphrase: ")?;
+    let second = secret::ask("Once more: ")?;
     if first.as_bytes() != second.as_bytes() {
         return Err(Failure::invalid("the two are not the same, so nothing was changed"));
     }

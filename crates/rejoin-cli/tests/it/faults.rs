@@ -1,6 +1,7 @@
 //! Writes and syncs that fail, each in its turn: told, nothing acknowledged is lost, and the next run works.
 
 use std::env;
+use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -19,12 +20,20 @@ const TURNS: usize = 3;
 const MOST: usize = 400;
 
 /// One call fails, the others succeed. The number of the call stands for `#`.
-const ONE: [&str; 3] =
-    ["fdatasync:error=EIO:when=#", "pwrite64:error=EIO:when=#", "pwrite64:error=ENOSPC:when=#"];
+const ONE: [&str; 4] = [
+    "fdatasync:error=EIO:when=#",
+    "pwrite64:error=EIO:when=#",
+    "pwrite64:error=ENOSPC:when=#",
+    "pwrite64:error=EDQUOT:when=#",
+];
 
 /// One call fails, and all that come after it.
-const ALL_FROM: [&str; 3] =
-    ["fdatasync:error=EIO:when=#+", "pwrite64:error=EIO:when=#+", "pwrite64:error=ENOSPC:when=#+"];
+const ALL_FROM: [&str; 4] = [
+    "fdatasync:error=EIO:when=#+",
+    "pwrite64:error=EIO:when=#+",
+    "pwrite64:error=ENOSPC:when=#+",
+    "pwrite64:error=EDQUOT:when=#+",
+];
 
 /// A store, and runs on it of which one call fails.
 #[derive(Debug)]
@@ -205,11 +214,14 @@ fn go_on(url: &str) {
     let mut handle = archive.start(Conversation::titled("Lisbon")).unwrap();
     for turn in 0..6 {
         let outcome = handle.append(Message::user(format!("turn {turn}")));
-        tell(&format!(
-            "outcome: {}",
-            outcome.map_or_else(|error| error.to_string(), |_| "stored".to_owned())
-        ));
+        tell(&format!("outcome: {}", outcome.map_or_else(|error| chain(&error), |_| "stored".to_owned())));
     }
+}
+
+/// An error with its causes.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let all = std::iter::successors(Some(error), |error| (*error).source());
+    all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Runs the child process with a call that fails; what became of each append, and what is stored.
@@ -252,15 +264,50 @@ fn after_a_sync_that_failed_a_process_acknowledges_nothing_more() {
 #[test]
 fn after_a_write_that_found_no_room_a_process_goes_on() {
     let Some(strace) = Strace::find() else { return };
-
-    let (outcomes, stored) = go_on_after(strace, "pwrite64:error=ENOSPC:when=40");
-
+    let reasons = [
+        ("ENOSPC", "the disk is full"),
+        ("EDQUOT", "the disk quota is used up"),
+        ("EFBIG", "the file may not grow any more"),
+    ];
     let told: Vec<String> = (0..6).map(|turn| format!("turn {turn}")).collect();
-    let acknowledged: Vec<&String> = told
-        .iter()
-        .zip(&outcomes)
-        .filter(|(_, outcome)| *outcome == "stored")
-        .map(|(turn, _)| turn)
-        .collect();
-    assert_eq!((acknowledged.len(), stored.iter().collect::<Vec<_>>()), (5, acknowledged));
+
+    for (number, reason) in reasons {
+        let (outcomes, stored) = go_on_after(strace, &format!("pwrite64:error={number}:when=40"));
+
+        let turns = || told.iter().zip(&outcomes);
+        let acknowledged: Vec<&String> =
+            turns().filter(|(_, outcome)| *outcome == "stored").map(|(turn, _)| turn).collect();
+        let refused: Vec<&String> = outcomes.iter().filter(|outcome| *outcome != "stored").collect();
+        assert_eq!((acknowledged.len(), stored.iter().collect::<Vec<_>>()), (5, acknowledged), "{number}");
+        assert!(refused.iter().all(|outcome| outcome.ends_with(reason)), "{refused:?}");
+    }
+}
+
+/// Names the store of a child process that records a talk.
+const RECORDED: &str = "REJOIN_TEST_RECORDED";
+
+#[test]
+fn what_a_quota_keeps_from_being_saved_waits_and_is_told() {
+    if let Ok(url) = env::var(RECORDED) {
+        let archive = Archive::open(&url).unwrap();
+        let mut recorder = archive.record(archive.start(Conversation::titled("Lisbon")).unwrap(), "1@1");
+        for turn in 0..6 {
+            recorder.append(vec![Message::user(format!("turn {turn}"))]).unwrap();
+        }
+        return recorder.take_strains().iter().for_each(|strain| tell(&format!("strain: {}", strain.name())));
+    }
+    let Some(strace) = Strace::find() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", directory.path().join("history.db").display());
+    drop(Archive::open(&url).unwrap());
+    let mut program = Command::new(env::current_exe().unwrap());
+    program.args(["--exact", "faults::what_a_quota_keeps_from_being_saved_waits_and_is_told"]);
+    program.env(RECORDED, &url).current_dir(directory.path()).stdin(Stdio::null());
+
+    let fault = "pwrite64:error=EDQUOT:when=40+";
+    let output = strace.inject(&program, fault, Path::new("/dev/null")).output().unwrap();
+
+    let told = String::from_utf8(output.stderr).unwrap();
+    let strains: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("strain: ")).collect();
+    assert_eq!(strains, ["storage.capacity.exhausted"], "{told}");
 }

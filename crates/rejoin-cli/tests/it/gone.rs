@@ -1,4 +1,4 @@
-//! What is gone from a vault stays gone: on the raw disk, and in a copy of it from before.
+//! What is gone stays gone: on the raw disk, and in a copy of it from before.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{ListQuery, Named, Read as _, Space};
+use rejoin::store::{JsonlStore, ListQuery, Named, Read, Space, SqliteStore};
 use serde_json::Value;
 
 use crate::import::{SESSION, session};
@@ -167,7 +167,11 @@ fn leave_unfinished(world: &World) {
 
 /// True when a conversation in the vault owns something in a space.
 fn has(world: &World, space: Space) -> bool {
-    let inner = rejoin::store::SqliteStore::open(world.store()).unwrap();
+    let inner: Box<dyn Read> = if world.is_of_files() {
+        Box::new(JsonlStore::open(world.store()).unwrap())
+    } else {
+        Box::new(SqliteStore::open(world.store()).unwrap())
+    };
     let mut is_there = false;
     for row in inner.list(&ListQuery { limit: 100, ..ListQuery::default() }).unwrap().items {
         let mut see = |_: &[u8], _: &[u8]| {
@@ -179,15 +183,15 @@ fn has(world: &World, space: Space) -> bool {
     is_there
 }
 
-#[test]
-fn a_vault_leaves_no_word_on_the_raw_disk() {
-    let world = World::new();
+/// Uses a vault on a disk of its own, purges everything in it, and looks for the words on the disk.
+fn look_behind_a_vault(world: &World) {
     let Some(disk) = Disk::mount(world.path("disk.img"), world.path("home")) else { return };
+    world.user_config(&format!("store = \"{}\"\n", world.url_in(&world.path("home/.local/share/rejoin"))));
 
-    let ids = use_vault(&world);
-    let while_used = done(&world, &["list", "--all-projects"]);
+    let ids = use_vault(world);
+    let while_used = done(world, &["list", "--all-projects"]);
     for id in &ids {
-        done(&world, &["purge", id, "--yes"]);
+        done(world, &["purge", id, "--yes"]);
     }
     disk.detach();
     let found = disk.holding(&SENTINELS);
@@ -202,6 +206,38 @@ fn a_vault_leaves_no_word_on_the_raw_disk() {
     tell(&format!("looked for {} words on a raw disk of 48 MiB", SENTINELS.len()));
     assert!(ids.len() >= 3 && while_used.contains("quetzalrenamed"), "{ids:?} {while_used}");
     assert_eq!((found, disk.holding(&SENTINELS)), (Vec::new(), SENTINELS.to_vec()));
+}
+
+#[test]
+fn a_vault_leaves_no_word_on_the_raw_disk() {
+    look_behind_a_vault(&World::new());
+}
+
+#[test]
+fn a_vault_of_files_leaves_no_word_on_the_raw_disk() {
+    look_behind_a_vault(&World::of_files());
+}
+
+/// What nothing but the file of a conversation holds: too far behind for a preview.
+const DEEP: [&str; 2] = ["quetzalasked", "quetzalanswered"];
+
+#[test]
+fn a_purge_overwrites_the_blocks_of_a_plain_file_on_the_raw_disk() {
+    let world = World::of_files();
+    let Some(disk) = Disk::mount(world.path("disk.img"), world.path("home")) else { return };
+    world.user_config(&format!("store = \"jsonl:{}\"\n", world.store().display()));
+    let filling = "word ".repeat(40_000);
+    let lines = DEEP.map(|word| serde_json::json!({"role": "user", "content": format!("{filling}{word}")}));
+    let id = world.started("Lisbon");
+    world.append(&id, &lines.map(|line| format!("{line}\n")).concat());
+    disk.detach();
+    let before = disk.holding(&DEEP);
+
+    assert!(disk.attach());
+    done(&world, &["purge", &id, "--yes"]);
+    disk.detach();
+
+    assert_eq!((before, disk.holding(&DEEP)), (DEEP.to_vec(), Vec::new()));
 }
 
 /// A vault whose keyring is real; copies of its disk before a deletion and before a purge, opened after.

@@ -108,6 +108,26 @@ fn a_single_message_is_synced_before_its_id_is_printed() {
     assert_eq!(Step::read(&Call::read(&trace)), [ONE_SYNC]);
 }
 
+#[test]
+fn what_is_taken_out_of_a_message_is_noted_in_the_same_sync() {
+    let Some(strace) = Strace::find() else { return };
+    let world = World::new();
+    world.rejoin(["append", "the store is there"]).run();
+    // The key of the hashes is made once, with syncs of its own.
+    let secret = concat!("the key ", "ghp", "_16C7e42F292c6912E7710c838347Ae178B4a");
+    world.rejoin(["append", secret]).run();
+    let trace = world.path("trace");
+    let mut program = strace.record(&world.program(&["append", secret]), CALLS, &trace);
+
+    let output = program.output().unwrap();
+
+    assert!(output.status.success());
+    assert_eq!(Step::read(&Call::read(&trace)), [ONE_SYNC]);
+    let noted = world.archive().audit(&Default::default()).unwrap();
+    let noted: Vec<&str> = noted.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(noted, ["redacted", "redacted"]);
+}
+
 /// Appends one turn at a time, and after each receipt looks for its word; returns how often it was found.
 fn count_found(world: &World, turns: usize) -> usize {
     let (sender, lines) = channel();

@@ -259,6 +259,46 @@ fn a_person_who_changes_the_policy_is_asked_and_it_is_done_at_once() {
     assert_eq!(left(&world), ["New"]);
 }
 
+/// An editor that writes a policy of 7 days.
+fn editor(world: &World) -> String {
+    world.write("editor", "#!/bin/sh\necho 'retention.days = 7' > \"$1\"\n");
+    format!("sh {}", world.path("editor").display())
+}
+
+#[test]
+fn a_policy_that_was_changed_in_an_editor_is_told_and_a_script_deletes_nothing() {
+    let world = World::new();
+    talk(&world, "Old", 8);
+    talk(&world, "New", 0);
+    let editor = editor(&world);
+
+    let outcomes = [(); 2].map(|()| world.rejoin(["config", "edit"]).variable("EDITOR", &editor).run());
+
+    let valid = "The configuration is valid: [world]/home/.config/rejoin/config.toml\n";
+    let told = "Conversations are deleted 7 days after they were last used, and the oldest \
+                beyond 100 of a project.\n\
+                1 conversation would go, once this was seen at a terminal: rejoin expire\n";
+    // The second time it is the policy that there was.
+    let expected = [Outcome::note(&format!("{valid}{told}")), Outcome::note(valid)];
+    assert_eq!((outcomes, left(&world).len()), (expected, 2));
+}
+
+#[test]
+fn a_person_who_changes_the_policy_in_an_editor_is_asked_and_it_is_done_at_once() {
+    let world = World::new();
+    talk(&world, "Old", 8);
+    talk(&world, "New", 0);
+    let editor = editor(&world);
+    let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
+
+    terminal.enter(&format!("EDITOR='{editor}' rejoin config edit"));
+    terminal.wait_for("at once?");
+    terminal.enter("y");
+
+    terminal.wait_for("1 conversation expired and went");
+    assert_eq!(left(&world), ["New"]);
+}
+
 #[test]
 fn the_notice_is_shown_at_the_prompt_and_counts_after_the_next_line() {
     let world = World::new();

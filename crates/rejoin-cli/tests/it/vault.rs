@@ -13,10 +13,10 @@ use crate::skip::tell;
 use crate::strace::Strace;
 use crate::world::{Outcome, World};
 
-const PASSPHRASE: &str = "correct horse planted battery";
+pub(crate) const PASSPHRASE: &str = "correct horse planted battery";
 
 /// A file with what opens a vault, which only its owner can read.
-fn secret(world: &World, name: &str, text: &str) -> String {
+pub(crate) fn secret(world: &World, name: &str, text: &str) -> String {
     world.write(name, &format!("{text}\n"));
     std::fs::set_permissions(world.path(name), std::fs::Permissions::from_mode(0o600)).unwrap();
     world.path(name).to_str().unwrap().to_owned()

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::archive::Archive;
 use crate::error::{ErrorKind, Result};
-use crate::model::{ConversationId, Fields, Time};
+use crate::model::{ConversationId, Fields, Json, Redacted, Time};
 use crate::store::{Named, Put, Safety, Space};
 
 /// The version of what is written; a greater one is read as far as it is understood.
@@ -17,9 +17,6 @@ const VERSION: u32 = 1;
 
 /// A name begins with the time, so that the order of names is the order of time.
 const NAME_LENGTH: usize = 16;
-
-/// What an audit entry is stored under.
-pub(super) type AuditName = [u8; NAME_LENGTH];
 
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +30,8 @@ pub enum AuditAction {
     Expired,
     /// A purge ended; the entry is its report.
     PurgeCompleted,
-    /// Secrets were taken out of what was stored; the entry has the rules and how often each found one.
+    /// Secrets were taken out, before something was stored or afterwards; the entry has the rules and how often each
+    /// found one.
     Redacted,
     /// What was stored already was looked through and changed; the entry has the digests before and after.
     Scrubbed,
@@ -197,6 +195,25 @@ impl AuditEntry {
         self.bytes = bytes;
         self
     }
+
+    /// The same, with the rules that took something out, and how often.
+    #[must_use]
+    pub(super) fn ruled(mut self, rules: &[Redacted]) -> Self {
+        self.extra.set("rules", Json::of(&rules).expect("names and counts are JSON"));
+        self
+    }
+}
+
+/// An entry as it is stored, by itself or along with what it tells of.
+pub(super) struct AuditBlob {
+    name: [u8; NAME_LENGTH],
+    bytes: Vec<u8>,
+}
+
+impl AuditBlob {
+    pub(super) fn put(&self) -> Put<'_> {
+        Put { space: Space::Audit, owner: None, name: &self.name, bytes: Some(&self.bytes) }
+    }
 }
 
 impl AuditFailure {
@@ -228,7 +245,9 @@ struct Written<'a> {
 impl Archive {
     /// Writes an entry to the audit log, with the time now. It is on disk when this returns.
     pub fn note_audit(&self, entry: AuditEntry) -> Result<()> {
-        self.put_audit(&self.fresh_audit_name(), entry)
+        self.store()
+            .put(&[self.audit_blob(entry).put()], Safety::Synced)
+            .map_err(|error| error.during("write an entry of the audit log"))
     }
 
     /// What was done, newest first. An entry that cannot be read is passed over.
@@ -265,23 +284,14 @@ impl Archive {
         }
     }
 
-    /// A name for an entry that is written later.
-    pub(super) fn fresh_audit_name(&self) -> AuditName {
+    /// An entry with the time now.
+    pub(super) fn audit_blob(&self, entry: AuditEntry) -> AuditBlob {
+        let entry = AuditEntry { at: self.now(), ..entry };
         let mut name = [0; NAME_LENGTH];
         let (time, random) = name.split_at_mut(8);
-        time.copy_from_slice(&self.now().as_micros().max(0).to_be_bytes());
+        time.copy_from_slice(&entry.at.as_micros().max(0).to_be_bytes());
         self.nature.fill(random);
-        name
-    }
-
-    /// Writes an entry under a name.
-    pub(super) fn put_audit(&self, name: &AuditName, entry: AuditEntry) -> Result<()> {
-        let entry = AuditEntry { at: self.now(), ..entry };
         let written = Written { version: VERSION, entry: &entry };
-        let bytes = serde_json::to_vec(&written).expect("an audit entry is plain data");
-        let blob = Put { space: Space::Audit, owner: None, name, bytes: Some(&bytes) };
-        self.store()
-            .put(&[blob], Safety::Synced)
-            .map_err(|error| error.during("write an entry of the audit log"))
+        AuditBlob { name, bytes: serde_json::to_vec(&written).expect("an audit entry is plain data") }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
+use crate::archive::audit::{AuditAction, AuditBlob, AuditEntry};
 use crate::archive::{ATTEMPTS, Archive, StoreUrl, limits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
@@ -248,8 +249,10 @@ impl Handle {
             let place = i64::try_from(place).unwrap_or(i64::MAX);
             message.created_at.get_or_insert(now.plus_micros(place));
             let mut body = message.to_body();
+            let mut is_redacted = false;
             if let Some(clean) = redactor.and_then(|redactor| redactor.message(&message, &body)) {
                 tally.extend(&clean.tally);
+                is_redacted = true;
                 (message, body) = (clean.message, clean.body);
             }
             let own = detach(&mut message);
@@ -271,6 +274,7 @@ impl Handle {
                 body,
                 digest,
                 referred,
+                is_redacted,
             });
         }
         let bytes: u64 = drafts.iter().map(|draft| draft.body.len() as u64).sum();
@@ -307,6 +311,8 @@ impl Handle {
             })
             .collect();
         let last = drafts.iter().rev().find(|draft| draft.role == Role::Assistant);
+        let audited = self.audited(prepared);
+        let blobs: Vec<Put<'_>> = blobs.iter().copied().chain(audited.as_ref().map(AuditBlob::put)).collect();
         let turn = Turn {
             conversation: self.id,
             opening,
@@ -318,7 +324,7 @@ impl Handle {
             },
             branch: self.branch,
             active: self.archive.now(),
-            blobs,
+            blobs: &blobs,
         };
         let appended = self.archive.store.append(&turn)?;
         let last = entries.last().expect("a turn without messages was refused");
@@ -332,6 +338,14 @@ impl Handle {
             replayed: appended.replayed,
             redacted: tally.to_redacted(),
         })
+    }
+
+    /// What the audit log says of a turn that something was taken out of. It lands in the turn's own sync.
+    fn audited(&self, prepared: &Prepared) -> Option<AuditBlob> {
+        let messages = prepared.drafts.iter().filter(|draft| draft.is_redacted).count() as u64;
+        let entry = AuditEntry::new(AuditAction::Redacted, "append").to(self.id).counting(messages, 0);
+        let entry = (messages > 0).then(|| entry.ruled(&prepared.tally.to_redacted()))?;
+        Some(self.archive.audit_blob(entry))
     }
 
     /// True when the turn could still be written, so that a conflict can only have been about an id.
@@ -390,6 +404,8 @@ struct Draft {
     digest: Digest,
     /// The attachments that it refers to.
     referred: BTreeSet<Digest>,
+    /// True when something was taken out of it because it is secret.
+    is_redacted: bool,
 }
 
 impl fmt::Debug for Handle {

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use crate::archive::Archive;
+use crate::archive::audit::{AuditAction, AuditEntry};
 use crate::error::Result;
 use crate::formats::{Format, Source};
 use crate::model::{ConversationId, MessageId};
-use crate::ops::{Destination, Import, Imported, import, unpack};
+use crate::ops::{Destination, Import, ImportMode, Imported, import, unpack};
 use crate::store::{Named, Order, Put, Safety, Selection, Space};
 
 impl Archive {
@@ -34,8 +35,22 @@ impl Archive {
             except,
             redactor: self.redactor(),
         };
-        import(into, source, format, how)
-            .map_err(|error| error.during(format!("import `{}`", source.path().display())))
+        let imported = import(into, source, format, how)
+            .map_err(|error| error.during(format!("import `{}`", source.path().display())))?;
+        if how.mode == ImportMode::Store && !imported.redacted.is_empty() {
+            self.note_redacted(&imported);
+        }
+        Ok(imported)
+    }
+
+    /// Notes what was taken out of a source: one entry, of the conversation if it has only one.
+    fn note_redacted(&self, imported: &Imported) {
+        let entry = AuditEntry::new(AuditAction::Redacted, "import");
+        let entry = match imported.conversations.as_slice() {
+            [only] => entry.to(only.id),
+            all => AuditEntry { conversations: all.len() as u64, ..entry },
+        };
+        self.note_done(entry.ruled(&imported.redacted));
     }
 
     /// The text that an imported message was read from; none when it was not imported.

@@ -15,7 +15,7 @@ const REASON: &str = "user-requested";
 
 impl Archive {
     /// Finds secrets that one conversation holds already, and takes them out if that is asked for: on every branch, in
-    /// what tools were given and answered, thinking, summaries, titles, labels, replies that were not finished, attachments that are text, and
+    /// what tools were given and answered, thinking, summaries, titles, synopses, labels, replies that were not finished, attachments that are text, and
     /// what imported messages were read from.
     ///
     /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
@@ -119,13 +119,9 @@ impl Archive {
             .map(|head| json!({"message": head.message, "before": head.before, "after": head.after}))
             .collect();
         entry.messages = scrubbed.rewritten;
-        let mut redacted = AuditEntry { action: AuditAction::Redacted, ..entry.clone() };
-        let rules = Json::of(&scrubbed.rules()).expect("names and counts are JSON");
-        redacted.extra.set("rules", rules);
-        self.note_done(redacted);
-        for (name, value) in [("rules", json!(scrubbed.rules())), ("digests", json!(digests))] {
-            entry.extra.set(name, Json::of(&value).expect("names, counts and digests are JSON"));
-        }
+        let mut entry = entry.ruled(&scrubbed.rules());
+        self.note_done(AuditEntry { action: AuditAction::Redacted, ..entry.clone() });
+        entry.extra.set("digests", Json::of(&digests).expect("ids and digests are JSON"));
         self.note_done(entry);
     }
 }

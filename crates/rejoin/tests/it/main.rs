@@ -17,7 +17,9 @@ mod scrub;
 mod service;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
+mod sources;
 mod stores;
+mod torn;
 mod vault;
 mod vault_anew;
 mod vault_between;

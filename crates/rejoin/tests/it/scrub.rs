@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rejoin::store::{
@@ -17,6 +18,7 @@ use serde_json::json;
 
 use crate::residue::holding;
 use crate::vault::sealed;
+use crate::vault_anew::Mortal;
 
 /// A token, and its end, in the letters of the store and in those of its search index.
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -163,6 +165,31 @@ fn no_record_of_a_vault_in_files_mentions_a_secret_after_a_scrub() {
     let directory = tempfile::tempdir().unwrap();
 
     scrub_a_vault(Arc::new(JsonlStore::open(directory.path()).unwrap()));
+}
+
+#[test]
+fn a_scrub_of_a_vault_by_a_process_that_dies_at_any_write_loses_nothing_and_can_be_repeated() {
+    for (writes, is_last_done) in (1..).flat_map(|writes| [(writes, false), (writes, true)]) {
+        let inner = Arc::new(MemoryStore::new());
+        let open = || Archive::with_store(Arc::new(sealed(inner.clone())));
+        let id = fill(&open());
+        let mortal = Mortal { store: inner.clone(), left: AtomicU64::new(writes), is_last_done };
+        let mortal = Arc::new(mortal);
+        let _ = Archive::with_store(Arc::new(sealed(mortal.clone()))).scrub(id, ScrubMode::Replace);
+
+        let kept = visible(open().store()).unwrap().conversations.remove(0).1.len();
+        let faults = open().verify(id).unwrap().faults;
+        open().scrub(id, ScrubMode::Replace).unwrap();
+        open().scrub_state(ScrubMode::Replace).unwrap();
+
+        assert_eq!((kept, faults), (5, vec![]), "{writes} {is_last_done}");
+        assert_eq!(mentions(open().store()), 0, "{writes} {is_last_done}");
+        assert_eq!(open().verify(id).unwrap().faults, [""; 0], "{writes} {is_last_done}");
+        if mortal.left.load(Ordering::Relaxed) > 0 {
+            assert!(writes > 5, "it took {writes} writes");
+            return;
+        }
+    }
 }
 
 /// Two scrub one conversation at once, each with a rule of its own, for what stands in one of the previews.

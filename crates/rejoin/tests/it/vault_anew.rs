@@ -136,10 +136,10 @@ fn everything_in_files_gets_a_new_key() {
 }
 
 /// A store as a process sees it that dies at its last write, before or after it.
-struct Mortal {
-    store: Arc<dyn Store>,
-    left: AtomicU64,
-    is_last_done: bool,
+pub(crate) struct Mortal {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) left: AtomicU64,
+    pub(crate) is_last_done: bool,
 }
 
 impl Around for Mortal {

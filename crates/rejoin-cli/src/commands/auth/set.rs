@@ -1,7 +1,5 @@
 //! `rejoin auth set`
 
-use std::io::{self, BufRead, Read};
-
 use rejoin::vault::Secret;
 use rejoin_agent::{Api, Key};
 use serde_json::json;
@@ -11,9 +9,6 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::{Entry, Keyring, keyring_hint};
 use crate::ui::secret;
-
-/// Longer than any key; more is a file that was given by mistake.
-const LONGEST_KEY: u64 = 16 * 1024;
 
 /// Keep the key of a provider in the keyring
 ///
@@ -38,10 +33,11 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let typed = if context.surroundings.terminal.stdin {
         secret::ask(&format!("Key of {name}: "))?
     } else {
-        first_line()?
+        secret::first_line().map_err(|error| Failure::io("read the key from standard input", error))?
     };
-    let typed = typed.trim();
-    Key::new(typed).map_err(|error| Failure::from(error).during(format!("read the key of `{name}`")))?;
+    let attempt = || format!("read the key of `{name}`");
+    let typed = typed.as_text().ok_or_else(|| Failure::invalid(attempt()).because("it is no text"))?.trim();
+    Key::new(typed).map_err(|error| Failure::from(error).during(attempt()))?;
     Keyring::of(&context.surroundings)
         .write(&Entry::provider(name), Secret::from(typed.to_owned()))
         .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
@@ -56,12 +52,4 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         context.note(&format!("Next: run `rejoin provider set {name} --model MODEL`"));
     }
     Ok(())
-}
-
-fn first_line() -> Result<String, Failure> {
-    let mut line = String::new();
-    io::BufReader::new(io::stdin().lock().take(LONGEST_KEY))
-        .read_line(&mut line)
-        .map_err(|error| Failure::io("read the key from standard input", error))?;
-    Ok(line)
 }

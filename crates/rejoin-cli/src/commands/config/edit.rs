@@ -10,12 +10,14 @@ use crate::config::{Config, Overrides, file};
 use crate::context::Context;
 use crate::durable;
 use crate::error::Failure;
+use crate::retention;
 use crate::surroundings::Surroundings;
 
 /// Open the configuration file in your editor, then check it
 ///
 /// The editor is `$VISUAL`, else `$EDITOR`, else vi. A file that does not exist yet starts with every key
-/// and its default, commented out.
+/// and its default, commented out. A policy of retention that is another one afterwards is told, and done at once
+/// after a question.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +46,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         context.manner.warn(&warning.message, warning.hint.as_deref());
     }
     context.note(&format!("The configuration is valid: {}", path.display()));
-    Ok(())
+    retention::apply_changed(context)
 }
 
 fn open_editor(path: &Path, surroundings: &Surroundings) -> Result<(), Failure> {

@@ -102,17 +102,18 @@ impl Archive {
     /// Replies of a conversation that were still arriving when they were last saved, oldest first.
     ///
     /// One of them may belong to a process that is still at work; its `writer` tells which. What cannot be read is
-    /// passed over and stays where it is, so that it never stands in the way. In a vault, one that does not open is tried
-    /// once more, because it may just be replaced; after that it is passed over. The next save writes it whole.
+    /// passed over and stays where it is, so that it never stands in the way. One that is torn, or does not open, is looked
+    /// at once more, because it may just be replaced; after that it is passed over. The next save writes it whole.
     pub fn open_turns(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
         let (mut found, mut read) = self.read_open_turns(conversation);
         if is_damaged(&read) {
             (found, read) = self.read_open_turns(conversation);
         }
-        if is_damaged(&read) {
-            tracing::warn!(%conversation, "an open turn does not open");
-        } else {
-            read?;
+        match read {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                tracing::warn!(%conversation, %error, "an open turn cannot be read");
+            }
+            other => other?,
         }
         found.sort_by_key(|turn| turn.saved_at);
         Ok(found)
@@ -120,15 +121,16 @@ impl Archive {
 
     /// Those that can be read, and how the read ended.
     fn read_open_turns(&self, conversation: ConversationId) -> (Vec<OpenTurn>, Result<()>) {
-        let mut found = Vec::new();
+        let (mut found, mut torn) = (Vec::new(), Ok(()));
         let read = self.store().get(Space::OpenTurn, Some(conversation), Named::ALL, &mut |name, bytes| {
             match decode(name, bytes) {
                 Ok(turn) => found.push(turn),
+                Err(error) if error.kind() == ErrorKind::Corrupt => torn = Err(error),
                 Err(error) => tracing::warn!(%conversation, ?error, "an open turn cannot be read"),
             }
             Ok(())
         });
-        (found, read)
+        (found, read.and(torn))
     }
 
     /// Replies of a conversation that nobody receives any more, oldest first: their writers are not alive.

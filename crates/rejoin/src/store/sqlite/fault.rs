@@ -18,10 +18,9 @@ impl<T> During<T> for rusqlite::Result<T> {
         self.map_err(|cause| {
             let error = Error::new(kind_of(&cause), attempt);
             // A caller that meets a full disk can act on it, so it is told as the system tells it.
-            if is_full(&cause) {
-                error.because(io::Error::new(io::ErrorKind::StorageFull, "the disk is full"))
-            } else {
-                error.because(Told(cause))
+            match want_of_room(&cause) {
+                Some(full) => error.because(full),
+                None => error.because(Told(cause)),
             }
         })
     }
@@ -50,11 +49,23 @@ pub(super) fn is_unknown(error: &Error) -> bool {
     told.and_then(|told| told.0.sqlite_error_code()) == Some(ErrorCode::SystemIoFailure)
 }
 
-fn is_full(error: &rusqlite::Error) -> bool {
-    error.sqlite_error().is_some_and(|own| {
-        // The shared index of the log grows only where its new bytes can be stored.
-        own.code == ErrorCode::DiskFull || own.extended_code == ffi::SQLITE_IOERR_SHMSIZE
-    })
+/// The system's error, when there was no room for what SQLite wanted to write.
+fn want_of_room(error: &rusqlite::Error) -> Option<io::Error> {
+    let own = error.sqlite_error()?;
+    // The shared index of the log grows only where its new bytes can be stored.
+    if own.code == ErrorCode::DiskFull || own.extended_code == ffi::SQLITE_IOERR_SHMSIZE {
+        return Some(io::Error::new(io::ErrorKind::StorageFull, "the disk is full"));
+    }
+    if own.extended_code != ffi::SQLITE_IOERR_WRITE {
+        return None;
+    }
+    // SQLite tells one number of a full disk apart from other failures. The system keeps the number of the last call
+    // that failed, and a rollback makes none that does.
+    match io::Error::last_os_error().kind() {
+        kind @ io::ErrorKind::QuotaExceeded => Some(io::Error::new(kind, "the disk quota is used up")),
+        kind @ io::ErrorKind::FileTooLarge => Some(io::Error::new(kind, "the file may not grow any more")),
+        _ => None,
+    }
 }
 
 pub(super) fn kind_of(error: &rusqlite::Error) -> ErrorKind {
