@@ -2,7 +2,7 @@
 
 use crate::ops::redact::find::placeholder::is_named_placeholder;
 use crate::ops::redact::find::value::{has_digit, is_password, is_words};
-use crate::ops::redact::find::{Found, Rule, Weight, within};
+use crate::ops::redact::find::{Found, Rule, Weight, line_before, within};
 
 /// A command is looked at so far.
 const COMMAND_BYTES: usize = 400;
@@ -150,9 +150,9 @@ fn joined<'w>(at: usize, word: &'w str, flag: &str) -> Option<(usize, &'w str)> 
 
 /// The password that is written to the command at `at`: `echo … | chpasswd`.
 pub(super) fn piped(text: &str, at: usize) -> Option<Found> {
-    let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
-    let pipe = text[line..at].rfind('|')?;
-    let before = &text[line..line + pipe];
+    let before = line_before(text, at, COMMAND_BYTES);
+    let line = at - before.len();
+    let before = &before[..before.rfind('|')?];
     let writer =
         ["echo ", "printf "].iter().filter_map(|name| before.rfind(name).map(|at| at + name.len())).max()?;
     let (place, word) =

@@ -209,7 +209,7 @@ fn is_whole(name: &str, word: &str) -> bool {
     let name = name.trim_end_matches(|letter: char| !letter.is_ascii_alphabetic());
     let Some(start) = name.len().checked_sub(word.len()) else { return false };
     let is_capital = name.as_bytes()[start].is_ascii_uppercase();
-    match name[..start].bytes().last() {
+    match name.as_bytes()[..start].last() {
         None => true,
         Some(before) => !before.is_ascii_alphabetic() || is_capital && before.is_ascii_lowercase(),
     }

@@ -3,10 +3,13 @@
 use crate::ops::redact::find::placeholder::{is_named_placeholder, is_placeholder};
 use crate::ops::redact::find::value::{is_password, is_random};
 use crate::ops::redact::find::vendors::Letters;
-use crate::ops::redact::find::{Found, Rule, Weight, begins_word, named, run_of, within};
+use crate::ops::redact::find::{Found, Rule, Weight, begins_word, line_before, named, run_of, within};
 
 /// A line is looked at so far.
 const LINE_BYTES: usize = 300;
+
+/// So far before its flag the name of a command is looked for.
+const REQUEST_BYTES: usize = 1_000;
 
 /// So much of a header of cookies is looked at.
 const COOKIE_BYTES: usize = 4_000;
@@ -19,7 +22,7 @@ pub(super) fn jwt(text: &str, at: usize) -> Option<Found> {
     }
     let (mut end, mut parts) = (at, 0);
     loop {
-        let run = bytes[end..].iter().take_while(|byte| Letters::Word.include(**byte)).count();
+        let run = run_of(text, end, |byte| Letters::Word.include(byte)).len();
         let is_part = match parts {
             0 | 1 => run >= 10,
             2 => run >= 16,
@@ -35,7 +38,7 @@ pub(super) fn jwt(text: &str, at: usize) -> Option<Found> {
         }
         end += 1;
     }
-    if bytes[end - 1] == b'.' {
+    if parts > 0 && bytes[end - 1] == b'.' {
         end -= 1;
     }
     (parts >= 3).then(|| named(at..end, "jwt", Weight::Shape))
@@ -80,8 +83,8 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Found> {
 
 /// The password in `curl -u user:password`.
 pub(super) fn user_flag(text: &str, at: usize, end: usize) -> Option<Found> {
-    let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
-    let is_request = ["curl", "http", "wget"].iter().any(|name| text[line..at].contains(name));
+    let before = line_before(text, at, REQUEST_BYTES);
+    let is_request = ["curl", "http", "wget"].iter().any(|name| before.contains(name));
     let begin = end + usize::from(text[end..].starts_with(['"', '\'']));
     let words =
         run_of(text, begin, |byte| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\'));

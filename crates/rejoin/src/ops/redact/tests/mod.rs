@@ -1,5 +1,6 @@
 //! What is found and what is not.
 
+mod bounds;
 mod families;
 
 use std::sync::OnceLock;
