@@ -102,7 +102,9 @@ pub(super) fn password_file(text: &str, at: usize) -> Option<Found> {
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'*'))
     };
     let first = start + line.len() - password.len();
-    (names.iter().all(is_name) && password.len() >= 3 && !is_placeholder(password))
+    let has_port =
+        names.get(1).is_some_and(|port| *port == "*" || port.bytes().all(|byte| byte.is_ascii_digit()));
+    (has_port && names.iter().all(is_name) && password.len() >= 3 && !is_placeholder(password))
         .then(|| named(first..first + password.len(), "connection-string", Weight::Shape))
 }
 

@@ -178,6 +178,7 @@ impl Name {
         let gap = bytes[end..].iter().take(24).take_while(|byte| is_between(byte)).count();
         let mut at = end + gap;
         let mut is_compared = false;
+        let is_listed = bytes.get(at) == Some(&b',');
         let is_element = self.range.start > 0 && bytes[self.range.start - 1] == b'<';
         match bytes.get(at) {
             Some(b'=') => {
@@ -229,6 +230,10 @@ impl Name {
         }
         at += bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'*')).count();
         let value = value_at(text, at)?;
+        // The next name of an object is no value of this one.
+        if is_listed && text[value.range.end..].trim_start_matches(['\\', '"']).starts_with(':') {
+            return None;
+        }
         Some(match value.form {
             Form::Bare if self.begins_line(text) => whole_line(text, value),
             Form::Quoted if is_compared => Value { form: Form::Call, ..value },

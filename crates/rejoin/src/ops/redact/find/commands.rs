@@ -116,8 +116,11 @@ impl Command {
         let mut words = words(line);
         let word = match self.place {
             Place::Last => {
-                let has_flag = self.flag.is_empty() || line.contains(self.flag);
-                words.filter(|(_, word)| !word.starts_with(['-', '/', '>'])).last().filter(|_| has_flag)
+                let plain: Vec<_> = words.filter(|(_, word)| !word.starts_with(['-', '/', '>'])).collect();
+                // Without a flag, more words than a command takes are a sentence.
+                let is_command =
+                    if self.flag.is_empty() { plain.len() <= 2 } else { line.contains(self.flag) };
+                plain.last().copied().filter(|_| is_command)
             }
             Place::Next => words.find(|(_, word)| *word == self.flag).and_then(|_| words.next()),
             Place::Joined => words.find_map(|(at, word)| joined(at, word, self.flag)),

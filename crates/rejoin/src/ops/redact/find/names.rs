@@ -56,10 +56,10 @@ const STEMS: &[Stem] = &[
     stem("key", MAYBE).strong(&[
         "api", "secret", "access", "private", "priv", "auth", "account", "encryption", "encrypt", "decryption", "decrypt", "crypt", "cipher",
         "signing", "sign", "signature", "master", "license", "licence", "service", "client", "app", "application", "consumer", "subscription",
-        "deploy", "webhook", "storage", "shared", "hmac", "aes", "rsa", "ssh", "session", "cookie", "jwt", "admin", "root", "server",
-        "integration", "ingest", "ingestion", "insert", "insights", "write", "sdk", "data", "vault", "unseal", "db", "database", "fernet",
-        "nonce", "loggedin", "function", "functions", "activation", "product", "recovery", "backup", "wpa", "network", "tls", "ssl", "org", "team",
-        "bot", "user", "security", "gateway", "internal", "enc", "kek", "dek", "wallet", "host", "preshared",
+        "deploy", "webhook", "shared", "hmac", "aes", "rsa", "ssh", "cookie", "jwt", "admin", "root", "server",
+        "integration", "ingest", "ingestion", "insert", "insights", "write", "sdk", "vault", "unseal", "db", "database", "fernet",
+        "nonce", "loggedin", "function", "functions", "activation", "recovery", "backup", "wpa", "network", "tls", "ssl", "org", "team",
+        "bot", "security", "gateway", "internal", "enc", "kek", "dek", "wallet", "host", "preshared",
         "openai", "anthropic", "claude", "gemini", "stripe", "aws", "google", "azure", "github", "gitlab", "datadog", "twilio", "sendgrid",
         "mailgun", "cloudflare", "algolia", "newrelic", "pagerduty", "deepl", "mistral", "cohere", "groq", "maps", "mapbox", "pinecone",
         "supabase", "heroku",
@@ -70,7 +70,7 @@ const STEMS: &[Stem] = &[
     stem("token", MAYBE).harmless(&[
         "page", "next", "continuation", "sync", "max", "csrf", "xsrf", "pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "start", "end",
         "cancellation", "cancel", "abort", "idempotency", "request", "resume", "scroll", "cursor", "special", "input", "output", "current",
-        "last", "first", "prev", "previous", "image", "prefix", "suffix",
+        "last", "first", "prev", "previous", "image", "prefix", "suffix", "publickey",
     ]),
     stem("password", PASSWORD),
     stem("secret", KEY).harmless(&["existing", "password", "pull", "tls", "use", "create", "isa", "no", "top"]),
@@ -156,6 +156,14 @@ pub(super) fn secrecy(name: &str, kind: Name) -> Option<Secrecy> {
         (Some(Secrecy::Maybe), Name::Spoken) => KEY.filter(|_| stem.word == "token" && ends(TOKENS)),
         (alone, _) => alone,
     }
+}
+
+/// What stands before the word key in names of what is stored, or of secrets.
+const STORED: [&str; 5] = ["storage", "data", "session", "user", "product"];
+
+/// True for the plain name of a key under which something may be stored.
+pub(super) fn is_stored_key(plain: &str) -> bool {
+    plain.strip_suffix("key").is_some_and(|before| STORED.iter().any(|word| before.ends_with(word)))
 }
 
 /// True when the last two letters of a name are those of a word that tells a secret, which is soon seen.

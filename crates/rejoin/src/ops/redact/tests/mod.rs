@@ -2,6 +2,7 @@
 
 mod bounds;
 mod families;
+mod left;
 
 use std::sync::OnceLock;
 

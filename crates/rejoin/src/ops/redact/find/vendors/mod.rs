@@ -104,6 +104,8 @@ enum Shape {
     Strong,
     /// With this sign.
     Marked(u8),
+    /// Not much longer than it has to be, and hardly ever the letter for zeros: else it is data.
+    Filled,
 }
 
 /// So many letters after the first ones are looked at before all the rest.
@@ -234,6 +236,11 @@ impl Vendor {
                 has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
             }
             Shape::Marked(sign) => letters.bytes().any(|byte| byte == sign),
+            Shape::Filled => {
+                letters.len() <= 3 * self.least
+                    && letters.bytes().filter(|byte| *byte == b'A').count() * 4 < letters.len()
+                    && variety(letters) >= 20
+            }
         }
     }
 
