@@ -1,6 +1,11 @@
 //! Whether a text is what a redacted one was made of, whatever the rules and the key were then.
 
+use std::ops::Range;
+
 use crate::ops::redact::find::MARKER;
+
+/// No marker is longer.
+const MARKER_BYTES: usize = 100;
 
 /// The letters of a hash in a marker.
 const HASH: usize = 8;
@@ -58,6 +63,16 @@ fn parts(text: &str) -> Vec<&str> {
     }
     parts.push(&text[begin..]);
     parts
+}
+
+/// True when a part of a text has a marker or some of it.
+pub(super) fn touches_marker(text: &str, part: &Range<usize>) -> bool {
+    let floor = text.floor_char_boundary(part.start.saturating_sub(MARKER_BYTES));
+    let near = &text[floor..text.floor_char_boundary(part.start + MARKER.len())];
+    let is_inside = |start: usize| {
+        marker_length(&text[floor + start..]).is_some_and(|length| floor + start + length > part.start)
+    };
+    text[part.clone()].contains(MARKER) || near.rfind(MARKER).is_some_and(is_inside)
 }
 
 /// How long the marker is that a text begins with.

@@ -12,6 +12,9 @@ pub(super) const DATA_BYTES: usize = 512;
 /// A name or a value this long is none that an assignment has.
 const NAMED_BYTES: usize = 8 << 10;
 
+/// The shortest line of a private key that can be told from a word.
+const KEY_LINE: usize = 16;
+
 /// A key that is spread over strings has no more of them.
 const KEY_LINES: usize = 500;
 
@@ -144,8 +147,12 @@ impl Walk<'_> {
         if self.key_lines > 0 {
             self.key_lines -= 1;
             let line = text.trim_end_matches(['\n', '\r', ',', ' ']);
-            if line.len() >= 16 && is_data(line) {
+            if is_key_line(line) {
                 return Some(Rule::Named("private-key"));
+            }
+            // Its last line is short, and names with a colon may stand before its first.
+            if line.len() >= KEY_LINE && !line.contains(": ") {
+                self.key_lines = 0;
             }
         }
         match name? {
@@ -164,6 +171,14 @@ impl Walk<'_> {
 /// True for the first line of a private key without its last.
 fn begins_key(text: &str) -> bool {
     text.contains("-----BEGIN") && text.contains("PRIVATE KEY") && !text.contains("-----END")
+}
+
+/// True for base64 that is no number: a line of a private key.
+fn is_key_line(line: &str) -> bool {
+    line.len() >= KEY_LINE
+        && is_data(line)
+        && line.bytes().any(|byte| byte.is_ascii_lowercase())
+        && line.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 /// Where a string ends that begins with the quote at `start`.
@@ -321,6 +336,26 @@ mod tests {
             clean.map(|clean| plain(&clean)).as_deref(),
             Some(r#"["<card>", -4111111111111111.5,"<card>"]"#)
         );
+    }
+
+    #[test]
+    fn only_the_lines_of_a_key_go_that_is_spread_over_strings() {
+        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+        let [begin, sha] = ["-----BEGIN RSA PRIVATE KEY-----", "9fceb02d0ae598e95dc970b74767f19372d61af8"];
+        let head = ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0A1B2C3D4E5F60718293A4B5C6D7E8F9", ""];
+        let cases = [
+            serde_json::json!([begin, head, line, line, "AbC9", sha, "AbstractSingletonProxyFactoryBean"]),
+            serde_json::json!({ "Match": begin, "File": "a.pem", "Commit": sha, "Author": "AdaLovelaceOfLisbon" }),
+            serde_json::json!(["-----BEGIN[A-Z ]*PRIVATE KEY", "rules/of/the/scanner.toml", "AbstractSingletonProxy"]),
+        ]
+        .map(|json| json.to_string());
+
+        let clean = cases.clone().map(|json| {
+            let clean = with(&Redaction::new(), |redactor| redact(redactor, &json, &mut Tally::default()));
+            plain(&clean.unwrap_or(json))
+        });
+
+        assert_eq!(clean, cases.map(|json| json.replace(line, "<private-key>")));
     }
 
     #[test]

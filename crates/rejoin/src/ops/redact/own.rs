@@ -3,7 +3,8 @@
 use regex::{Regex, RegexBuilder};
 
 use crate::error::{Error, Result};
-use crate::ops::redact::find::{Found, MARKER, Rule, Weight};
+use crate::ops::redact::find::{Found, Rule, Weight};
+use crate::ops::redact::fits::touches_marker;
 
 /// A longer pattern is a mistake.
 const PATTERN_BYTES: usize = 1_000;
@@ -42,13 +43,8 @@ impl Pattern {
         let ranges =
             captures.filter_map(|found| found.get(1).or_else(|| found.get(0)).map(|part| part.range()));
         ranges
-            .filter(|range| !text[range.clone()].contains(MARKER) && !is_in_marker(text, range.start))
+            .filter(|range| !touches_marker(text, range))
             .map(|range| Found { range, rule: Rule::Own(self.number), weight: Weight::Own })
             .collect()
     }
-}
-
-/// True when a place lies inside a marker.
-fn is_in_marker(text: &str, at: usize) -> bool {
-    text[..at].rfind(MARKER).is_some_and(|start| !text[start..at].contains(']'))
 }

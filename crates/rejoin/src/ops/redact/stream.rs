@@ -50,20 +50,24 @@ impl<'a> Cleaning<'a> {
         loop {
             let is_end = self.read_ahead(wanted)?;
             let is_first = self.stage == Stage::First;
-            let length = match (self.stage, str::from_utf8(&self.ahead)) {
-                (Stage::Raw, _) => None,
-                (_, Ok(text)) => Some(text.len()),
+            let (length, is_text) = match (self.stage, str::from_utf8(&self.ahead)) {
+                (Stage::Raw, _) => (0, false),
+                (_, Ok(text)) => (text.len(), true),
                 // A letter that the window cuts in two.
-                (_, Err(error)) if error.error_len().is_none() && !is_end => Some(error.valid_up_to()),
-                (_, Err(_)) => None,
+                (_, Err(error)) if error.error_len().is_none() && !is_end => (error.valid_up_to(), true),
+                (Stage::First, Err(_)) => (0, false),
+                (_, Err(error)) => (error.valid_up_to(), false),
             };
-            let Some(length) = length else {
-                self.clean = std::mem::take(&mut self.ahead);
+            let mut tally = Tally::default();
+            let text = str::from_utf8(&self.ahead[..length]).expect("it was looked at above");
+            if !is_text {
+                let clean = text::redact(&self.redactor, text, &mut tally);
+                self.clean = clean.unwrap_or_else(|| text.to_owned()).into_bytes();
+                self.clean.extend_from_slice(&self.ahead[length..]);
+                self.ahead.clear();
                 self.stage = if is_end { Stage::Over } else { Stage::Raw };
                 return Ok(());
-            };
-            let text = str::from_utf8(&self.ahead[..length]).expect("it was looked at above");
-            let mut tally = Tally::default();
+            }
             if is_end {
                 let clean = match self.stage {
                     Stage::First => self.redactor.line(text, &mut tally),
@@ -147,6 +151,15 @@ mod tests {
     use super::*;
     use crate::ops::redact::Redaction;
     use crate::ops::redact::tests::{GITHUB, with};
+
+    #[test]
+    fn lines_are_whole_before_a_wide_space() {
+        let text = "one\ntwo «\u{a0}https://example.org/a";
+
+        let length = with(&Redaction::new(), |redactor| whole_lines(redactor, text));
+
+        assert_eq!(&text[..length], "one\n");
+    }
 
     #[test]
     fn a_line_is_cut_beside_a_secret_and_what_names_it() {

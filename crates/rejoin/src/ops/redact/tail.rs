@@ -1,6 +1,6 @@
 //! How much of a text that is still arriving can be stored: not the end, where half a secret may stand.
 
-use crate::ops::redact::find::Personal;
+use crate::ops::redact::find::{Personal, last_word};
 use crate::ops::redact::{Redactor, Rules};
 
 /// A longer word may be anything.
@@ -20,9 +20,7 @@ impl Redactor<'_> {
 }
 
 fn settled(rules: &Rules, text: &str) -> usize {
-    let word = text
-        .rfind(char::is_whitespace)
-        .map_or(0, |space| space + text[space..].chars().next().map_or(1, char::len_utf8));
+    let word = last_word(text);
     // A cell of a table may be under the name of a secret.
     let is_cell = text[..word].rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with('|'));
     let mut end = if is_ordinary(&text[word..]) && !is_cell { text.len() } else { word };

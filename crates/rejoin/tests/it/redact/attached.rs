@@ -101,6 +101,20 @@ fn a_secret_where_a_line_without_an_end_is_cut_is_found() {
     assert!(read.starts_with(&filler[..CUT - 14]) && read.ends_with(&filler[..(1 << 20)]), "{around}");
 }
 
+#[test]
+fn a_long_text_that_ceases_to_be_text_goes_without_its_secrets_up_to_there() {
+    let line = "The café opens at nine, and the tram goes up the hill.\n";
+    let before = line.repeat((3 << 20) / line.len());
+    let after = [b"\xff\xfe".as_slice(), TOKEN.as_bytes(), &vec![0xfe; 2 << 20]].concat();
+    let text = [before.as_bytes(), TOKEN.as_bytes(), b" and ", &after].concat();
+
+    let read = kept(AttachmentKind::Document, &text);
+
+    let middle = read.strip_prefix(before.as_bytes()).and_then(|rest| rest.strip_suffix(after.as_slice()));
+    let middle = String::from_utf8_lossy(middle.unwrap_or_default());
+    assert!(middle.starts_with("[redacted:github-token:") && middle.ends_with("] and "), "{middle}");
+}
+
 /// The data of a block as it is read back.
 fn kept_data(mime_type: &str, data: &str) -> String {
     let archive = Archive::with_store(Arc::new(MemoryStore::new())).with_redaction(Redaction::new());

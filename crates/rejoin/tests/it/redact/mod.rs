@@ -6,5 +6,6 @@ mod corpus;
 mod dice;
 mod guess;
 mod notes;
+mod others;
 mod recall;
 mod residue;

@@ -102,6 +102,26 @@ fn what_only_looks_like_a_secret_stays() {
     assert!(share(wrong, all) <= 10, "{taken:?}");
 }
 
+/// What is stored of a reply of which this has arrived.
+fn arrived(archive: &Archive, text: &str) -> String {
+    let mut recorder = archive.record(archive.start(Conversation::new()).unwrap(), "1@1");
+    recorder.save_open(&Message::assistant(text), &[]);
+    let turns = recorder.handle().archive().open_turns(recorder.conversation()).unwrap();
+    turns.iter().map(|turn| turn.partial.text()).collect()
+}
+
+#[test]
+fn a_reply_may_arrive_up_to_any_letter() {
+    let archive = archive();
+    let text = "Lis «\u{a0}https://example.org/é\u{a0}», puis\u{202f}: («\u{3000}password\u{a0}»).éà 🙂";
+    let cuts = text.char_indices().map(|(cut, _)| &text[..cut]);
+
+    let spoilt: Vec<String> =
+        cuts.map(|text| arrived(&archive, text)).filter(|kept| !text.starts_with(kept.as_str())).collect();
+
+    assert_eq!(spoilt, [""; 0]);
+}
+
 #[test]
 fn a_secret_that_arrives_in_two_pieces_is_not_stored_by_half() {
     let archive = archive();
@@ -114,19 +134,10 @@ fn a_secret_that_arrives_in_two_pieces_is_not_stored_by_half() {
                 let part = secret_part(&secret).to_owned();
                 let Some(start) = text.find(&part) else { continue };
                 let cut = start + 1 + dice.below(part.len());
-                let mut recorder = archive.record(archive.start(Conversation::new()).unwrap(), "1@1");
                 all += 1;
 
-                recorder.save_open(&Message::assistant(&text[..cut]), &[]);
+                let kept = arrived(&archive, &text[..cut]);
 
-                let kept: String = recorder
-                    .handle()
-                    .archive()
-                    .open_turns(recorder.conversation())
-                    .unwrap()
-                    .iter()
-                    .map(|turn| turn.partial.text())
-                    .collect();
                 // A few letters of a secret open nothing.
                 let half = &part[..(cut - start).min(6)];
                 if half.len() == 6 && kept.contains(half) {

@@ -3,7 +3,7 @@
 use crate::ops::redact::find::placeholder::is_placeholder;
 use crate::ops::redact::find::value::{has_digit, has_letter, is_random, variety};
 use crate::ops::redact::find::vendors::Letters;
-use crate::ops::redact::find::{Found, Weight, named, run_of, within};
+use crate::ops::redact::find::{Found, Weight, last_word, line_before, named, run_of, within};
 
 /// How far an address is looked at for a password.
 const ADDRESS_BYTES: usize = 1_000;
@@ -68,19 +68,18 @@ fn has_host(text: &str) -> bool {
 
 /// The password in `user:password@tcp(host)`, whose `@` stands at `at`.
 pub(super) fn network(text: &str, at: usize) -> Option<Found> {
-    let start = text[..at]
-        .rfind(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '='))?
-        + 1;
-    let (user, password) = text.get(start..at)?.split_once(':')?;
-    let first = start + user.len() + 1;
+    let is_apart = |letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '=');
+    let (_, password) =
+        line_before(text, at, ADDRESS_BYTES).rsplit(is_apart).next().and_then(|word| word.split_once(':'))?;
+    let first = at - password.len();
     (password.len() >= 3 && !password.starts_with("//") && !is_placeholder(password))
         .then(|| named(first..at, "connection-string", Weight::Shape))
 }
 
 /// The password in `jdbc:oracle:thin:user/password@host`.
 pub(super) fn thin(text: &str, end: usize) -> Option<Found> {
-    let line =
-        run_of(text, end, |byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'<'));
+    let is_part = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'<');
+    let line = run_of(within(text, end, ADDRESS_BYTES), 0, is_part);
     let (user, rest) = line.split_once('/')?;
     let (password, _) = rest.rsplit_once('@')?;
     let first = end + user.len() + 1;
@@ -90,8 +89,9 @@ pub(super) fn thin(text: &str, end: usize) -> Option<Found> {
 
 /// The password in a line of `.pgpass`, whose port stands at `at`.
 pub(super) fn password_file(text: &str, at: usize) -> Option<Found> {
-    let start = text[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1);
-    let line = run_of(text, start, |byte| byte.is_ascii_graphic());
+    let before = line_before(text, at, ADDRESS_BYTES);
+    let start = at - before.len() + last_word(before);
+    let line = run_of(within(text, start, ADDRESS_BYTES), 0, |byte| byte.is_ascii_graphic());
     let mut parts = line.splitn(5, ':');
     let names: Vec<&str> = parts.by_ref().take(4).collect();
     let password = parts.next()?;
@@ -102,7 +102,9 @@ pub(super) fn password_file(text: &str, at: usize) -> Option<Found> {
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'*'))
     };
     let first = start + line.len() - password.len();
-    (names.iter().all(is_name) && password.len() >= 3 && !is_placeholder(password))
+    let has_port =
+        names.get(1).is_some_and(|port| *port == "*" || port.bytes().all(|byte| byte.is_ascii_digit()));
+    (has_port && names.iter().all(is_name) && password.len() >= 3 && !is_placeholder(password))
         .then(|| named(first..first + password.len(), "connection-string", Weight::Shape))
 }
 

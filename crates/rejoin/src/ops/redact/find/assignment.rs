@@ -4,16 +4,22 @@ use std::ops::Range;
 
 use crate::ops::redact::find::judge::{Form, judge};
 use crate::ops::redact::find::names::{self, Secrecy, secrecy};
-use crate::ops::redact::find::{Found, Rule, Weight, columns, printed, said};
+use crate::ops::redact::find::{Found, Rule, Weight, columns, line_before, printed, said, within};
 
 /// A name is looked at so far to each side.
 const NAME_BYTES: usize = 64;
+
+/// The longest password with signs in it that end other values.
+const PASSWORD_BYTES: usize = 300;
 
 /// The longest value that is one.
 const VALUE_BYTES: usize = 8 << 10;
 
 /// So much may stand between a name and its sign, as in `Secret Access Key [None]:`.
 const ASIDE_BYTES: usize = 24;
+
+/// A command that sets a name is no longer before it.
+const SETTER_BYTES: usize = 200;
 
 /// What stands before a name in commands that set it.
 const SETTERS: [&str; 9] = ["-gx", "-x", "-Ux", "ENV", "ARG", "setenv", "setx", "set", "put"];
@@ -67,18 +73,15 @@ impl Assignment {
 
 /// The rule for a value in JSON that has this name.
 pub(super) fn named(name: &str, value: &str) -> Option<Rule> {
-    let name = name.get(name.len().saturating_sub(NAME_BYTES)..)?;
+    let name = &name[name.floor_char_boundary(name.len().saturating_sub(NAME_BYTES))..];
     let level = secrecy(name, names::Name::Written).or_else(|| secrecy(name, names::Name::Spoken))?;
     judge(name, level, value, Form::Quoted)
 }
 
-/// Where the line begins to be secret whose value has not come to its end.
+/// Where the last line begins to be secret whose value has not come to its end; `at` is in that line.
 pub(super) fn unfinished(text: &str, at: usize) -> Option<usize> {
     let name = Name::around(text, at);
     let rest = &text[name.range.end..];
-    if rest.contains('\n') {
-        return None;
-    }
     secrecy(name.text(text), names::Name::Written)
         .or_else(|| secrecy(name.spoken(text), names::Name::Spoken))?;
     let next = rest.trim_start_matches(['"', '\'', '`', '\\', ']', ' ', '\t']);
@@ -175,6 +178,7 @@ impl Name {
         let gap = bytes[end..].iter().take(24).take_while(|byte| is_between(byte)).count();
         let mut at = end + gap;
         let mut is_compared = false;
+        let is_listed = bytes.get(at) == Some(&b',');
         let is_element = self.range.start > 0 && bytes[self.range.start - 1] == b'<';
         match bytes.get(at) {
             Some(b'=') => {
@@ -226,6 +230,10 @@ impl Name {
         }
         at += bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'*')).count();
         let value = value_at(text, at)?;
+        // The next name of an object is no value of this one.
+        if is_listed && text[value.range.end..].trim_start_matches(['\\', '"']).starts_with(':') {
+            return None;
+        }
         Some(match value.form {
             Form::Bare if self.begins_line(text) => whole_line(text, value),
             Form::Quoted if is_compared => Value { form: Form::Call, ..value },
@@ -250,8 +258,8 @@ impl Name {
             return value_at(text, at + flag.len());
         }
         let value = bare(text, at, Form::Bare)?;
-        let line = text[..self.range.start].rsplit('\n').next().unwrap_or_default();
-        let is_set = line.len() < 200 && line.split([' ', '\t']).any(|word| SETTERS.contains(&word));
+        let line = line_before(text, self.range.start, SETTER_BYTES);
+        let is_set = line.len() < SETTER_BYTES && line.split([' ', '\t']).any(|word| SETTERS.contains(&word));
         let is_last = line_of(text, value.range.end).trim_end_matches(['"', '\'']).trim().is_empty();
         let is_row = self.begins_line(text) && is_last;
         match () {
@@ -335,9 +343,9 @@ fn on_next_line(text: &str, at: usize) -> Option<Value> {
 fn typed(text: &str, at: usize) -> Option<Value> {
     let rest = text[at..].strip_prefix(").")?;
     let length = rest.bytes().take_while(|byte| is_of_name(*byte)).count();
-    let begin = at + 2 + length + 1;
-    let value = value_at(text, begin)
-        .filter(|value| rest[length..].starts_with('(') && value.form == Form::Quoted)?;
+    rest[length..].strip_prefix('(')?;
+    let begin = at + ").".len() + length + 1;
+    let value = value_at(text, begin).filter(|value| value.form == Form::Quoted)?;
     Some(Value { form: Form::Call, ..value })
 }
 
@@ -424,12 +432,12 @@ fn phrase(line: &str) -> Option<usize> {
     let line = line.trim_end();
     let is_word =
         |word: &str| (3..=8).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase());
-    let count = line.split(' ').count();
-    let is_phrase = match count {
-        4 => line.split(' ').all(|word| word.len() == 4 && is_word(word)),
-        12.. => line.split(' ').all(is_word),
-        _ => false,
-    };
+    // What stands in one line may be long, and its first words tell.
+    let is_phrase = line.split(' ').all(is_word)
+        && match line.split(' ').count() {
+            4 => line.split(' ').all(|word| word.len() == 4),
+            count => count >= 12,
+        };
     is_phrase.then_some(line.len())
 }
 
@@ -465,16 +473,20 @@ fn variable(text: &str, at: usize) -> Option<Value> {
         return Some(Value { form: Form::Variable, ..value });
     }
     let line = line_of(text, at);
-    let is_end = |letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '\\');
-    let length = line.find(is_end).unwrap_or(line.len());
     // A query or a list goes on after its sign.
-    let stop = line[..length].find(['&', ';']).filter(|_| value.range.len() >= 8).unwrap_or(length);
+    let is_long = value.range.len() >= 8;
+    let is_end = |letter: char| {
+        letter.is_whitespace()
+            || matches!(letter, '"' | '\'' | '`' | '\\')
+            || is_long && matches!(letter, '&' | ';')
+    };
+    let near = if is_long { line } else { within(line, 0, PASSWORD_BYTES) };
+    let stop = near.find(is_end).unwrap_or(near.len());
     (stop > 0).then(|| Value { range: at..at + stop, form: Form::Variable })
 }
 
 /// The rest of a line, within bounds.
 fn line_of(text: &str, at: usize) -> &str {
-    let end =
-        (at..=text.len().min(at + VALUE_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(at);
-    text[at..end].split(['\n', '\r']).next().unwrap_or_default()
+    let near = within(text, at, VALUE_BYTES);
+    &near[..memchr::memchr2(b'\n', b'\r', near.as_bytes()).unwrap_or(near.len())]
 }

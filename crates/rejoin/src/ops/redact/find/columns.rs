@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::ops::redact::find::judge::{Form, judge};
 use crate::ops::redact::find::names::Secrecy;
-use crate::ops::redact::find::{Found, Weight};
+use crate::ops::redact::find::{Found, Weight, line_before, within};
 
 /// So many rows of a table are looked at.
 const ROWS: usize = 200;
@@ -21,8 +21,8 @@ pub(super) fn below(text: &str, name: &Range<usize>, words: &str, secrecy: Secre
     if !is_head {
         return;
     }
-    let start = text[..name.start].rfind('\n').map_or(0, |line| line + 1);
-    let Some(length) = text[start..].find('\n').filter(|length| *length <= HEAD_BYTES) else { return };
+    let start = name.start - line_before(text, name.start, HEAD_BYTES).len();
+    let Some(length) = within(text, start, HEAD_BYTES).find('\n') else { return };
     let head = &text[start..start + length];
     let Some(sign) = ['|', '\t', ',', ';'].into_iter().find(|sign| head.contains(*sign)) else { return };
     let is_word = |cell: &str| {

@@ -2,7 +2,7 @@
 
 use crate::ops::redact::find::placeholder::is_named_placeholder;
 use crate::ops::redact::find::value::{has_digit, is_password, is_words};
-use crate::ops::redact::find::{Found, Rule, Weight, within};
+use crate::ops::redact::find::{Found, Rule, Weight, line_before, within};
 
 /// A command is looked at so far.
 const COMMAND_BYTES: usize = 400;
@@ -116,8 +116,11 @@ impl Command {
         let mut words = words(line);
         let word = match self.place {
             Place::Last => {
-                let has_flag = self.flag.is_empty() || line.contains(self.flag);
-                words.filter(|(_, word)| !word.starts_with(['-', '/', '>'])).last().filter(|_| has_flag)
+                let plain: Vec<_> = words.filter(|(_, word)| !word.starts_with(['-', '/', '>'])).collect();
+                // Without a flag, more words than a command takes are a sentence.
+                let is_command =
+                    if self.flag.is_empty() { plain.len() <= 2 } else { line.contains(self.flag) };
+                plain.last().copied().filter(|_| is_command)
             }
             Place::Next => words.find(|(_, word)| *word == self.flag).and_then(|_| words.next()),
             Place::Joined => words.find_map(|(at, word)| joined(at, word, self.flag)),
@@ -150,9 +153,9 @@ fn joined<'w>(at: usize, word: &'w str, flag: &str) -> Option<(usize, &'w str)> 
 
 /// The password that is written to the command at `at`: `echo … | chpasswd`.
 pub(super) fn piped(text: &str, at: usize) -> Option<Found> {
-    let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
-    let pipe = text[line..at].rfind('|')?;
-    let before = &text[line..line + pipe];
+    let before = line_before(text, at, COMMAND_BYTES);
+    let line = at - before.len();
+    let before = &before[..before.rfind('|')?];
     let writer =
         ["echo ", "printf "].iter().filter_map(|name| before.rfind(name).map(|at| at + name.len())).max()?;
     let (place, word) =

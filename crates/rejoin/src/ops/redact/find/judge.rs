@@ -1,11 +1,11 @@
 //! Whether a value is secret, by what its name says and how it is written.
 
 use crate::ops::redact::find::Rule;
-use crate::ops::redact::find::names::{Secrecy, plain};
+use crate::ops::redact::find::names::{Secrecy, is_stored_key, plain};
 use crate::ops::redact::find::placeholder::{is_named_placeholder, is_shown};
 use crate::ops::redact::find::value::{
-    has_digit, has_letter, is_call, is_code, is_dense, is_jumbled, is_password, is_random, is_uncommon,
-    is_uuid, is_words, variety,
+    TYPES, has_digit, has_letter, is_call, is_code, is_dense, is_jumbled, is_numbered, is_password,
+    is_random, is_title, is_uncommon, is_uuid, is_words, is_wordy, variety,
 };
 
 /// How a value is written.
@@ -28,7 +28,7 @@ const PHRASE: usize = 3;
 
 /// The rule for a value, if it can be a secret.
 pub(super) fn judge(name: &str, secrecy: Secrecy, value: &str, form: Form) -> Option<Rule> {
-    if is_named_placeholder(value) || value.contains("://") || value.contains('\n') {
+    if value.contains("://") || value.contains('\n') {
         return None;
     }
     let is_secret = match secrecy {
@@ -36,7 +36,7 @@ pub(super) fn judge(name: &str, secrecy: Secrecy, value: &str, form: Form) -> Op
         Secrecy::Key => is_key_value(value, form),
         Secrecy::Maybe => is_maybe_value(name, value, form),
     };
-    is_secret.then(|| Rule::Named(rule_of(name, secrecy, value, form)))
+    (is_secret && !is_named_placeholder(value)).then(|| Rule::Named(rule_of(name, secrecy, value, form)))
 }
 
 fn is_password_value(value: &str, form: Form) -> bool {
@@ -61,8 +61,7 @@ fn is_password_value(value: &str, form: Form) -> bool {
 fn is_type(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_capital = value.starts_with(|letter: char| letter.is_ascii_uppercase());
-    let words = ["str", "pass", "secret", "hash", "token", "key", "option", "byte", "text", "field", "input"];
-    value.contains(['.', '_']) || is_capital && words.iter().any(|word| lower.contains(word))
+    value.contains(['.', '_']) || is_capital && TYPES.iter().any(|word| lower.contains(word))
 }
 
 fn is_key_value(value: &str, form: Form) -> bool {
@@ -88,6 +87,7 @@ fn is_key_value(value: &str, form: Form) -> bool {
             value.len() >= 10
                 && (is_made || is_jumbled(value) && form == Form::Line)
                 && !is_path
+                && !is_title(value)
                 && (!is_code(inner) || is_jumbled(value) && form == Form::Line)
         }
         Form::Said => value.len() >= 16 && (is_random(value) || is_uuid(value)),
@@ -108,7 +108,8 @@ fn is_maybe_value(name: &str, value: &str, form: Form) -> bool {
     let is_token = name.ends_with("token");
     match form {
         // Each cookie has a name of its own.
-        _ if name.ends_with("cookie") && value.contains('=') => false,
+        _ if name.ends_with("cookie") && value.contains('=') || is_numbered(value) => false,
+        _ if is_stored_key(&name) => is_random(value) && !is_wordy(value),
         Form::Variable => is_random(value) || is_dense(value) || is_token && is_uuid(value),
         Form::Quoted if is_token && is_uuid(value) => true,
         Form::Quoted | Form::Line if name.ends_with("auth") && is_login(value) => true,

@@ -35,8 +35,11 @@ fn frame(text: &str, at: usize) -> Frame {
 
 /// True for what stands between the signs around the first and the last line of a key that is private.
 fn is_private(label: &str) -> bool {
+    if label.len() > 60 {
+        return false;
+    }
     let label = label.to_ascii_uppercase();
-    label.len() <= 60 && (label.contains("PRIVATE KEY") || label.contains("STATIC KEY"))
+    label.contains("PRIVATE KEY") || label.contains("STATIC KEY")
 }
 
 /// A block of a private key, from its first line to its last.
@@ -69,11 +72,12 @@ pub(super) fn headless_key(text: &str, at: usize) -> Option<Found> {
         return None;
     }
     let mut begin = at;
-    for line in text[..at].rsplit('\n').skip(usize::from(text[..at].ends_with('\n'))) {
+    let before = &text[text.floor_char_boundary(at.saturating_sub(KEY_BYTES))..at];
+    for line in before.rsplit('\n').skip(usize::from(before.ends_with('\n'))) {
         let letters = line.trim().trim_end_matches("\\n");
         let is_line =
             (4..=100).contains(&letters.len()) && letters.bytes().all(|byte| Letters::Base64.include(byte));
-        if !is_line || at - begin > KEY_BYTES {
+        if !is_line {
             break;
         }
         begin -= (line.len() + 1).min(begin);
@@ -93,6 +97,9 @@ fn is_of_key(byte: u8) -> bool {
 pub(super) fn is_open_key(text: &str, at: usize) -> bool {
     let frame = frame(text, at);
     let rest = &text[at + frame.begin.len()..];
+    if rest.len() > KEY_BYTES {
+        return false;
+    }
     match rest.split_once(frame.rule) {
         None => rest.len() <= 60 && !rest.contains('\n'),
         Some((label, body)) => {
@@ -119,7 +126,8 @@ pub(super) fn putty_key(text: &str, at: usize) -> Option<Found> {
 
 /// A private key whose lines are packed in base64 once more.
 pub(super) fn packed_key(text: &str, at: usize) -> Option<Found> {
-    let run = run_of(text, at, |byte| Letters::Base64.include(byte));
+    let block = within(text, at, KEY_BYTES);
+    let run = &block[..block.bytes().take_while(|byte| Letters::Base64.include(*byte)).count()];
     let first = run.get(..60)?;
     let unpacked = STANDARD_NO_PAD.decode(first).ok()?;
     let label = String::from_utf8_lossy(&unpacked);

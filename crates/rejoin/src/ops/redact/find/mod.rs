@@ -28,6 +28,7 @@ use crate::ops::redact::find::anchors::Anchors;
 use crate::ops::redact::find::assignment::Assignment;
 use crate::ops::redact::find::commands::{COMMANDS, READERS};
 use crate::ops::redact::find::vendors::VENDORS;
+use crate::ops::redact::fits::touches_marker;
 
 /// What every marker begins with; nothing in a marker is a secret.
 pub(super) const MARKER: &str = "[redacted:";
@@ -189,6 +190,9 @@ const DIGITS: &str = "0123456789abcdef";
 /// So far behind a word for it a password may stand.
 const FOREIGN_BYTES: usize = 80;
 
+/// No run of letters that is a secret is longer.
+const RUN_BYTES: usize = 8 << 10;
+
 /// So many letters of a token that was cut off are worth hiding.
 const CUT_LETTERS: usize = 4;
 
@@ -279,7 +283,7 @@ impl Finder {
             }
         });
         found.extend(shapes::dots(text.as_bytes()).filter_map(|at| shapes::bot_token(text, at)));
-        found.retain(|one| !text[one.range.clone()].contains(MARKER));
+        found.retain(|one| !touches_marker(text, &one.range));
         found
     }
 
@@ -292,6 +296,8 @@ impl Finder {
     /// Where at the end of a text a secret may have begun that is not complete.
     pub(super) fn unfinished(&self, text: &str) -> Option<usize> {
         let mut first: Option<usize> = None;
+        let line = text.rfind('\n').map_or(0, |line| line + 1);
+        let word = last_word(text);
         self.each_anchor(text, |kind, at, end| {
             let begin = match kind {
                 Anchor::Vendor(place) => {
@@ -299,6 +305,7 @@ impl Finder {
                     let is_open = begins_word(text.as_bytes(), at) && vendor.reaches_end(text, at);
                     is_open.then_some(at)
                 }
+                Anchor::Word | Anchor::Ending if at < line => None,
                 Anchor::Ending if !ends_word(text.as_bytes(), end) => None,
                 Anchor::Word | Anchor::Ending => assignment::unfinished(text, at),
                 Anchor::PrivateKey => keys::is_open_key(text, at).then_some(at),
@@ -310,17 +317,15 @@ impl Finder {
                 | Anchor::Thin
                 | Anchor::PasswordFile
                 | Anchor::Signature
-                | Anchor::Code => (!text[at..].contains(char::is_whitespace)).then(|| word_start(text, at)),
-                Anchor::Authorization | Anchor::Cookie | Anchor::Identified => {
-                    (!text[end..].contains('\n')).then_some(at)
-                }
+                | Anchor::Code => (at >= word).then_some(word),
+                Anchor::Authorization | Anchor::Cookie | Anchor::Identified => (end >= line).then_some(at),
                 Anchor::Bearer | Anchor::UserFlag => {
                     let rest = text[end..].trim_start_matches([' ', ':', '"', '\'', '=']);
-                    (!rest.contains(char::is_whitespace)).then_some(at)
+                    (text.len() - rest.len() >= word).then_some(at)
                 }
                 Anchor::Foreign => {
-                    let is_near = text.len() - end <= FOREIGN_BYTES && !text[end..].contains('\n');
-                    is_near.then(|| word_start(text, text.len()).max(end))
+                    let is_near = text.len() - end <= FOREIGN_BYTES && end >= line;
+                    is_near.then(|| word.max(end))
                 }
                 // What they find is a word, and the last word is held back unless it is an ordinary one.
                 Anchor::Command(_)
@@ -450,20 +455,26 @@ fn ends_word(bytes: &[u8], end: usize) -> bool {
     is_apart(end) || is_apart(end - 1)
 }
 
-/// Where the word begins that `at` is in.
-fn word_start(text: &str, at: usize) -> usize {
-    text[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1)
+/// Where the last word of a text begins.
+pub(super) fn last_word(text: &str) -> usize {
+    text.len() - text.rsplit(char::is_whitespace).next().unwrap_or_default().len()
 }
 
 fn named(range: Range<usize>, rule: &'static str, weight: Weight) -> Found {
     Found { range, rule: Rule::Named(rule), weight }
 }
 
-/// The letters from a place on that are of a kind.
+/// The letters from a place on that are of a kind, within bounds.
 fn run_of(text: &str, begin: usize, includes: impl Fn(u8) -> bool) -> &str {
-    let length =
-        text.as_bytes()[begin..].iter().take_while(|byte| byte.is_ascii() && includes(**byte)).count();
+    let letters = text.as_bytes()[begin..].iter().take(RUN_BYTES);
+    let length = letters.take_while(|byte| byte.is_ascii() && includes(**byte)).count();
     &text[begin..begin + length]
+}
+
+/// What stands before a place in its line, of which so many bytes are looked at: all of it when it is shorter.
+fn line_before(text: &str, at: usize, bytes: usize) -> &str {
+    let near = &text[text.floor_char_boundary(at.saturating_sub(bytes))..at];
+    &near[near.rfind('\n').map_or(0, |line| line + 1)..]
 }
 
 /// At most so many bytes of a text from a place on.

@@ -56,10 +56,10 @@ const STEMS: &[Stem] = &[
     stem("key", MAYBE).strong(&[
         "api", "secret", "access", "private", "priv", "auth", "account", "encryption", "encrypt", "decryption", "decrypt", "crypt", "cipher",
         "signing", "sign", "signature", "master", "license", "licence", "service", "client", "app", "application", "consumer", "subscription",
-        "deploy", "webhook", "storage", "shared", "hmac", "aes", "rsa", "ssh", "session", "cookie", "jwt", "admin", "root", "server",
-        "integration", "ingest", "ingestion", "insert", "insights", "write", "sdk", "data", "vault", "unseal", "db", "database", "fernet",
-        "nonce", "loggedin", "function", "functions", "activation", "product", "recovery", "backup", "wpa", "network", "tls", "ssl", "org", "team",
-        "bot", "user", "security", "gateway", "internal", "enc", "kek", "dek", "wallet", "host", "preshared",
+        "deploy", "webhook", "shared", "hmac", "aes", "rsa", "ssh", "cookie", "jwt", "admin", "root", "server",
+        "integration", "ingest", "ingestion", "insert", "insights", "write", "sdk", "vault", "unseal", "db", "database", "fernet",
+        "nonce", "loggedin", "function", "functions", "activation", "recovery", "backup", "wpa", "network", "tls", "ssl", "org", "team",
+        "bot", "security", "gateway", "internal", "enc", "kek", "dek", "wallet", "host", "preshared",
         "openai", "anthropic", "claude", "gemini", "stripe", "aws", "google", "azure", "github", "gitlab", "datadog", "twilio", "sendgrid",
         "mailgun", "cloudflare", "algolia", "newrelic", "pagerduty", "deepl", "mistral", "cohere", "groq", "maps", "mapbox", "pinecone",
         "supabase", "heroku",
@@ -70,7 +70,7 @@ const STEMS: &[Stem] = &[
     stem("token", MAYBE).harmless(&[
         "page", "next", "continuation", "sync", "max", "csrf", "xsrf", "pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "start", "end",
         "cancellation", "cancel", "abort", "idempotency", "request", "resume", "scroll", "cursor", "special", "input", "output", "current",
-        "last", "first", "prev", "previous", "image", "prefix", "suffix",
+        "last", "first", "prev", "previous", "image", "prefix", "suffix", "publickey",
     ]),
     stem("password", PASSWORD),
     stem("secret", KEY).harmless(&["existing", "password", "pull", "tls", "use", "create", "isa", "no", "top"]),
@@ -158,6 +158,14 @@ pub(super) fn secrecy(name: &str, kind: Name) -> Option<Secrecy> {
     }
 }
 
+/// What stands before the word key in names of what is stored, or of secrets.
+const STORED: [&str; 5] = ["storage", "data", "session", "user", "product"];
+
+/// True for the plain name of a key under which something may be stored.
+pub(super) fn is_stored_key(plain: &str) -> bool {
+    plain.strip_suffix("key").is_some_and(|before| STORED.iter().any(|word| before.ends_with(word)))
+}
+
 /// True when the last two letters of a name are those of a word that tells a secret, which is soon seen.
 pub(super) fn may_tell(name: &[u8]) -> bool {
     let end = name.iter().rposition(u8::is_ascii_alphabetic).map_or(0, |last| last + 1);
@@ -209,7 +217,7 @@ fn is_whole(name: &str, word: &str) -> bool {
     let name = name.trim_end_matches(|letter: char| !letter.is_ascii_alphabetic());
     let Some(start) = name.len().checked_sub(word.len()) else { return false };
     let is_capital = name.as_bytes()[start].is_ascii_uppercase();
-    match name[..start].bytes().last() {
+    match name.as_bytes()[..start].last() {
         None => true,
         Some(before) => !before.is_ascii_alphabetic() || is_capital && before.is_ascii_lowercase(),
     }

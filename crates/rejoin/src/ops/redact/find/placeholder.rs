@@ -1,7 +1,8 @@
 //! What stands in the place of a secret without being one: examples, references, words that people are shown.
 
 use crate::ops::redact::find::MARKER;
-use crate::ops::redact::find::value::{has_digit, is_words, variety};
+use crate::ops::redact::find::said::FOREIGN;
+use crate::ops::redact::find::value::{has_digit, has_letter, is_words, variety};
 
 /// What examples say in the place of a secret, in lower case.
 const EXAMPLES: [&str; 22] = [
@@ -110,6 +111,20 @@ fn is_path(value: &str) -> bool {
         })
 }
 
+/// Other words for a password that people are shown, in lower case.
+const LABELS: [&str; 7] = ["lozinka", "geslo", "parole", "parool", "slapta\u{17e}odis", "sandi", "laluan"];
+
+/// True for the word for a password in any language, and for other letters than Latin ones, in which no password is typed.
+fn is_label(value: &str, lower: &str) -> bool {
+    let is_foreign = !value.is_ascii() && !has_letter(value);
+    let is_named = || {
+        let mut words = FOREIGN.iter().chain(&LABELS);
+        words.any(|word| lower.contains(&word.trim_end_matches([':', ' ']).to_lowercase()))
+    };
+    is_foreign && (!has_digit(value) || value.contains(['(', '\u{ff08}']))
+        || !has_digit(value) && is_words(value) && is_named()
+}
+
 /// True for words that people are shown: a label, a question, a sentence.
 pub(super) fn is_shown(value: &str) -> bool {
     let lower = value.to_lowercase();
@@ -133,7 +148,8 @@ pub(super) fn is_shown(value: &str) -> bool {
         " key",
     ];
     let is_spoken = value.contains(' ');
-    is_spoken && (has_sign || is_sentence || tells.iter().any(|word| lower.contains(word)))
+    is_label(value, &lower)
+        || is_spoken && (has_sign || is_sentence || tells.iter().any(|word| lower.contains(word)))
         || !has_digit(value) && lower.ends_with(':')
         || !has_digit(value) && is_words(value) && lower.contains("pass")
         || lower.contains('|') && lower.contains("required")

@@ -2,10 +2,17 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::Rule;
 use crate::ops::redact::find::judge::{Form, judge};
 use crate::ops::redact::find::names::Secrecy;
 use crate::ops::redact::find::value::is_password;
+use crate::ops::redact::find::{Rule, line_before, within};
+
+/// A command is no longer before the last secret name, nor after it.
+const COMMAND_BYTES: usize = 1_000;
+const REST_BYTES: usize = 200;
+
+/// No password is longer, by far.
+const WORD_BYTES: usize = 1_000;
 
 /// What a line begins with that is typed.
 const PROMPTS: [&str; 6] = ["$ ", "# ", "% ", "> ", "\u{276f} ", "PS "];
@@ -19,22 +26,21 @@ const PROGRAMS: [&str; 22] = [
 
 /// The only word of the line below the command whose last secret name ends at `end`.
 pub(super) fn below(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Option<(Range<usize>, Rule)> {
-    let length = text[end..].find('\n').filter(|length| *length <= 200)?;
-    let next = end + length + 1;
-    let word = text[next..].split('\n').next().unwrap_or_default().trim_end();
+    let next = end + within(text, end, REST_BYTES).find('\n')? + 1;
+    let word = within(text, next, WORD_BYTES).split('\n').next().unwrap_or_default().trim_end();
     if word.len() < 8
         || word.contains(|letter: char| letter.is_whitespace() || matches!(letter, ':' | '.'))
         || !is_password(word)
     {
         return None;
     }
-    let start = text[..end].rfind('\n').map_or(0, |line| line + 1);
-    let line = &text[start..end];
+    let line = line_before(text, end, COMMAND_BYTES);
     let is_command = PROMPTS.iter().any(|prompt| line.starts_with(prompt))
         || PROGRAMS.iter().any(|name| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
     let is_hash = word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let level = if secrecy == Secrecy::Maybe { Secrecy::Maybe } else { Secrecy::Password };
-    let rule = judge(name, level, word, Form::Said)
-        .filter(|_| is_command && !is_hash && !text[end..next].contains("://"))?;
+    let rule = judge(name, level, word, Form::Said).filter(|_| {
+        is_command && line.len() < COMMAND_BYTES && !is_hash && !text[end..next].contains("://")
+    })?;
     Some((next..next + word.len(), rule))
 }

@@ -154,6 +154,7 @@ fn unquoted(text: &str, word: &str) -> Range<usize> {
             return open.len_utf8()..open.len_utf8() + length;
         }
     }
+    let word = &word[..word.find('"').filter(|quote| *quote > 0).unwrap_or(word.len())];
     0..word.trim_end_matches(['.', ',', ';', ':', ')', '?', '"', '\'', '`', '*']).len()
 }
 

@@ -1,12 +1,15 @@
 //! Secrets that are known by their shape or by the header they stand in: signed tokens, bearers, cookies.
 
 use crate::ops::redact::find::placeholder::{is_named_placeholder, is_placeholder};
-use crate::ops::redact::find::value::{is_password, is_random};
+use crate::ops::redact::find::value::{is_code, is_password, is_random};
 use crate::ops::redact::find::vendors::Letters;
-use crate::ops::redact::find::{Found, Rule, Weight, begins_word, named, run_of, within};
+use crate::ops::redact::find::{Found, Rule, Weight, begins_word, line_before, named, run_of, within};
 
 /// A line is looked at so far.
 const LINE_BYTES: usize = 300;
+
+/// So far before its flag the name of a command is looked for.
+const REQUEST_BYTES: usize = 1_000;
 
 /// So much of a header of cookies is looked at.
 const COOKIE_BYTES: usize = 4_000;
@@ -19,7 +22,7 @@ pub(super) fn jwt(text: &str, at: usize) -> Option<Found> {
     }
     let (mut end, mut parts) = (at, 0);
     loop {
-        let run = bytes[end..].iter().take_while(|byte| Letters::Word.include(**byte)).count();
+        let run = run_of(text, end, |byte| Letters::Word.include(byte)).len();
         let is_part = match parts {
             0 | 1 => run >= 10,
             2 => run >= 16,
@@ -35,7 +38,7 @@ pub(super) fn jwt(text: &str, at: usize) -> Option<Found> {
         }
         end += 1;
     }
-    if bytes[end - 1] == b'.' {
+    if parts > 0 && bytes[end - 1] == b'.' {
         end -= 1;
     }
     (parts >= 3).then(|| named(at..end, "jwt", Weight::Shape))
@@ -54,6 +57,22 @@ pub(super) fn bearer(text: &str, end: usize) -> Option<Found> {
     is_token.then(|| named(begin..begin + token.len(), "bearer-token", Weight::Header))
 }
 
+/// What a header says first that lets somebody in, in lower case.
+const SCHEMES: [&str; 12] = [
+    "bearer",
+    "basic",
+    "token",
+    "digest",
+    "apikey",
+    "api-key",
+    "key",
+    "bot",
+    "oauth",
+    "negotiate",
+    "ntlm",
+    "jwt",
+];
+
 /// What follows `Authorization:`, after the name of a scheme.
 pub(super) fn authorization(text: &str, end: usize) -> Option<Found> {
     let rest = text.get(end..)?;
@@ -62,26 +81,39 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Found> {
             || matches!(letter, ':' | '=' | '"' | '\'' | '`' | '\\' | ',' | ']')
     };
     let separator = rest.len() - rest.trim_start_matches(is_between).len();
-    if !rest[..separator].contains([':', '=', ',']) {
+    let between = &rest[..separator];
+    // A list of texts has quotes, and one of words in a sentence has none.
+    let is_listed = between.contains(',') && between.contains(['"', '\'', '`']);
+    if !is_listed && !between.contains([':', '=']) {
         return None;
     }
     let mut begin = end + separator;
     let scheme = run_of(text, begin, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let after = &text[begin + scheme.len()..];
-    if !scheme.is_empty() && after.starts_with(' ') {
+    let has_scheme = !scheme.is_empty() && after.starts_with(' ');
+    let is_known = has_scheme && SCHEMES.contains(&scheme.to_ascii_lowercase().as_str());
+    if has_scheme {
         begin += scheme.len() + (after.len() - after.trim_start_matches(' ').len());
     }
     let token = run_of(text, begin, is_of_token);
-    let is_token = token.len() >= 8
-        && !is_placeholder(token)
-        && token.bytes().any(|byte| byte.is_ascii_digit() || byte == b'=' || byte.is_ascii_uppercase());
+    // What is no scheme may be a word, and what follows none a piece of a program.
+    let is_made = token.bytes().any(|byte| byte.is_ascii_digit() || byte == b'=');
+    let is_token = match (is_known, has_scheme) {
+        (true, _) => token.len() >= 8 && (is_made || token.bytes().any(|byte| byte.is_ascii_uppercase())),
+        (false, true) => token.len() >= 16 && is_made,
+        (false, false) => {
+            let is_call = text[begin + token.len()..].starts_with('(');
+            token.len() >= 8 && is_made && !is_call && !(token.contains('.') && is_code(token))
+        }
+    };
+    let is_token = is_token && !is_named_placeholder(token);
     is_token.then(|| named(begin..begin + token.len(), "authorization-header", Weight::Header))
 }
 
 /// The password in `curl -u user:password`.
 pub(super) fn user_flag(text: &str, at: usize, end: usize) -> Option<Found> {
-    let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
-    let is_request = ["curl", "http", "wget"].iter().any(|name| text[line..at].contains(name));
+    let before = line_before(text, at, REQUEST_BYTES);
+    let is_request = ["curl", "http", "wget"].iter().any(|name| before.contains(name));
     let begin = end + usize::from(text[end..].starts_with(['"', '\'']));
     let words =
         run_of(text, begin, |byte| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\'));

@@ -41,7 +41,58 @@ pub(super) fn is_code(value: &str) -> bool {
         || value.contains("->")
         || value.starts_with(['/', '.', '~', '!', '?', '&', '*'])
         || value.contains('.') && value.split('.').all(is_name)
+        || is_reference(value)
+        || ["String", "Bytes"].iter().any(|kind| value.ends_with(kind)) && is_name(value)
         || value.chars().all(|letter| letter.is_ascii_alphabetic() || matches!(letter, '_' | '.' | '-'))
+}
+
+/// What names of types have in them, in lower case.
+#[rustfmt::skip]
+pub(super) const TYPES: [&str; 11] =
+    ["str", "pass", "secret", "hash", "token", "key", "option", "byte", "text", "field", "input"];
+
+/// True for a name that a program has in the place of a value: `:password`, `@password`, `user?.password`, `String!`.
+fn is_reference(value: &str) -> bool {
+    let inner = value.trim_start_matches([':', '@']);
+    let is_marked = inner.len() < value.len() || value.contains("?.") || value.contains("!.");
+    let lower = inner.to_ascii_lowercase();
+    let is_typed = inner.ends_with(['!', '?']) && TYPES.iter().any(|word| lower.contains(word));
+    let is_name = |part: &str| {
+        let name = part.trim_end_matches(['!', '?']);
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+    };
+    (is_marked || is_typed) && inner.split('.').all(is_name)
+}
+
+/// True for small words with a sign between them and perhaps the number of a version: what things are called.
+pub(super) fn is_title(value: &str) -> bool {
+    let is_word = |word: &str| word.len() >= 3 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_number = |word: &str| {
+        let digits = word.trim_start_matches('v');
+        (1..=4).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    value.split(['-', '_']).next().is_some_and(is_word)
+        && value.split(['-', '_']).all(|word| is_word(word) || is_number(word))
+}
+
+/// True when small words are a third of a value or more.
+pub(super) fn is_wordy(value: &str) -> bool {
+    let words = value.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words = words.filter(|word| word.len() >= 3 && word.bytes().all(|byte| byte.is_ascii_lowercase()));
+    words.map(str::len).sum::<usize>() * 3 >= value.len()
+}
+
+/// True for letters and then digits: a word with a date or a number.
+pub(super) fn is_numbered(value: &str) -> bool {
+    let word = value.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    word.len() < value.len() && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Signs of a regular expression.
+const PATTERN: [&str; 9] = ["(?", "\\d", "\\w", "\\s", "[a-z", "[A-Z", "[0-9", ".*", ".+"];
+
+fn is_pattern(value: &str) -> bool {
+    PATTERN.iter().filter(|sign| value.contains(**sign)).count() >= 2
 }
 
 pub(super) fn has_digit(value: &str) -> bool {
@@ -97,6 +148,7 @@ pub(super) fn is_password(value: &str) -> bool {
         && (has_digit(value) || has_sign)
         && !is_measured
         && !is_technical
+        && !is_version(&lower)
         && !value.contains("://")
         && !value.starts_with(['/', '.', '~', '-', '<', '(', '[', '{', '@', '#', '"', '\'', '`'])
         && !is_call(value)
@@ -106,7 +158,13 @@ pub(super) fn is_password(value: &str) -> bool {
 }
 
 /// Words with digits that are no passwords.
-const TECHNICAL: [&str; 27] = [
+const TECHNICAL: [&str; 33] = [
+    "chacha20",
+    "poly1305",
+    "ed25519",
+    "x25519",
+    "curve25519",
+    "ecdsa-",
     "base64",
     "base32",
     "base58",
@@ -135,6 +193,20 @@ const TECHNICAL: [&str; 27] = [
     "aes1",
     "1password",
 ];
+
+/// What has versions without a dot.
+const PRODUCTS: [&str; 12] = [
+    "windows", "win", "ubuntu", "debian", "centos", "rhel", "fedora", "android", "macos", "python", "php",
+    "java",
+];
+
+/// True for the number of a version, perhaps with a word before it, in lower case.
+fn is_version(value: &str) -> bool {
+    let number = value.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
+    let is_number = !number.is_empty()
+        && number.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    is_number && (number.contains('.') || PRODUCTS.contains(&&value[..value.len() - number.len()]))
+}
 
 /// True for the name of a file: a word, a dot, and a few letters.
 fn is_file(value: &str) -> bool {
@@ -178,7 +250,11 @@ pub(super) fn is_random(value: &str) -> bool {
 /// True for a long value with many signs of every kind, spaces among them.
 pub(super) fn is_dense(value: &str) -> bool {
     let signs = value.bytes().filter(u8::is_ascii_punctuation).count();
-    value.len() >= 40 && signs * 6 >= value.len() && variety(value) >= 25 && has_digit(value)
+    value.len() >= 40
+        && signs * 6 >= value.len()
+        && variety(value) >= 25
+        && has_digit(value)
+        && !is_pattern(value)
 }
 
 pub(super) fn is_uuid(value: &str) -> bool {

@@ -1,6 +1,8 @@
 //! What is found and what is not.
 
+mod bounds;
 mod families;
+mod left;
 
 use std::sync::OnceLock;
 

@@ -7,7 +7,7 @@ mod table;
 pub(super) use table::VENDORS;
 
 use crate::ops::redact::find::value::{is_placeholder, is_uuid, variety};
-use crate::ops::redact::find::{Found, Rule, Weight, begins_word};
+use crate::ops::redact::find::{Found, RUN_BYTES, Rule, Weight, begins_word, run_of};
 
 /// Which letters follow the first ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,8 @@ enum Shape {
     Strong,
     /// With this sign.
     Marked(u8),
+    /// Not much longer than it has to be, and hardly ever the letter for zeros: else it is data.
+    Filled,
 }
 
 /// So many letters after the first ones are looked at before all the rest.
@@ -141,8 +143,7 @@ impl Vendor {
         }
         let begin = self.beginning(bytes, at)?;
         let body = at + self.first.len();
-        let run = bytes[body..].iter().take_while(|byte| self.letters.include(**byte)).count();
-        let mut end = body + run;
+        let mut end = body + run_of(text, body, |byte| self.letters.include(byte)).len();
         while end > body && matches!(bytes[end - 1], b'.' | b',') {
             end -= 1;
         }
@@ -235,13 +236,19 @@ impl Vendor {
                 has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
             }
             Shape::Marked(sign) => letters.bytes().any(|byte| byte == sign),
+            Shape::Filled => {
+                letters.len() <= 3 * self.least
+                    && letters.bytes().filter(|byte| *byte == b'A').count() * 4 < letters.len()
+                    && variety(letters) >= 20
+            }
         }
     }
 
     /// True when its letters go on to the end of a text, so that more of them may come.
     pub(super) fn reaches_end(&self, text: &str, at: usize) -> bool {
-        let bytes = text.as_bytes();
-        bytes[at..].starts_with(self.first.as_bytes())
-            && bytes[at + self.first.len()..].iter().all(|byte| self.letters.include(*byte))
+        let rest = text[at..].strip_prefix(self.first);
+        rest.is_some_and(|rest| {
+            rest.len() <= RUN_BYTES && rest.bytes().all(|byte| self.letters.include(byte))
+        })
     }
 }

@@ -236,7 +236,7 @@ pub(in crate::ops::redact::find) const VENDORS: &[Vendor] = &[
     vendor("instagram-token", "IGQV", Letters::Word, 90),
     vendor("instagram-token", "IGAA", Letters::Word, 90),
     vendor("facebook-token", "EAA", Letters::Plain, 80).of(Shape::Strong),
-    vendor("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", Letters::Query, 50),
+    vendor("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", Letters::Query, 50).of(Shape::Filled),
     vendor("salesforce-token", "00D", Letters::Session, 60).of(Shape::Marked(b'!')),
     vendor("yandex-key", "AQVN", Letters::Word, 34),
     vendor("yandex-token", "y0_", Letters::Word, 40),
