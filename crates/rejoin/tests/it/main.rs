@@ -21,6 +21,7 @@ mod stores;
 mod vault;
 mod vault_anew;
 mod vault_between;
+mod vault_cost;
 mod vault_keys;
 mod vault_purge;
 mod vault_rotation;
