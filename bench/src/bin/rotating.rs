@@ -1,86 +1,96 @@
 //! How long a vault takes to get new keys, for so many conversations of so many messages.
 //!
 //! `cargo run --release -p rejoin-bench --bin rotating -- 10000x20 500x2000 jsonl:10000x20` measures vaults of so many
-//! conversations by so many messages. The middle one of three rotations counts, beside one write that is synced.
+//! conversations by so many messages. The middle one of three rotations counts, beside one write that is synced, and beside a
+//! vault of as many short conversations. It fails beyond its bars: two seconds for up to ten thousand conversations, whatever they hold,
+//! and no more than twice the processor time of short ones, with room for a fold of the log. With `--processor` the first bar is one of processor time too, so that a busy
+//! machine or a slow disk changes little.
 
-use std::error::Error;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{JsonlStore, Put, Safety, Space, SqliteStore, Store, VaultStore};
-use rejoin::vault::{Keyholder, Keys, NewSlot, Places, SecretFiles};
+use rejoin::store::{Put, Safety, Space, Store, VaultStore};
+use rejoin::vault::{Keys, NewSlot};
 use rejoin::{Archive, Conversation, Message, Time};
-
-type Answer<T> = Result<T, Box<dyn Error>>;
+use rejoin_bench::{Answer, Arguments, Bars, Shape, Took, holder};
 
 /// Few enough that the default run ends within a minute.
-const DEFAULT: [&str; 3] = ["1000x2", "100x200", "jsonl:200x2"];
+const DEFAULT: [&str; 3] = ["1000x20", "100x200", "jsonl:200x20"];
 
 /// Messages of one turn while the vault is filled.
-const TURN: usize = 500;
+const TURN: u64 = 500;
 
 const ROUNDS: usize = 3;
 
-fn main() -> Answer<()> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    println!("| vault | rotation | processor | a conversation | ÷ a synced write |");
-    println!("|---|---|---|---|---|");
-    for shape in if words.is_empty() { &DEFAULT[..] } else { &words } {
-        let (kind, size) = shape.split_once(':').unwrap_or(("sqlite", shape));
-        let (conversations, messages) = size.split_once('x').ok_or("a shape is CONVERSATIONSxMESSAGES")?;
-        let scratch = tempfile::tempdir_in(".")?;
-        let row = measure(kind, scratch.path(), conversations.parse()?, messages.parse()?)?;
-        println!("| {shape} | {row} |");
+/// How many messages a short conversation has: enough for a page of a database, so that each head is on another one.
+const SHORT: u64 = 20;
+
+/// How many conversations may take as long as `WHOLE`; more may take longer.
+const MANY: u64 = 10_000;
+const WHOLE: Duration = Duration::from_secs(2);
+
+/// How many times as much processor time conversations may take as short ones.
+const LONGER: u32 = 2;
+
+/// And how much more, whatever they hold: where a store is larger than its log, six megabytes of log may be folded meanwhile.
+const FOLD: Duration = Duration::from_millis(100);
+
+fn main() -> Answer<ExitCode> {
+    let arguments = Arguments::read();
+    let shapes: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
+    let mut bars = Bars::default();
+    println!(
+        "| vault | rotation | processor | a conversation | ÷ a synced write | processor ÷ that of short ones |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for text in if shapes.is_empty() { &DEFAULT[..] } else { &shapes } {
+        let shape: Shape = text.parse()?;
+        let (took, synced) = measure(shape)?;
+        let (short, _) = measure(Shape { messages: SHORT, ..shape })?;
+        let longer = took.processor.as_secs_f64() / short.processor.as_secs_f64();
+        let whole = took.whole.as_secs_f64();
+        println!(
+            "| {text} | {} ms | {} ms | {:.0} µs | {:.0} | {longer:.2} |",
+            took.whole.as_millis(),
+            took.processor.as_millis(),
+            whole * 1e6 / shape.conversations as f64,
+            whole / synced.as_secs_f64(),
+        );
+        let bar = WHOLE.mul_f64((shape.conversations as f64 / MANY as f64).max(1.0));
+        bars.hold(format!("a rotation of {text}"), took.by(arguments.clock()), bar);
+        let bar = short.processor * LONGER + FOLD;
+        bars.hold(format!("the processor time of {text}, beside short ones"), took.processor, bar);
     }
-    Ok(())
+    Ok(bars.verdict())
 }
 
-fn inner(kind: &str, place: &Path) -> Answer<Arc<dyn Store>> {
-    Ok(match kind {
-        "jsonl" => Arc::new(JsonlStore::open(place.join("conversations"))?),
-        _ => Arc::new(SqliteStore::open(place.join("store.db"))?),
-    })
-}
-
-fn measure(kind: &str, place: &Path, conversations: u32, messages: usize) -> Answer<String> {
-    let holder = || {
-        Keyholder::new(Places {
-            files: Some(Arc::new(SecretFiles::new(place.join("keys")))),
-            ..Places::default()
-        })
-    };
-    Keys::of(inner(kind, place)?, holder()).create(&[NewSlot::File], Time::now())?;
-    fill(kind, place, holder(), conversations, messages)?;
-    let mut took = Vec::new();
+/// How long a rotation takes, and how long one write that is synced.
+fn measure(shape: Shape) -> Answer<(Took, Duration)> {
+    let scratch = tempfile::tempdir_in(".")?;
+    let path = scratch.path().join("store");
+    Keys::of(shape.kind.open(&path)?, holder(&path)).create(&[NewSlot::File], Time::now())?;
+    fill(shape, &path)?;
+    let mut all = Vec::new();
     for _ in 0..ROUNDS {
         // As a new process would: nothing of it is in memory.
-        let store = inner(kind, place)?;
+        let store = shape.kind.open(&path)?;
         let synced = synced(store.as_ref())?;
-        let (begun, cpu) = (Instant::now(), cpu());
-        let rotated = Keys::of(store, holder()).rotate(Time::now())?;
-        let (whole, cpu) = (begun.elapsed(), self::cpu().saturating_sub(cpu));
-        assert_eq!((rotated.keys, rotated.unreadable), (u64::from(conversations) + 1, 0));
-        took.push((whole, cpu, synced));
+        let (took, rotated) = Took::of(|| Keys::of(store, holder(&path)).rotate(Time::now()))?;
+        assert_eq!((rotated.keys, rotated.unreadable), (shape.conversations + 1, 0));
+        all.push((took, synced));
     }
-    took.sort();
-    let (whole, cpu, synced) = took[ROUNDS / 2];
-    Ok(format!(
-        "{} ms | {} ms | {:.0} µs | {:.0}",
-        whole.as_millis(),
-        cpu.as_millis(),
-        whole.as_secs_f64() * 1e6 / f64::from(conversations),
-        whole.as_secs_f64() / synced.as_secs_f64(),
-    ))
+    all.sort();
+    Ok(all[ROUNDS / 2])
 }
 
-fn fill(kind: &str, place: &Path, holder: Keyholder, conversations: u32, messages: usize) -> Answer<()> {
-    let vault = VaultStore::open(inner(kind, place)?, Arc::new(holder))?;
+fn fill(shape: Shape, path: &Path) -> Answer<()> {
+    let vault = VaultStore::open(shape.kind.open(path)?, Arc::new(holder(path)))?;
     let archive = Archive::with_store(Arc::new(vault));
-    for number in 0..conversations {
+    for number in 0..shape.conversations {
         let mut handle = archive.start(Conversation::titled(format!("talk {number}")))?;
-        let mut left = messages;
+        let mut left = shape.messages;
         while left > 0 {
             let count = left.min(TURN);
             handle.append_turn(
@@ -103,10 +113,4 @@ fn synced(store: &dyn Store) -> Answer<Duration> {
     }
     took.sort();
     Ok(took[took.len() / 2])
-}
-
-/// The processor time of this process.
-fn cpu() -> Duration {
-    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(cpu.tv_sec.unsigned_abs(), u32::try_from(cpu.tv_nsec).unwrap_or_default())
 }

@@ -6,7 +6,6 @@
 //! did for it and nothing else, so that a busy machine or a slow disk changes little. With `--databases` files are left out, which an
 //! unoptimised build is too slow for.
 
-use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,12 +15,10 @@ use rejoin::service::{
     ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, ConversationSummary,
     FramePrivacy, MessageFrame, ParticipantRef, ParticipantRole, RecoverySnapshot,
 };
-use rejoin::store::{JsonlStore, SqliteStore, Store, VaultStore};
-use rejoin::vault::{Keyholder, Keys, NewSlot, Places, SecretFiles};
+use rejoin::store::VaultStore;
+use rejoin::vault::{Keys, NewSlot};
 use rejoin::{Archive, ConversationId, Fields, PurgeReason, Role, Time};
-use rustix::time::{ClockId, clock_gettime};
-
-type Answer<T> = Result<T, Box<dyn Error>>;
+use rejoin_bench::{Answer, Arguments, Bars, Clock, Kind, holder};
 
 /// How many records are committed.
 const RECORDS: u64 = 500;
@@ -48,52 +45,40 @@ const SENTENCE: &str = "The tram leaves at nine, and the last one back leaves at
 #[derive(Clone, Copy)]
 enum Side {
     Plain,
-    Vault,
-    Files,
+    Vault(Kind),
 }
 
-/// What tells how long something took.
-#[derive(Clone, Copy)]
-enum Clock {
-    /// The time that passed.
-    Wall,
-    /// The time that processors spent on this process.
-    Processor,
-}
-
-impl Clock {
-    fn now(self) -> Duration {
-        let clock = match self {
-            Self::Wall => ClockId::Monotonic,
-            Self::Processor => ClockId::ProcessCPUTime,
-        };
-        clock_gettime(clock).try_into().expect("both count from zero upwards")
+impl Side {
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Plain => Kind::Sqlite,
+            Self::Vault(kind) => kind,
+        }
     }
 }
 
 fn main() -> Answer<ExitCode> {
-    let (flags, places): (Vec<String>, Vec<String>) =
-        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
-    let has = |name: &str| flags.iter().any(|flag| flag == name);
-    let clock = if has("--processor") { Clock::Processor } else { Clock::Wall };
-    let mut sides = vec![("SQLite", Side::Plain), ("vault+SQLite", Side::Vault)];
-    if !has("--databases") {
-        sides.push(("vault+JSONL", Side::Files));
+    let arguments = Arguments::read();
+    let mut sides = vec![("SQLite", Side::Plain), ("vault+SQLite", Side::Vault(Kind::Sqlite))];
+    if !arguments.has("--databases") {
+        sides.push(("vault+JSONL", Side::Vault(Kind::Jsonl)));
     }
-    let scratch = tempfile::tempdir_in(places.first().map_or(".", String::as_str))?;
+    let scratch = tempfile::tempdir_in(arguments.words.first().map_or(".", String::as_str))?;
     let measured: Vec<Vec<Measured>> = sides
         .iter()
-        .map(|(name, side)| measure(*side, clock, &scratch.path().join(name)))
+        .map(|(name, side)| measure(*side, arguments.clock(), &scratch.path().join(name)))
         .collect::<Answer<_>>()?;
     let names: Vec<&str> = sides.iter().map(|(name, _)| *name).collect();
     println!("| what | {} | bar |", names.join(" | "));
     println!("|---|{}---|", "---|".repeat(names.len()));
+    let mut bars = Bars::default();
     for (row, Measured { what, bar, .. }) in measured[0].iter().enumerate() {
-        let took: Vec<String> = measured.iter().map(|side| format!("{:.1?}", side[row].took)).collect();
-        println!("| {what} | {} | {bar:?} |", took.join(" | "));
+        let took: Vec<Duration> = measured.iter().map(|side| side[row].took).collect();
+        let told: Vec<String> = took.iter().map(|took| format!("{took:.1?}")).collect();
+        println!("| {what} | {} | {bar:?} |", told.join(" | "));
+        names.iter().zip(took).for_each(|(name, took)| bars.hold(format!("{name}: {what}"), took, *bar));
     }
-    let is_within = measured.iter().flatten().all(|measured| measured.took <= measured.bar);
-    Ok(if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(bars.verdict())
 }
 
 /// How long something took, and how long it may.
@@ -104,10 +89,10 @@ struct Measured {
 }
 
 fn open(side: Side, path: &Path) -> Answer<ConversationStorageService> {
-    let inner = inner(side, path)?;
+    let inner = side.kind().open(path)?;
     Ok(ConversationStorageService::new(match side {
         Side::Plain => Archive::with_store(inner),
-        Side::Vault | Side::Files => {
+        Side::Vault(_) => {
             let vault = VaultStore::open(Arc::clone(&inner), Arc::new(holder(path)))?;
             let lock = path.with_extension("keys.lock");
             let keys = Keys::of(inner, holder(path)).locked_by(lock, Duration::from_secs(10));
@@ -116,22 +101,9 @@ fn open(side: Side, path: &Path) -> Answer<ConversationStorageService> {
     }))
 }
 
-fn inner(side: Side, path: &Path) -> Answer<Arc<dyn Store>> {
-    Ok(match side {
-        Side::Plain | Side::Vault => Arc::new(SqliteStore::open(path)?),
-        Side::Files => Arc::new(JsonlStore::open(path)?),
-    })
-}
-
-/// What opens a vault: a key file beside it.
-fn holder(path: &Path) -> Keyholder {
-    let files = SecretFiles::new(path.with_extension("keys"));
-    Keyholder::new(Places { files: Some(Arc::new(files)), ..Places::default() })
-}
-
 fn measure(side: Side, clock: Clock, path: &Path) -> Answer<Vec<Measured>> {
-    if let Side::Vault | Side::Files = side {
-        Keys::of(inner(side, path)?, holder(path)).create(&[NewSlot::File], Time::now())?;
+    if let Side::Vault(kind) = side {
+        Keys::of(kind.open(path)?, holder(path)).create(&[NewSlot::File], Time::now())?;
     }
     let service = open(side, path)?;
     let committed = slowest(clock, 0..RECORDS, |number| {

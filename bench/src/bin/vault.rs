@@ -2,24 +2,22 @@
 //!
 //! `cargo run --release -p rejoin-bench --bin vault -- 20x10000 10000x20 jsonl:20x1000` measures vaults of so many
 //! conversations by so many messages. Each search is made by a process of its own, so that nothing is in memory but what the
-//! operating system keeps of the files. The middle one of five counts.
+//! operating system keeps of the files. The middle one of five counts. It fails where a search is beyond its bar: a second, for up to 200,000
+//! messages.
 //!
-//! `fill sqlite PLACE 10000x20` makes such a vault and leaves it; `ask sqlite PLACE search WORDS` searches it once.
+//! `fill PLACE 10000x20` makes such a vault and leaves it; `ask sqlite PLACE search WORDS` searches it once.
 
-use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rejoin::store::{
-    Anchor, Entry, Facets, JsonlStore, Key, KeyId, ListQuery, Named, Note, Opening, Read, SearchOrder,
-    SearchQuery, Space, SqliteStore, Stale, Store, Task, Tip, Turn, Unlock, VaultStore, Workspace,
+    Anchor, Entry, Facets, ListQuery, Named, Note, Opening, Read, SearchOrder, SearchQuery, Space, Stale,
+    Store, Task, Tip, Turn, Unlock, VaultStore,
 };
 use rejoin::{ConversationId, Digest, Message, MessageId, Time, WordQuery};
-
-type Answer<T> = Result<T, Box<dyn Error>>;
+use rejoin_bench::{Answer, Bars, Clock, Fixed, Kind, Shape};
 
 /// Few enough that the default run ends within a minute.
 const DEFAULT: [&str; 2] = ["20x250", "250x20"];
@@ -38,69 +36,51 @@ const COMMON: &str = "deployment";
 
 const ROUNDS: usize = 5;
 
-fn main() -> Answer<()> {
+/// How many messages may take as long as `SEARCH` to be searched; more may take longer.
+const MESSAGES: u64 = 200_000;
+const SEARCH: Duration = Duration::from_secs(1);
+
+fn main() -> Answer<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["ask", kind, place, what @ ..] => ask(kind, Path::new(place), what),
-        ["fill", kind, place, size] => {
-            let (conversations, messages) = shape(size)?;
-            make(kind, Path::new(place), conversations, messages).map(drop)
-        }
-        [] => measure(&DEFAULT),
-        shapes => measure(shapes),
+        ["ask", kind, place, what @ ..] => ask(kind.parse()?, Path::new(place), what)?,
+        ["fill", place, shape] => drop(make(shape.parse()?, Path::new(place))?),
+        [] => return measure(&DEFAULT),
+        shapes => return measure(shapes),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// The keys of the vault that is measured.
-struct Fixed;
-
-impl Unlock for Fixed {
-    fn unlock(&self, _inner: &dyn Store) -> rejoin::Result<Workspace> {
-        let key = |byte| Key::from_slice(&[byte; 32]).expect("a key has 32 bytes");
-        let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
-        Ok(Workspace::new(vault, 1, id, key(3), key(4)))
-    }
+fn open(kind: Kind, place: &Path) -> Answer<VaultStore> {
+    Ok(VaultStore::open(kind.open(place)?, Arc::new(Fixed))?)
 }
 
-fn inner(kind: &str, place: &Path) -> Answer<Arc<dyn Store>> {
-    Ok(match kind {
-        "jsonl" => Arc::new(JsonlStore::open(place.join("conversations"))?),
-        _ => Arc::new(SqliteStore::open(place.join("store.db"))?),
-    })
-}
-
-fn open(kind: &str, place: &Path) -> Answer<VaultStore> {
-    Ok(VaultStore::open(inner(kind, place)?, Arc::new(Fixed))?)
-}
-
-fn measure(shapes: &[&str]) -> Answer<()> {
+fn measure(shapes: &[&str]) -> Answer<ExitCode> {
+    let mut bars = Bars::default();
     println!(
         "| vault | text | index ÷ text | filled in | new process: rare | beginning | common | id | catch up a turn |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    for shape in shapes {
-        let (kind, size) = shape.split_once(':').unwrap_or(("sqlite", shape));
-        let (conversations, messages) = self::shape(size)?;
+    for text in shapes {
+        let shape: Shape = text.parse()?;
         let scratch = tempfile::tempdir_in(".")?;
-        let row = measure_one(kind, scratch.path(), conversations, messages)?;
-        println!("| {shape} | {row} |");
+        let (row, searched) = measure_one(shape, &scratch.path().join("store"))?;
+        println!("| {text} | {row} |");
+        let messages = shape.conversations * shape.messages;
+        let bar = SEARCH.mul_f64((messages as f64 / MESSAGES as f64).max(1.0));
+        bars.hold(format!("the slowest search of {text}"), searched, bar);
     }
-    Ok(())
-}
-
-fn shape(size: &str) -> Answer<(u64, u64)> {
-    let (conversations, messages) = size.split_once('x').ok_or("a shape is CONVERSATIONSxMESSAGES")?;
-    Ok((conversations.parse()?, messages.parse()?))
+    Ok(bars.verdict())
 }
 
 /// Makes a vault and its index. Answers how many bytes of text it holds, and how long the index took.
-fn make(kind: &str, place: &Path, conversations: u64, messages: u64) -> Answer<(u64, Duration)> {
-    let store = inner(kind, place)?;
+fn make(shape: Shape, place: &Path) -> Answer<(u64, Duration)> {
+    let store = shape.kind.open(place)?;
     VaultStore::found(store.as_ref(), &Fixed.unlock(store.as_ref())?)?;
     drop(store);
-    let vault = open(kind, place)?;
-    let text = fill(&vault, conversations, messages)?;
+    let vault = open(shape.kind, place)?;
+    let text = fill(&vault, shape.conversations, shape.messages)?;
     let begun = Instant::now();
     while vault.maintain(Task::Index, Duration::from_secs(1))?.left > 0 {}
     let filled = begun.elapsed();
@@ -108,28 +88,33 @@ fn make(kind: &str, place: &Path, conversations: u64, messages: u64) -> Answer<(
     Ok((text, filled))
 }
 
-fn measure_one(kind: &str, place: &Path, conversations: u64, messages: u64) -> Answer<String> {
-    let (text, filled) = make(kind, place, conversations, messages)?;
-    let index = index_bytes(kind, place)?;
-    let asked =
-        ["zanzibarine ", "zanziba", "deployment"].map(|words| middle(kind, place, &["search", words]));
-    let [rare, beginning, common] = asked;
-    let id = middle(kind, place, &["find", "m5x1y"])?;
-    let caught = middle(kind, place, &["append", &conversations.to_string()])?;
-    Ok(format!(
-        "{:.0} MB | {:.2} | {:.1} s | {} | {} | {} | {id} | {caught}",
+/// A row of the table, and how long the slowest search took.
+fn measure_one(shape: Shape, place: &Path) -> Answer<(String, Duration)> {
+    let (text, filled) = make(shape, place)?;
+    let index = index_bytes(shape.kind, place)?;
+    let middle = |what: &[&str]| middle(shape.kind, place, what);
+    let rare = middle(&["search", "zanzibarine "])?;
+    let beginning = middle(&["search", "zanziba"])?;
+    let common = middle(&["search", "deployment"])?;
+    let id = middle(&["find", "m5x1y"])?;
+    let caught = middle(&["append", &shape.conversations.to_string()])?;
+    let row = format!(
+        "{:.0} MB | {:.2} | {:.1} s | {} | {} | {} | {} | {}",
         text as f64 / 1e6,
         index as f64 / text as f64,
         filled.as_secs_f64(),
-        rare?,
-        beginning?,
-        common?,
-    ))
+        rare.1,
+        beginning.1,
+        common.1,
+        id.1,
+        caught.1,
+    );
+    Ok((row, rare.0.max(beginning.0).max(common.0)))
 }
 
 /// The bytes of all sealed segments.
-fn index_bytes(kind: &str, place: &Path) -> Answer<u64> {
-    let store = inner(kind, place)?;
+fn index_bytes(kind: Kind, place: &Path) -> Answer<u64> {
+    let store = kind.open(place)?;
     let mut bytes = 0;
     for row in store.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items {
         store.get(Space::Shard, Some(row.id), Named::ALL, &mut |_, sealed| {
@@ -140,26 +125,24 @@ fn index_bytes(kind: &str, place: &Path) -> Answer<u64> {
     Ok(bytes)
 }
 
-/// The middle of several processes that each do the same, as they tell it.
-fn middle(kind: &str, place: &Path, what: &[&str]) -> Answer<String> {
-    let mut told: BTreeMap<u64, String> = BTreeMap::new();
+/// The middle of several processes that each do the same: how long it took, and what it told.
+fn middle(kind: Kind, place: &Path, what: &[&str]) -> Answer<(Duration, String)> {
+    let mut told: Vec<(Duration, String)> = Vec::new();
     for _ in 0..ROUNDS {
         let place = place.to_str().ok_or("a path is text")?;
-        let output = Command::new(std::env::current_exe()?).args(["ask", kind, place]).args(what).output()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        let output = command.args(["ask", kind.name(), place]).args(what).output()?;
         let line = String::from_utf8(output.stdout)?;
-        let micros: u64 = line
-            .split(' ')
-            .next()
-            .unwrap_or_default()
-            .parse()
-            .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
-        told.insert(micros, line.trim().split_once(' ').map(|(_, told)| told.to_owned()).unwrap_or_default());
+        let failed = || String::from_utf8_lossy(&output.stderr).into_owned();
+        let (micros, rest) = line.trim().split_once(' ').ok_or_else(failed)?;
+        told.push((Duration::from_micros(micros.parse()?), rest.to_owned()));
     }
-    told.into_values().nth(ROUNDS / 2).ok_or_else(|| "two rounds took the same time".into())
+    told.sort();
+    Ok(told.swap_remove(ROUNDS / 2))
 }
 
 /// What a process of its own does: one thing, and tells how long it took from opening the vault.
-fn ask(kind: &str, place: &Path, what: &[&str]) -> Answer<()> {
+fn ask(kind: Kind, place: &Path, what: &[&str]) -> Answer<()> {
     let begun = Instant::now();
     let vault = open(kind, place)?;
     let found = match what {
@@ -184,7 +167,11 @@ fn ask(kind: &str, place: &Path, what: &[&str]) -> Answer<()> {
         }
         _ => return Err("nothing is asked".into()),
     };
-    tell(begun.elapsed(), found);
+    let took = begun.elapsed();
+    if found == 0 {
+        return Err(format!("nothing was found by {what:?}").into());
+    }
+    tell(took, found);
     Ok(())
 }
 
@@ -196,8 +183,7 @@ fn catch_up(vault: &VaultStore) -> Answer<()> {
 }
 
 fn tell(took: Duration, found: usize) {
-    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let cpu = cpu.tv_sec * 1_000 + cpu.tv_nsec / 1_000_000;
+    let cpu = Clock::Processor.now().as_millis();
     println!("{} {} ms (cpu {cpu}, found {found})", took.as_micros(), took.as_millis());
 }
 

@@ -83,6 +83,7 @@ mod tree;
 mod trouble;
 mod trust;
 mod vault;
+mod vault_killed;
 mod vault_secrets;
 mod verify;
 mod view;

@@ -9,8 +9,6 @@ use rejoin::vault::{Keyholder, NewSlot, Places, SecretFiles, SecretPlace, SlotId
 use serde_json::Value;
 
 use crate::keyring::session;
-use crate::skip::tell;
-use crate::strace::Strace;
 use crate::world::{Outcome, World};
 
 pub(crate) const PASSPHRASE: &str = "correct horse planted battery";
@@ -30,11 +28,11 @@ pub(crate) fn sealed() -> World {
     world
 }
 
-fn json(outcome: &Outcome) -> Value {
+pub(crate) fn json(outcome: &Outcome) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{outcome:?}"))
 }
 
-fn status(world: &World) -> Value {
+pub(crate) fn status(world: &World) -> Value {
     json(&world.rejoin(["vault", "status", "--json"]).run())
 }
 
@@ -44,7 +42,7 @@ fn kinds(world: &World) -> Vec<String> {
     slots.iter().map(|slot| slot["kind"].as_str().unwrap().to_owned()).collect()
 }
 
-fn titles(world: &World) -> Vec<String> {
+pub(crate) fn titles(world: &World) -> Vec<String> {
     let listed = json(&world.rejoin(["list", "--json"]).run());
     let items = listed["items"].as_array().unwrap();
     items.iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
@@ -550,57 +548,6 @@ fn a_secret_in_a_vault_is_scrubbed_from_every_record() {
     assert!(world.rejoin(["scrub", "--all", "--dry-run"]).run().stdout.contains("No secrets found"));
 }
 
-/// Everything that is said in a world, by title.
-fn said(world: &World) -> Vec<(String, u64)> {
-    let listed = json(&world.rejoin(["list", "--json", "--limit", "100"]).run());
-    let items = listed["items"].as_array().unwrap_or_else(|| panic!("{listed}"));
-    let mut said: Vec<(String, u64)> = items
-        .iter()
-        .map(|item| (item["title"].as_str().unwrap().to_owned(), item["messages"].as_u64().unwrap()))
-        .collect();
-    said.sort();
-    said
-}
-
-#[test]
-fn a_store_whose_sealing_is_killed_anywhere_loses_nothing_and_is_sealed_in_the_end() {
-    let Some(strace) = Strace::find() else { return };
-    let mut kills = 0;
-    for sync in [1, 2, 4, 8, 12, 16, 24, 32, 40, 60] {
-        let world = World::new();
-        for number in 0..8 {
-            let id = world.started(&format!("Talk {number}"));
-            let lines = (0..=number).map(|line| format!("{{\"role\":\"user\",\"content\":\"{line}\"}}\n"));
-            world.append(&id, &lines.collect::<String>());
-        }
-        let (before, plain) = (said(&world), world.store());
-        let encrypt = ["vault", "encrypt", "--slot", "file", "--yes"];
-        let fault = format!("fdatasync,fsync:signal=KILL:when={sync}");
-        let killed = strace.inject(&world.program(&encrypt), &fault, &world.path("trace")).output().unwrap();
-
-        let halfway = said(&world);
-        let again = world.rejoin(encrypt).run();
-
-        kills += usize::from(!killed.status.success());
-        assert_eq!(halfway, before, "killed at sync {sync}");
-        let is_done = again.stderr.contains("is a vault already");
-        assert!(again.code == 0 || is_done, "killed at sync {sync}: {again:?}");
-        if is_done && plain.exists() {
-            // It was killed after everything had been copied: the way to the end is told.
-            let told = format!("run `rejoin --store sqlite:{} vault encrypt`", plain.display());
-            let told = told.replace(world.path("").to_str().unwrap().trim_end_matches('/'), "[world]");
-            assert!(again.stderr.replace('\n', " ").contains(&told), "{told} {}", again.stderr);
-            let store = format!("sqlite:{}", plain.display());
-            let ended = world.program(&[&["--store", &store], &encrypt[..]].concat()).output().unwrap();
-            assert!(ended.status.success(), "{ended:?}");
-        }
-        assert_eq!((said(&world), plain.exists()), (before, false), "killed at sync {sync}");
-        assert_eq!(world.rejoin(["verify"]).run().code, 0, "killed at sync {sync}");
-    }
-    tell(&format!("{kills} of 10 attempts were killed"));
-    assert!(kills >= 5, "{kills} attempts were killed");
-}
-
 #[test]
 fn a_vault_of_another_workspace_is_told_with_what_to_do() {
     let (here, other) = (sealed(), sealed());
@@ -620,153 +567,4 @@ fn a_vault_of_another_workspace_is_told_with_what_to_do() {
         format!("the secret of the file slot `{slot}` of vault `{vault}` is not here"),
     ];
     assert_eq!(outcome, unopened(&[&told[0], &told[1]], UNLOCK));
-}
-
-/// A world in which a command was killed at a system call, the first one that left it as wanted.
-fn halfway(
-    calls: &str,
-    arguments: &[&str],
-    make: impl Fn() -> World,
-    is_wanted: impl Fn(&World) -> bool,
-) -> Option<World> {
-    let strace = Strace::find()?;
-    let killed = (1..40).map(|when| {
-        let world = make();
-        let fault = format!("{calls}:signal=KILL:when={when}");
-        strace.inject(&world.program(arguments), &fault, &world.path("trace")).output().unwrap();
-        world
-    });
-    let found = killed.into_iter().find(is_wanted);
-    assert!(found.is_some(), "{arguments:?} was never killed halfway");
-    found
-}
-
-/// What `vault status` warns of, and the table it shows.
-fn warned(world: &World) -> (i32, String) {
-    let outcome = world.rejoin(["vault", "status"]).run();
-    (outcome.code, outcome.stderr)
-}
-
-const SECOND: &str = "Nothing else opens it. Add a second way in: rejoin vault add-slot recovery\n";
-
-#[test]
-fn a_rotation_that_ended_early_is_told_and_another_finishes_it() {
-    let is_rotating = |world: &World| status(world)["rotating"] == true;
-    let rotate = ["vault", "rotate"];
-    let Some(world) = halfway("unlink,unlinkat", &rotate, sealed, is_rotating) else { return };
-
-    let told = warned(&world);
-    let opened = world.rejoin(["list"]).run();
-    let finished = world.rejoin(rotate).run();
-
-    let expected = "warning: a rotation was not finished\nhint: run `rejoin vault rotate` to finish it\n";
-    assert_eq!(told, (0, format!("{expected}{SECOND}")));
-    assert_eq!((opened.code, finished.code), (0, 0), "{opened:?} {finished:?}");
-    assert_eq!(warned(&world), (0, SECOND.to_owned()));
-}
-
-#[test]
-fn sealing_anew_that_ended_early_is_told_and_another_finishes_it() {
-    let make = || {
-        let world = sealed();
-        world.rejoin(["new", "--title", "Lisbon"]).run();
-        world
-    };
-    let reencrypt = ["vault", "rotate", "--reencrypt"];
-    let is_sealing = |world: &World| {
-        let status = status(world);
-        status["sealing_anew"] == true && status["rotating"] == false
-    };
-    let Some(world) = halfway("fdatasync,fsync", &reencrypt, make, is_sealing) else { return };
-
-    let told = warned(&world);
-    let finished = world.rejoin(reencrypt).run();
-
-    let expected =
-        "warning: not everything is sealed anew yet\nhint: run `rejoin vault rotate --reencrypt` to go on\n";
-    assert_eq!(told, (0, format!("{expected}{SECOND}")));
-    assert_eq!((finished.code, warned(&world)), (0, (0, SECOND.to_owned())), "{finished:?}");
-}
-
-/// The hint that is told of a store beside another.
-fn beside(world: &World, name: &str) -> String {
-    world
-        .store()
-        .with_file_name(name)
-        .display()
-        .to_string()
-        .replace(world.path("").to_str().unwrap(), "[world]/")
-}
-
-fn one_talk() -> World {
-    let world = World::new();
-    world.started("Lisbon");
-    world
-}
-
-#[test]
-fn sealing_that_ended_early_is_told_with_the_way_on() {
-    let is_begun = |world: &World| {
-        let sealed = world.store().with_file_name("rejoin.vault.db");
-        let status = ["--store", &format!("vault+sqlite:{}", sealed.display()), "vault", "status", "--json"];
-        let is_vault = world.program(&status).output().unwrap().status.success();
-        is_vault && world.rejoin(["vault", "status"]).run().code == 1
-    };
-    let encrypt = ["vault", "encrypt", "--slot", "file", "--yes"];
-    let Some(world) = halfway("fdatasync,fsync", &encrypt, one_talk, is_begun) else { return };
-
-    let told = world.rejoin(["vault", "status"]).run();
-    let finished = world.rejoin(encrypt).run();
-
-    let (plain, sealed) = (beside(&world, "rejoin.db"), beside(&world, "rejoin.vault.db"));
-    let expected = format!(
-        "error: `sqlite:{plain}` is not a vault\nhint: a vault lies beside it, `vault+sqlite:{sealed}`; run `rejoin \
-         vault encrypt` to go on sealing, or `rejoin --store vault+sqlite:{sealed} vault decrypt` to go on unsealing\n"
-    );
-    assert_eq!(told, Outcome::failure(1, &expected));
-    assert_eq!((finished.code, warned(&world)), (0, (0, SECOND.to_owned())), "{finished:?}");
-}
-
-#[test]
-fn a_store_that_was_sealed_and_is_still_in_the_clear_is_told() {
-    let world = one_talk();
-    world.rejoin(["vault", "encrypt", "--slot", "file", "--keep"]).run();
-
-    let told = warned(&world);
-    let plain = format!("sqlite:{}", world.store().display());
-    let ended = world.rejoin(["--store", &plain, "vault", "encrypt", "--slot", "file", "--yes"]).run();
-
-    let plain = beside(&world, "rejoin.db");
-    let expected = format!(
-        "warning: the store it was made of is still there in the clear, `sqlite:{plain}`\n\
-         hint: run `rejoin --store sqlite:{plain} vault encrypt` to copy what it holds and erase it\n"
-    );
-    assert_eq!(told, (0, format!("{expected}{SECOND}")));
-    assert_eq!((ended.code, warned(&world)), (0, (0, SECOND.to_owned())), "{ended:?}");
-}
-
-#[test]
-fn unsealing_that_ended_early_is_told_with_the_way_on() {
-    let make = || {
-        let world = one_talk();
-        world.rejoin(["vault", "encrypt", "--slot", "file", "--yes"]).run();
-        world
-    };
-    let is_begun = |world: &World| {
-        world.store().with_file_name("rejoin.plain.db").exists()
-            && world.rejoin(["vault", "status"]).run().code == 0
-    };
-    let decrypt = ["vault", "decrypt", "--yes"];
-    let Some(world) = halfway("fdatasync,fsync", &decrypt, make, is_begun) else { return };
-
-    let told = warned(&world);
-    let finished = world.rejoin(decrypt).run();
-
-    let expected = format!(
-        "warning: a copy of it in the clear was begun, `sqlite:{}`\n\
-         hint: run `rejoin vault decrypt` to go on, or remove the copy\n",
-        beside(&world, "rejoin.plain.db")
-    );
-    assert_eq!(told, (0, format!("{expected}{SECOND}")));
-    assert_eq!((finished.code, titles(&world)), (0, vec!["Lisbon".to_owned()]), "{finished:?}");
 }

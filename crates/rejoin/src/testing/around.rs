@@ -80,6 +80,11 @@ pub trait Around: Send + Sync {
     ) -> Result<()> {
         self.reading(|inner| inner.get(space, owner, named, visit))
     }
+
+    /// What a write of blobs stores.
+    fn put_blobs(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.writing(Write::Put, |inner| inner.put(blobs, safety))
+    }
 }
 
 impl<S: Around> Read for S {
@@ -138,7 +143,7 @@ impl<S: Around> Store for S {
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.writing(Write::Put, |inner| inner.put(blobs, safety))
+        self.put_blobs(blobs, safety)
     }
 
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {

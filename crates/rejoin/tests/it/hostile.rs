@@ -47,6 +47,29 @@ fn survey(path: &Path) -> Result<Option<Vec<String>>> {
     Ok(sound.then_some(bodies))
 }
 
+#[test]
+fn a_conversation_that_no_list_can_show_is_told() {
+    let directory = TempDir::new().unwrap();
+    let path = sample(directory.path());
+    let raw = Connection::open(&path).unwrap();
+    let told = |sql: &str| {
+        raw.execute_batch(sql).unwrap();
+        let store = SqliteStore::open(&path).unwrap();
+        let faults = store.maintain(Task::Check, Duration::MAX).unwrap().faults.into_iter();
+        faults.map(|fault| (fault.conversation.is_some(), fault.what)).collect::<Vec<_>>()
+    };
+
+    let sound = told("");
+    let header = told("UPDATE conversation SET header = CAST(x'7bff' AS TEXT) WHERE n = 1");
+    let status = told("UPDATE conversation SET status = 77, header = '{}' WHERE n = 1");
+    let head = told("UPDATE conversation SET status = 0, head = 99 WHERE n = 1");
+
+    assert_eq!(sound, []);
+    assert!(matches!(&header[..], [(true, what)] if what.starts_with("no list can show it: ")), "{header:?}");
+    assert!(matches!(&status[..], [(true, what)] if what.ends_with("has an unknown status")), "{status:?}");
+    assert_eq!(head, [(true, "a head that is missing".to_owned())]);
+}
+
 /// Surveys damaged copies of a file; each must be refused, found damaged, or hold the right bodies.
 fn endures(damage: impl Iterator<Item = (String, Vec<u8>)> + Send + 'static, expected: Vec<String>) -> usize {
     let (done, finished) = channel();

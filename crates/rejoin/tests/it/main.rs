@@ -23,6 +23,7 @@ mod torn;
 mod vault;
 mod vault_anew;
 mod vault_between;
+mod vault_cost;
 mod vault_keys;
 mod vault_purge;
 mod vault_rotation;

@@ -1,4 +1,4 @@
-//! Checking files for damage: every line, every body.
+//! Checking files for damage: every line, every body, every blob.
 
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
@@ -6,7 +6,7 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::scan::Depth;
-use crate::store::jsonl::{JsonlStore, changes};
+use crate::store::jsonl::{JsonlStore, changes, shelf};
 use crate::store::{Fault, Progress, Stamp};
 
 impl JsonlStore {
@@ -28,6 +28,11 @@ impl JsonlStore {
                 ),
             }));
         }
+        let lost = shelf::bad_lines(&self.layout.blobs())?.into_iter();
+        faults.extend(lost.map(|(path, number)| Fault {
+            conversation: None,
+            what: format!("line {number} of `{}` cannot be used, and the blob in it is lost", path.display()),
+        }));
         Ok(Progress { done, left: 0, faults })
     }
 

@@ -153,6 +153,38 @@ pub(super) fn read(path: &Path) -> Result<Shelf> {
     Ok(shelf)
 }
 
+/// Every line of a file of blobs below a folder that cannot be used: the file, and the number of the line.
+pub(super) fn bad_lines(folder: &Path) -> Result<Vec<(PathBuf, usize)>> {
+    let attempt = || format!("list `{}`", folder.display());
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(cause).during(attempt),
+    };
+    let mut bad = Vec::new();
+    for entry in entries {
+        let entry = entry.during(attempt)?;
+        let path = entry.path();
+        if entry.file_type().during(attempt)?.is_dir() {
+            bad.extend(bad_lines(&path)?);
+        } else if entry.file_name().to_str().is_some_and(|name| name.ends_with(ENDING)) {
+            let text = match durable::read_small(&path, u64::MAX) {
+                Ok(text) => text,
+                // Replaced or erased meanwhile.
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+                Err(cause) => return Err(cause).during(|| format!("read `{}`", path.display())),
+            };
+            let lines = text.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
+            let is_bad = |(number, line): &(usize, &[u8])| match number {
+                0 => serde_json::from_slice::<Beginning>(line).is_err(),
+                _ => serde_json::from_slice::<Item>(line).is_err(),
+            };
+            bad.extend(lines.filter(is_bad).map(|(number, _)| (path.clone(), number + 1)));
+        }
+    }
+    Ok(bad)
+}
+
 impl Shelf {
     pub(super) fn to_text(&self) -> Vec<u8> {
         let beginning = Beginning { change: self.stamp, sheet: self.sheet };

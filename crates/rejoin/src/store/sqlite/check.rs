@@ -4,9 +4,9 @@ use rusqlite::Connection;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::Use;
+use crate::store::sqlite::{SqliteStore, list};
 use crate::store::{Fault, Progress};
 
 const ATTEMPT: &str = "check the database";
@@ -55,16 +55,34 @@ impl SqliteStore {
         let connection = self.open_another(Use::Synced)?;
         let mut faults = damaged_pages(&connection);
         for (what, sql) in RULES {
-            match broken(&connection, what, sql) {
-                Ok(found) => faults.extend(found),
-                // A damaged page fails every question that leads over it, and was named already.
-                Err(error) if error.kind() == ErrorKind::Corrupt && !faults.is_empty() => {}
-                Err(error) if error.kind() == ErrorKind::Corrupt => faults.push(damage(&error)),
-                Err(error) => return Err(error),
-            }
+            add(&mut faults, broken(&connection, what, sql))?;
         }
+        // SQLite does not look at what it keeps: a text may be none.
+        let is_new = |fault: &Fault| !faults.iter().any(|known| known.conversation == fault.conversation);
+        let unshown = unshown(&connection).map(|found| found.into_iter().filter(is_new).collect());
+        add(&mut faults, unshown)?;
         Ok(Progress { done: 1, left: 0, faults })
     }
+}
+
+fn add(faults: &mut Vec<Fault>, found: Result<Vec<Fault>>) -> Result<()> {
+    match found {
+        Ok(found) => faults.extend(found),
+        // A damaged page fails every question that leads over it, and was named already.
+        Err(error) if error.kind() == ErrorKind::Corrupt && !faults.is_empty() => {}
+        Err(error) if error.kind() == ErrorKind::Corrupt => faults.push(damage(&error)),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Conversations that no list can show.
+fn unshown(connection: &Connection) -> Result<Vec<Fault>> {
+    let fault = |(id, error): (ConversationId, Error)| Fault {
+        conversation: Some(id),
+        what: format!("no list can show it: {}", cause(&error)),
+    };
+    Ok(list::unreadable(connection)?.into_iter().map(fault).collect())
 }
 
 /// Every damaged page that SQLite names; a file too damaged to be checked is one fault.
@@ -96,8 +114,11 @@ fn in_one_line(told: &str) -> String {
 }
 
 fn damage(error: &Error) -> Fault {
-    let cause = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-    Fault { conversation: None, what: format!("damaged page: {cause}") }
+    Fault { conversation: None, what: format!("damaged page: {}", cause(error)) }
+}
+
+fn cause(error: &Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn broken(connection: &Connection, what: &str, sql: &str) -> Result<Vec<Fault>> {

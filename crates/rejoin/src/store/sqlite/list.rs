@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row as SqlRow, params, params_from_iter};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, Status, Time};
 use crate::store::sqlite::fault::During;
 use crate::store::{Facets, ListQuery, Page, Row};
@@ -46,6 +46,25 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
     }
     let next = items.last().filter(|_| more).map(Row::cursor);
     Ok(Page { items, next, total, damaged: Vec::new() })
+}
+
+/// Every conversation that no list can show, and why.
+pub(super) fn unreadable(connection: &Connection) -> Result<Vec<(ConversationId, Error)>> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM conversation c LEFT JOIN message m ON m.key = (c.n << 32) + c.head");
+    let mut statement = connection.prepare(&sql).during(ATTEMPT)?;
+    let mut found = statement.query([]).during(ATTEMPT)?;
+    let mut unreadable = Vec::new();
+    while let Some(row) = found.next().during(ATTEMPT)? {
+        match read_row(connection, row) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                unreadable.push((ConversationId::from_bytes(row.get(1).during(ATTEMPT)?), error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(unreadable)
 }
 
 fn count(connection: &Connection, filter: &Filter) -> Result<u64> {

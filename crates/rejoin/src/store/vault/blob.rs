@@ -49,6 +49,11 @@ impl SealedPut {
     }
 }
 
+/// The name of a blob as it is told.
+pub(super) fn to_hex(name: &[u8]) -> String {
+    name.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Opens a blob as the inner store shows it: its name and its bytes.
 fn open<'e>(
     ring: &mut Ring<'_>,
@@ -160,7 +165,7 @@ impl VaultStore {
                 Err(Trouble::Failed(error)) => return Err(error),
                 Err(Trouble::Broken(why)) => why,
             };
-            let hashed: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hashed = to_hex(name);
             let what = format!("the blob `{hashed}` of space {}", space.number());
             told.push(Trouble::Broken(why).of(&what).to_string());
             if is_of_interest && failed.len() < MOST_COPIED {

@@ -107,6 +107,7 @@ impl VaultStore {
         let mut faults: Vec<Fault> =
             known.faults.into_iter().map(|what| Fault { conversation, what }).collect();
         if known.is_named {
+            faults.extend(self.check_name(inner)?.map(|what| Fault { conversation, what }));
             faults.extend(self.check_blobs(conversation)?);
         }
         Ok(faults)

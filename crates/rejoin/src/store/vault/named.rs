@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
 use crate::store::vault::VaultStore;
+use crate::store::vault::blob::to_hex;
 use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{Trouble, blob};
 use crate::store::vault::lost::Fate;
-use crate::store::vault::quarantine::Kept;
+use crate::store::vault::quarantine::{Kept, Record};
 use crate::store::vault::row::SealedHeader;
-use crate::store::{Change, Facets, ListQuery, Target};
+use crate::store::vault::text::to_text;
+use crate::store::{Change, Facets, ListQuery, Space, Target};
 
 pub(super) const NAME: &str = "rejoin/vault/name/1\n";
 
@@ -65,23 +68,41 @@ impl VaultStore {
 
     /// What a conversation without its header is called, if anything tells.
     fn lost_name(&self, inner: ConversationId, kept: &Kept) -> Result<Option<SealedName>> {
-        let workspace = self.held.workspace();
-        let is_own = |name: &SealedName| workspace.names().conversation(name.id) == inner;
-        if let Some(mut envelope) = blob(self.inner.as_ref(), Some(inner), NAME_NAME)? {
-            let mut ring = self.held.ring(Some(inner));
-            match ring.open(Use::About, NAME, &[inner.as_bytes()], &mut envelope) {
-                Ok(inside) => {
-                    let name = serde_json::from_slice(inside).ok().filter(is_own);
-                    if name.is_some() {
-                        return Ok(name);
-                    }
-                }
+        if let Some(envelope) = blob(self.inner.as_ref(), Some(inner), NAME_NAME)? {
+            match self.open_name(inner, envelope) {
+                Ok(name) => return Ok(Some(name)),
                 Err(Trouble::Broken(_)) => {}
                 Err(Trouble::Failed(error)) => return Err(error),
             }
         }
         let learned = self.outer_name(inner).or(kept.conversation);
-        Ok(learned.map(|id| SealedName { id, created: created(id) }).filter(is_own))
+        let is_own = |id: &ConversationId| self.held.workspace().names().conversation(*id) == inner;
+        Ok(learned.filter(is_own).map(|id| SealedName { id, created: created(id) }))
+    }
+
+    fn open_name(&self, inner: ConversationId, mut envelope: Vec<u8>) -> Result<SealedName, Trouble> {
+        let mut ring = self.held.ring(Some(inner));
+        let inside = ring.open(Use::About, NAME, &[inner.as_bytes()], &mut envelope)?;
+        let name: SealedName = serde_json::from_slice(inside).map_err(|_| Broken::Inside)?;
+        if self.held.workspace().names().conversation(name.id) != inner {
+            return Err(Broken::Inside.into());
+        }
+        Ok(name)
+    }
+
+    /// What is wrong with the name of a conversation. Nobody else looks at it before it is needed.
+    pub(super) fn check_name(&self, inner: ConversationId) -> Result<Option<String>> {
+        let Some(envelope) = blob(self.inner.as_ref(), Some(inner), NAME_NAME)? else { return Ok(None) };
+        let sealed = to_text(&envelope);
+        match self.open_name(inner, envelope) {
+            Ok(_) => Ok(None),
+            Err(Trouble::Failed(error)) => Err(error),
+            Err(Trouble::Broken(why)) => {
+                let (what, space, name) = ("blob", Some(Space::Key), to_hex(NAME_NAME));
+                self.quarantine(&Record { what, space, inner: Some(inner), name, sealed: &sealed, why });
+                Ok(Some(format!("its name does not open: {why}")))
+            }
+        }
     }
 }
 

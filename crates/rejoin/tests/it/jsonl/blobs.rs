@@ -7,7 +7,7 @@ use rejoin::store::{
 };
 use rejoin::{ConversationId, Digest, Message, Time};
 
-use crate::jsonl::Place;
+use crate::jsonl::{Place, replace_line};
 
 fn blob(owner: ConversationId, bytes: &'static [u8]) -> Put<'static> {
     Put { space: Space::State, owner: Some(owner), name: b"name", bytes: Some(bytes) }
@@ -65,6 +65,19 @@ fn a_blob_that_goes_with_a_turn_counts_when_the_log_was_lost() {
         (read(&place, other), place.texts(other)),
         (vec![], vec!["three".to_owned(), "four".to_owned()])
     );
+}
+
+#[test]
+fn a_line_of_blobs_that_cannot_be_used_is_told() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    place.store().put(&[blob(id, b"before")], Safety::Synced).unwrap();
+    let sound = place.faults();
+
+    replace_line(&place.root.join(format!(".store/blobs/1-{id}.jsonl")), 2, "{\"name\":\"na");
+
+    let told = format!("line 2 of `.store/blobs/1-{id}.jsonl` cannot be used, and the blob in it is lost");
+    assert_eq!((sound, place.faults()), (vec![], vec![told]));
 }
 
 fn key(owner: ConversationId, bytes: &[u8]) -> Put<'_> {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rejoin::Archive;
-use rejoin::store::SqliteStore;
+use rejoin::store::{JsonlStore, SqliteStore, Store};
 
 use crate::vault::sealed;
 use crate::vault::write::{conversation, messages, open, say};
@@ -17,9 +17,11 @@ const STORE: &str = "REJOIN_TEST_VAULT_TO_APPEND_TO";
 /// How often it happens.
 const ROUNDS: usize = 12;
 
+type Open = fn(&Path) -> Arc<dyn Store>;
+
 /// Appends until it is killed, and says what is safe.
-fn append_for_ever(path: &Path) {
-    let vault = sealed(Arc::new(SqliteStore::open(path).unwrap()));
+fn append_for_ever(inner: Arc<dyn Store>) {
+    let vault = sealed(inner);
     let mut said = messages(&vault, conversation(1)).map(|all| all.len()).unwrap_or_default();
     if said == 0 {
         open(&vault, conversation(1));
@@ -31,21 +33,17 @@ fn append_for_ever(path: &Path) {
     }
 }
 
-#[test]
-fn what_a_killed_process_was_told_is_safe_can_be_read() {
+/// Kills processes that run this test, which is called `test`, and reads what they were told.
+fn kill(test: &str, inner: Open) {
     if let Some(path) = std::env::var_os(STORE) {
-        return append_for_ever(Path::new(&path));
+        return append_for_ever(inner(Path::new(&path)));
     }
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("store.db");
-    drop(sealed(Arc::new(SqliteStore::open(&path).unwrap())));
+    let path = directory.path().join("store");
+    drop(sealed(inner(&path)));
     for round in 0..ROUNDS {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "vault::kill::what_a_killed_process_was_told_is_safe_can_be_read",
-                "--nocapture",
-            ])
+            .args(["--exact", &format!("vault::kill::{test}"), "--nocapture"])
             .env(STORE, &path)
             .stdout(Stdio::piped())
             .spawn()
@@ -62,9 +60,23 @@ fn what_a_killed_process_was_told_is_safe_can_be_read() {
         }
         child.wait().unwrap();
 
-        let vault = sealed(Arc::new(SqliteStore::open(&path).unwrap()));
+        let vault = sealed(inner(&path));
         let read = messages(&vault, conversation(1)).unwrap().len();
         assert!(read == safe || read == safe + 1, "{read} messages, {safe} were safe");
         assert!(Archive::with_store(Arc::new(vault)).verify(conversation(1)).unwrap().is_sound());
     }
+}
+
+#[test]
+fn what_a_killed_process_was_told_is_safe_can_be_read() {
+    kill("what_a_killed_process_was_told_is_safe_can_be_read", |path| {
+        Arc::new(SqliteStore::open(path).unwrap())
+    });
+}
+
+#[test]
+fn what_a_killed_process_was_told_is_safe_in_files_can_be_read() {
+    kill("what_a_killed_process_was_told_is_safe_in_files_can_be_read", |path| {
+        Arc::new(JsonlStore::open(path).unwrap())
+    });
 }

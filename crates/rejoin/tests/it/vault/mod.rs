@@ -5,6 +5,7 @@ mod fault;
 mod kill;
 mod long;
 mod lost;
+mod on_disk;
 mod past_damage;
 mod privacy;
 mod quarantine;

@@ -61,7 +61,7 @@ fn every_flipped_bit_of_200_messages_shows() {
     let mut passed = Vec::new();
     for record in &damaged.records {
         for place in 0..record.body.len() {
-            // The eighth bit makes it no text, which the inner store does not show as one.
+            // The eighth bit makes it no text, which the inner store does not show as one: see `on_disk.rs`.
             for bit in 0..7 {
                 let mut body = record.body.clone().into_bytes();
                 body[place] ^= 1 << bit;

@@ -1,0 +1,295 @@
+//! Vault commands that are killed at a system call: nothing is lost, the way on is told, and another run ends it.
+
+use std::path::PathBuf;
+
+use crate::skip::tell;
+use crate::strace::Strace;
+use crate::vault::{json, sealed, status, titles};
+use crate::world::{Outcome, World};
+
+/// Everything that is said in a world, by title.
+fn said(world: &World) -> Vec<(String, u64)> {
+    let listed = json(&world.rejoin(["list", "--json", "--limit", "100"]).run());
+    let items = listed["items"].as_array().unwrap_or_else(|| panic!("{listed}"));
+    let mut said: Vec<(String, u64)> = items
+        .iter()
+        .map(|item| (item["title"].as_str().unwrap().to_owned(), item["messages"].as_u64().unwrap()))
+        .collect();
+    said.sort();
+    said
+}
+
+/// Everything moved into another store, one way or the other.
+#[derive(Clone, Copy)]
+enum Way {
+    Seal,
+    Unseal,
+}
+
+impl Way {
+    const fn command(self) -> &'static [&'static str] {
+        match self {
+            Self::Seal => &["vault", "encrypt", "--slot", "file", "--yes"],
+            Self::Unseal => &["vault", "decrypt", "--yes"],
+        }
+    }
+
+    /// What another run says when the new store is in use.
+    const fn is_done(self) -> &'static str {
+        match self {
+            Self::Seal => "is a vault already",
+            Self::Unseal => "is not a vault",
+        }
+    }
+
+    /// A world with some talks, before anything is moved, with the URL and the place of its store.
+    fn prepare(self, make: fn() -> World) -> (World, String, PathBuf) {
+        let world = make();
+        for number in 0..8 {
+            let id = world.started(&format!("Talk {number}"));
+            let lines = (0..=number).map(|line| format!("{{\"role\":\"user\",\"content\":\"{line}\"}}\n"));
+            world.append(&id, &lines.collect::<String>());
+        }
+        let (url, place) = (url(&world), world.store());
+        match self {
+            Self::Seal => (world, url, place),
+            Self::Unseal => {
+                let encrypted = world.program(Self::Seal.command()).output().unwrap();
+                assert!(encrypted.status.success(), "{encrypted:?}");
+                let place = beside(&world, "vault");
+                let url = vault_url(&world);
+                (world, url, place)
+            }
+        }
+    }
+}
+
+/// Kills a move at some of its syncs, each in a world of its own.
+fn killed_anywhere(way: Way, make: fn() -> World) {
+    let Some(strace) = Strace::find() else { return };
+    let mut kills = 0;
+    for sync in [1, 2, 4, 8, 12, 16, 24, 32, 40, 60] {
+        let (world, url, place) = way.prepare(make);
+        let before = said(&world);
+        let fault = format!("fdatasync,fsync:signal=KILL:when={sync}");
+        let program = world.program(way.command());
+        let killed = strace.inject(&program, &fault, &world.path("trace")).output().unwrap();
+
+        let halfway = said(&world);
+        let again = world.program(way.command()).output().unwrap();
+
+        kills += usize::from(!killed.status.success());
+        assert_eq!(halfway, before, "killed at sync {sync}");
+        let stderr = String::from_utf8(again.stderr).unwrap();
+        let is_done = stderr.contains(way.is_done());
+        assert!(again.status.success() || is_done, "killed at sync {sync}: {stderr}");
+        let mut is_erased = true;
+        if is_done && place.exists() {
+            // It was killed after everything had been copied: the way to the end is told.
+            let told = format!("`rejoin --store {url} {}`", way.command()[..2].join(" "));
+            assert!(stderr.replace('\n', " ").contains(&told), "{told} {stderr}");
+            let ended = world.program(&[&["--store", &url], way.command()].concat()).output().unwrap();
+            is_erased = ended.status.success();
+            // Plain files are erased one after the other. What is left of them is not what was copied, and stays.
+            let stderr = String::from_utf8(ended.stderr).unwrap();
+            let is_torn = world.is_of_files() && stderr.contains("has messages of its own");
+            assert!(is_erased || is_torn, "killed at sync {sync}: {stderr}");
+        }
+        assert_eq!((said(&world), place.exists()), (before, !is_erased), "killed at sync {sync}");
+        assert_eq!(world.rejoin(["verify"]).run().code, 0, "killed at sync {sync}");
+    }
+    tell(&format!("{kills} of 10 attempts were killed"));
+    assert!(kills >= 5, "{kills} attempts were killed");
+}
+
+#[test]
+fn a_store_whose_sealing_is_killed_anywhere_loses_nothing_and_is_sealed_in_the_end() {
+    killed_anywhere(Way::Seal, World::new);
+}
+
+#[test]
+fn files_whose_sealing_is_killed_anywhere_lose_nothing_and_are_sealed_in_the_end() {
+    killed_anywhere(Way::Seal, World::of_files);
+}
+
+#[test]
+fn a_vault_whose_unsealing_is_killed_anywhere_loses_nothing_and_is_unsealed_in_the_end() {
+    killed_anywhere(Way::Unseal, World::new);
+}
+
+#[test]
+fn a_vault_of_files_whose_unsealing_is_killed_anywhere_loses_nothing_and_is_unsealed_in_the_end() {
+    killed_anywhere(Way::Unseal, World::of_files);
+}
+
+/// A world in which a command was killed at a system call, the first one that left it as wanted.
+fn halfway(
+    calls: &str,
+    arguments: &[&str],
+    make: impl Fn() -> World,
+    is_wanted: impl Fn(&World) -> bool,
+) -> Option<World> {
+    let strace = Strace::find()?;
+    let killed = (1..40).map(|when| {
+        let world = make();
+        let fault = format!("{calls}:signal=KILL:when={when}");
+        strace.inject(&world.program(arguments), &fault, &world.path("trace")).output().unwrap();
+        world
+    });
+    let found = killed.into_iter().find(is_wanted);
+    assert!(found.is_some(), "{arguments:?} was never killed halfway");
+    found
+}
+
+/// What `vault status` warns of, and the table it shows.
+fn warned(world: &World) -> (i32, String) {
+    let outcome = world.rejoin(["vault", "status"]).run();
+    (outcome.code, outcome.stderr)
+}
+
+const SECOND: &str = "Nothing else opens it. Add a second way in: rejoin vault add-slot recovery\n";
+
+#[test]
+fn a_rotation_that_ended_early_is_told_and_another_finishes_it() {
+    let is_rotating = |world: &World| status(world)["rotating"] == true;
+    let rotate = ["vault", "rotate"];
+    let Some(world) = halfway("unlink,unlinkat", &rotate, sealed, is_rotating) else { return };
+
+    let told = warned(&world);
+    let opened = world.rejoin(["list"]).run();
+    let finished = world.rejoin(rotate).run();
+
+    let expected = "warning: a rotation was not finished\nhint: run `rejoin vault rotate` to finish it\n";
+    assert_eq!(told, (0, format!("{expected}{SECOND}")));
+    assert_eq!((opened.code, finished.code), (0, 0), "{opened:?} {finished:?}");
+    assert_eq!(warned(&world), (0, SECOND.to_owned()));
+}
+
+#[test]
+fn sealing_anew_that_ended_early_is_told_and_another_finishes_it() {
+    let make = || {
+        let world = sealed();
+        world.rejoin(["new", "--title", "Lisbon"]).run();
+        world
+    };
+    let reencrypt = ["vault", "rotate", "--reencrypt"];
+    let is_sealing = |world: &World| {
+        let status = status(world);
+        status["sealing_anew"] == true && status["rotating"] == false
+    };
+    let Some(world) = halfway("fdatasync,fsync", &reencrypt, make, is_sealing) else { return };
+
+    let told = warned(&world);
+    let finished = world.rejoin(reencrypt).run();
+
+    let expected =
+        "warning: not everything is sealed anew yet\nhint: run `rejoin vault rotate --reencrypt` to go on\n";
+    assert_eq!(told, (0, format!("{expected}{SECOND}")));
+    assert_eq!((finished.code, warned(&world)), (0, (0, SECOND.to_owned())), "{finished:?}");
+}
+
+/// The URL of the plain store of a world.
+fn url(world: &World) -> String {
+    world.url_in(&world.path("home/.local/share/rejoin"))
+}
+
+/// The place of a copy beside the store, by what stands before the ending of its name.
+fn beside(world: &World, what: &str) -> PathBuf {
+    let store = world.store();
+    let ending = store.extension().map(|ending| format!(".{}", ending.display())).unwrap_or_default();
+    store.with_file_name(format!("{}.{what}{ending}", store.file_stem().unwrap().display()))
+}
+
+/// The URL of the vault that is made of the store of a world.
+fn vault_url(world: &World) -> String {
+    let kind = if world.is_of_files() { "jsonl" } else { "sqlite" };
+    format!("vault+{kind}:{}", beside(world, "vault").display())
+}
+
+/// A text with the places of a world as they are told.
+fn told(world: &World, text: String) -> String {
+    text.replace(world.path("").to_str().unwrap(), "[world]/")
+}
+
+fn with_one_talk(world: World) -> World {
+    world.started("Lisbon");
+    world
+}
+
+/// Both kinds of stores.
+const KINDS: [fn() -> World; 2] = [World::new, World::of_files];
+
+#[test]
+fn sealing_that_ended_early_is_told_with_the_way_on() {
+    for make in KINDS {
+        let is_begun = |world: &World| {
+            let status = ["--store", &vault_url(world), "vault", "status", "--json"];
+            let is_vault = world.program(&status).output().unwrap().status.success();
+            is_vault && world.rejoin(["vault", "status"]).run().code == 1
+        };
+        let encrypt = Way::Seal.command();
+        let Some(world) = halfway("fdatasync,fsync", encrypt, || with_one_talk(make()), is_begun) else {
+            return;
+        };
+
+        let outcome = world.rejoin(["vault", "status"]).run();
+        let finished = world.program(encrypt).output().unwrap();
+
+        let (plain, sealed) = (url(&world), vault_url(&world));
+        let expected = format!(
+            "error: `{plain}` is not a vault\nhint: a vault lies beside it, `{sealed}`; run `rejoin \
+             vault encrypt` to go on sealing, or `rejoin --store {sealed} vault decrypt` to go on unsealing\n"
+        );
+        assert_eq!(outcome, Outcome::failure(1, &told(&world, expected)));
+        assert!(finished.status.success(), "{finished:?}");
+        assert_eq!(warned(&world), (0, SECOND.to_owned()));
+    }
+}
+
+#[test]
+fn a_store_that_was_sealed_and_is_still_in_the_clear_is_told() {
+    for make in KINDS {
+        let world = with_one_talk(make());
+        world.rejoin(["vault", "encrypt", "--slot", "file", "--keep"]).run();
+
+        let outcome = warned(&world);
+        let plain = url(&world);
+        let ended = world.rejoin(["--store", &plain, "vault", "encrypt", "--slot", "file", "--yes"]).run();
+
+        let expected = format!(
+            "warning: the store it was made of is still there in the clear, `{plain}`\n\
+             hint: run `rejoin --store {plain} vault encrypt` to copy what it holds and erase it\n"
+        );
+        assert_eq!(outcome, (0, format!("{}{SECOND}", told(&world, expected))));
+        assert_eq!((ended.code, warned(&world)), (0, (0, SECOND.to_owned())), "{ended:?}");
+    }
+}
+
+#[test]
+fn unsealing_that_ended_early_is_told_with_the_way_on() {
+    for make in KINDS {
+        let prepare = || {
+            let world = with_one_talk(make());
+            world.program(Way::Seal.command()).output().unwrap();
+            world
+        };
+        let is_begun = |world: &World| {
+            beside(world, "plain").exists() && world.rejoin(["vault", "status"]).run().code == 0
+        };
+        let decrypt = Way::Unseal.command();
+        let Some(world) = halfway("fdatasync,fsync", decrypt, prepare, is_begun) else { return };
+
+        let outcome = warned(&world);
+        let finished = world.program(decrypt).output().unwrap();
+
+        let kind = if world.is_of_files() { "jsonl" } else { "sqlite" };
+        let expected = format!(
+            "warning: a copy of it in the clear was begun, `{kind}:{}`\n\
+             hint: run `rejoin vault decrypt` to go on, or remove the copy\n",
+            beside(&world, "plain").display()
+        );
+        assert_eq!(outcome, (0, format!("{}{SECOND}", told(&world, expected))));
+        assert!(finished.status.success(), "{finished:?}");
+        assert_eq!(titles(&world), ["Lisbon"]);
+    }
+}

@@ -1,0 +1,247 @@
+//! What a vault asks of the store inside: counted, so that no other program on the machine changes the answer.
+//!
+//! How long it takes is measured by `sealing`, `rotating` and `vault` of the benchmark, which have the bars.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rejoin::store::{
+    JsonlStore, MemoryStore, Named, Put, Read, Safety, Selection, Space, SqliteStore, Store, VaultStore,
+    Visit, VisitBlob,
+};
+use rejoin::testing::{Around, Write};
+use rejoin::vault::{Keyholder, Keys, NewSlot, Places, SecretFiles};
+use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
+
+/// How many conversations are rotated.
+const CONVERSATIONS: usize = 25;
+
+/// How many bytes a rotation may move for each further message, of which a file has 1,300: an index of plain files has its id,
+/// and a list reads the page of each head, which short conversations share.
+const FURTHER: u64 = 100;
+
+/// What was asked of a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Asked {
+    reads: usize,
+    /// Messages that were shown.
+    messages: usize,
+    /// Bytes of blobs that were shown.
+    shown: usize,
+    writes: Vec<Write>,
+    /// Bytes of blobs that were stored.
+    stored: usize,
+}
+
+/// A store that counts what it is asked.
+struct Counting {
+    store: Arc<dyn Store>,
+    asked: Mutex<Asked>,
+}
+
+impl Counting {
+    fn over(store: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self { store, asked: Mutex::default() })
+    }
+
+    fn count(&self, count: impl FnOnce(&mut Asked)) {
+        count(&mut self.asked.lock().unwrap());
+    }
+
+    /// What some work asks.
+    fn during<T>(&self, work: impl FnOnce() -> T) -> (Asked, T) {
+        self.count(|asked| *asked = Asked::default());
+        let done = work();
+        (self.asked.lock().unwrap().clone(), done)
+    }
+}
+
+impl Around for Counting {
+    fn inner(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    fn writing<T>(&self, write: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        self.count(|asked| asked.writes.push(write));
+        work(self.inner())
+    }
+
+    fn reading<T>(&self, work: impl FnOnce(&dyn Read) -> Result<T>) -> Result<T> {
+        self.count(|asked| asked.reads += 1);
+        work(self.inner())
+    }
+
+    fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.reading(|inner| {
+            inner.read(id, what, &mut |seen| {
+                self.count(|asked| asked.messages += 1);
+                visit(seen)
+            })
+        })
+    }
+
+    fn visit_blobs(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.reading(|inner| {
+            inner.get(space, owner, named, &mut |name, bytes| {
+                self.count(|asked| asked.shown += bytes.len());
+                visit(name, bytes)
+            })
+        })
+    }
+
+    fn put_blobs(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        self.count(|asked| {
+            asked.stored += blobs.iter().filter_map(|put| put.bytes).map(<[u8]>::len).sum::<usize>();
+        });
+        self.writing(Write::Put, |inner| inner.put(blobs, safety))
+    }
+}
+
+/// Opens or makes a store in a directory.
+type Make = fn(&Path) -> Arc<dyn Store>;
+
+/// A vault in a store that counts, and what opens it.
+struct Counted {
+    inner: Arc<Counting>,
+    holder: Keyholder,
+    directory: tempfile::TempDir,
+}
+
+impl Counted {
+    fn new(make: Make) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = Counting::over(make(directory.path()));
+        let files = Arc::new(SecretFiles::new(directory.path().join("keys")));
+        let holder = Keyholder::new(Places { files: Some(files), ..Places::default() });
+        let counted = Self { inner, holder, directory };
+        counted.keys().create(&[NewSlot::File], Time::now()).unwrap();
+        counted
+    }
+
+    fn keys(&self) -> Keys {
+        Keys::of(Arc::clone(&self.inner) as Arc<dyn Store>, self.holder.clone())
+    }
+
+    fn archive(&self) -> Archive {
+        let inner = Arc::clone(&self.inner) as Arc<dyn Store>;
+        Archive::with_store(Arc::new(VaultStore::open(inner, Arc::new(self.holder.clone())).unwrap()))
+    }
+
+    /// Starts conversations of so many messages, each in one turn.
+    fn fill(&self, conversations: usize, messages: usize) -> Vec<ConversationId> {
+        let archive = self.archive();
+        let start = |number| {
+            let mut talk = archive.start(Conversation::titled(format!("{number:02}"))).unwrap();
+            talk.append_turn(vec![Message::user("x".repeat(500)); messages]).unwrap();
+            talk.id()
+        };
+        (0..conversations).map(start).collect()
+    }
+}
+
+fn in_memory(_: &Path) -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new())
+}
+
+fn in_sqlite(directory: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(directory.join("store.db")).unwrap())
+}
+
+fn in_files(directory: &Path) -> Arc<dyn Store> {
+    Arc::new(JsonlStore::open(directory.join("store")).unwrap())
+}
+
+const PLACES: [Make; 3] = [in_memory, in_sqlite, in_files];
+
+/// What a rotation of conversations with so many messages asks.
+fn rotated(make: Make, messages: usize) -> Asked {
+    let vault = Counted::new(make);
+    vault.fill(CONVERSATIONS, messages);
+
+    let (asked, rotated) = vault.inner.during(|| vault.keys().rotate(Time::now()).unwrap());
+
+    assert_eq!(rotated.keys, CONVERSATIONS as u64 + 1);
+    asked
+}
+
+#[test]
+fn a_rotation_asks_the_same_whatever_the_conversations_hold() {
+    for make in PLACES {
+        let [short, long] = [2, 200].map(|messages| rotated(make, messages));
+
+        assert_eq!((short.messages, short.writes.as_slice()), (0, &[Write::Put; 2][..]));
+        assert_eq!(short, long);
+    }
+}
+
+/// The bytes that this thread has read from files and written to them so far.
+fn moved() -> [u64; 2] {
+    let told = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+    ["rchar: ", "wchar: "]
+        .map(|name| told.lines().find_map(|line| line.strip_prefix(name)).unwrap().parse().unwrap())
+}
+
+/// The bytes that are read and written by a rotation of conversations with so many messages.
+fn moved_by_rotation(make: Make, messages: usize) -> [u64; 2] {
+    let vault = Counted::new(make);
+    vault.fill(CONVERSATIONS, messages);
+    // Plain files that grew since they were listed are read once more.
+    vault.keys().rotate(Time::now()).unwrap();
+    // As a new process does.
+    let keys = Keys::of(make(vault.directory.path()), vault.holder.clone());
+    let before = moved();
+    keys.rotate(Time::now()).unwrap();
+    let after = moved();
+    [after[0] - before[0], after[1] - before[1]]
+}
+
+#[test]
+fn a_rotation_moves_no_messages_of_a_database_and_of_files() {
+    let moved =
+        [in_sqlite as Make, in_files].map(|make| [2, 200].map(|messages| moved_by_rotation(make, messages)));
+
+    let room = FURTHER * 198 * CONVERSATIONS as u64;
+    let is_within = |[[short_read, short_written], [read, written]]: [[u64; 2]; 2]| {
+        read <= short_read + room && written <= short_written + room
+    };
+    assert!(moved.into_iter().all(is_within), "{moved:?}");
+}
+
+#[test]
+fn an_append_to_a_vault_is_one_write_and_asks_the_same_of_long_conversations() {
+    let asked = [2, 200].map(|messages| {
+        let vault = Counted::new(in_memory);
+        let id = vault.fill(1, messages)[0];
+        let mut talk = vault.archive().resume(id).unwrap();
+        // The first one also asks what a handle then knows.
+        talk.append(Message::user("Where to eat?")).unwrap();
+
+        vault.inner.during(|| talk.append(Message::assistant("Try a tasca.")).unwrap()).0
+    });
+
+    assert_eq!(asked[0].writes, [Write::Append]);
+    assert_eq!(asked[0], asked[1]);
+}
+
+#[test]
+fn a_load_from_a_vault_looks_at_each_message_once() {
+    let asked = [2, 200].map(|messages| {
+        let vault = Counted::new(in_memory);
+        let id = vault.fill(1, messages)[0];
+        let archive = vault.archive();
+
+        let (asked, path) = vault.inner.during(|| archive.path(id, None).unwrap());
+
+        assert_eq!((path.len(), asked.messages), (messages, messages));
+        Asked { messages: 0, ..asked }
+    });
+
+    assert_eq!(asked[0].writes, []);
+    assert_eq!(asked[0], asked[1]);
+}
