@@ -18,8 +18,10 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let rust =
-        files(&root).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let is_test = |path: &PathBuf| path.ends_with("tests.rs") || path.iter().any(|part| part == "tests");
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    let all = files(&root).into_iter().map(|path| path.strip_prefix(&root).unwrap().to_owned());
+    let rust = all.filter(|path| is_rust(path) && !is_test(path)).map(|path| root.join(path));
     rust.map(|path| {
         let text = fs::read_to_string(&path).unwrap();
         let before_tests = text.split("#[cfg(test)]").next().unwrap_or_default();
