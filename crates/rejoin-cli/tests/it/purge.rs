@@ -56,7 +56,7 @@ fn a_purge_reports_and_the_events_and_the_audit_log_tell_its_reason() {
     let line = world.rejoin(["events", "--json"]).run().stdout.lines().last().unwrap().to_owned();
     let expected = json!({
         "stamp": last.stamp, "event": "privacy.purge.completed", "at": last.at, "conversation": trip.id(),
-        "conversations": 1, "messages": 2, "bytes": bytes, "failures": 0, "reason": "privacy-policy-change",
+        "conversations": 1, "messages": 2, "bytes": bytes, "failures": 0, "erased": true, "reason": "privacy-policy-change",
     });
     assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap(), expected);
     let audit = world.rejoin(["audit", "--json"]).run().json();

@@ -120,6 +120,15 @@ impl StoreUrl {
         self.erase_as(None)
     }
 
+    /// True when erasing this store was begun and did not end. Nothing in it is used any more, and [`StoreUrl::erase`] goes on.
+    pub fn is_half_erased(&self) -> bool {
+        match self {
+            Self::Jsonl(root) => JsonlStore::is_half_erased(root),
+            Self::Vault(inner) => inner.is_half_erased(),
+            Self::Sqlite(_) | Self::Memory => false,
+        }
+    }
+
     /// Erases the store, if it still has this print.
     fn erase_as(&self, print: Option<&Print>) -> Result<()> {
         match self {

@@ -108,6 +108,9 @@ pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failu
         return Err(Failure::not_found(format!("there is no store at `{from}`"))
             .hint("run `rejoin vault init` to make a vault"));
     }
+    if is_being_erased(&from, &to) {
+        return erase_rest(&from, &to, context);
+    }
     let added = make_vault(args, &to, context)?;
     let moved = move_all(&from, &to, Old::of(args.yes, args.keep), &added, context);
     if context.is_json() {
@@ -125,6 +128,9 @@ pub(super) fn decrypt(args: &DecryptArgs, context: &Context) -> Result<(), Failu
     let to = target(args.to.as_deref(), &from, context)?;
     if matches!(to, StoreUrl::Vault(_)) {
         return Err(Failure::invalid(format!("`{to}` is a vault")));
+    }
+    if is_being_erased(&from, &to) {
+        return erase_rest(&from, &to, context);
     }
     move_all(&from, &to, Old::of(args.yes, args.keep), &[], context)
 }
@@ -231,6 +237,24 @@ fn erase(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: &Co
         }
     };
     left.map_or(Ok(()), |left| tell_leftover(&left, context))
+}
+
+/// True when everything was copied, and erasing the old store was cut off.
+fn is_being_erased(from: &StoreUrl, to: &StoreUrl) -> bool {
+    from.is_half_erased() && to.path().is_some_and(Path::exists)
+}
+
+/// Goes on with erasing an old store.
+fn erase_rest(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<(), Failure> {
+    from.erase()?;
+    if context.is_json() {
+        return context.answer_json(&json!({"store": to.to_string(), "erased": true}));
+    }
+    let mut answer = context.answer();
+    writeln!(answer, "Erased what was left of {from}.")?;
+    answer.flush()?;
+    context.note(&format!("Conversations are kept in {to}"));
+    Ok(())
 }
 
 /// Says what is left of a vault outside of its store, that opens nothing but copies of it.

@@ -153,13 +153,15 @@ pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure
     let id: SlotId = args.slot.parse().map_err(|error| {
         Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots")
     })?;
-    context.confirm(&format!("Remove slot {id} and rotate the keys?"), args.yes.into())?;
-    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| explain_keys(&url, error))?;
-    let rotated = keys.remove_slot(id, Time::now()).map_err(|error| match error.kind() {
+    let explained = |error: rejoin::Error| match error.kind() {
         ErrorKind::NotFound => Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots"),
         ErrorKind::Invalid => Failure::from(error).hint("run `rejoin vault add-slot recovery`"),
         _ => explain_keys(&url, error),
-    })?;
+    };
+    let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| explain_keys(&url, error))?;
+    keys.check_removal(id).map_err(explained)?;
+    context.confirm(&format!("Remove slot {id} and rotate the keys?"), args.yes.into())?;
+    let rotated = keys.remove_slot(id, Time::now()).map_err(explained)?;
     audit(&url, AuditAction::SlotRemoved, &[("slot", fact(&id.to_string())), ("epoch", fact(&rotated.epoch))], context);
     answer_rotated(&rotated, None, context)
 }

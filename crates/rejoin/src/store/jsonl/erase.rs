@@ -1,6 +1,7 @@
 //! Erasing a whole store of plain files.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,13 +29,24 @@ impl JsonlStore {
         Ok(printing.finish())
     }
 
+    /// True when erasing the store in `root` was begun and did not end. Nothing of it is used any more.
+    pub(crate) fn is_half_erased(root: &Path) -> bool {
+        let layout = Layout::new(root.to_owned());
+        let is_empty = |folder: &Path| folder.read_dir().is_ok_and(|mut inside| inside.next().is_none());
+        layout.erasing().exists() || is_empty(&layout.own()) || is_empty(root)
+    }
+
     /// Writes over every byte of the store in `root`, and removes it, if it has the print that is given. Files of others in it
     /// stay.
     ///
-    /// One that somebody has open is locked, and nobody can open it meanwhile.
+    /// One that somebody has open is locked, and nobody can open it meanwhile, nor afterwards if this is cut off. Then it goes
+    /// on with what is left, whatever its print.
     pub(crate) fn erase(root: &Path, expected: Option<&Print>) -> Result<()> {
         let attempt = || format!("erase `{}`", root.display());
         let layout = Layout::new(root.to_owned());
+        if !layout.own().exists() && Self::is_half_erased(root) {
+            return durable::remove_if_empty(root).during(attempt);
+        }
         let own = File::open(layout.own()).during(attempt)?;
         lock(&own, FlockOperation::NonBlockingLockExclusive, Duration::ZERO).map_err(|error| match error
             .kind()
@@ -46,12 +58,14 @@ impl JsonlStore {
             _ => error,
         })?;
         // Whoever waits for the lock finds that the store is gone.
-        let _log = Log::open(layout.changes(), WAIT)?;
-        if let Some(expected) = expected
+        let log = if Self::is_half_erased(root) { None } else { Some(Log::open(layout.changes(), WAIT)?) };
+        if let (Some(_), Some(expected)) = (&log, expected)
             && Self::print(root)? != *expected
         {
             return Err(Error::conflict(format!("`{}` was changed since it was copied", root.display())));
         }
+        // Order: what says that it is being erased, all that was said, and then the rest.
+        durable::create_private(&layout.erasing()).during(attempt)?;
         for folder in layout.folders().during(attempt)? {
             let ids = layout.conversations(&folder).during(attempt)?.into_iter();
             let files = ids.map(|id| layout.file(&folder, id)).chain([layout.marker(&folder)]);
@@ -61,7 +75,21 @@ impl JsonlStore {
             }
             durable::remove_if_empty(&root.join(&folder)).during(attempt)?;
         }
-        durable::erase_tree(&layout.own()).during(attempt)?;
+        erase_own(&layout).during(attempt)?;
         durable::remove_if_empty(root).during(attempt)
     }
+}
+
+/// Erases Rejoin's own folder. What says that the store is being erased goes last.
+fn erase_own(layout: &Layout) -> io::Result<()> {
+    for entry in fs::read_dir(layout.own())? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            durable::erase_tree(&path)?;
+        } else if entry.file_type()?.is_file() && path != layout.erasing() {
+            durable::erase(&durable::open_to_write(&path)?, &path)?;
+        }
+    }
+    durable::erase_tree(&layout.own())
 }

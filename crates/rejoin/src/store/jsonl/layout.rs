@@ -72,6 +72,11 @@ impl Layout {
         self.own().join("boot")
     }
 
+    /// There from when erasing the store begins until it ends.
+    pub(super) fn erasing(&self) -> PathBuf {
+        self.own().join("erasing")
+    }
+
     pub(super) fn blobs(&self) -> PathBuf {
         self.own().join("blobs")
     }

@@ -139,6 +139,12 @@ fn prepare(layout: &Layout) -> Result<()> {
             return Err(Error::invalid(format!("`{}` is not a directory", own.display())));
         }
     }
+    if layout.erasing().exists() {
+        return Err(Error::new(
+            ErrorKind::Unavailable,
+            format!("erasing the store `{}` has begun and did not end", root.display()),
+        ));
+    }
     durable::create_private_directory(&changes)
         .during(|| format!("create the directory `{}`", root.display()))?;
     place::refuse_network(root)?;

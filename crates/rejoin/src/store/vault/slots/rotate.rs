@@ -67,6 +67,12 @@ impl Keys {
         self.rotate_without(Some(id), at).map_err(|error| error.during(format!("remove slot `{id}`")))
     }
 
+    /// Refuses a slot that [`Keys::remove_slot`] would refuse, before anybody is asked about it.
+    pub fn check_removal(&self, id: SlotId) -> Result<()> {
+        let (record, _) = self.holder.open(self.inner.as_ref())?;
+        refuse_last(&record, id).map_err(|error| error.during(format!("remove slot `{id}`")))
+    }
+
     /// Does what an interrupted rotation left undone. Answers whether there was anything.
     pub fn finish_rotation(&self) -> Result<bool> {
         let _turn = self.take_turn()?;
