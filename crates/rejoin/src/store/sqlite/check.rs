@@ -59,8 +59,8 @@ impl SqliteStore {
         }
         // SQLite does not look at what it keeps: a text may be none.
         let is_new = |fault: &Fault| !faults.iter().any(|known| known.conversation == fault.conversation);
-        let unshown = unshown(&connection).map(|found| found.into_iter().filter(is_new).collect());
-        add(&mut faults, unshown)?;
+        let unreadable = unreadable(&connection).map(|found| found.into_iter().filter(is_new).collect());
+        add(&mut faults, unreadable)?;
         Ok(Progress { done: 1, left: 0, faults })
     }
 }
@@ -76,11 +76,11 @@ fn add(faults: &mut Vec<Fault>, found: Result<Vec<Fault>>) -> Result<()> {
     Ok(())
 }
 
-/// Conversations that no list can show.
-fn unshown(connection: &Connection) -> Result<Vec<Fault>> {
+/// Conversations that a list shows only as far as it goes.
+fn unreadable(connection: &Connection) -> Result<Vec<Fault>> {
     let fault = |(id, error): (ConversationId, Error)| Fault {
         conversation: Some(id),
-        what: format!("no list can show it: {}", cause(&error)),
+        what: format!("its row is not as it was written: {}", cause(&error)),
     };
     Ok(list::unreadable(connection)?.into_iter().map(fault).collect())
 }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row as SqlRow, params, params_from_iter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, Status, Time};
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::read::lenient;
 use crate::store::{Facets, ListQuery, Page, Row};
 
 const ATTEMPT: &str = "list conversations";
@@ -42,13 +43,22 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
         if more {
             break;
         }
-        items.push(read_row(connection, row)?);
+        items.push(read_row(connection, row, Care::Lenient)?);
     }
     let next = items.last().filter(|_| more).map(Row::cursor);
     Ok(Page { items, next, total, damaged: Vec::new() })
 }
 
-/// Every conversation that no list can show, and why.
+/// What is done about a row that is not as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Care {
+    /// It is an error.
+    Strict,
+    /// It is shown as far as it goes: one that is damaged must not hide all the others. A check names it.
+    Lenient,
+}
+
+/// Every conversation whose row is not as it was written, and why.
 pub(super) fn unreadable(connection: &Connection) -> Result<Vec<(ConversationId, Error)>> {
     let sql =
         format!("SELECT {COLUMNS} FROM conversation c LEFT JOIN message m ON m.key = (c.n << 32) + c.head");
@@ -56,7 +66,7 @@ pub(super) fn unreadable(connection: &Connection) -> Result<Vec<(ConversationId,
     let mut found = statement.query([]).during(ATTEMPT)?;
     let mut unreadable = Vec::new();
     while let Some(row) = found.next().during(ATTEMPT)? {
-        match read_row(connection, row) {
+        match read_row(connection, row, Care::Strict) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 unreadable.push((ConversationId::from_bytes(row.get(1).during(ATTEMPT)?), error));
@@ -123,39 +133,55 @@ impl Filter {
     }
 }
 
-fn read_row(connection: &Connection, row: &SqlRow<'_>) -> Result<Row> {
+fn read_row(connection: &Connection, row: &SqlRow<'_>, care: Care) -> Result<Row> {
     let n: i64 = row.get(0).during(ATTEMPT)?;
     let id = ConversationId::from_bytes(row.get(1).during(ATTEMPT)?);
-    let wrong = |what: &str| Error::corrupt(format!("conversation `{id}` has an unknown {what}"));
     let number = |place: usize| row.get::<_, i64>(place).during(ATTEMPT);
+    let text = |place: usize| text(row, place, care).during(ATTEMPT);
     let (status, hold) = (number(6)?, number(7)?);
+    let known = Status::ALL.into_iter().find(|own| *own as i64 == status);
+    let held = Hold::ALL.into_iter().find(|own| *own as i64 == hold);
+    if care == Care::Strict && (known.is_none() || held.is_none()) {
+        let what = if known.is_none() { "status" } else { "hold" };
+        return Err(Error::corrupt(format!("conversation `{id}` has an unknown {what}")));
+    }
     let facets = Facets {
-        project: row.get(3).during(ATTEMPT)?,
-        kind: row.get(4).during(ATTEMPT)?,
-        slug: row.get(5).during(ATTEMPT)?,
-        status: Status::ALL.into_iter().find(|own| *own as i64 == status).ok_or_else(|| wrong("status"))?,
-        hold: Hold::ALL.into_iter().find(|own| *own as i64 == hold).ok_or_else(|| wrong("hold"))?,
+        project: text(3)?,
+        kind: text(4)?,
+        slug: text(5)?,
+        status: known.unwrap_or_default(),
+        // What nobody understands is not let go.
+        hold: held.unwrap_or(Hold::User),
         expires: row.get::<_, Option<i64>>(8).during(ATTEMPT)?.map(Time::from_micros),
     };
     Ok(Row {
         id,
         version: number(2)?.unsigned_abs(),
         facets,
-        header: row.get(9).during(ATTEMPT)?,
-        head: read_head(row, id)?,
-        branches: if number(18)? == 0 { Vec::new() } else { read_branches(connection, n)? },
+        header: text(9)?,
+        head: read_head(row, id, care)?,
+        branches: if number(18)? == 0 { Vec::new() } else { read_branches(connection, n, care)? },
         created: Time::from_micros(number(12)?),
         active: Time::from_micros(number(13)?),
         messages: number(14)?.unsigned_abs(),
         bytes: number(15)?.unsigned_abs(),
-        first: row.get(16).during(ATTEMPT)?,
-        last: row.get(17).during(ATTEMPT)?,
+        first: text(16)?,
+        last: text(17)?,
     })
 }
 
-fn read_head(row: &SqlRow<'_>, id: ConversationId) -> Result<Option<Head>> {
+/// A text. SQLite does not look at what it keeps, so it may be none.
+fn text(row: &SqlRow<'_>, place: usize, care: Care) -> rusqlite::Result<String> {
+    match care {
+        Care::Strict => row.get(place),
+        Care::Lenient => Ok(lenient(row.get_ref(place)?)?.unwrap_or_default().into_owned()),
+    }
+}
+
+fn read_head(row: &SqlRow<'_>, id: ConversationId, care: Care) -> Result<Option<Head>> {
     match row.get_ref(10).during(ATTEMPT)?.as_str_or_null().ok().flatten() {
         None => Ok(None),
+        Some("") if care == Care::Lenient => Ok(None),
         Some("") => Err(Error::corrupt(format!("the head of conversation `{id}` is missing"))),
         Some(message) => {
             Ok(Some(Head { id: message.parse()?, digest: Digest::from_bytes(row.get(11).during(ATTEMPT)?) }))
@@ -163,7 +189,7 @@ fn read_head(row: &SqlRow<'_>, id: ConversationId) -> Result<Option<Head>> {
     }
 }
 
-pub(super) fn read_branches(connection: &Connection, n: i64) -> Result<Vec<Branch>> {
+fn read_branches(connection: &Connection, n: i64, care: Care) -> Result<Vec<Branch>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT b.id, b.title, m.id FROM branch b JOIN message m ON m.key = (b.n << 32) + b.head
@@ -171,7 +197,9 @@ pub(super) fn read_branches(connection: &Connection, n: i64) -> Result<Vec<Branc
         )
         .during(ATTEMPT)?;
     let rows = statement
-        .query_map(params![n], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get::<_, String>(2)?)))
+        .query_map(params![n], |row| {
+            Ok((row.get::<_, String>(0)?, text(row, 1, care)?, row.get::<_, String>(2)?))
+        })
         .during(ATTEMPT)?;
     rows.map(|row| {
         let (id, title, head) = row.during(ATTEMPT)?;

@@ -1,5 +1,8 @@
 //! Reading messages of one conversation.
 
+use std::borrow::Cow;
+
+use rusqlite::types::{FromSqlResult, ValueRef};
 use rusqlite::{CachedStatement, OptionalExtension, Row, Transaction, params};
 
 use crate::error::{Error, Result};
@@ -172,21 +175,28 @@ fn show(row: &Row<'_>, parent: Option<MessageId>, visit: &mut Visit<'_>) -> Resu
     let id: MessageId = column(1)?.as_str().map_err(|cause| shape(row, cause))?.parse()?;
     let digest = column(5)?.as_blob().ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
     let digest = digest.ok_or_else(|| Error::corrupt(format!("message `{id}` has no digest")))?;
-    let body = column(7)?.as_str().map_err(|cause| shape(row, cause))?;
+    let text = |place: usize| lenient(column(place)?).map_err(|cause| shape(row, cause));
+    let (label, body) = (text(6)?, text(7)?.unwrap_or_default());
     visit(Seen {
         id,
         parent,
         seq: sequence(number(0)?),
         turn: sequence(number(3)?),
         link: Digest::from_bytes(digest),
-        note: Note {
-            label: column(6)?.as_str_or_null().map_err(|cause| shape(row, cause))?,
-            is_pinned: number(4)? & PINNED != 0,
-        },
-        body,
+        note: Note { label: label.as_deref(), is_pinned: number(4)? & PINNED != 0 },
+        body: &body,
         size: body.len() as u64,
     })?;
     Ok(id)
+}
+
+/// A text, where there is one. One with bytes that are none does not fit its digest and does not open, like one with other
+/// letters; what stands beside it is shown.
+pub(super) fn lenient(value: ValueRef<'_>) -> FromSqlResult<Option<Cow<'_, str>>> {
+    match value {
+        ValueRef::Text(bytes) => Ok(Some(String::from_utf8_lossy(bytes))),
+        other => Ok(other.as_str_or_null()?.map(Cow::Borrowed)),
+    }
 }
 
 fn shape(row: &Row<'_>, cause: impl std::error::Error + Send + Sync + 'static) -> Error {

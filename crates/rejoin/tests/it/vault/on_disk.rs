@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::{
-    Change, Facets, JsonlStore, Opening, Put, Safety, Space, SqliteStore, Store, Task, VaultStore,
+    Change, Facets, JsonlStore, ListQuery, Opening, Order, Put, Read, Safety, Selection, Space, SqliteStore,
+    Store, Task, VaultStore,
 };
 use rejoin::testing::{Around, Write};
 use rejoin::{Branch, Error, ErrorKind, MessageId, Result};
@@ -256,4 +257,42 @@ fn the_highest_bit_of_200_messages_in_files_shows() {
     let directory = tempfile::tempdir().unwrap();
 
     highest_bits(&Files(directory.path().join("files")), ":message");
+}
+
+#[test]
+fn what_stands_beside_bytes_that_are_no_text_is_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = Database::new(directory.path());
+    let vault = sealed(disk.store().into());
+    for number in [1, 2] {
+        let opening = Opening { facets: &Facets::default(), header: "{}", created: NOW };
+        append(&vault, conversation(number), Some(opening), &roots(3), None).unwrap();
+    }
+    drop(vault);
+    // The second header, and the second message of the first conversation.
+    for (field, place) in [("conversation.header", 1), ("message.body", 1)] {
+        let mut found = disk.pieces();
+        found.retain(|(place, _)| place == field);
+        let (name, piece) = found.swap_remove(place);
+        let mut flipped = piece.clone();
+        flipped[7] ^= 0x80;
+        disk.replace(&name, &piece, &flipped);
+    }
+
+    let vault = sealed(disk.store().into());
+    let listed = vault.list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap();
+    let mut shown = Vec::new();
+    let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+    let read = vault.read(conversation(1), everything, &mut |seen| {
+        shown.push(seen.id.to_string());
+        Ok(())
+    });
+
+    // The one whose header does not open is listed by the name that it has inside.
+    let is_listed = listed.items.iter().any(|row| row.id == conversation(1));
+    assert_eq!((is_listed, listed.items.len()), (true, 2));
+    assert_eq!(
+        (shown, read.unwrap_err().kind()),
+        (vec!["m0".to_owned(), "m2".to_owned()], ErrorKind::Corrupt)
+    );
 }
