@@ -1,13 +1,13 @@
 //! `rejoin audit`: what was deleted, purged, redacted, rotated and exported.
 
-use rejoin::{AuditEntry, AuditQuery, Time};
+use rejoin::{AuditEntry, AuditQuery, Redacted, Time};
 use serde_json::{Value as Json, json};
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
-use crate::ui::{period, size};
+use crate::ui::{clean, period, size};
 
 /// Show what was deleted, purged, redacted, rotated and exported
 ///
@@ -72,10 +72,18 @@ fn table(entries: &[AuditEntry], context: &Context) -> String {
             some(entry.messages, size::number),
             some(entry.bytes, size::bytes),
             some(entry.failures.len() as u64, size::number),
-            entry.reason.clone(),
+            why(entry),
         ]);
     }
     table.draw(context.columns(), context.paint())
+}
+
+/// The reason, and the rules by which something was taken out.
+fn why(entry: &AuditEntry) -> String {
+    let rules = entry.extra.field("rules").map(|rules| serde_json::from_str::<Vec<Redacted>>(rules.as_str()));
+    let names: Vec<String> =
+        rules.into_iter().flatten().flatten().map(|redacted| clean::line(&redacted.rule)).collect();
+    if names.is_empty() { entry.reason.clone() } else { format!("{}: {}", entry.reason, names.join(", ")) }
 }
 
 /// Every field is always there, so that scripts need not ask.

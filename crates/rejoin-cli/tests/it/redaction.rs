@@ -181,8 +181,10 @@ fn an_append_tells_it_in_the_receipt_and_to_a_person() {
 
     let one = world.rejoin(["append", &format!("use {SECRET} now")]).run();
     let program = world.rejoin(["append", "--jsonl", "-", "--json"]).input(line).run();
+    let audit = world.rejoin(["audit"]).run().stdout;
 
     assert!(one.stderr.contains(TOLD), "{}", one.stderr);
+    assert!(audit.lines().last().unwrap().ends_with("  append: github-token"), "{audit}");
     assert_eq!(lines(&program)[0]["redacted"], json!([{"rule": "github-token", "count": 1}]));
     assert_eq!(holding(&world, SECRET), [""; 0].map(PathBuf::from));
 }
