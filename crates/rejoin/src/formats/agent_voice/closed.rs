@@ -122,65 +122,24 @@ fn read<'de, W: Word, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Err
     })
 }
 
-impl<'de> Deserialize<'de> for ParticipantRole {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
+/// Words are strings in a record.
+macro_rules! spelled {
+    ($($word:ty),+) => {$(
+        impl<'de> Deserialize<'de> for $word {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                read(deserializer)
+            }
+        }
+
+        impl Serialize for $word {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+    )+};
 }
 
-impl<'de> Deserialize<'de> for AttachmentType {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for AudioFormat {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Classification {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for RetentionPolicy {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl Serialize for ParticipantRole {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Serialize for AttachmentType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Serialize for AudioFormat {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Serialize for Classification {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Serialize for RetentionPolicy {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
+spelled!(ParticipantRole, AttachmentType, AudioFormat, Classification, RetentionPolicy);
 
 /// The type of an attachment that is none of a record's, beside the one that is given in its place.
 const GIVEN_TYPE: &str = "givenType";
