@@ -343,9 +343,11 @@ impl Handle {
     /// What the audit log says of a turn that something was taken out of. It lands in the turn's own sync.
     fn audited(&self, prepared: &Prepared) -> Option<AuditBlob> {
         let messages = prepared.drafts.iter().filter(|draft| draft.is_redacted).count() as u64;
+        if messages == 0 {
+            return None;
+        }
         let entry = AuditEntry::new(AuditAction::Redacted, "append").to(self.id).counting(messages, 0);
-        let entry = (messages > 0).then(|| entry.ruled(&prepared.tally.to_redacted()))?;
-        Some(self.archive.audit_blob(entry))
+        Some(self.archive.audit_blob(entry.ruled(&prepared.tally.to_redacted())))
     }
 
     /// True when the turn could still be written, so that a conflict can only have been about an id.

@@ -15,8 +15,8 @@ const REASON: &str = "user-requested";
 
 impl Archive {
     /// Finds secrets that one conversation holds already, and takes them out if that is asked for: on every branch, in
-    /// what tools were given and answered, thinking, summaries, titles, synopses, labels, replies that were not finished, attachments that are text, and
-    /// what imported messages were read from.
+    /// what tools were given and answered, thinking, summaries, titles, synopses, labels, replies that were not finished,
+    /// attachments that are text, and what imported messages were read from.
     ///
     /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
     /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. In a vault, a conversation that

@@ -163,8 +163,8 @@ pub trait Store: Read {
     /// all. A missing message is a success. A message with children that stay is refused. It goes when its children
     /// are also named. It goes with its whole subtree when that is asked for. A head that goes falls back to its
     /// nearest remaining ancestor. So does the head of a branch. A branch without one goes too. Sequences of removed
-    /// messages are not used again. Removing messages raises the version by one more than went. Counts and bytes are of what is left. What is removed is gone from lists and
-    /// previews at once. It is gone from lookups at once.
+    /// messages are not used again. Removing messages raises the version by one more than went. Counts and bytes are
+    /// of what is left. What is removed is gone from lists and previews at once. It is gone from lookups at once.
     fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>>;
 
     /// Stores, replaces or erases named blobs.

@@ -29,7 +29,8 @@ impl JsonlStore {
         Ok(printing.finish())
     }
 
-    /// True when erasing the store in `root` was begun and did not end. Nothing of it is used any more.
+    /// True when erasing the store in `root` was begun and did not end, or left nothing but empty folders. Nothing of it is
+    /// used any more.
     pub(crate) fn is_half_erased(root: &Path) -> bool {
         let layout = Layout::new(root.to_owned());
         let is_empty = |folder: &Path| folder.read_dir().is_ok_and(|mut inside| inside.next().is_none());

@@ -1,13 +1,13 @@
 //! The anchor: what was known of the store when it was last closed, kept outside of it, so that an older copy of the whole
 //! store in its place is noticed.
 //!
-//! It may lag behind the store and is never ahead of it: it is written after the changes that it speaks of.
+//! It may lag behind the store: it is written after the changes that it speaks of. It is ahead only of a store whose log of
+//! changes a power cut has shortened, until somebody writes to that.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Time};
+use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
 use crate::store::vault::Workspace;
 use crate::store::vault::key::Hasher;
@@ -23,11 +23,7 @@ use crate::store::vault::slots::VaultId;
 use crate::store::vault::slots::record::Record;
 use crate::store::vault::slots::table::{Changes, Extent, Table};
 use crate::store::vault::slots::text::Base64;
-use crate::store::{
-    Appended, Capabilities, Change, Changed, Fault, Found, Hit, ListQuery, Named, Outcome, Page, Progress,
-    Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob,
-};
+use crate::store::{ListQuery, Row, Safety, Stamp, Store};
 
 const TAG: &str = "rejoin/vault/anchor/1\n";
 const TABLE_TAG: &str = "rejoin/vault/rows/1\n";
@@ -44,9 +40,6 @@ const NEWEST: usize = 8;
 
 /// Ends the name of a table, before the first digits of what vouches for it.
 const TABLE: &str = "rows-";
-
-/// How many changes of one process an anchor may lag behind.
-const EVERY: u64 = 64;
 
 /// What is written, without what vouches for it.
 #[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -304,147 +297,14 @@ fn add(left: [u8; 32], right: [u8; 32]) -> [u8; 32] {
     sum
 }
 
-/// A vault that writes its anchor when it is closed, and every so many changes.
-pub struct Anchored<S> {
-    store: S,
-    inner: Arc<dyn Store>,
-    anchor: AnchorPlace,
-    /// Changes that this handle made.
-    changes: AtomicU64,
-}
-
-impl<S: Store> Anchored<S> {
-    /// Watches over the vault `store` whose inner store is `inner`.
-    pub fn new(store: S, inner: Arc<dyn Store>, anchor: AnchorPlace) -> Self {
-        Self { store, inner, anchor, changes: AtomicU64::new(0) }
-    }
-
-    /// The same, which writes its anchor when it is closed even if nothing is changed: keys were replaced.
-    #[must_use]
-    pub fn after_new_keys(mut self) -> Self {
-        *self.changes.get_mut() += 1;
-        self
-    }
-
-    fn noted<T>(&self, outcome: Result<T>) -> Result<T> {
-        if outcome.is_ok() && self.changes.fetch_add(1, Ordering::Relaxed) % EVERY == EVERY - 1 {
-            self.write_anchor();
-        }
-        outcome
-    }
-
-    /// What was put back as it once was.
-    fn replayed(&self) -> Result<Vec<Fault>> {
-        let fault = |inner: ConversationId| Fault {
-            conversation: None,
-            what: format!(
-                "`{inner}` is not what it was when the vault was last used, and no change of it was noted"
-            ),
-        };
-        Ok(self.anchor.differing(self.inner.as_ref())?.into_iter().map(fault).collect())
-    }
-
-    /// What was stored is stored, whether or not the anchor can be written: it only lags further behind.
-    fn write_anchor(&self) {
-        if let Err(error) = self.anchor.write(self.inner.as_ref()) {
-            tracing::warn!(%error, "the anchor was not written");
-        }
-    }
-}
-
-impl<S> fmt::Debug for Anchored<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Anchored").field("anchor", &self.anchor).finish_non_exhaustive()
-    }
-}
-
-impl<S> Drop for Anchored<S> {
-    fn drop(&mut self) {
-        if *self.changes.get_mut() > 0
-            && let Err(error) = self.anchor.write(self.inner.as_ref())
-        {
-            tracing::warn!(%error, "the anchor was not written");
-        }
-    }
-}
-
-impl<S: Store> Read for Anchored<S> {
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.store.read(id, what, visit)
-    }
-
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.store.list(query)
-    }
-
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.store.find(text, limit)
-    }
-
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.store.search(query)
-    }
-
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        self.store.changes(after, wait)
-    }
-
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.store.get(space, owner, named, visit)
-    }
-}
-
-impl<S: Store> Store for Anchored<S> {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.noted(self.store.append(turn))
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.noted(self.store.amend(id, expected, change, at))
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.noted(self.store.remove(targets, reason, at))
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.store.put(blobs, safety)
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        let mut progress = self.store.maintain(task, budget);
-        if task == Task::Check
-            && let Ok(progress) = &mut progress
-            && progress.left == 0
-        {
-            progress.faults.extend(self.replayed()?);
-        }
-        let is_change = matches!(task, Task::Renew | Task::RenewOne(_));
-        if is_change { self.noted(progress) } else { progress }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::model::{Digest, MessageId};
-    use crate::store::{Entry, Facets, MemoryStore, Note, Opening, Stale, Tip};
+    use crate::model::{Digest, MessageId, Time};
+    use crate::store::vault::slots::Anchored;
+    use crate::store::{Entry, Facets, MemoryStore, Note, Opening, Stale, Task, Tip, Turn};
 
     fn id(number: u32) -> ConversationId {
         let mut bytes = [7; 16];

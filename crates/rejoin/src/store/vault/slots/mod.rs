@@ -3,6 +3,7 @@
 
 mod agreement;
 mod anchor;
+mod anchored;
 mod anew;
 mod holder;
 mod in_use;
@@ -21,7 +22,8 @@ mod tests;
 mod text;
 mod wraps;
 
-pub use anchor::{AnchorPlace, Anchored};
+pub use anchor::AnchorPlace;
+pub use anchored::Anchored;
 pub use anew::SealedAnew;
 pub(crate) use holder::no_record as missing_record;
 pub use holder::{Answer, Ask, Keyholder, Wanted};
