@@ -5,6 +5,7 @@ mod anthropic;
 mod approval;
 mod approval_stage;
 mod asking;
+mod attacks;
 mod chat;
 mod compacting;
 mod compacting_alone;

@@ -4,6 +4,7 @@
 
 mod acceptance;
 mod append;
+mod attacks;
 mod audit;
 mod auth;
 mod backup;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 mod archive;
+mod attacks;
 mod broken;
 mod export;
 mod failing;
