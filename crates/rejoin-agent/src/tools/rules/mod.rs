@@ -2,6 +2,9 @@
 //!
 //! What holds a call back is stronger than what lets it through: deny, then ask, then allow, then the default, by which
 //! a call that only looks inside the project runs and everything else asks.
+//!
+//! What a person allowed for the rest of a conversation holds in the directory it was allowed in: the same command does
+//! something else in another. What a person refused holds wherever the conversation goes on.
 
 mod command;
 mod glob;
@@ -18,7 +21,10 @@ use crate::tools::{Prepared, Subject};
 use rule::Rule;
 
 /// The version of the text that remembered rules are kept in.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The version that did not say where a rule was allowed. Such rules are asked for again.
+const VERSION_WITHOUT_PLACE: u32 = 1;
 
 /// Which calls run without asking, which ask, and which never run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +32,11 @@ pub struct Rules {
     allow: Vec<Rule>,
     ask: Vec<Rule>,
     deny: Vec<Rule>,
-    /// What was decided for the rest of the conversation.
+    /// What was decided for the rest of the conversation, as far as it holds here.
     remembered: Remembered,
+    place: Place,
+    /// What was allowed for the rest of the conversation in other places.
+    elsewhere: Vec<Allowed>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,14 +45,31 @@ struct Remembered {
     deny: Vec<Rule>,
 }
 
+/// Where a remembered rule allows something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    directory: String,
+    /// Tells the directory from another that has its path later.
+    identity: String,
+}
+
 /// As it is stored.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
     #[serde(default)]
-    allow: Vec<String>,
+    places: Vec<Allowed>,
     #[serde(default)]
     deny: Vec<String>,
+}
+
+/// What was allowed in one place, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Allowed {
+    #[serde(flatten)]
+    place: Place,
+    #[serde(default)]
+    allow: Vec<String>,
 }
 
 /// What the rules say about a call.
@@ -63,12 +89,15 @@ impl Rules {
 
     /// Rules from configuration.
     pub fn new<T: AsRef<str>>(allow: &[T], ask: &[T], deny: &[T]) -> Result<Self> {
-        Ok(Self {
-            allow: parse(allow)?,
-            ask: parse(ask)?,
-            deny: parse(deny)?,
-            remembered: Remembered::default(),
-        })
+        Ok(Self { allow: parse(allow)?, ask: parse(ask)?, deny: parse(deny)?, ..Self::default() })
+    }
+
+    /// Says where remembered rules allow something: in the directory with this canonical path, as long as it is the same
+    /// directory.
+    #[must_use = "the rules are returned"]
+    pub fn bound_to(mut self, directory: impl Into<String>, identity: impl Into<String>) -> Self {
+        self.place = Place { directory: directory.into(), identity: identity.into() };
+        self
     }
 
     /// Adds a rule that allows.
@@ -111,21 +140,36 @@ impl Rules {
 
     /// What was remembered for the conversation, as a text to keep with it.
     pub fn to_text(&self) -> String {
-        let texts = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
-        let Remembered { allow, deny } = &self.remembered;
-        let stored = Stored { version: VERSION, allow: texts(allow), deny: texts(deny) };
-        serde_json::to_string(&stored).expect("rules are plain data")
+        let texts = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let here = Allowed { place: self.place.clone(), allow: texts(&self.remembered.allow) };
+        let places = self.elsewhere.iter().cloned().chain([here]).filter(|place| !place.allow.is_empty());
+        Stored { version: VERSION, places: places.collect(), deny: texts(&self.remembered.deny) }.to_text()
     }
 
-    /// Takes up what was remembered for the conversation, in place of what is remembered now.
+    /// Takes up what was remembered for the conversation, as far as it holds here, in place of what is remembered now.
     pub fn recall(&mut self, text: &str) -> Result<()> {
-        let attempt = || Error::new(ErrorKind::Invalid, "read the remembered rules for tools");
-        let stored: Stored = serde_json::from_str(text).map_err(|cause| attempt().because(cause))?;
-        if stored.version != VERSION {
-            return Err(attempt().because(format!("their version is {}", stored.version)));
-        }
-        self.remembered = Remembered { allow: parse(&stored.allow)?, deny: parse(&stored.deny)? };
+        let Stored { places, deny, .. } = Stored::read(text)?;
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            places.into_iter().partition(|allowed| allowed.place.directory == self.place.directory);
+        // What was allowed in another directory that had this path holds nowhere any more.
+        let here = here.into_iter().find(|allowed| allowed.place == self.place);
+        let allow = here.map(|allowed| allowed.allow).unwrap_or_default();
+        self.remembered = Remembered { allow: parse(&allow)?, deny: parse(&deny)? };
+        self.elsewhere = elsewhere;
         Ok(())
+    }
+
+    /// The text of remembered rules after the user has said that a directory moved: what was allowed in it is allowed at
+    /// its new path.
+    pub fn move_remembered(text: &str, from: &str, to: &str, identity: &str) -> Result<String> {
+        let mut stored = Stored::read(text)?;
+        if stored.places.iter().any(|allowed| allowed.place.directory == from) {
+            stored.places.retain(|allowed| allowed.place.directory != to);
+        }
+        for allowed in stored.places.iter_mut().filter(|allowed| allowed.place.directory == from) {
+            allowed.place = Place { directory: to.to_owned(), identity: identity.to_owned() };
+        }
+        Ok(stored.to_text())
     }
 
     /// Every rule as a word and its text, strongest first: for a list that people read.
@@ -141,6 +185,22 @@ impl Rules {
             named("always", &self.remembered.allow),
         ]
         .concat()
+    }
+}
+
+impl Stored {
+    fn read(text: &str) -> Result<Self> {
+        let attempt = || Error::new(ErrorKind::Invalid, "read the remembered rules for tools");
+        let stored: Self = serde_json::from_str(text).map_err(|cause| attempt().because(cause))?;
+        match stored.version {
+            VERSION => Ok(stored),
+            VERSION_WITHOUT_PLACE => Ok(Self { version: VERSION, places: Vec::new(), deny: stored.deny }),
+            other => Err(attempt().because(format!("their version is {other}"))),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("rules are plain data")
     }
 }
 

@@ -256,21 +256,80 @@ fn without_a_rule_only_looking_in_the_project_is_allowed() {
 
 #[test]
 fn what_was_remembered_comes_back_from_its_text() {
-    let mut rules = Rules::default();
+    let mut rules = Rules::default().bound_to("/trip", "7");
     rules.always(&command("cargo test 2>&1 | tail").plan.rule).unwrap();
     rules.always("run(ls)").unwrap();
     rules.always("run(ls)").unwrap();
     rules.never("write(src/*)").unwrap();
 
-    let mut again = Rules::default();
+    let mut again = Rules::default().bound_to("/trip", "7");
     again.recall(&rules.to_text()).unwrap();
 
     assert_eq!(again, rules);
     assert_eq!(
         rules.to_text(),
-        r#"{"version":1,"allow":["run(=cargo test 2>&1 | tail)","run(ls)"],"deny":["write(src/*)"]}"#
+        r#"{"version":2,"places":[{"directory":"/trip","identity":"7","allow":["run(=cargo test 2>&1 | tail)","run(ls)"]}],"deny":["write(src/*)"]}"#
     );
-    assert!(Rules::default().recall(r#"{"version":2}"#).is_err());
+    assert!(Rules::default().recall(r#"{"version":3}"#).is_err());
+}
+
+/// What is remembered after a text was recalled in a place.
+fn remembered_in(directory: &str, identity: &str, text: &str) -> Vec<(&'static str, String)> {
+    let mut rules = Rules::default().bound_to(directory, identity);
+    rules.recall(text).unwrap();
+    rules.list()
+}
+
+#[test]
+fn what_was_allowed_holds_in_its_directory_and_what_was_refused_holds_everywhere() {
+    let mut rules = Rules::default().bound_to("/trip", "7");
+    rules.always("run(ls)").unwrap();
+    rules.never("run(rm)").unwrap();
+    let text = rules.to_text();
+
+    let found = [("/trip", "7"), ("/copy", "7"), ("/trip", "8"), ("/trip/inner", "7"), ("", "")]
+        .map(|(directory, identity)| remembered_in(directory, identity, &text));
+
+    let refused = ("never", "run(rm)".to_owned());
+    let only_refused = || vec![refused.clone()];
+    let own = vec![refused.clone(), ("always", "run(ls)".to_owned())];
+    assert_eq!(found, [own, only_refused(), only_refused(), only_refused(), only_refused()]);
+}
+
+#[test]
+fn a_decision_in_one_directory_leaves_those_of_another_as_they_are() {
+    let mut first = Rules::default().bound_to("/trip", "7");
+    first.always("run(ls)").unwrap();
+    let mut second = Rules::default().bound_to("/copy", "8");
+    second.recall(&first.to_text()).unwrap();
+    second.always("run(pwd)").unwrap();
+
+    let text = second.to_text();
+
+    let always = |rule: &str| vec![("always", rule.to_owned())];
+    assert_eq!(remembered_in("/trip", "7", &text), always("run(ls)"));
+    assert_eq!(remembered_in("/copy", "8", &text), always("run(pwd)"));
+}
+
+#[test]
+fn rules_from_before_places_were_kept_are_asked_for_again_and_refusals_stay() {
+    let text = r#"{"version":1,"allow":["run(ls)"],"deny":["run(rm)"]}"#;
+
+    assert_eq!(remembered_in("/trip", "7", text), [("never", "run(rm)".to_owned())]);
+}
+
+#[test]
+fn what_was_allowed_moves_only_with_the_directory_that_is_named() {
+    let mut rules = Rules::default().bound_to("/trip", "7");
+    rules.always("run(ls)").unwrap();
+    let text = rules.to_text();
+
+    let moved = Rules::move_remembered(&text, "/trip", "/lisbon", "9").unwrap();
+    let other = Rules::move_remembered(&text, "/else", "/lisbon", "9").unwrap();
+
+    assert_eq!(remembered_in("/lisbon", "9", &moved), [("always", "run(ls)".to_owned())]);
+    assert_eq!(remembered_in("/trip", "7", &moved), []);
+    assert_eq!(other, text);
 }
 
 #[test]
