@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory};
 
 use crate::args::Arguments;
-use crate::config::keys::{Guard, KEYS, Key};
+use crate::config::keys::{KEYS, Key};
 use crate::error::Kind;
 
 const PREFACE: &str = "\
@@ -30,8 +30,9 @@ Values come from five places, each stronger than the one before: built-in defaul
 (`$XDG_CONFIG_HOME/rejoin/config.toml`), the project's file (`.rejoin/config.toml`), variables, flags.
 `rejoin config list` shows each value and where it came from. An unknown key or a value out of range is an error.
 
-A **guarded** key in a project's own file is ignored until you have run `rejoin trust` there. A key marked **later** is
-checked and kept, but nothing in this version reads it.
+Until you run `rejoin trust` in a project, its own file may set only the keys marked **harmless**. Every other key in it is
+ignored, and Rejoin names it. A project's file with an error is ignored as a whole, unless you trust the project: then it is
+an error. A key marked **later** is checked and kept, but nothing in this version reads it.
 
 | key | default | means | |
 |---|---|---|---|
@@ -162,10 +163,7 @@ fn write_keys(page: &mut String) {
     let sources = sources();
     for key in KEYS {
         let default = key.default.map(|default| format!("`{default}`")).unwrap_or_default();
-        let guard = match key.guard {
-            Guard::Open => None,
-            Guard::Trust => Some("guarded"),
-        };
+        let guard = key.is_harmless().then_some("harmless");
         let later = if is_read(key, &sources) { None } else { Some("later") };
         let notes: Vec<&str> = [guard, later].into_iter().flatten().collect();
         let name = key.name;

@@ -1,22 +1,23 @@
-//! `rejoin trust`: allow a project's own configuration to set guarded keys.
+//! `rejoin trust`: allow a project's own configuration to set every key.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::config::keys::Guard;
 use crate::config::origin::{Origin, Setting};
 use crate::config::trust::{Register, Standing, is_linked};
 use crate::config::{file, project};
 use crate::context::{Consent, Context, Notes};
 use crate::error::{Failure, Kind};
+use crate::ui::clean;
 
-/// Let this project's own configuration set guarded keys
+/// Let this project's own configuration set every key
 ///
-/// A cloned repository must not be able to run programs, send text elsewhere or delete history. So what its
-/// `.rejoin/config.toml` sets for stores, providers, tools, retention and the like is ignored until you have
-/// seen it and said yes. When the file changes, you are asked again.
+/// A cloned repository must not be able to run programs, send text elsewhere, delete history or keep it from being
+/// saved. So its `.rejoin/config.toml` may set `project.scope`, `start.default` and `session.auto_pause_minutes`; every
+/// other key in it is ignored until you have seen it and said yes. When the file changes, or another directory takes the
+/// place of this one, you are asked again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,7 +48,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return list(context);
     }
     let directory = match &args.directory {
-        None => context.config.project().to_owned(),
+        None => context.config.project_root().to_owned(),
         Some(directory) => {
             let start = context.surroundings.working_directory.join(directory);
             project::directory_of(&start, context.config.project_scope())?
@@ -76,8 +77,7 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
             .hint("put a regular file in place of the link, then run `rejoin trust` again"));
     }
     let settings = file::settings_in(&path, &text)?;
-    let guarded: Vec<&Setting> =
-        settings.iter().filter(|setting| setting.key.guard == Guard::Trust).collect();
+    let guarded: Vec<&Setting> = settings.iter().filter(|setting| !setting.key.is_harmless()).collect();
     if guarded.is_empty() {
         context.note(&format!("It sets nothing that needs trust: {}", path.display()));
         return answer("untrusted", name, &guarded, context);
@@ -87,7 +87,7 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
     }
     context.confirm("Allow this?", consent)?;
     // What was shown is what is trusted: the text in hand, not the file as it may be by now.
-    Register::update(&context.surroundings, |register| register.trust(name, &text))?;
+    Register::update(&context.surroundings, |register| register.trust(name, &text))??;
     context.note(&format!("Trusted until the file changes: {name}"));
     answer("trusted", name, &guarded, context)
 }
@@ -105,7 +105,7 @@ fn answer(standing: &str, name: &str, guarded: &[&Setting], context: &Context) -
 /// Shows every value in full, as the decision rests on it.
 fn show(path: &Path, guarded: &[&Setting]) -> Result<(), Failure> {
     let mut screen = io::stderr().lock();
-    writeln!(screen, "{} sets:", path.display())?;
+    writeln!(screen, "{} sets:", clean::line(&path.display().to_string()))?;
     for setting in guarded {
         let line = match setting.origin {
             Origin::File { line, .. } => line,

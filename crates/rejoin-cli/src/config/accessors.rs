@@ -23,6 +23,12 @@ impl Config {
         &self.project_file
     }
 
+    /// The directory that the project's own file lies in. With `project.scope = "directory"` in that file, the project
+    /// itself may be a directory below.
+    pub(crate) fn project_root(&self) -> &Path {
+        self.project_file.ancestors().nth(2).unwrap_or(&self.project)
+    }
+
     /// The store's URL; a path in it is absolute.
     pub(crate) fn store(&self) -> &str {
         self.text("store")
@@ -65,8 +71,11 @@ impl Config {
         self.number("clean.older_than_days")
     }
 
-    /// How long the conversations of this project are kept.
+    /// How long the conversations of this project are kept. All of them, while that is not known.
     pub(crate) fn retention(&self) -> Retention {
+        if self.retention_is_unsure() {
+            return Retention { days: None, max_per_project: None };
+        }
         let days = match self.value("retention.days") {
             Value::Integer(days) => u32::try_from(*days).ok(),
             _ => None,

@@ -15,15 +15,17 @@ pub(crate) struct Key {
     /// As it would be written in a variable; `<data>` and `<downloads>` are directories of the machine.
     pub(crate) default: Option<&'static str>,
     pub(crate) about: &'static str,
-    pub(crate) guard: Guard,
+    guard: Guard,
 }
 
-/// Whether a project's own file may set a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Guard {
-    Open,
-    /// Only in a project the user trusts, because the key can run programs, send text elsewhere, open a
-    /// port or delete history.
+/// Whether the file of a project that the user does not trust may set a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Guard {
+    /// It may: the key cannot run programs, send text elsewhere, open a port, delete history or keep it from being
+    /// saved.
+    Harmless,
+    /// It may not, until the user has run `rejoin trust`. A key is guarded unless its row says otherwise.
+    #[default]
     Trust,
 }
 
@@ -34,64 +36,56 @@ const TIB: u64 = 1 << 40;
 
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
-    guarded("store", Shape::Store, Some("sqlite:<data>/rejoin.db"), "where conversations are kept"),
-    guarded("provider", Shape::Text, None, "the provider of a new conversation"),
-    open("project.scope", Shape::Choice(&["repository", "directory"]), Some("repository"), "whether a project is a repository or exactly the working directory"),
-    open("start.default", Shape::Choice(&["new", "continue"]), Some("new"), "what the prompt opens with"),
-    open("persistence.enabled", Shape::Boolean, Some("true"), "whether conversations are kept at all"),
-    open("persistence.on_error", Shape::Choice(&["warn", "fail"]), Some("warn"), "what to do when a turn cannot be kept"),
-    guarded("retention.days", Shape::DaysOrForever { least: 7, most: 180 }, Some("30"), "days until an untouched conversation expires"),
-    guarded("retention.notice_days", Shape::Integer { least: 0, most: 180 }, Some("5"), "days of notice before a conversation expires"),
-    guarded("retention.max_per_project", Shape::Integer { least: 1, most: 1_000_000 }, Some("100"), "conversations kept per project"),
-    open("clean.older_than_days", Shape::Integer { least: 1, most: 3650 }, Some("7"), "the age from which `rejoin clean` removes"),
-    guarded("export.directory", Shape::Directory, Some("<downloads>"), "where exports are written"),
-    open("limits.turn_bytes", Shape::Bytes { least: KIB, most: GIB }, Some("10 MB"), "the largest turn"),
-    open("limits.conversation_bytes", Shape::Bytes { least: MIB, most: TIB }, Some("1 GiB"), "the largest conversation"),
-    open("limits.attachment_chunk_bytes", Shape::Bytes { least: 4 * KIB, most: 64 * MIB }, Some("1 MiB"), "the size of the pieces an attachment is stored in"),
-    open("limits.wait_seconds", Shape::Integer { least: 0, most: 600 }, Some("10"), "seconds to wait while another program writes"),
-    open("session.auto_pause_minutes", Shape::Integer { least: 1, most: 1440 }, Some("5"), "minutes without activity until a conversation pauses"),
-    open("compact.threshold", Shape::Fraction { least: 0.1, most: 1.0 }, Some("0.8"), "the part of the context window that starts compaction"),
-    open("compact.user_tokens", Shape::Integer { least: 0, most: 10_000_000 }, Some("20000"), "tokens of user messages that compaction keeps"),
-    open("compact.on_summary_failure", Shape::Choice(&["abort", "placeholder"]), Some("abort"), "when no summary can be had: keep the history and warn, or go on with a placeholder"),
-    open("compact.model", Shape::Text, None, "the model that writes summaries; the conversation's own if unset"),
-    guarded("vault.quarantine_days", Shape::Integer { least: 0, most: 365 }, Some("7"), "days until a record that does not open is purged from quarantine"),
-    guarded("vault.repack_every", Shape::Integer { least: 0, most: 1000 }, Some("5"), "changes of a conversation until its plain file is written anew without what they replaced; 0 is never"),
-    guarded("git.commit_sessions", Shape::Boolean, Some("false"), "whether conversations are committed to the repository"),
-    guarded("git.allow_plaintext", Shape::Boolean, Some("false"), "whether those of a vault may be committed, which is in the clear"),
-    guarded("tools.allow", Shape::Texts, Some("[]"), "tools that run without asking"),
-    guarded("tools.ask", Shape::Texts, Some("[]"), "tools that ask first"),
-    guarded("tools.deny", Shape::Texts, Some("[]"), "tools that never run"),
-    guarded("tools.run_seconds", Shape::Integer { least: 1, most: 3600 }, Some("120"), "seconds a command may run unless the model asks for more or less"),
-    guarded("mcp.servers.<name>.command", Shape::Text, None, "the program of an MCP server"),
-    guarded("mcp.servers.<name>.arguments", Shape::Texts, None, "its arguments"),
-    guarded("mcp.servers.<name>.environment", Shape::Variables, None, "variables it is started with"),
-    open("models.<name>.context_window", Shape::Integer { least: 1, most: 1_000_000_000 }, None, "tokens the model can be sent"),
-    open("models.<name>.input_price", Shape::Fraction { least: 0.0, most: 1_000_000.0 }, None, "price of a million tokens sent"),
-    open("models.<name>.output_price", Shape::Fraction { least: 0.0, most: 1_000_000.0 }, None, "price of a million tokens received"),
-    guarded("redact.enabled", Shape::Boolean, Some("true"), "whether secrets are removed before storing"),
-    guarded("redact.pii", Shape::Choices(&["email", "phone", "card"]), Some("[]"), "personal data that is removed too"),
-    guarded("redact.extra_patterns", Shape::Patterns, Some("[]"), "regular expressions of what is removed too"),
-    guarded("server.listen", Shape::Address, Some("127.0.0.1:7171"), "where `rejoin serve` listens"),
-    guarded("providers.<name>.kind", Shape::Choice(&["anthropic", "openai-responses", "openai-chat", "offline"]), None, "the language a provider speaks"),
-    guarded("providers.<name>.base_url", Shape::Text, None, "where it is reached"),
-    guarded("providers.<name>.api_key_env", Shape::Text, None, "the variable that holds its key"),
-    guarded("providers.<name>.api_key_command", Shape::Text, None, "the command that prints its key"),
-    guarded("providers.<name>.model", Shape::Text, None, "its model, unless a conversation names one"),
-    guarded("providers.<name>.context_window", Shape::Integer { least: 1, most: 1_000_000_000 }, None, "tokens its model can be sent"),
-    guarded("providers.<name>.max_retries", Shape::Integer { least: 0, most: 20 }, None, "attempts after the first"),
-    open("log", Shape::Choice(&["off", "error", "warn", "info", "debug", "trace"]), Some("off"), "what is written to the log file, never with content"),
+    key("store", Shape::Store, Some("sqlite:<data>/rejoin.db"), "where conversations are kept"),
+    key("provider", Shape::Text, None, "the provider of a new conversation"),
+    key("project.scope", Shape::Choice(&["repository", "directory"]), Some("repository"), "whether a project is a repository or exactly the working directory").harmless(),
+    key("start.default", Shape::Choice(&["new", "continue"]), Some("new"), "what the prompt opens with").harmless(),
+    key("persistence.enabled", Shape::Boolean, Some("true"), "whether conversations are kept at all"),
+    key("persistence.on_error", Shape::Choice(&["warn", "fail"]), Some("warn"), "what to do when a turn cannot be kept"),
+    key("retention.days", Shape::DaysOrForever { least: 7, most: 180 }, Some("30"), "days until an untouched conversation expires"),
+    key("retention.notice_days", Shape::Integer { least: 0, most: 180 }, Some("5"), "days of notice before a conversation expires"),
+    key("retention.max_per_project", Shape::Integer { least: 1, most: 1_000_000 }, Some("100"), "conversations kept per project"),
+    key("clean.older_than_days", Shape::Integer { least: 1, most: 3650 }, Some("7"), "the age from which `rejoin clean` removes"),
+    key("export.directory", Shape::Directory, Some("<downloads>"), "where exports are written"),
+    key("limits.turn_bytes", Shape::Bytes { least: KIB, most: GIB }, Some("10 MB"), "the largest turn"),
+    key("limits.conversation_bytes", Shape::Bytes { least: MIB, most: TIB }, Some("1 GiB"), "the largest conversation"),
+    key("limits.attachment_chunk_bytes", Shape::Bytes { least: 4 * KIB, most: 64 * MIB }, Some("1 MiB"), "the size of the pieces an attachment is stored in"),
+    key("limits.wait_seconds", Shape::Integer { least: 0, most: 600 }, Some("10"), "seconds to wait while another program writes"),
+    key("session.auto_pause_minutes", Shape::Integer { least: 1, most: 1440 }, Some("5"), "minutes without activity until a conversation pauses").harmless(),
+    key("compact.threshold", Shape::Fraction { least: 0.1, most: 1.0 }, Some("0.8"), "the part of the context window that starts compaction"),
+    key("compact.user_tokens", Shape::Integer { least: 0, most: 10_000_000 }, Some("20000"), "tokens of user messages that compaction keeps"),
+    key("compact.on_summary_failure", Shape::Choice(&["abort", "placeholder"]), Some("abort"), "when no summary can be had: keep the history and warn, or go on with a placeholder"),
+    key("compact.model", Shape::Text, None, "the model that writes summaries; the conversation's own if unset"),
+    key("vault.quarantine_days", Shape::Integer { least: 0, most: 365 }, Some("7"), "days until a record that does not open is purged from quarantine"),
+    key("vault.repack_every", Shape::Integer { least: 0, most: 1000 }, Some("5"), "changes of a conversation until its plain file is written anew without what they replaced; 0 is never"),
+    key("git.commit_sessions", Shape::Boolean, Some("false"), "whether conversations are committed to the repository"),
+    key("git.allow_plaintext", Shape::Boolean, Some("false"), "whether those of a vault may be committed, which is in the clear"),
+    key("tools.allow", Shape::Texts, Some("[]"), "tools that run without asking"),
+    key("tools.ask", Shape::Texts, Some("[]"), "tools that ask first"),
+    key("tools.deny", Shape::Texts, Some("[]"), "tools that never run"),
+    key("tools.run_seconds", Shape::Integer { least: 1, most: 3600 }, Some("120"), "seconds a command may run unless the model asks for more or less"),
+    key("mcp.servers.<name>.command", Shape::Text, None, "the program of an MCP server"),
+    key("mcp.servers.<name>.arguments", Shape::Texts, None, "its arguments"),
+    key("mcp.servers.<name>.environment", Shape::Variables, None, "variables it is started with"),
+    key("models.<name>.context_window", Shape::Integer { least: 1, most: 1_000_000_000 }, None, "tokens the model can be sent"),
+    key("models.<name>.input_price", Shape::Fraction { least: 0.0, most: 1_000_000.0 }, None, "price of a million tokens sent"),
+    key("models.<name>.output_price", Shape::Fraction { least: 0.0, most: 1_000_000.0 }, None, "price of a million tokens received"),
+    key("redact.enabled", Shape::Boolean, Some("true"), "whether secrets are removed before storing"),
+    key("redact.pii", Shape::Choices(&["email", "phone", "card"]), Some("[]"), "personal data that is removed too"),
+    key("redact.extra_patterns", Shape::Patterns, Some("[]"), "regular expressions of what is removed too"),
+    key("server.listen", Shape::Address, Some("127.0.0.1:7171"), "where `rejoin serve` listens"),
+    key("providers.<name>.kind", Shape::Choice(&["anthropic", "openai-responses", "openai-chat", "offline"]), None, "the language a provider speaks"),
+    key("providers.<name>.base_url", Shape::Text, None, "where it is reached"),
+    key("providers.<name>.api_key_env", Shape::Text, None, "the variable that holds its key"),
+    key("providers.<name>.api_key_command", Shape::Text, None, "the command that prints its key"),
+    key("providers.<name>.model", Shape::Text, None, "its model, unless a conversation names one"),
+    key("providers.<name>.context_window", Shape::Integer { least: 1, most: 1_000_000_000 }, None, "tokens its model can be sent"),
+    key("providers.<name>.max_retries", Shape::Integer { least: 0, most: 20 }, None, "attempts after the first"),
+    key("log", Shape::Choice(&["off", "error", "warn", "info", "debug", "trace"]), Some("off"), "what is written to the log file, never with content"),
 ];
 
-const fn open(name: &'static str, shape: Shape, default: Option<&'static str>, about: &'static str) -> Key {
-    Key { name, shape, default, about, guard: Guard::Open }
-}
-
-const fn guarded(
-    name: &'static str,
-    shape: Shape,
-    default: Option<&'static str>,
-    about: &'static str,
-) -> Key {
+/// A row of the table. It is guarded: what a project that nobody trusts may set is marked one by one.
+const fn key(name: &'static str, shape: Shape, default: Option<&'static str>, about: &'static str) -> Key {
     Key { name, shape, default, about, guard: Guard::Trust }
 }
 
@@ -164,6 +158,16 @@ pub(crate) fn dotted<S: AsRef<str>>(segments: &[S]) -> String {
 }
 
 impl Key {
+    /// The same key, which the file of any project may set.
+    const fn harmless(self) -> Self {
+        Self { guard: Guard::Harmless, ..self }
+    }
+
+    /// Whether a project's file may set it before the user has run `rejoin trust`.
+    pub(crate) fn is_harmless(&self) -> bool {
+        self.guard == Guard::Harmless
+    }
+
     /// The key's name with the user's name in its place.
     pub(crate) fn name_for(&self, member: Option<&str>) -> String {
         match member {
@@ -216,18 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn what_can_run_send_expose_or_delete_is_guarded() {
-        let groups = ["providers.", "mcp.", "tools.", "redact.", "retention.", "git.", "server.", "vault."];
-        let names = ["store", "provider", "export.directory"];
+    fn a_project_that_nobody_trusts_may_set_three_keys_and_no_other() {
+        let harmless: Vec<&str> = KEYS.iter().filter(|key| key.is_harmless()).map(|key| key.name).collect();
 
-        let unguarded: Vec<&str> = KEYS
-            .iter()
-            .filter(|key| key.guard == Guard::Open)
-            .map(|key| key.name)
-            .filter(|name| names.contains(name) || groups.iter().any(|group| name.starts_with(group)))
-            .collect();
+        assert_eq!(harmless, ["project.scope", "start.default", "session.auto_pause_minutes"]);
+    }
 
-        assert_eq!(unguarded, Vec::<&str>::new());
+    #[test]
+    fn a_key_that_is_added_is_guarded() {
+        let added = key("weather", Shape::Text, None, "the weather");
+
+        assert_eq!((added.guard, Guard::default()), (Guard::Trust, Guard::Trust));
     }
 
     #[test]

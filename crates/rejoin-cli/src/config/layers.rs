@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::config::choices::{Choice, Scope};
-use crate::config::keys::{Guard, KEYS, Key};
+use crate::config::keys::{KEYS, Key};
 use crate::config::origin::{Origin, Setting};
 use crate::config::trust::{Register, Standing};
 use crate::config::value::Value;
@@ -42,7 +42,7 @@ impl Config {
         let project = project_directory(surroundings, overrides, &below_project)?;
 
         let project_file = project.join(project::FILE);
-        let (allowed, ignored) = project_settings(surroundings, &project, read(&project_file)?)?;
+        let (allowed, ignored) = project_settings(surroundings, &project, read)?;
         put_on_top(&mut base, surroundings, Some(&project), allowed);
         // Names that only the project's file uses can be meant by a variable too.
         let members = members_in(base.values());
@@ -97,27 +97,55 @@ fn put_on_top(
     }
 }
 
+/// What the project's own file sets, and what of it does not count.
+type OfProject = (Vec<Setting>, Vec<Ignored>);
+
 /// Reads the project's own file and sets aside what the user has not allowed it to set.
 fn project_settings(
     surroundings: &Surroundings,
     directory: &Path,
-    text: Option<String>,
-) -> Result<(Vec<Setting>, Vec<Ignored>), Failure> {
+    read: &dyn Fn(&Path) -> Result<Option<String>, Failure>,
+) -> Result<OfProject, Failure> {
     let path = directory.join(project::FILE);
-    let Some(text) = text else { return Ok((Vec::new(), Vec::new())) };
-    let settings = file::settings_in(&path, &text)?;
-    let (guarded, open): (Vec<_>, Vec<_>) =
-        settings.into_iter().partition(|setting| setting.key.guard == Guard::Trust);
-    if guarded.is_empty() {
-        return Ok((open, Vec::new()));
-    }
+    let text = match read(&path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok((Vec::new(), Vec::new())),
+        Err(failure) => {
+            let standing = Register::read(surroundings)?.standing_unread(directory);
+            return without_file(path, failure, standing);
+        }
+    };
     // The standing is that of the very text that was read, whatever becomes of the file meanwhile.
-    match Register::read(surroundings)?.standing(directory, &text) {
-        Standing::Trusted => Ok((open.into_iter().chain(guarded).collect(), Vec::new())),
-        standing @ (Standing::Unknown | Standing::Changed | Standing::Linked) => {
-            Ok((open, guarded.into_iter().map(|setting| Ignored { setting, standing }).collect()))
+    let standing = || Ok::<_, Failure>(Register::read(surroundings)?.standing(directory, &text));
+    let settings = match file::settings_in(&path, &text) {
+        Ok(settings) => settings,
+        Err(failure) => return without_file(path, failure, standing()?),
+    };
+    let (harmless, guarded): (Vec<_>, Vec<_>) =
+        settings.into_iter().partition(|setting| setting.key.is_harmless());
+    if guarded.is_empty() {
+        return Ok((harmless, Vec::new()));
+    }
+    match standing()? {
+        Standing::Trusted => Ok((harmless.into_iter().chain(guarded).collect(), Vec::new())),
+        standing @ (Standing::Unknown
+        | Standing::Changed
+        | Standing::Replaced
+        | Standing::Outdated
+        | Standing::Linked) => {
+            let ignored = guarded.into_iter().map(|setting| Ignored::Setting { setting, standing });
+            Ok((harmless, ignored.collect()))
         }
     }
+}
+
+/// A file that cannot be used is an error where the user relies on it. Elsewhere it must not be able to stop every command.
+fn without_file(path: PathBuf, failure: Failure, standing: Standing) -> Result<OfProject, Failure> {
+    if standing == Standing::Trusted {
+        return Err(failure);
+    }
+    let hint = failure.next_step().map(str::to_owned);
+    Ok((Vec::new(), vec![Ignored::File { path, fault: failure.summary(), hint, standing }]))
 }
 
 fn flags(overrides: &Overrides) -> Result<Vec<Setting>, Failure> {

@@ -35,12 +35,17 @@ pub(crate) struct Config {
     unknown_variables: Vec<(String, Option<String>)>,
 }
 
-/// A value in the project's own file that does not count, because the user did not allow it.
+/// What does not count in the file of a project that the user does not trust.
 #[derive(Clone, Debug)]
-pub(crate) struct Ignored {
-    pub(crate) setting: Setting,
-    pub(crate) standing: Standing,
+pub(crate) enum Ignored {
+    /// A value of a key that is not harmless.
+    Setting { setting: Setting, standing: Standing },
+    /// The whole file, because it could not be read.
+    File { path: PathBuf, fault: String, hint: Option<String>, standing: Standing },
 }
+
+/// How many ignored settings are named: a file can set thousands, which would hide every other message.
+const NAMED: usize = 10;
 
 /// The flags that stand above every file and variable.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +60,39 @@ pub(crate) struct Overrides {
 pub(crate) struct Warning {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+}
+
+impl Ignored {
+    /// The key, unless it is the whole file.
+    pub(crate) fn key(&self) -> Option<String> {
+        match self {
+            Ignored::Setting { setting, .. } => Some(setting.name()),
+            Ignored::File { .. } => None,
+        }
+    }
+
+    /// How far the file is trusted.
+    pub(crate) const fn standing(&self) -> Standing {
+        match self {
+            Ignored::Setting { standing, .. } | Ignored::File { standing, .. } => *standing,
+        }
+    }
+
+    /// The line that set the key, or the file.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Ignored::Setting { setting, .. } => setting.origin.to_string(),
+            Ignored::File { path, .. } => path.display().to_string(),
+        }
+    }
+
+    /// The word for scripts.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Ignored::Setting { standing, .. } => standing.name(),
+            Ignored::File { .. } => "invalid",
+        }
+    }
 }
 
 impl Config {
@@ -72,34 +110,63 @@ impl Config {
         &self.ignored
     }
 
+    /// True when the user trusted the project's file with retention, or may have, and it does not count any more.
+    ///
+    /// How long things are to be kept is not known then, and what is deleted does not come back.
+    fn retention_is_unsure(&self) -> bool {
+        let is_about_it = |ignored: &Ignored| ignored.key().is_none_or(|key| key.starts_with("retention."));
+        self.ignored.iter().any(|ignored| ignored.standing().was_trusted() && is_about_it(ignored))
+    }
+
     /// What to tell the user before a command runs.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
-        let ignored = self.ignored.iter().map(|ignored| {
-            let Ignored { setting, standing } = ignored;
-            let message = format!("ignored `{}` in `{}`: {standing}", setting.name(), setting.origin);
-            Warning { message, hint: None }
-        });
+        let mut warnings = self.ignored_in_project();
         let unknown = self.unknown_variables.iter().map(|(name, likely)| Warning {
             message: format!("the variable `{name}` means nothing to rejoin"),
             hint: likely.as_ref().map(|likely| format!("did you mean `{likely}`?")),
         });
-        let mut warnings: Vec<Warning> = ignored.collect();
-        // All of them have one remedy, so it is told once.
-        if let (Some(last), Some(reason)) = (warnings.last_mut(), self.ignored.last()) {
-            last.hint = Some(self.remedy(reason.standing));
-        }
         warnings.extend(unknown);
+        warnings
+    }
+
+    fn ignored_in_project(&self) -> Vec<Warning> {
+        let told = self.ignored.iter().take(NAMED).map(|ignored| match ignored {
+            Ignored::Setting { setting, standing } => {
+                let message = format!("ignored `{}` in `{}`: {standing}", setting.name(), setting.origin);
+                Warning { message, hint: None }
+            }
+            Ignored::File { fault, hint, .. } => {
+                let message = format!("ignored the project's configuration: could not {fault}");
+                Warning { message, hint: hint.clone() }
+            }
+        });
+        let mut warnings: Vec<Warning> = told.collect();
+        let more = self.ignored.len().saturating_sub(NAMED);
+        if more > 0 {
+            let message = format!("ignored {more} more in `{}`", self.project_file.display());
+            warnings.push(Warning { message, hint: None });
+        }
+        // All settings have one remedy, so it is told once.
+        if let (Some(last), Some(Ignored::Setting { standing, .. })) =
+            (warnings.last_mut(), self.ignored.last())
+        {
+            last.hint = Some(self.remedy(*standing));
+        }
         warnings
     }
 
     fn remedy(&self, standing: Standing) -> String {
         let trust = format!(
             "run `rejoin trust` in {} to see what the file sets and to allow it",
-            self.project.display()
+            self.project_root().display()
         );
         match standing {
             Standing::Linked => format!("put a regular file in place of the link, then {trust}"),
-            Standing::Trusted | Standing::Unknown | Standing::Changed => trust,
+            Standing::Trusted
+            | Standing::Unknown
+            | Standing::Changed
+            | Standing::Replaced
+            | Standing::Outdated => trust,
         }
     }
 }

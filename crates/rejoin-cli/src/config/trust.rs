@@ -1,7 +1,8 @@
 //! Which projects' own configuration the user trusts, and in which exact wording.
 //!
 //! The register lies in the user's data directory, where a cloned repository cannot write. Trust is given
-//! to a directory and to the bytes of its file: when either differs, there is no trust.
+//! to a directory and to the bytes of its file: when either differs, there is no trust. A directory that took the
+//! place of a trusted one is another directory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::config::{file, project};
+use crate::directory_identity::directory_identity;
 use crate::durable;
 use crate::error::{Failure, Kind};
 use crate::surroundings::Surroundings;
@@ -23,47 +25,77 @@ pub(crate) enum Standing {
     Unknown,
     /// It was trusted, and has changed since.
     Changed,
+    /// It was trusted in another directory that had this path.
+    Replaced,
+    /// It was trusted by a version of this program that guarded fewer keys, and did not show the others.
+    Outdated,
     /// It is reached through a symbolic link, so its bytes are not the project's own.
     Linked,
 }
 
 /// The projects that are trusted.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Register {
     version: u32,
     #[serde(default)]
-    projects: BTreeMap<String, Fingerprint>,
+    projects: BTreeMap<String, Trusted>,
+}
+
+/// What was trusted in a directory.
+#[derive(Debug, Deserialize, Serialize)]
+struct Trusted {
+    /// Which directory had the path; none in what an older version has written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory: Option<String>,
+    #[serde(flatten)]
+    file: Fingerprint,
 }
 
 /// What a file's bytes were when it was trusted.
 #[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(deny_unknown_fields)]
 struct Fingerprint {
     bytes: u64,
     digest: String,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The version that knew directories by their path only. Its users were not shown every key that needs trust, so what it
+/// trusts has to be trusted again.
+const VERSION_BY_PATH: u32 = 1;
+
+/// What every version of the register begins with.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
 
 impl Register {
+    fn empty() -> Self {
+        Self { version: VERSION, projects: BTreeMap::new() }
+    }
+
     pub(crate) fn read(surroundings: &Surroundings) -> Result<Self, Failure> {
         let path = Self::path(surroundings)?;
         let Some(text) = file::text_of(&path)? else {
-            return Ok(Self { version: VERSION, projects: BTreeMap::new() });
+            return Ok(Self::empty());
         };
         let attempt = || format!("read the trust register `{}`", path.display());
-        let register: Self = toml::from_str(&text).map_err(|error| {
+        let damaged = |error: toml::de::Error| {
             Failure::new(Kind::Corrupt, attempt())
                 .because(error.message().to_owned())
                 .hint("move the file away, then run `rejoin trust` in each project again")
-        })?;
-        if register.version != VERSION {
-            return Err(Failure::new(Kind::Unsupported, attempt())
-                .because(format!("its version is {}, and this program knows {VERSION}", register.version))
-                .hint("it was written by a newer rejoin; use that one"));
+        };
+        let Versioned { version } = toml::from_str(&text).map_err(damaged)?;
+        match version {
+            VERSION | VERSION_BY_PATH => {
+                let register: Self = toml::from_str(&text).map_err(damaged)?;
+                Ok(Self { version: VERSION, ..register })
+            }
+            _ => Err(Failure::new(Kind::Unsupported, attempt())
+                .because(format!("its version is {version}, and this program knows {VERSION}"))
+                .hint("it was written by a newer rejoin; use that one")),
         }
-        Ok(register)
     }
 
     /// Changes the register while no other process can.
@@ -91,16 +123,36 @@ impl Register {
         if is_linked(directory) {
             return Standing::Linked;
         }
-        // A path that is not text can never have been recorded.
-        match directory.to_str().and_then(|name| self.projects.get(name)) {
-            None => Standing::Unknown,
-            Some(trusted) if *trusted == Fingerprint::of(text) => Standing::Trusted,
-            Some(_) => Standing::Changed,
+        match self.trusted_in(directory) {
+            Ok(trusted) if trusted.file == Fingerprint::of(text) => Standing::Trusted,
+            Ok(_) => Standing::Changed,
+            Err(standing) => standing,
         }
     }
 
-    pub(crate) fn trust(&mut self, directory: &str, text: &str) {
-        self.projects.insert(directory.to_owned(), Fingerprint::of(text));
+    /// How far the file of the project in `directory` is trusted, when it cannot be read.
+    pub(crate) fn standing_unread(&self, directory: &Path) -> Standing {
+        self.trusted_in(directory).map_or_else(|standing| standing, |_| Standing::Trusted)
+    }
+
+    /// What was trusted in this very directory.
+    fn trusted_in(&self, directory: &Path) -> Result<&Trusted, Standing> {
+        // A path that is not text can never have been recorded.
+        let trusted = directory.to_str().and_then(|name| self.projects.get(name)).ok_or(Standing::Unknown)?;
+        match &trusted.directory {
+            None => Err(Standing::Outdated),
+            own if *own == directory_identity(directory) => Ok(trusted),
+            Some(_) => Err(Standing::Replaced),
+        }
+    }
+
+    pub(crate) fn trust(&mut self, name: &str, text: &str) -> Result<(), Failure> {
+        let directory = directory_identity(Path::new(name));
+        if directory.is_none() {
+            return Err(Failure::not_found(format!("trust `{name}`")).because("there is no such directory"));
+        }
+        self.projects.insert(name.to_owned(), Trusted { directory, file: Fingerprint::of(text) });
+        Ok(())
     }
 
     /// Takes trust away, and says whether there was any.
@@ -115,6 +167,14 @@ impl Register {
     fn path(surroundings: &Surroundings) -> Result<PathBuf, Failure> {
         Ok(surroundings.data_directory()?.join("trust.toml"))
     }
+}
+
+/// Whether the user trusts the configuration of the project in a directory, as it is now.
+pub(crate) fn is_trusted(surroundings: &Surroundings, directory: &Path) -> bool {
+    let text = file::text_of(&directory.join(project::FILE)).ok().flatten();
+    let standing =
+        |text: String| Register::read(surroundings).map(|register| register.standing(directory, &text));
+    text.is_some_and(|text| standing(text).is_ok_and(|standing| standing == Standing::Trusted))
 }
 
 /// Whether the project's file, or the directory it lies in, is a symbolic link.
@@ -132,12 +192,22 @@ impl Fingerprint {
 }
 
 impl Standing {
+    /// Whether the user has trusted it, as it is or as it was.
+    pub(crate) const fn was_trusted(self) -> bool {
+        match self {
+            Standing::Trusted | Standing::Changed | Standing::Replaced | Standing::Outdated => true,
+            Standing::Unknown | Standing::Linked => false,
+        }
+    }
+
     /// The word for scripts.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Standing::Trusted => "trusted",
             Standing::Unknown => "untrusted",
             Standing::Changed => "changed",
+            Standing::Replaced => "replaced",
+            Standing::Outdated => "outdated",
             Standing::Linked => "linked",
         }
     }
@@ -149,6 +219,8 @@ impl fmt::Display for Standing {
             Standing::Trusted => "the project is trusted",
             Standing::Unknown => "the project is not trusted",
             Standing::Changed => "the file has changed since the project was trusted",
+            Standing::Replaced => "another directory had this path when the project was trusted",
+            Standing::Outdated => "the project was trusted by an older rejoin, which guarded fewer keys",
             Standing::Linked => "the file is reached through a symbolic link",
         })
     }
@@ -160,13 +232,21 @@ mod tests {
 
     #[test]
     fn trust_holds_for_the_same_bytes_in_the_same_directory_only() {
-        let mut register = Register { version: VERSION, projects: BTreeMap::new() };
-        register.trust("/a", "log = \"off\"\n");
+        let root = tempfile::tempdir().unwrap();
+        let [own, other] = ["own", "other"].map(|name| root.path().join(name));
+        std::fs::create_dir(&own).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        let mut register = Register::empty();
+        register.trust(own.to_str().unwrap(), "log = \"off\"\n").unwrap();
 
-        let standings = [("/a", "log = \"off\"\n"), ("/a", "log = \"warn\""), ("/b", "log = \"off\"\n")]
-            .map(|(directory, text)| register.standing(Path::new(directory), text));
+        let standings = [(&own, "log = \"off\"\n"), (&own, "log = \"warn\""), (&other, "log = \"off\"\n")]
+            .map(|(directory, text)| register.standing(directory, text));
+        std::fs::remove_dir(&own).unwrap();
+        std::fs::rename(&other, &own).unwrap();
+        let replaced = register.standing(&own, "log = \"off\"\n");
 
         assert_eq!(standings, [Standing::Trusted, Standing::Changed, Standing::Unknown]);
+        assert_eq!(replaced, Standing::Replaced);
     }
 
     #[test]

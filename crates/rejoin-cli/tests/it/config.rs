@@ -9,6 +9,7 @@ fn each_layer_is_stronger_than_the_one_before_and_is_named() {
     world.project_config(
         "# ours\nlimits.conversation_bytes = \"3 GiB\"\nlimits.attachment_chunk_bytes = 65536\n",
     );
+    world.rejoin(["trust", "--yes"]).run();
 
     let outcome = world
         .rejoin(["config", "list", "limits"])
@@ -112,13 +113,13 @@ fn an_unknown_key_is_refused_with_its_line_and_the_likely_name() {
 #[test]
 fn a_value_out_of_range_is_refused_with_its_line() {
     let world = World::new();
-    world.project_config("compact.threshold = 1.5\n");
+    world.user_config("compact.threshold = 1.5\n");
 
     let outcome = world.rejoin(["config", "list"]).run();
 
-    let expected = "error: read `compact.threshold` in `[world]/project/.rejoin/config.toml:1`\n  \
+    let expected = "error: read `compact.threshold` in `[world]/home/.config/rejoin/config.toml:1`\n  \
                     caused by: it must be a number from 0.1 to 1\n\
-                    hint: correct the line, or run `rejoin config edit --local`\n";
+                    hint: correct the line, or run `rejoin config edit`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
 

@@ -388,7 +388,44 @@ fn every_project_is_swept_by_its_own_policy_once_that_was_seen() {
 }
 
 #[test]
-fn a_project_whose_configuration_is_broken_keeps_everything() {
+fn a_project_whose_configuration_was_trusted_and_is_broken_keeps_everything() {
+    let world = World::new();
+    let file = "broken/.rejoin/config.toml";
+    world.write(file, "retention.days = 180\n");
+    world.rejoin(["trust", "--yes", "../broken"]).run();
+    world.write(file, "retention.days = = 7\n");
+    let broken = world.path("broken").canonicalize().unwrap();
+    talk(&world, "Here", 1);
+    talk_in(&world, broken.to_str().unwrap(), "Old", 60);
+    see(&world);
+
+    let elsewhere = world.rejoin(["expire"]).run();
+    let there = world.rejoin(["expire"]).from("broken").run();
+
+    assert_eq!((elsewhere.code, there.code, left(&world).len()), (0, 0, 2), "{elsewhere:?} {there:?}");
+}
+
+#[test]
+fn a_project_that_is_not_trusted_any_more_keeps_everything_until_the_user_decides() {
+    let world = World::new();
+    world.project_config("retention.days = 180\n");
+    world.rejoin(["trust", "--yes"]).run();
+    talk(&world, "Here", 1);
+    talk(&world, "Old", 60);
+    see(&world);
+    world.project_config("retention.days = 180\n# pulled\n");
+
+    let changed = world.rejoin(["expire"]).run();
+    let kept = left(&world).len();
+    world.rejoin(["trust", "--revoke"]).run();
+    let revoked = world.rejoin(["expire"]).run();
+
+    assert_eq!((changed.code, kept), (0, 2), "{changed:?}");
+    assert_eq!((revoked.code, left(&world)), (0, vec!["Here".to_owned()]), "{revoked:?}");
+}
+
+#[test]
+fn a_project_that_was_never_trusted_cannot_stop_retention_with_a_broken_file() {
     let world = World::new();
     world.write("broken/.rejoin/config.toml", "retention.days = = 7\n");
     let broken = world.path("broken").canonicalize().unwrap();
@@ -398,7 +435,7 @@ fn a_project_whose_configuration_is_broken_keeps_everything() {
 
     let outcome = world.rejoin(["expire"]).run();
 
-    assert_eq!((outcome.code, left(&world).len()), (0, 2), "{outcome:?}");
+    assert_eq!((outcome.code, left(&world)), (0, vec!["Here".to_owned()]), "{outcome:?}");
 }
 
 /// Runs a command that goes on until it is ended, and ends it once the old talk is gone.

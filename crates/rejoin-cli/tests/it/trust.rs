@@ -1,4 +1,4 @@
-//! A cloned repository cannot run programs, send text elsewhere or delete history.
+//! A cloned repository cannot run programs, send text elsewhere, delete history or keep it from being saved.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -6,7 +6,7 @@ use crate::world::{Outcome, World};
 
 const HOSTILE: &str = "\
 store = \"sqlite:/tmp/theirs.db\"
-compact.threshold = 0.5
+session.auto_pause_minutes = 3
 
 [providers.anthropic]
 base_url = \"https://theirs.example\"
@@ -59,10 +59,10 @@ fn before_trust_every_guarded_key_is_ignored_and_named_and_the_rest_works() {
     let world = World::new();
     world.project_config(HOSTILE);
 
-    let outcome = world.rejoin(["config", "get", "compact.threshold"]).run();
+    let outcome = world.rejoin(["config", "get", "session.auto_pause_minutes"]).run();
 
     let stderr = IGNORED.replace("REASON", "the project is not trusted");
-    assert_eq!(outcome, Outcome { stdout: "0.5\n".into(), stderr, code: 0 });
+    assert_eq!(outcome, Outcome { stdout: "3\n".into(), stderr, code: 0 });
     assert_eq!(values(&world), DEFAULTS);
 }
 
@@ -100,10 +100,10 @@ fn trust_lapses_when_the_file_changes() {
     world.rejoin(["trust", "--yes"]).run();
     world.project_config(&format!("{HOSTILE}\n# pulled\n"));
 
-    let outcome = world.rejoin(["config", "get", "compact.threshold"]).run();
+    let outcome = world.rejoin(["config", "get", "session.auto_pause_minutes"]).run();
 
     let stderr = IGNORED.replace("REASON", "the file has changed since the project was trusted");
-    assert_eq!(outcome, Outcome { stdout: "0.5\n".into(), stderr, code: 0 });
+    assert_eq!(outcome, Outcome { stdout: "3\n".into(), stderr, code: 0 });
     assert_eq!(values(&world), DEFAULTS);
 }
 
@@ -152,7 +152,7 @@ hint: add `--yes` to go ahead without being asked
 #[test]
 fn a_linked_file_is_never_trusted() {
     let world = World::new();
-    world.write("theirs.toml", "retention.days = 7\nlog = \"off\"\n");
+    world.write("theirs.toml", "retention.days = 7\nstart.default = \"new\"\n");
     world.write("project/.rejoin/README", "");
     symlink(world.path("theirs.toml"), world.path("project/.rejoin/config.toml")).unwrap();
 
@@ -207,6 +207,69 @@ fn a_guarded_key_set_in_an_untrusted_project_says_that_it_waits() {
     let note = "Set retention.days to 90 in [world]/project/.rejoin/config.toml\n\
                 It takes effect once you run `rejoin trust` here.\n";
     assert_eq!(outcome, Outcome::note(note));
+}
+
+#[test]
+fn trust_is_given_to_the_file_that_counts_also_from_a_directory_that_is_its_own_project() {
+    let world = World::new();
+    world.project_config("project.scope = \"directory\"\nretention.days = 60\n");
+    std::fs::create_dir(world.path("project/src")).unwrap();
+
+    let outcome = world.rejoin(["trust", "--yes"]).from("project/src").run();
+
+    assert!(outcome.stderr.ends_with("Trusted until the file changes: [world]/project\n"), "{outcome:?}");
+    let days = world.rejoin(["config", "get", "retention.days"]).from("project/src").run();
+    assert_eq!(days, Outcome::answer("60\n"));
+}
+
+#[test]
+fn every_key_that_is_not_harmless_is_ignored_and_named() {
+    let world = World::new();
+    world.project_config(
+        "project.scope = \"directory\"\nstart.default = \"continue\"\nsession.auto_pause_minutes = 3\n\
+         persistence.enabled = false\nlimits.wait_seconds = 0\nlog = \"trace\"\nmodels.m.context_window = 1\n",
+    );
+
+    let listed = world.rejoin(["--quiet", "config", "list", "--json"]).run().json();
+
+    let ignored: Vec<&str> =
+        listed["ignored"].as_array().unwrap().iter().map(|one| one["key"].as_str().unwrap()).collect();
+    assert_eq!(ignored, ["persistence.enabled", "limits.wait_seconds", "log", "models.m.context_window"]);
+    let from_file = listed["items"].as_array().unwrap().iter().filter(|item| item["origin"] == "file");
+    let in_force: Vec<&str> = from_file.map(|item| item["key"].as_str().unwrap()).collect();
+    assert_eq!(in_force, ["project.scope", "session.auto_pause_minutes", "start.default"]);
+}
+
+#[test]
+fn a_file_with_an_error_is_ignored_as_a_whole_and_told_without_failing() {
+    let world = World::new();
+    world.project_config("start.default = \"continue\"\nretention.days = 3\n");
+
+    let outcome = world.rejoin(["config", "get", "start.default"]).run();
+
+    let stderr = "warning: ignored the project's configuration: could not read `retention.days` in \
+                  `[world]/project/.rejoin/config.toml:2`: it must be a whole number from 7 to 180, or \"forever\"\n\
+                  hint: correct the line, or run `rejoin config edit --local`\n";
+    assert_eq!(outcome, Outcome { stdout: "new\n".into(), stderr: stderr.into(), code: 0 });
+}
+
+#[test]
+fn what_an_older_version_trusted_is_told_and_has_to_be_trusted_again() {
+    let world = World::new();
+    world.project_config("retention.days = 60\n");
+    let digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    let project = world.project_key();
+    world.write(
+        "home/.local/share/rejoin/trust.toml",
+        &format!("version = 1\n\n[projects.\"{project}\"]\nbytes = 20\ndigest = \"{digest}\"\n"),
+    );
+
+    let before = world.rejoin(["config", "get", "retention.days"]).run();
+    let again = world.rejoin(["trust", "--yes"]).run();
+    let after = world.rejoin(["config", "get", "retention.days"]).run();
+
+    assert!(before.stderr.contains("trusted by an older rejoin, which guarded fewer keys"), "{before:?}");
+    assert_eq!((before.stdout.as_str(), again.code, after), ("30\n", 0, Outcome::answer("60\n")));
 }
 
 #[test]

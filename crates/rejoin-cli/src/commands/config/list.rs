@@ -63,10 +63,7 @@ fn answer_json(prefix: &str, context: &Context) -> Result<(), Failure> {
         .config
         .ignored()
         .iter()
-        .map(|ignored| {
-            let place = ignored.setting.origin.to_string();
-            json!({"key": ignored.setting.name(), "where": place, "reason": ignored.standing.name()})
-        })
+        .map(|ignored| json!({"key": ignored.key(), "where": ignored.place(), "reason": ignored.reason()}))
         .collect();
     context.answer_json(&json!({"items": items, "ignored": ignored}))
 }

@@ -80,7 +80,7 @@ impl Target {
             return context.surroundings.user_config_file();
         }
         let path = context.config.project_file().to_owned();
-        if trust::is_linked(context.config.project()) {
+        if trust::is_linked(context.config.project_root()) {
             return Err(Failure::new(Kind::Denied, format!("change `{}`", path.display()))
                 .because("it is reached through a symbolic link")
                 .hint("put a regular file in place of the link"));

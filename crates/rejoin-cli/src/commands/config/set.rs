@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::commands::config::{NamedKey, Target};
-use crate::config::keys::Guard;
 use crate::config::origin::Origin;
 use crate::config::trust::{Register, Standing};
 use crate::config::{Config, file, resolve, write};
@@ -62,7 +61,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return context.answer_json(&json!({"key": named.name, "value": value, "file": json::path(&path)}));
     }
     context.note(&format!("Set {} to {value} in {}", named.name, path.display()));
-    if standing.is_some_and(|standing| standing != Standing::Trusted) && named.key.guard == Guard::Trust {
+    if standing.is_some_and(|standing| standing != Standing::Trusted) && !named.key.is_harmless() {
         context.note("It takes effect once you run `rejoin trust` here.");
     } else {
         tell_if_hidden(&named, &path, effect.as_ref(), context);
@@ -71,13 +70,13 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 fn standing(text: &str, context: &Context) -> Result<Standing, Failure> {
-    Ok(Register::read(&context.surroundings)?.standing(context.config.project(), text))
+    Ok(Register::read(&context.surroundings)?.standing(context.config.project_root(), text))
 }
 
 /// The user trusted the old text and made this change, so nothing in the new one is unknown to them.
 fn renew_trust(text: &str, context: &Context) -> Result<(), Failure> {
-    let Some(directory) = context.config.project().to_str() else { return Ok(()) };
-    Register::update(&context.surroundings, |register| register.trust(directory, text))
+    let Some(directory) = context.config.project_root().to_str() else { return Ok(()) };
+    Register::update(&context.surroundings, |register| register.trust(directory, text))?
 }
 
 fn tell_if_hidden(named: &NamedKey, path: &Path, effect: Option<&Config>, context: &Context) {
