@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use rejoin::vault::Keyholder;
 use serde::Serialize;
@@ -27,6 +28,8 @@ pub(crate) struct Context {
     pub(crate) manner: Manner,
     /// Opens vaults; whoever was asked once is not asked again.
     keyholder: Keyholder,
+    /// The key of the project, once it is settled: whoever was asked once is not asked again.
+    pub(crate) settled_project: Arc<OnceLock<String>>,
 }
 
 /// How the user wants to be answered.
@@ -76,13 +79,16 @@ impl From<bool> for Consent {
 impl Context {
     pub(crate) fn new(config: Config, surroundings: Surroundings, manner: Manner) -> Self {
         let keyholder = vault::keyholder(&surroundings, manner);
-        Self { config, surroundings, manner, keyholder }
+        Self { config, surroundings, manner, keyholder, settled_project: Arc::default() }
     }
 
     /// The same with another configuration.
     pub(crate) fn configured(&self, config: Config) -> Self {
         let (surroundings, keyholder) = (self.surroundings.clone(), self.keyholder.clone());
-        Self { config, surroundings, manner: self.manner, keyholder }
+        let is_same_project = config.project() == self.config.project();
+        let settled_project =
+            if is_same_project { Arc::clone(&self.settled_project) } else { Arc::default() };
+        Self { config, surroundings, manner: self.manner, keyholder, settled_project }
     }
 
     /// What opens vaults.

@@ -17,6 +17,7 @@ mod logging;
 mod named;
 mod picker;
 mod place;
+mod project_key;
 mod prompt;
 mod provider;
 mod redaction;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rejoin::{Archive, ConversationId, Limits, Project, Redaction, StoreUrl, StoredConversation};
+use rejoin::{Archive, ConversationId, Limits, Redaction, StoreUrl, StoredConversation};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
@@ -109,37 +109,6 @@ impl Context {
         Ok(with_redaction(archive, redaction::wanted(self)?))
     }
 
-    /// What identifies the project: the id it carries, or its path.
-    pub(crate) fn project_key(&self) -> Result<String, Failure> {
-        key_of(self.config.project())
-    }
-
-    /// The project of this run. One that is new to the archive is remembered, and a guess that it moved is told.
-    pub(crate) fn project(&self, archive: &Archive) -> Result<Project, Failure> {
-        let (key, path) = (self.project_key()?, self.config.project());
-        let known = archive.known_projects()?;
-        if let Some(project) =
-            known.iter().find(|project| project.key == key && Path::new(&project.path) == path)
-        {
-            return Ok(project.clone());
-        }
-        let project = project_at(path)?;
-        let moved = known.iter().find(|old| {
-            old.first_commit.is_some()
-                && old.first_commit == project.first_commit
-                && old.key != project.key
-                && !Path::new(&old.path).exists()
-        });
-        if let Some(old) = moved {
-            self.note(&format!(
-                "This looks like the project that was at {}. If it moved: rejoin project move {} {}",
-                old.path, old.path, project.path
-            ));
-        }
-        archive.remember_project(&project)?;
-        Ok(project)
-    }
-
     /// The real directory of the project that a conversation belongs to; none when it is not there.
     pub(crate) fn directory_of(
         &self,
@@ -155,7 +124,7 @@ impl Context {
 
     /// The project's active conversation: the one that `new`, `resume` or `append` used last.
     pub(crate) fn active_conversation(&self, archive: &Archive) -> Result<Option<ConversationId>, Failure> {
-        active_in(archive, &self.project_key()?)
+        active_in(archive, &self.project_key(archive)?)
     }
 
     /// The project's active conversation, where a command cannot do without one.
@@ -168,11 +137,7 @@ impl Context {
 
     /// Makes a conversation the project's active one.
     pub(crate) fn set_active(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
-        Ok(archive.remember(&self.active_name()?, Some(&id.to_string()))?)
-    }
-
-    fn active_name(&self) -> Result<String, Failure> {
-        Ok(active_name(&self.project_key()?))
+        Ok(archive.remember(&active_name(&self.project_key(archive)?), Some(&id.to_string()))?)
     }
 }
 
@@ -194,15 +159,6 @@ fn with_redaction(archive: Archive, redaction: Option<Redaction>) -> Archive {
     }
 }
 
-/// A directory as a project.
-pub(crate) fn project_at(directory: &Path) -> Result<Project, Failure> {
-    Ok(Project {
-        key: key_of(directory)?,
-        path: directory.to_string_lossy().into_owned(),
-        first_commit: first_commit(directory),
-    })
-}
-
 /// Hands a project's active conversation on to the key its conversations go by from now on.
 pub(crate) fn carry_active(archive: &Archive, from: &str, to: &str) -> Result<(), Failure> {
     let (from, to) = (active_name(from), active_name(to));
@@ -213,7 +169,8 @@ pub(crate) fn carry_active(archive: &Archive, from: &str, to: &str) -> Result<()
     Ok(archive.remember(&from, None)?)
 }
 
-/// What identifies the project in a directory: the id it carries, or its path.
+/// What a directory says about its project: the id it carries, or its path. Whether the id counts there is decided in
+/// `project_key`.
 pub(crate) fn key_of(directory: &Path) -> Result<String, Failure> {
     let identity = directory.join(IDENTITY);
     match fs::read_to_string(&identity) {
@@ -250,7 +207,7 @@ fn check_identity(id: &str, file: &Path) -> Result<String, Failure> {
 }
 
 /// The repository's first commit, which a clone or a moved directory shares. No repository has none.
-fn first_commit(project: &Path) -> Option<String> {
+pub(crate) fn first_commit(project: &Path) -> Option<String> {
     if !project.join(".git").exists() {
         return None;
     }

@@ -31,7 +31,7 @@ pub(crate) struct Standing {
 
 impl Standing {
     pub(crate) fn here(archive: &Archive, context: &Context) -> Result<Self, Failure> {
-        let project = Some(context.project_key()?);
+        let project = Some(context.project_key(archive)?);
         Ok(Self { project, active: context.active_conversation(archive)? })
     }
 }

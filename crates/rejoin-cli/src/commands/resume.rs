@@ -97,7 +97,7 @@ fn go_on(context: &Context, archive: &Archive, start: &Start, overrides: &Overri
     }
     let session = Session::begin(context, start, overrides)?;
     let mut stored = archive.conversation(session.conversation)?;
-    retention::date(&mut stored, Ahead::Any, context)?;
+    retention::date(&mut stored, Ahead::Any, archive, context)?;
     if context.is_json() {
         return context.answer_json(&Resumed {
             conversation: ConversationShape::of(&stored, Some(stored.id)),
@@ -129,7 +129,7 @@ fn print(
     items.truncate(args.limit.into());
     if context.is_json() {
         let active: Option<ConversationId> = context.active_conversation(archive)?;
-        items.iter_mut().try_for_each(|stored| retention::date(stored, Ahead::Any, context))?;
+        items.iter_mut().try_for_each(|stored| retention::date(stored, Ahead::Any, archive, context))?;
         let items: Vec<Resumed<'_>> = items
             .iter()
             .map(|stored| Resumed {

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?.passing_over_damage();
-    let project = if args.all_projects { None } else { Some(context.project_key()?) };
+    let project = if args.all_projects { None } else { Some(context.project_key(&archive)?) };
     let progress = context.progress("Counting conversations", Unit::Items, None);
     let mut counted = 0;
     let stats = archive.stats(project.as_deref(), &mut |done| {

@@ -33,7 +33,7 @@ struct Keeper {
 
 impl Past {
     pub(super) fn open(context: &Context, archive: &Archive, keeping: Keeping) -> Self {
-        let key = context.project_key().ok().filter(|_| keeping == Keeping::Kept);
+        let key = context.project_key(archive).ok().filter(|_| keeping == Keeping::Kept);
         let Some(key) = key else { return Self { lines: Vec::new(), keeper: None } };
         let name = format!("{NAME}{key}");
         let lines = recall(archive, &name);

@@ -237,7 +237,7 @@ impl Prompt<'_> {
         let names = complete::Place {
             archive: self.session.archive.clone(),
             conversation: self.session.conversation,
-            project: self.context.project_key().ok(),
+            project: self.context.project_key(&self.session.archive).ok(),
             keeping: self.keeping,
         };
         self.reader.prepare(names, self.session.talk.recording().state(), self.runtime);

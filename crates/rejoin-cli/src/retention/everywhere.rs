@@ -1,7 +1,8 @@
 //! The policies of all projects of a store, and a sweep of all of them.
 //!
 //! Each project has its own configuration. Where that cannot be known, because its directory is gone, and for what belongs to
-//! no project, what holds for every project counts. A project whose configuration is broken keeps everything until it is mended.
+//! no project, what holds for every project counts. A project that the user trusted keeps everything
+//! while its configuration is broken.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +16,8 @@ use super::{Ahead, Policy, date_by};
 use crate::config::{Config, Overrides, file};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::place::{active_in, key_of};
+use crate::place::active_in;
+use crate::project_key::key_at;
 use crate::prompt::Lines;
 
 /// The policies of a store's projects, that of this one first.
@@ -139,7 +141,7 @@ fn projects(archive: &Archive) -> Result<BTreeSet<String>, Failure> {
 /// The policy of another project; none where its configuration is broken.
 fn elsewhere(key: &str, archive: &Archive, context: &Context) -> Result<Option<Policy>, Failure> {
     let path = archive.project(key)?.map_or_else(|| key.to_owned(), |project| project.path);
-    let config = if is_project(Path::new(&path), key) {
+    let config = if is_project(archive, Path::new(&path), key) {
         let overrides = Overrides { project: Some(path.into()), ..Overrides::default() };
         Config::load(&context.surroundings, &overrides)
     } else {
@@ -163,8 +165,9 @@ fn elsewhere(key: &str, archive: &Archive, context: &Context) -> Result<Option<P
     }))
 }
 
-fn is_project(directory: &Path, key: &str) -> bool {
-    directory.is_absolute() && directory.is_dir() && key_of(directory).is_ok_and(|found| found == key)
+fn is_project(archive: &Archive, directory: &Path, key: &str) -> bool {
+    let is_there = directory.is_absolute() && directory.is_dir();
+    is_there && key_at(archive, directory).is_ok_and(|found| archive.key_as_kept(&found) == key)
 }
 
 /// The configuration without that of any project.

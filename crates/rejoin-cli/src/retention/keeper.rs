@@ -169,6 +169,8 @@ impl Broom {
         every: Duration,
         tell: impl Fn(String) + Send + 'static,
     ) -> Self {
+        // A thread must not ask. What cannot be settled now fails there, too.
+        let _ = context.project_key(archive);
         let (open, closed) = mpsc::channel();
         let (context, archive) = (context.configured(context.config.clone()), archive.clone());
         let overrides =

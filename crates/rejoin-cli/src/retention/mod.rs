@@ -27,8 +27,13 @@ pub(crate) enum Ahead {
 }
 
 /// Says when a conversation expires, also where only the policy of this project does. Other projects have their own.
-pub(crate) fn date(stored: &mut StoredConversation, ahead: Ahead, context: &Context) -> Result<(), Failure> {
-    if stored.conversation.project.as_ref() == Some(&context.project_key()?) {
+pub(crate) fn date(
+    stored: &mut StoredConversation,
+    ahead: Ahead,
+    archive: &Archive,
+    context: &Context,
+) -> Result<(), Failure> {
+    if stored.conversation.project.as_ref() == Some(&context.project_key(archive)?) {
         let notice_days = context.config.retention_notice_days();
         date_by(stored, ahead, &context.config.retention(), notice_days);
     }
@@ -61,7 +66,7 @@ impl Policy {
         Ok(Self {
             retention: context.config.retention(),
             notice_days: context.config.retention_notice_days(),
-            project: context.project_key()?,
+            project: context.project_key(archive)?,
             active: context.active_conversation(archive)?.into_iter().collect(),
         })
     }

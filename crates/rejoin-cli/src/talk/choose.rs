@@ -106,7 +106,8 @@ fn at_message(archive: &Archive, stored: StoredConversation, message: MessageId)
 }
 
 fn newest(context: &Context, archive: &Archive) -> Result<Option<StoredConversation>, Failure> {
-    let mut list = List { project: Some(context.project_key()?), limit: PAGE as usize, ..List::default() };
+    let mut list =
+        List { project: Some(context.project_key(archive)?), limit: PAGE as usize, ..List::default() };
     loop {
         let page = archive.list(&list)?;
         if let Some(found) = page.items.into_iter().find(is_of_people) {
@@ -130,7 +131,8 @@ fn newest_answer(
     context: &Context,
     archive: &Archive,
 ) -> Result<Option<(StoredConversation, MessageId)>, Failure> {
-    let mut list = List { project: Some(context.project_key()?), limit: PAGE as usize, ..List::default() };
+    let mut list =
+        List { project: Some(context.project_key(archive)?), limit: PAGE as usize, ..List::default() };
     let mut best: Option<(Time, StoredConversation, MessageId)> = None;
     loop {
         let page = archive.list(&list)?;

@@ -29,7 +29,7 @@ pub(crate) fn all(
     reach: Reach,
 ) -> Result<Vec<StoredConversation>, Failure> {
     let project = match reach {
-        Reach::Project => Some(context.project_key()?),
+        Reach::Project => Some(context.project_key(archive)?),
         Reach::Everything => None,
     };
     let now = archive.now();

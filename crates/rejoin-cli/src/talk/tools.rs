@@ -6,6 +6,7 @@ use rejoin::{Archive, ConversationId};
 use rejoin_agent::{Builtin, Rules, ServerSpec, Servers, Toolbox};
 
 use crate::context::Context;
+use crate::directory_identity::directory_identity;
 use crate::error::Failure;
 
 /// The flag that a refusal names.
@@ -49,7 +50,8 @@ impl ToolFlags {
 
 /// The tools that work in a project, with the rules of the configuration and of this run.
 pub(crate) fn toolbox(context: &Context, flags: &ToolFlags, project: &Path) -> Result<Toolbox, Failure> {
-    let rules = rules(context, flags)?;
+    let identity = directory_identity(project).unwrap_or_default();
+    let rules = rules(context, flags)?.bound_to(project.to_string_lossy(), identity);
     if flags.no_tools {
         return Ok(Toolbox::default());
     }
@@ -70,7 +72,8 @@ pub(crate) fn toolbox(context: &Context, flags: &ToolFlags, project: &Path) -> R
         .with_flag(FLAG))
 }
 
-/// Takes up what was decided in a conversation before. What cannot be read is asked again.
+/// Takes up what was decided in a conversation before, as far as it holds in this directory. What cannot be read is asked
+/// again.
 pub(crate) fn recall(
     context: &Context,
     toolbox: &Toolbox,

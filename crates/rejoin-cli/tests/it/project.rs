@@ -1,8 +1,13 @@
 //! `rejoin project`: conversations find their project again after a move.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
 use rejoin::{Archive, Conversation, Handle, Time};
 
 use crate::past::{ask, minutes_ago};
+use crate::terminal::Terminal;
 use crate::world::{Outcome, World};
 
 fn started(archive: &Archive, project: &str, title: &str) -> Handle {
@@ -57,9 +62,9 @@ fn scripts_read_projects_as_json() {
 
     let expected = "{\"items\":[\
          {\"key\":\"[world]/project\",\"path\":\"[world]/project\",\"conversations\":1,\"messages\":0,\"bytes\":0,\
-         \"last_active_at\":\"1970-01-01T00:00:02.000000Z\",\"exists\":true,\"current\":true},\
+         \"last_active_at\":\"1970-01-01T00:00:02.000000Z\",\"exists\":true,\"places\":[],\"separate_from\":null,\"current\":true},\
          {\"key\":\"0190-id\",\"path\":null,\"conversations\":1,\"messages\":0,\"bytes\":0,\
-         \"last_active_at\":\"1970-01-01T00:00:01.000000Z\",\"exists\":false,\"current\":false}],\"total\":2}\n";
+         \"last_active_at\":\"1970-01-01T00:00:01.000000Z\",\"exists\":false,\"places\":[],\"separate_from\":null,\"current\":false}],\"total\":2}\n";
     assert_eq!(outcomes, [expected, "{\"items\":[],\"total\":0}\n"].map(Outcome::answer));
     drop(trip);
 }
@@ -164,14 +169,17 @@ fn projects_that_are_not_known_or_the_same_are_refused() {
 }
 
 #[test]
-fn a_project_with_an_id_keeps_its_conversations_wherever_it_goes() {
+fn a_project_with_an_id_finds_its_conversations_again_once_the_user_says_that_it_moved() {
     let world = World::new();
     let mut trip = world.conversation("Lisbon");
     let [_, answer] = ask(&mut trip, "Where to eat?", "In Alfama.");
 
     let first = world.rejoin(["project", "id"]).run();
     let again = world.rejoin(["project", "id", "--json"]).run();
-    std::fs::rename(world.path("project"), world.path("elsewhere")).unwrap();
+    fs::rename(world.path("project"), world.path("elsewhere")).unwrap();
+    let before = world.rejoin(["search", "alfama", "--json"]).from("elsewhere").run();
+    let old = world.project_key();
+    world.rejoin(["project", "move", &old, "."]).from("elsewhere").run();
     let found = world.rejoin(["search", "alfama", "--json"]).from("elsewhere").run();
 
     let id = world.read("elsewhere/.rejoin/project").trim().to_owned();
@@ -180,7 +188,7 @@ fn a_project_with_an_id_keeps_its_conversations_wherever_it_goes() {
     let told = format!("{{\"id\":\"{id}\",\"path\":\"[world]/project\",\"conversations\":0}}\n");
     assert_eq!(again, Outcome::answer(&told));
     assert_eq!(projects(&world, [&trip]), [id]);
-    assert!(found.stdout.contains(answer.as_str()), "{found:?}");
+    assert_eq!([before, found].map(|found| found.stdout.contains(answer.as_str())), [false, true]);
 }
 
 #[test]
@@ -202,8 +210,8 @@ fn a_project_with_an_id_keeps_it_on_the_way_to_a_directory_that_is_not_there_yet
 #[test]
 fn an_id_is_not_written_through_a_link() {
     let world = World::new();
-    std::fs::create_dir(world.path("theirs")).unwrap();
-    std::os::unix::fs::symlink(world.path("theirs"), world.path("project/.rejoin")).unwrap();
+    fs::create_dir(world.path("theirs")).unwrap();
+    symlink(world.path("theirs"), world.path("project/.rejoin")).unwrap();
 
     let outcome = world.rejoin(["project", "id"]).run();
 
@@ -211,4 +219,179 @@ fn an_id_is_not_written_through_a_link() {
                     caused by: its directory is a symbolic link\n\
                     hint: put a directory in place of the link\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
+}
+
+/// A project with an id and a conversation, beside a clone that carries a copy of the id.
+fn trip_and_clone() -> World {
+    let world = World::new();
+    world.write("project/.rejoin/project", "trip-0190\n");
+    world.started("Lisbon");
+    world.write("clone/.git/HEAD", "");
+    world.write("clone/.rejoin/project", "trip-0190\n");
+    world
+}
+
+/// The titles of the conversations of the project in a directory.
+fn titles(world: &World, directory: &str) -> Vec<String> {
+    let listed = world.rejoin(["--quiet", "list", "--json"]).from(directory).run().json();
+    let items = listed["items"].as_array().unwrap().clone();
+    items.iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
+}
+
+const SEPARATE: &str = "warning: this directory carries the id of the project at `[world]/project`, so it is treated as \
+                        a separate project\n\
+                        hint: if it is the same project, run `rejoin project merge . [world]/project`\n";
+
+#[test]
+fn in_a_script_a_known_id_at_a_new_path_is_a_separate_project_and_that_is_said_once() {
+    let world = trip_and_clone();
+
+    let started = world.rejoin(["new", "--title", "Copy"]).from("clone").run();
+
+    let told = "It is the active conversation of this project. Add to it: rejoin append \"your message\"\n";
+    assert_eq!(started.stderr, format!("{SEPARATE}{told}"));
+    assert_eq!(titles(&world, "clone"), ["Copy"]);
+    assert_eq!(titles(&world, "project"), ["Lisbon"]);
+    assert_eq!(world.archive().project("trip-0190").unwrap().unwrap().path, world.project_key());
+}
+
+#[test]
+fn a_merge_makes_a_directory_with_the_same_id_part_of_the_project_and_a_split_undoes_it() {
+    let world = trip_and_clone();
+    world.rejoin(["new", "--title", "Copy"]).from("clone").run();
+    let merge = ["project", "merge", ".", "../project", "--yes"];
+
+    let merged = world.rejoin(merge).from("clone").run();
+    let together = titles(&world, "clone");
+    let listed = world.rejoin(["project", "list", "--json"]).from("clone").run().json();
+    let split = world.rejoin(["project", "split"]).from("clone").run();
+    let apart = titles(&world, "clone");
+    let own = world.rejoin(["project", "split"]).run();
+
+    assert_eq!(merged, Outcome::note("Gave 1 conversation of [world]/clone to [world]/project\n"));
+    assert_eq!(together, ["Copy", "Lisbon"]);
+    assert_eq!(listed["items"][0]["places"][0], "[world]/clone");
+    let told =
+        "[world]/clone is separate from [world]/project\nUndo: rejoin project merge . [world]/project\n";
+    assert_eq!((split, apart), (Outcome::note(told), vec![]));
+    let refused = "error: `[world]/project` is the project's own directory\n\
+                   hint: run `rejoin project move . DIR` if the project is elsewhere\n";
+    assert_eq!(own, Outcome::failure(1, refused));
+}
+
+#[test]
+fn a_directory_that_nothing_was_said_in_can_be_merged_by_the_id_it_carries() {
+    let world = trip_and_clone();
+    world.write("stranger/.git/HEAD", "");
+
+    let merged = world.rejoin(["project", "merge", ".", "../project", "--yes"]).from("clone").run();
+    let stranger = world.rejoin(["project", "merge", ".", "../project", "--yes"]).from("stranger").run();
+
+    assert_eq!((merged.code, titles(&world, "clone")), (0, vec!["Lisbon".to_owned()]));
+    assert_eq!(stranger.code, 1, "{stranger:?}");
+}
+
+#[test]
+fn a_link_to_the_project_and_a_directory_inside_it_are_the_project() {
+    let world = trip_and_clone();
+    symlink(world.path("project"), world.path("link")).unwrap();
+    fs::create_dir(world.path("project/src")).unwrap();
+
+    let found = ["link", "project/src"].map(|directory| titles(&world, directory));
+
+    assert_eq!(found, [["Lisbon"], ["Lisbon"]]);
+}
+
+#[test]
+fn a_file_that_holds_no_id_is_told_and_the_project_goes_by_its_path() {
+    let world = World::new();
+    world.write("project/.rejoin/project", "../../etc/passwd\n");
+
+    let outcome = world.rejoin(["new", "--json"]).run();
+
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(outcome.stderr.contains("so the project goes by its path"), "{outcome:?}");
+    assert_eq!(world.archive().known_projects().unwrap()[0].key, world.project_key());
+}
+
+#[test]
+fn the_id_of_another_project_takes_over_nothing() {
+    let world = trip_and_clone();
+    world.rejoin(["new", "--title", "Copy"]).from("clone").run();
+
+    let outcome = world.rejoin(["project", "id"]).from("clone").run();
+
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.stderr.contains("holds the id of the project at `[world]/project`"), "{outcome:?}");
+    assert_eq!([titles(&world, "clone"), titles(&world, "project")], [["Copy"], ["Lisbon"]]);
+}
+
+#[test]
+fn at_a_terminal_a_known_id_at_a_new_path_is_asked_about_once() {
+    let world = trip_and_clone();
+    world.write("other/.git/HEAD", "");
+    world.write("other/.rejoin/project", "trip-0190\n");
+    let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
+
+    terminal.enter("cd ../clone; clear; rejoin list");
+    let asked = terminal.wait_for("[y/N]");
+    terminal.enter("y");
+    terminal.wait_for("Total: 1 conversation(s)");
+    terminal.enter("cd ../other; clear; rejoin list");
+    terminal.wait_for("[y/N]");
+    terminal.enter("n");
+    terminal.wait_for("No saved conversations.");
+    terminal.enter("clear; cd ../clone; rejoin list; cd ../other; rejoin list; echo done");
+    let again = terminal.wait_for("done\n");
+
+    assert!(asked.contains("carries the id of another project, which has 1 conversation:"), "{asked}");
+    assert!(asked.contains("Tools that you have allowed there ask again here."), "{asked}");
+    assert!(!again.contains("[y/N]") && again.contains("Lisbon"), "{again}");
+    assert_eq!(titles(&world, "clone"), ["Lisbon"]);
+    assert_eq!(titles(&world, "other"), Vec::<String>::new());
+}
+
+#[test]
+fn a_project_that_moved_is_asked_about_too_and_is_known_at_its_new_path_afterwards() {
+    let world = trip_and_clone();
+    fs::remove_dir_all(world.path("project/.rejoin")).unwrap();
+    let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
+
+    terminal.enter("cd ..; mv project gone; rm -r gone; cd clone; clear; rejoin list");
+    let asked = terminal.wait_for("[y/N]");
+    terminal.enter("y");
+    terminal.wait_for("Total: 1 conversation(s)");
+
+    assert!(asked.contains("which does not exist any more"), "{asked}");
+    let path = world.archive().project("trip-0190").unwrap().unwrap().path;
+    assert_eq!(Path::new(&path), world.path("clone"));
+}
+
+#[test]
+fn only_one_place_decides_which_project_a_directory_is() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![sources.clone()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            match path.is_dir() {
+                true => folders.push(path),
+                false if reads_carried_id(&path) => {
+                    found.push(path.strip_prefix(&sources).unwrap().to_owned())
+                }
+                false => {}
+            }
+        }
+    }
+
+    // Variables have keys of their own.
+    found.retain(|path| path != Path::new("config/variables.rs"));
+    assert_eq!(found, [Path::new("project_key.rs")]);
+}
+
+/// Whether a source calls the function that reads the id in a directory.
+fn reads_carried_id(source: &Path) -> bool {
+    let text = fs::read_to_string(source).unwrap();
+    let calls = text.lines().filter(|line| line.contains("key_of("));
+    calls.into_iter().any(|line| !line.contains("fn key_of(") && !line.contains(".key_of("))
 }

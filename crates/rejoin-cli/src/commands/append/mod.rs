@@ -165,7 +165,7 @@ impl Target {
         };
         // Another project's conversation can be added to from here without becoming this project's.
         if let Some(id) = id
-            && archive.conversation(id)?.conversation.project == Some(context.project_key()?)
+            && archive.conversation(id)?.conversation.project == Some(context.project_key(&archive)?)
         {
             context.set_active(&archive, id)?;
         }

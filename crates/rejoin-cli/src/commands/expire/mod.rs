@@ -30,7 +30,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let policies = Policies::of(&archive, context)?;
     let (policy, plan) = (policies.here(), policies.plan(&archive)?);
     if args.dry_run {
-        return report::planned(policy, &plan, context);
+        return report::planned(policy, &plan, &archive, context);
     }
     if !policy.is_seen(&archive)? {
         // A sweep does what an earlier purge had to leave. Where none follows, it is done all the same.
@@ -65,7 +65,7 @@ fn see(archive: &Archive, policies: &Policies, context: &Context) -> Result<(), 
             .hint("run `rejoin expire` at a terminal once; `rejoin expire --dry-run` shows what goes"));
     }
     let (plan, retention) = (policies.plan(archive)?, policies.here().retention);
-    let shown = format!("{}\n{}", describe(&retention), report::table(&plan.due, context)?);
+    let shown = format!("{}\n{}", describe(&retention), report::table(&plan.due, archive, context)?);
     context.confirm_shown(&shown, &report::question(&plan), Consent::Ask)?;
     Ok(archive.see_retention(&retention)?)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::Write;
 
-use rejoin::{ConversationId, Expiring, PurgeReport, RetentionPlan, StoredConversation, Time};
+use rejoin::{Archive, ConversationId, Expiring, PurgeReport, RetentionPlan, StoredConversation, Time};
 use serde_json::{Value as Json, json};
 
 use crate::context::Context;
@@ -16,7 +16,12 @@ use crate::ui::size;
 use crate::ui::table::{Column, Table};
 
 /// Answers a dry run.
-pub(super) fn planned(policy: &Policy, plan: &RetentionPlan, context: &Context) -> Result<(), Failure> {
+pub(super) fn planned(
+    policy: &Policy,
+    plan: &RetentionPlan,
+    archive: &Archive,
+    context: &Context,
+) -> Result<(), Failure> {
     if context.is_json() {
         let due = plan.due.iter().map(|expiring| item(expiring, "planned"));
         let items: Vec<Json> = due.chain(plan.soon.iter().map(|expiring| item(expiring, "soon"))).collect();
@@ -29,7 +34,7 @@ pub(super) fn planned(policy: &Policy, plan: &RetentionPlan, context: &Context) 
             return Ok(());
         }
         let all: Vec<Expiring> = plan.due.iter().chain(&plan.soon).cloned().collect();
-        write!(page, "{}", table(&all, context)?)?;
+        write!(page, "{}", table(&all, archive, context)?)?;
         let count = size::count(plan.due.len() as u64, "conversation", "conversations");
         writeln!(page, "{count} would go now, {} freed.", size::bytes(plan.bytes()))?;
         Ok(())
@@ -94,8 +99,8 @@ pub(super) fn question(plan: &RetentionPlan) -> String {
     format!("Delete {count} ({}) for good, and from now on what expires?", size::bytes(plan.bytes()))
 }
 
-pub(super) fn table(rows: &[Expiring], context: &Context) -> Result<String, Failure> {
-    let (clock, here) = (context.clock(), context.project_key()?);
+pub(super) fn table(rows: &[Expiring], archive: &Archive, context: &Context) -> Result<String, Failure> {
+    let (clock, here) = (context.clock(), context.project_key(archive)?);
     let mut table = Table::new([
         Column::text("id").meaning(Meaning::Id),
         Column::text("title").meaning(Meaning::Title).shrinks_to(12),

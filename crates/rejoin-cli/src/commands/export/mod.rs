@@ -194,7 +194,7 @@ fn wanted(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wante
 }
 
 fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>, Failure> {
-    let project = if args.all_projects { None } else { Some(context.project_key()?) };
+    let project = if args.all_projects { None } else { Some(context.project_key(archive)?) };
     let list = List { project, includes_expired: true, ..List::default() };
     let mut wanted = Vec::new();
     archive.each_conversation(&list, &mut |stored| {

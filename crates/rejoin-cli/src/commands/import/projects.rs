@@ -9,12 +9,13 @@ use rejoin::{Archive, Project};
 use crate::config::project::directory_of;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::place::project_at;
+use crate::project_key::project_at;
 
 /// Directories that were met, with their projects.
 #[derive(Debug)]
 pub(super) struct Projects<'a> {
     context: &'a Context,
+    archive: Archive,
     met: RefCell<BTreeMap<String, Met>>,
 }
 
@@ -26,8 +27,8 @@ struct Met {
 }
 
 impl<'a> Projects<'a> {
-    pub(super) fn new(context: &'a Context) -> Self {
-        Self { context, met: RefCell::new(BTreeMap::new()) }
+    pub(super) fn new(context: &'a Context, archive: Archive) -> Self {
+        Self { context, archive, met: RefCell::new(BTreeMap::new()) }
     }
 
     /// The key of the project that a directory belongs to. One that is gone is a project by its path.
@@ -35,7 +36,7 @@ impl<'a> Projects<'a> {
         let mut met = self.met.borrow_mut();
         let met = met.entry(directory.to_owned()).or_insert_with(|| {
             let found = directory_of(Path::new(directory), self.context.config.project_scope())
-                .and_then(|directory| project_at(&directory));
+                .and_then(|directory| project_at(&self.archive, &directory));
             let project = found.unwrap_or_else(|_| Project {
                 key: directory.to_owned(),
                 path: directory.to_owned(),
@@ -47,9 +48,13 @@ impl<'a> Projects<'a> {
     }
 
     /// Remembers the projects, so that they can be listed and moved.
-    pub(super) fn remember(&self, archive: &Archive) -> Result<(), Failure> {
+    ///
+    /// One that is known stays where it is: an imported file must not be able to say that it moved.
+    pub(super) fn remember(&self) -> Result<(), Failure> {
         for met in self.met.borrow_mut().values_mut().filter(|met| !met.is_remembered) {
-            archive.remember_project(&met.project)?;
+            if self.archive.project(&met.project.key)?.is_none() {
+                self.archive.remember_project(&met.project)?;
+            }
             met.is_remembered = true;
         }
         Ok(())

@@ -32,7 +32,8 @@ pub(super) struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(super) fn new(archive: Archive, imports: Imports, mode: ImportMode, context: &'a Context) -> Self {
-        Self { archive, imports, projects: Projects::new(context), mode, noted: Instant::now() }
+        let projects = Projects::new(context, archive.clone());
+        Self { archive, imports, projects, mode, noted: Instant::now() }
     }
 
     /// Imports each source. One that fails does not stop the others.
@@ -93,7 +94,7 @@ impl<'a> Work<'a> {
         if self.mode == ImportMode::Try {
             return Ok(());
         }
-        self.projects.remember(&self.archive)?;
+        self.projects.remember()?;
         self.archive.save_imports(&mut self.imports)?;
         self.noted = Instant::now();
         Ok(())

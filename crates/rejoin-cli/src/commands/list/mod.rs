@@ -51,14 +51,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
-    let query = args.query(context)?;
+    let query = args.query(&archive, context)?;
     let (mut listed, total) = standing(&query, &archive, context)?;
     let ahead = if context.is_json() { Ahead::Any } else { Ahead::Notice };
     if args.all_projects {
         let policies = Policies::of(&archive, context)?;
         listed.items.iter_mut().try_for_each(|stored| policies.date(stored, ahead, &archive))?;
     } else {
-        listed.items.iter_mut().try_for_each(|stored| retention::date(stored, ahead, context))?;
+        listed.items.iter_mut().try_for_each(|stored| retention::date(stored, ahead, &archive, context))?;
     }
     let active = context.active_conversation(&archive)?;
     if context.is_json() {
@@ -73,8 +73,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 impl Args {
-    fn query(&self, context: &Context) -> Result<List, Failure> {
-        let project = if self.all_projects { None } else { Some(context.project_key()?) };
+    fn query(&self, archive: &Archive, context: &Context) -> Result<List, Failure> {
+        let project = if self.all_projects { None } else { Some(context.project_key(archive)?) };
         Ok(List {
             project,
             status: self.status,
@@ -172,7 +172,7 @@ fn show(shown: &Page, args: &Args, archive: &Archive, context: &Context) -> Resu
 fn tell_empty(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
     let everything = List { includes_expired: true, limit: 1, ..List::default() };
     let all = archive.count(&everything)?;
-    let own = archive.count(&List { project: Some(context.project_key()?), ..everything })?;
+    let own = archive.count(&List { project: Some(context.project_key(archive)?), ..everything })?;
     let mut answer = context.answer();
     let in_reach = if args.all_projects { all } else { own };
     if in_reach > 0 {

@@ -2,19 +2,23 @@
 
 use std::path::Path;
 
-use rejoin::{Archive, Project};
+use rejoin::{Archive, List, Project};
+use rejoin_agent::Rules;
 use serde_json::json;
 
 use super::known::{self, Known, not_known};
 use crate::config::project::directory_of;
 use crate::context::{Consent, Context};
+use crate::directory_identity::directory_identity;
 use crate::error::Failure;
 use crate::place;
+use crate::project_key::{self, carried_id, project_at};
 use crate::ui::{clean, quote, size};
 
 /// Tell Rejoin that a project's directory was renamed or moved
 ///
-/// The conversations of the old directory belong to the new one afterwards. No file is moved.
+/// The conversations of the old directory belong to the new one afterwards, and tools that you have allowed in them stay
+/// allowed. No file is moved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +38,8 @@ pub(super) struct MoveArgs {
 
 /// Give all conversations of one project to another
 ///
-/// Afterwards nobody can tell which conversation came from which project. No file is touched.
+/// Afterwards nobody can tell which conversation came from which project. A directory that carries the id of the other
+/// project counts as the same project from then on. No file is touched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -56,7 +61,7 @@ pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure>
     let archive = context.archive_to_read()?;
     let all = known::all(&archive)?;
     let from = known::find(&all, &args.old, context).ok_or_else(|| not_known(&args.old))?;
-    let to = destination(&args.new, &from, context)?;
+    let to = destination(&args.new, &from, &archive, context)?;
     if from.path.as_deref() == Some(&to.path) && from.key == to.key {
         return Err(Failure::usage(format!("the project is already at `{}`", clean::line(&to.path))));
     }
@@ -65,11 +70,13 @@ pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure>
     if !Path::new(&to.path).is_dir() {
         context.confirm(&format!("There is no directory {path}. Move the project there?"), consent)?;
     }
-    let others = all.iter().find(|known| known.key == to.key && known.key != from.key);
+    let is_there = |known: &&Known| [&to.key, &to.path].contains(&&known.key) && known.key != from.key;
+    let others = all.iter().find(is_there);
     if let Some(others) = others.filter(|known| known.conversations > 0) {
         let count = others.count();
         context.confirm(&format!("{path} has {count} already. Put them together?"), consent)?;
     }
+    carry_rules(&archive, &from, &to)?;
     let moved = give(&archive, &from, &to)?;
     answer(&from, &to, moved, context)?;
     if others.is_none_or(|known| known.conversations == 0) {
@@ -82,8 +89,12 @@ pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure>
 pub(super) fn run_merge(args: MergeArgs, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let all = known::all(&archive)?;
-    let from = known::find(&all, &args.from, context).ok_or_else(|| not_known(&args.from))?;
     let into = known::find(&all, &args.into, context).ok_or_else(|| not_known(&args.into))?;
+    let directory = known::absolute(&args.from, context);
+    let carries_id = carried_id(&directory).is_some_and(|id| id == into.key);
+    // A directory that nothing was said in can be named too, where it carries the id of the other project.
+    let unused = || Known::at(&directory).filter(|_| carries_id);
+    let from = known::find(&all, &args.from, context).or_else(unused).ok_or_else(|| not_known(&args.from))?;
     if from.key == into.key {
         return Err(Failure::usage("both are the same project").hint("run `rejoin project list` to see them"));
     }
@@ -97,18 +108,23 @@ pub(super) fn run_merge(args: MergeArgs, context: &Context) -> Result<(), Failur
     context.confirm(&question, Consent::from(args.yes))?;
     let path = into.path.clone().unwrap_or_else(|| into.key.clone());
     let to = Project { key: into.key.clone(), path, first_commit: into.first_commit };
-    let moved = give(&archive, &from, &to)?;
+    let moved =
+        if carries_id { project_key::join(&archive, &directory, &to)? } else { give(&archive, &from, &to)? };
     answer(&from, &to, moved, context)
 }
 
 /// The project at the new place. A directory inside a project means the project.
-fn destination(typed: &str, from: &Known, context: &Context) -> Result<Project, Failure> {
+fn destination(typed: &str, from: &Known, archive: &Archive, context: &Context) -> Result<Project, Failure> {
     if typed.is_empty() {
         return Err(Failure::usage("the new directory has no name"));
     }
     let path = known::absolute(typed, context);
     if path.is_dir() {
-        return place::project_at(&directory_of(&path, context.config.project_scope())?);
+        let directory = directory_of(&path, context.config.project_scope())?;
+        let project = project_at(archive, &directory)?;
+        // The user says that this is where the project with this id is.
+        let key = carried_id(&directory).filter(|id| *id == from.key).unwrap_or(project.key);
+        return Ok(Project { key, ..project });
     }
     if path.exists() {
         return Err(Failure::invalid(format!("`{}` is not a directory", clean::line(typed))));
@@ -123,12 +139,38 @@ fn destination(typed: &str, from: &Known, context: &Context) -> Result<Project, 
 /// Gives the conversations away and returns how many. A project that carries its id only gets another path.
 fn give(archive: &Archive, from: &Known, to: &Project) -> Result<u64, Failure> {
     if from.key == to.key {
-        archive.remember_project(to)?;
-        return Ok(from.conversations);
+        // What was kept by the path while the directory counted as a separate project goes along.
+        let by_path = archive.move_project(&to.path, to)?;
+        place::carry_active(archive, &to.path, &to.key)?;
+        for path in from.path.iter().chain([&to.path]) {
+            project_key::remember(archive, &to.key, path, None)?;
+        }
+        return Ok(from.conversations + by_path);
     }
     let moved = archive.move_project(&from.key, to)?;
     place::carry_active(archive, &from.key, &to.key)?;
     Ok(moved)
+}
+
+/// Lets tools do at the new path what the user has allowed at the old one: who moves a project says that it is the same.
+fn carry_rules(archive: &Archive, from: &Known, to: &Project) -> Result<(), Failure> {
+    let (Some(old), Some(identity)) = (&from.path, directory_identity(Path::new(&to.path))) else {
+        return Ok(());
+    };
+    let mut ids = Vec::new();
+    let list = List { project: Some(from.key.clone()), includes_expired: true, ..List::default() };
+    archive.each_conversation(&list, &mut |stored| {
+        ids.push(stored.id);
+        Ok(())
+    })?;
+    for id in ids {
+        let Some(text) = archive.recall_for(id, Rules::NAME)? else { continue };
+        // Rules that cannot be read are asked for again.
+        if let Ok(moved) = Rules::move_remembered(&text, old, &to.path, &identity) {
+            archive.remember_for(id, Rules::NAME, Some(&moved))?;
+        }
+    }
+    Ok(())
 }
 
 fn answer(from: &Known, to: &Project, moved: u64, context: &Context) -> Result<(), Failure> {

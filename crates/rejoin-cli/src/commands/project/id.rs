@@ -4,18 +4,20 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use rejoin::{ConversationId, Nature, Project, SystemNature, Time};
+use rejoin::{Archive, ConversationId, Nature, Project, SystemNature, Time};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::durable;
 use crate::error::{Failure, Kind};
 use crate::place::{self, IDENTITY};
+use crate::project_key::{carried_id, key_at, project_at};
+use crate::ui::quote;
 
 /// Give this project an id, so that its directory can move freely
 ///
-/// The id is written to `.rejoin/project`. Conversations go by it instead of the path; directories with the
-/// same id are the same project.
+/// The id is written to `.rejoin/project`. Conversations go by it instead of the path. After the directory has moved, you
+/// are asked once whether it is the same project.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,13 +26,14 @@ pub(super) struct Args {}
 
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let directory = context.config.project();
-    let before = place::project_at(directory)?;
-    let is_new = before.key == before.path;
+    let archive = context.archive_to_read()?;
+    let is_new = carried_id(directory).is_none();
     if is_new {
         write(directory)?;
     }
-    let project = place::project_at(directory)?;
-    let moved = take_over(&project, context)?;
+    refuse_foreign(&archive, directory)?;
+    let project = project_at(&archive, directory)?;
+    let moved = take_over(&archive, &project)?;
     if context.is_json() {
         let answer = json!({"id": project.key, "path": project.path, "conversations": moved});
         return context.answer_json(&answer);
@@ -61,9 +64,24 @@ fn write(directory: &Path) -> Result<(), Failure> {
 }
 
 /// Moves what is still kept under the path. Also when the id is old: a crash may have come between the two.
-fn take_over(project: &Project, context: &Context) -> Result<u64, Failure> {
-    let archive = context.archive_to_read()?;
-    let moved = archive.move_project(&project.path, project)?;
-    place::carry_active(&archive, &project.path, &project.key)?;
+fn take_over(archive: &Archive, project: &Project) -> Result<u64, Failure> {
+    let known = archive.project(&project.key)?.unwrap_or_else(|| project.clone());
+    let moved = archive.move_project(&project.path, &known)?;
+    place::carry_active(archive, &project.path, &project.key)?;
     Ok(moved)
+}
+
+/// An id that does not count here must not take over what is kept by the path.
+fn refuse_foreign(archive: &Archive, directory: &Path) -> Result<(), Failure> {
+    let carried = carried_id(directory);
+    if carried.is_none() || carried == Some(key_at(archive, directory)?) {
+        return Ok(());
+    }
+    let other = carried.and_then(|id| archive.project(&id).ok().flatten());
+    let other = other.map_or_else(|| "another directory".to_owned(), |project| project.path);
+    let file = directory.join(IDENTITY);
+    Err(Failure::invalid(format!("`{}` holds the id of the project at `{other}`", file.display())).hint(format!(
+        "if it is the same project, run `rejoin project merge . {}`; if not, remove the file and run `rejoin project id` again",
+        quote::argument(&other)
+    )))
 }

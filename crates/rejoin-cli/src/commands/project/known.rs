@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::project_key::{self, Answer};
 use crate::ui::{clean, size};
 
 /// A project with what belongs to it.
@@ -22,6 +23,10 @@ pub(super) struct Known {
     pub(super) messages: u64,
     pub(super) bytes: u64,
     pub(super) last_active_at: Option<Time>,
+    /// Further directories that the user said are the same project.
+    pub(super) places: Vec<String>,
+    /// The project whose id its directory carries, where the user said that it is another.
+    pub(super) separate_from: Option<String>,
 }
 
 impl Known {
@@ -38,6 +43,12 @@ impl Known {
         self.path.as_ref().is_some_and(|path| Path::new(path).is_dir())
     }
 
+    /// A directory that nothing is known of.
+    pub(super) fn at(directory: &Path) -> Option<Self> {
+        let path = directory.is_dir().then(|| directory.to_string_lossy().into_owned())?;
+        Some(Project { key: path.clone(), path, first_commit: None }.into())
+    }
+
     /// `3 conversations`.
     pub(super) fn count(&self) -> String {
         size::count(self.conversations, "conversation", "conversations")
@@ -52,6 +63,8 @@ impl Known {
             "bytes": self.bytes,
             "last_active_at": self.last_active_at,
             "exists": self.exists(),
+            "places": self.places,
+            "separate_from": self.separate_from,
         })
     }
 }
@@ -66,6 +79,8 @@ impl From<Project> for Known {
             messages: 0,
             bytes: 0,
             last_active_at: None,
+            places: Vec::new(),
+            separate_from: None,
         }
     }
 }
@@ -89,6 +104,21 @@ pub(super) fn all(archive: &Archive) -> Result<Vec<Known>, Failure> {
         entry.last_active_at = entry.last_active_at.max(Some(stored.last_active_at));
         Ok(())
     })?;
+    for (id, path, answer) in project_key::answers(archive)? {
+        let other = known.get(&id).and_then(|project| project.path.clone());
+        match answer {
+            Answer::Same if other.as_ref() == Some(&path) => {}
+            Answer::Same => {
+                if let Some(project) = known.get_mut(&id) {
+                    project.places.push(path);
+                }
+            }
+            Answer::Separate => {
+                let by_path = Project { key: path.clone(), path: path.clone(), first_commit: None };
+                known.entry(path).or_insert_with(|| by_path.into()).separate_from = other.or(Some(id));
+            }
+        }
+    }
     let mut all: Vec<Known> = known.into_values().collect();
     all.sort_by(|a, b| b.last_active_at.cmp(&a.last_active_at).then_with(|| a.path.cmp(&b.path)));
     Ok(all)
@@ -103,7 +133,9 @@ pub(super) fn find(all: &[Known], typed: &str, context: &Context) -> Option<Know
     }
     let path = absolute(typed, context);
     let by_key = |wanted: &str| all.iter().find(|known| known.key == wanted);
-    let is_there = |known: &&Known| known.path.as_deref().map(Path::new) == Some(&path);
+    let is_there = |known: &&Known| {
+        known.path.iter().chain(&known.places).any(|known| Path::new(known) == path)
+    };
     let by_path = || by_key(&path.to_string_lossy()).or_else(|| all.iter().find(is_there));
     by_key(typed).or_else(by_path).cloned()
 }

@@ -1,13 +1,15 @@
 //! `rejoin project list`.
 
+use std::path::Path;
+
 use serde_json::{Value as Json, json};
 
 use super::known::{self, Known};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::paint::Meaning;
-use crate::ui::size;
 use crate::ui::table::{Column, Table};
+use crate::ui::{clean, size};
 
 /// Show every project and whether its directory still exists
 #[derive(Debug, clap::Args)]
@@ -20,7 +22,7 @@ pub(super) struct Args {}
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let all = known::all(&archive)?;
-    let this = context.project_key()?;
+    let this = context.project_key(&archive)?;
     if context.is_json() {
         let items: Vec<Json> = all
             .iter()
@@ -53,20 +55,27 @@ fn draw(all: &[Known], this: &str, context: &Context) -> String {
         Column::text("last active").meaning(Meaning::Dim),
         Column::text("directory"),
     ]);
+    let here = context.config.project();
     for known in all {
+        let is_elsewhere = known.places.iter().any(|place| Path::new(place) == here);
         let directory = match (&known.path, known.exists()) {
-            _ if known.key == this => "this one",
-            (Some(_), true) => "exists",
-            (Some(_), false) => "missing",
-            (None, _) => "",
+            _ if known.key == this && !is_elsewhere => "this one".to_owned(),
+            (Some(_), true) => "exists".to_owned(),
+            (Some(_), false) => "missing".to_owned(),
+            (None, _) => String::new(),
         };
+        let separate = known.separate_from.as_ref().map(|other| format!(", separate from {}", clean::line(other)));
         table.push([
             known.shown(),
             size::number(known.conversations),
             size::bytes(known.bytes),
             known.last_active_at.map(|time| clock.relative(time.as_micros())).unwrap_or_default(),
-            directory.to_owned(),
+            directory + &separate.unwrap_or_default(),
         ]);
+        for place in &known.places {
+            let same = if Path::new(place) == here { "this one, same project" } else { "same project" };
+            table.push([clean::line(place), String::new(), String::new(), String::new(), same.to_owned()]);
+        }
     }
     table.draw(context.columns(), context.paint())
 }

@@ -4,6 +4,7 @@ mod give;
 mod id;
 mod known;
 mod list;
+mod split;
 
 use clap::Subcommand;
 
@@ -13,7 +14,8 @@ use crate::error::Failure;
 /// See projects, and mend them after a directory was renamed or moved
 ///
 /// A project is a directory, by default the root of its repository. It goes by its path, or by the id in its
-/// `.rejoin/project` if it has one.
+/// `.rejoin/project` if it has one. A clone can carry a copied id. So where a known id turns up at a new path, you are
+/// asked once whether it is the same project; without a terminal, it is a separate one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,6 +32,7 @@ enum Action {
     List(list::Args),
     Move(give::MoveArgs),
     Merge(give::MergeArgs),
+    Split(split::Args),
     Id(id::Args),
 }
 
@@ -38,6 +41,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Action::List(args) => list::run(args, context),
         Action::Move(args) => give::run_move(args, context),
         Action::Merge(args) => give::run_merge(args, context),
+        Action::Split(args) => split::run(args, context),
         Action::Id(args) => id::run(args, context),
     }
 }

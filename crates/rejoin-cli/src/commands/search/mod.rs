@@ -64,8 +64,8 @@ enum Sort {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let search = args.to_search(context)?;
     let archive = context.archive_to_read()?;
+    let search = args.to_search(&archive, context)?;
     let found = archive.search(&search)?;
     let conversations = conversations_of(&archive, &found)?;
     context.warn_of_missing(&found.left_out, "rejoin verify");
@@ -88,7 +88,7 @@ impl Args {
         self.text.join(" ")
     }
 
-    fn to_search(&self, context: &Context) -> Result<Search, Failure> {
+    fn to_search(&self, archive: &Archive, context: &Context) -> Result<Search, Failure> {
         let text = self.text();
         if WordQuery::parse(&text).words().is_empty() {
             return Err(Failure::usage(format!("`{}` holds no word to look for", clean::line(&text)))
@@ -102,7 +102,7 @@ impl Args {
         Ok(Search {
             text,
             conversation: None,
-            project: if self.all_projects { None } else { Some(context.project_key()?) },
+            project: if self.all_projects { None } else { Some(context.project_key(archive)?) },
             role: self.role,
             since: since.map_err(|error| Failure::usage(error.to_string()))?.map(Time::from_micros),
             order: match self.sort {

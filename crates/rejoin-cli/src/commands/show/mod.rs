@@ -60,7 +60,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         None => Named::Conversation(context.needed_conversation(&archive)?),
     };
     let mut stored = context.as_of(archive.now(), archive.conversation(named.conversation())?);
-    retention::date(&mut stored, Ahead::Any, context)?;
+    retention::date(&mut stored, Ahead::Any, &archive, context)?;
     let target = target(&args, named, &stored)?;
     if let Some(language) = args.view {
         return request::show(archive, &stored, target, language, context);

@@ -85,7 +85,7 @@ fn every_conversation(
     args: &Args,
     context: &Context,
 ) -> Result<Vec<StoredConversation>, Failure> {
-    let project = if args.all_projects { None } else { Some(context.project_key()?) };
+    let project = if args.all_projects { None } else { Some(context.project_key(archive)?) };
     let list = List { project, includes_expired: true, ..List::default() };
     let mut conversations = Vec::new();
     archive.each_conversation(&list, &mut |stored| {

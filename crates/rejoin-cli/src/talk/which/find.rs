@@ -115,11 +115,11 @@ impl Numbers {
         items: &[StoredConversation],
     ) -> Result<(), Failure> {
         let ids: Vec<String> = items.iter().map(|stored| stored.id.to_string()).collect();
-        Ok(archive.remember(&Self::name(context)?, Some(&ids.join("\n")))?)
+        Ok(archive.remember(&Self::name(context, archive)?, Some(&ids.join("\n")))?)
     }
 
     fn recall(context: &Context, archive: &Archive) -> Result<Self, Failure> {
-        let text = archive.recall(&Self::name(context)?)?.unwrap_or_default();
+        let text = archive.recall(&Self::name(context, archive)?)?.unwrap_or_default();
         Ok(Self(text.lines().filter_map(|id| id.parse().ok()).collect()))
     }
 
@@ -127,7 +127,7 @@ impl Numbers {
         self.0.get(number.checked_sub(1)?).copied()
     }
 
-    fn name(context: &Context) -> Result<String, Failure> {
-        Ok(format!("last-list:{}", context.project_key()?))
+    fn name(context: &Context, archive: &Archive) -> Result<String, Failure> {
+        Ok(format!("last-list:{}", context.project_key(archive)?))
     }
 }

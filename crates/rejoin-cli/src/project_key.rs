@@ -1,0 +1,254 @@
+//! Which project a directory is: what its conversations, its active conversation, its policy and its prompt history go by.
+//!
+//! A project goes by the id in its `.rejoin/project`, or by its path. A clone or a download can carry the id of another
+//! project. So an id counts in the directory where it was first used; in any other it counts once the user has said that
+//! this is the same project. Everything that needs a key asks here.
+
+use std::io;
+use std::path::Path;
+
+use rejoin::store::{Named, Space};
+use rejoin::{Archive, List, Project};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::place::{carry_active, first_commit, key_of};
+use crate::ui::{ask, clean, quote, size};
+
+/// What an answer is remembered under, with the id and the path.
+const ANSWER: &str = "project-answer:";
+
+/// What the user said about a directory that carries the id of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It is the same project: it moved, or it is a second work tree.
+    Same,
+    /// It is a project of its own, by its path.
+    Separate,
+}
+
+/// What is known about the project in a directory, before anybody is asked.
+#[derive(Debug)]
+enum Standing {
+    /// It goes by this key.
+    Settled(String),
+    /// It carries the id of a project that is known elsewhere, and the user has not said what it is.
+    Unanswered(Project),
+    /// It carries something that cannot be an id.
+    Unreadable(Failure),
+}
+
+impl Context {
+    /// What identifies the project of this run. Asks once, where only the user can tell.
+    pub(crate) fn project_key(&self, archive: &Archive) -> Result<String, Failure> {
+        if let Some(key) = self.settled_project.get() {
+            return Ok(key.clone());
+        }
+        let key = self.settle_project(archive)?;
+        Ok(self.settled_project.get_or_init(|| key).clone())
+    }
+
+    /// The project of this run. One that is new to the archive is remembered, and a guess that it moved is told.
+    pub(crate) fn project(&self, archive: &Archive) -> Result<Project, Failure> {
+        let (key, directory) = (self.project_key(archive)?, self.config.project());
+        if let Some(project) = archive.project(&key)? {
+            return Ok(Project { key, ..project });
+        }
+        let project = Project { key, path: text_of(directory), first_commit: first_commit(directory) };
+        // Who carries an id was asked already.
+        if carried_id(directory).is_none() {
+            self.guess_move(archive, &project)?;
+        }
+        archive.remember_project(&project)?;
+        Ok(project)
+    }
+
+    fn settle_project(&self, archive: &Archive) -> Result<String, Failure> {
+        let directory = self.config.project();
+        let path = text_of(directory);
+        let known = match standing(archive, directory)? {
+            Standing::Settled(key) => return Ok(key),
+            Standing::Unreadable(failure) => {
+                let told = format!("{}, so the project goes by its path", failure.summary());
+                self.manner.warn(&told, failure.next_step());
+                return Ok(path);
+            }
+            Standing::Unanswered(known) => known,
+        };
+        match self.ask_whether_same(archive, &known)? {
+            Some(Answer::Same) => {
+                join(archive, directory, &known)?;
+                self.note("Its conversations belong here, too. To undo this: rejoin project split");
+                Ok(known.key)
+            }
+            Some(Answer::Separate) => {
+                remember(archive, &known.key, &path, Some(Answer::Separate))?;
+                let other = quote::argument(&known.path);
+                self.note(&format!(
+                    "This is a separate project. To undo this: rejoin project merge . {other}"
+                ));
+                Ok(path)
+            }
+            None => {
+                let told = format!(
+                    "this directory carries the id of the project at `{}`, so it is treated as a separate project",
+                    known.path
+                );
+                let other = quote::argument(&known.path);
+                let hint = format!("if it is the same project, run `rejoin project merge . {other}`");
+                self.manner.warn(&told, Some(&hint));
+                Ok(path)
+            }
+        }
+    }
+
+    /// Asks the person at the terminal; none where there is nobody, or no answer.
+    fn ask_whether_same(&self, archive: &Archive, known: &Project) -> Result<Option<Answer>, Failure> {
+        let terminal = self.surroundings.terminal;
+        if !terminal.stdin || !terminal.stderr || self.is_json() {
+            return Ok(None);
+        }
+        let list = List { project: Some(known.key.clone()), includes_expired: true, ..List::default() };
+        let count = size::count(archive.count(&list)?, "conversation", "conversations");
+        let missing = if Path::new(&known.path).is_dir() { "" } else { ", which does not exist any more" };
+        let told = format!(
+            "{here} carries the id of another project, which has {count}:\n  {other}{missing}\n\
+             A clone or a download can carry a copied id. If it is the same project, its conversations are shown and \
+             continued here.\nTools that you have allowed there ask again here.\n",
+            here = self.config.project().display(),
+            other = known.path,
+        );
+        eprint!("{}", clean::block(&told));
+        let question = "Is this the same project, moved or checked out again? [y/N] ";
+        loop {
+            let typed = ask::ask(question, &mut io::stdin().lock(), &mut io::stderr())?;
+            match typed.map(|typed| typed.to_ascii_lowercase()).as_deref() {
+                None => return Ok(None),
+                Some("y" | "yes") => return Ok(Some(Answer::Same)),
+                Some("" | "n" | "no") => return Ok(Some(Answer::Separate)),
+                Some(_) => eprintln!("Please answer y or n."),
+            }
+        }
+    }
+
+    fn guess_move(&self, archive: &Archive, project: &Project) -> Result<(), Failure> {
+        let known = archive.known_projects()?;
+        let moved = known.iter().find(|old| {
+            old.first_commit.is_some()
+                && old.first_commit == project.first_commit
+                && old.key != project.key
+                && !Path::new(&old.path).exists()
+        });
+        if let Some(old) = moved {
+            self.note(&format!(
+                "This looks like the project that was at {}. If it moved: rejoin project move {} {}",
+                old.path, old.path, project.path
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What identifies the project in any directory, as far as that is known without asking.
+pub(crate) fn key_at(archive: &Archive, directory: &Path) -> Result<String, Failure> {
+    Ok(match standing(archive, directory)? {
+        Standing::Settled(key) => key,
+        Standing::Unanswered(_) | Standing::Unreadable(_) => text_of(directory),
+    })
+}
+
+/// A directory as a project, as far as that is known without asking.
+pub(crate) fn project_at(archive: &Archive, directory: &Path) -> Result<Project, Failure> {
+    let key = key_at(archive, directory)?;
+    Ok(Project { key, path: text_of(directory), first_commit: first_commit(directory) })
+}
+
+/// The id that a directory carries, whether or not it counts there.
+pub(crate) fn carried_id(directory: &Path) -> Option<String> {
+    key_of(directory).ok().filter(|key| *key != text_of(directory))
+}
+
+/// Makes a directory part of the project whose id it carries. What was kept by its path goes along.
+pub(crate) fn join(archive: &Archive, directory: &Path, known: &Project) -> Result<u64, Failure> {
+    let path = text_of(directory);
+    let mut project = known.clone();
+    if !Path::new(&known.path).is_dir() {
+        project.path.clone_from(&path);
+    }
+    let moved = archive.move_project(&path, &project)?;
+    carry_active(archive, &path, &known.key)?;
+    remember(archive, &known.key, &path, Some(Answer::Same))?;
+    Ok(moved)
+}
+
+/// Remembers or forgets what the user said about a directory.
+pub(crate) fn remember(
+    archive: &Archive,
+    id: &str,
+    path: &str,
+    answer: Option<Answer>,
+) -> Result<(), Failure> {
+    Ok(archive.remember(&name_of(id, path), answer.map(Answer::as_str))?)
+}
+
+/// The id, the path and the answer of every directory that the user was asked about.
+pub(crate) fn answers(archive: &Archive) -> Result<Vec<(String, String, Answer)>, Failure> {
+    let mut found = Vec::new();
+    archive.store().get(Space::State, None, Named::Beginning(ANSWER.as_bytes()), &mut |name, value| {
+        let parts = str::from_utf8(name).ok().and_then(|name| name.strip_prefix(ANSWER)?.split_once(':'));
+        if let (Some((id, path)), Some(answer)) = (parts, Answer::named(value)) {
+            found.push((id.to_owned(), path.to_owned(), answer));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+impl Answer {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Separate => "separate",
+        }
+    }
+
+    fn named(word: &[u8]) -> Option<Self> {
+        [Self::Same, Self::Separate].into_iter().find(|answer| answer.as_str().as_bytes() == word)
+    }
+}
+
+fn standing(archive: &Archive, directory: &Path) -> Result<Standing, Failure> {
+    let path = text_of(directory);
+    let id = match key_of(directory) {
+        Ok(key) if key == path => return Ok(Standing::Settled(path)),
+        Ok(id) => id,
+        Err(failure) => return Ok(Standing::Unreadable(failure)),
+    };
+    let answer = archive.recall(&name_of(&id, &path))?;
+    match answer.and_then(|word| Answer::named(word.as_bytes())) {
+        Some(Answer::Same) => return Ok(Standing::Settled(id)),
+        Some(Answer::Separate) => return Ok(Standing::Settled(path)),
+        None => {}
+    }
+    match archive.project(&id)? {
+        Some(known) if known.path == archive.key_as_kept(&path) => Ok(Standing::Settled(id)),
+        Some(known) => Ok(Standing::Unanswered(Project { key: id, ..known })),
+        None => {
+            // Conversations whose directory nobody remembers are not for the first who carries their id.
+            let list = List { project: Some(id.clone()), includes_expired: true, ..List::default() };
+            if archive.count(&list)? == 0 {
+                return Ok(Standing::Settled(id));
+            }
+            let unknown = Project { key: id.clone(), path: id, first_commit: None };
+            Ok(Standing::Unanswered(unknown))
+        }
+    }
+}
+
+fn name_of(id: &str, path: &str) -> String {
+    format!("{ANSWER}{id}:{path}")
+}
+
+fn text_of(directory: &Path) -> String {
+    directory.to_string_lossy().into_owned()
+}
