@@ -115,8 +115,8 @@ impl Context {
             "{here} carries the id of another project, which has {count}:\n  {other}{missing}\n\
              A clone or a download can carry a copied id. If it is the same project, its conversations are shown and \
              continued here.\nTools that you have allowed there ask again here.\n",
-            here = self.config.project().display(),
-            other = known.path,
+            here = clean::line(&text_of(self.config.project())),
+            other = clean::line(&known.path),
         );
         eprint!("{}", clean::block(&told));
         let question = "Is this the same project, moved or checked out again? [y/N] ";

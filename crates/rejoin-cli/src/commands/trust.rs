@@ -79,6 +79,9 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
     let settings = file::settings_in(&path, &text)?;
     let guarded: Vec<&Setting> = settings.iter().filter(|setting| !setting.key.is_harmless()).collect();
     if guarded.is_empty() {
+        if Register::read(&context.surroundings)?.directories().any(|known| known == name) {
+            Register::update(&context.surroundings, |register| register.revoke(name))?;
+        }
         context.note(&format!("It sets nothing that needs trust: {}", path.display()));
         return answer("untrusted", name, &guarded, context);
     }

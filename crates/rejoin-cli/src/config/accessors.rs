@@ -71,9 +71,9 @@ impl Config {
         self.number("clean.older_than_days")
     }
 
-    /// How long the conversations of this project are kept. All of them, while that is not known.
+    /// How long the conversations of this project are kept. All of them, while what the user trusted does not count.
     pub(crate) fn retention(&self) -> Retention {
-        if self.retention_is_unsure() {
+        if self.lapsed.is_some() {
             return Retention { days: None, max_per_project: None };
         }
         let days = match self.value("retention.days") {

@@ -42,8 +42,8 @@ impl Config {
         let project = project_directory(surroundings, overrides, &below_project)?;
 
         let project_file = project.join(project::FILE);
-        let (allowed, ignored) = project_settings(surroundings, &project, read)?;
-        put_on_top(&mut base, surroundings, Some(&project), allowed);
+        let of_project = project_settings(surroundings, &project, read)?;
+        put_on_top(&mut base, surroundings, Some(&project), of_project.settings);
         // Names that only the project's file uses can be meant by a variable too.
         let members = members_in(base.values());
         let FromVariables { settings, unknown } = variables::read(surroundings, &members)?;
@@ -53,7 +53,8 @@ impl Config {
             project: project_directory(surroundings, overrides, &base)?,
             project_file,
             settings: base,
-            ignored,
+            ignored: of_project.ignored,
+            lapsed: of_project.lapsed,
             unknown_variables: unknown,
         };
         config.check_families()?;
@@ -66,7 +67,14 @@ impl Config {
         put_on_top(&mut settings, surroundings, None, flags(overrides)?);
         let project = project_directory(surroundings, overrides, &settings)?;
         let project_file = project.join(project::FILE);
-        Ok(Self { settings, project, project_file, ignored: Vec::new(), unknown_variables: Vec::new() })
+        Ok(Self {
+            settings,
+            project,
+            project_file,
+            ignored: Vec::new(),
+            lapsed: None,
+            unknown_variables: Vec::new(),
+        })
     }
 }
 
@@ -97,8 +105,13 @@ fn put_on_top(
     }
 }
 
-/// What the project's own file sets, and what of it does not count.
-type OfProject = (Vec<Setting>, Vec<Ignored>);
+/// What the project's own file sets, what of it does not count, and whether it counted before.
+#[derive(Default)]
+struct OfProject {
+    settings: Vec<Setting>,
+    ignored: Vec<Ignored>,
+    lapsed: Option<Standing>,
+}
 
 /// Reads the project's own file and sets aside what the user has not allowed it to set.
 fn project_settings(
@@ -107,34 +120,39 @@ fn project_settings(
     read: &dyn Fn(&Path) -> Result<Option<String>, Failure>,
 ) -> Result<OfProject, Failure> {
     let path = directory.join(project::FILE);
+    let register = Register::read(surroundings);
     let text = match read(&path) {
         Ok(Some(text)) => text,
-        Ok(None) => return Ok((Vec::new(), Vec::new())),
-        Err(failure) => {
-            let standing = Register::read(surroundings)?.standing_unread(directory);
-            return without_file(path, failure, standing);
+        Ok(None) => {
+            let lapsed = register.ok().and_then(|register| register.standing_without_file(directory));
+            return Ok(OfProject { lapsed, ..OfProject::default() });
         }
+        Err(failure) => return without_file(path, failure, register?.standing_unread(directory)),
     };
     // The standing is that of the very text that was read, whatever becomes of the file meanwhile.
-    let standing = || Ok::<_, Failure>(Register::read(surroundings)?.standing(directory, &text));
+    let standing = register.map(|register| register.standing(directory, &text));
     let settings = match file::settings_in(&path, &text) {
         Ok(settings) => settings,
-        Err(failure) => return without_file(path, failure, standing()?),
+        Err(failure) => return without_file(path, failure, standing?),
     };
     let (harmless, guarded): (Vec<_>, Vec<_>) =
         settings.into_iter().partition(|setting| setting.key.is_harmless());
     if guarded.is_empty() {
-        return Ok((harmless, Vec::new()));
+        let lapsed = standing.ok().filter(|standing| standing.has_lapsed());
+        return Ok(OfProject { settings: harmless, lapsed, ..OfProject::default() });
     }
-    match standing()? {
-        Standing::Trusted => Ok((harmless.into_iter().chain(guarded).collect(), Vec::new())),
+    match standing? {
+        Standing::Trusted => {
+            Ok(OfProject { settings: harmless.into_iter().chain(guarded).collect(), ..OfProject::default() })
+        }
         standing @ (Standing::Unknown
         | Standing::Changed
         | Standing::Replaced
         | Standing::Outdated
         | Standing::Linked) => {
-            let ignored = guarded.into_iter().map(|setting| Ignored::Setting { setting, standing });
-            Ok((harmless, ignored.collect()))
+            let ignored = guarded.into_iter().map(|setting| Ignored::Setting { setting, standing }).collect();
+            let lapsed = Some(standing).filter(|standing| standing.has_lapsed());
+            Ok(OfProject { settings: harmless, ignored, lapsed })
         }
     }
 }
@@ -145,7 +163,9 @@ fn without_file(path: PathBuf, failure: Failure, standing: Standing) -> Result<O
         return Err(failure);
     }
     let hint = failure.next_step().map(str::to_owned);
-    Ok((Vec::new(), vec![Ignored::File { path, fault: failure.summary(), hint, standing }]))
+    let ignored = vec![Ignored::File { path, fault: failure.summary(), hint }];
+    let lapsed = Some(standing).filter(|standing| standing.has_lapsed());
+    Ok(OfProject { ignored, lapsed, ..OfProject::default() })
 }
 
 fn flags(overrides: &Overrides) -> Result<Vec<Setting>, Failure> {

@@ -32,6 +32,9 @@ pub(crate) struct Config {
     project: PathBuf,
     project_file: PathBuf,
     ignored: Vec<Ignored>,
+    /// How the project stands, where the user trusted it and that does not count any more. What it set for retention is not
+    /// known then, so nothing of it is deleted.
+    lapsed: Option<Standing>,
     unknown_variables: Vec<(String, Option<String>)>,
 }
 
@@ -41,7 +44,7 @@ pub(crate) enum Ignored {
     /// A value of a key that is not harmless.
     Setting { setting: Setting, standing: Standing },
     /// The whole file, because it could not be read.
-    File { path: PathBuf, fault: String, hint: Option<String>, standing: Standing },
+    File { path: PathBuf, fault: String, hint: Option<String> },
 }
 
 /// How many ignored settings are named: a file can set thousands, which would hide every other message.
@@ -68,13 +71,6 @@ impl Ignored {
         match self {
             Ignored::Setting { setting, .. } => Some(setting.name()),
             Ignored::File { .. } => None,
-        }
-    }
-
-    /// How far the file is trusted.
-    pub(crate) const fn standing(&self) -> Standing {
-        match self {
-            Ignored::Setting { standing, .. } | Ignored::File { standing, .. } => *standing,
         }
     }
 
@@ -110,17 +106,16 @@ impl Config {
         &self.ignored
     }
 
-    /// True when the user trusted the project's file with retention, or may have, and it does not count any more.
-    ///
-    /// How long things are to be kept is not known then, and what is deleted does not come back.
-    fn retention_is_unsure(&self) -> bool {
-        let is_about_it = |ignored: &Ignored| ignored.key().is_none_or(|key| key.starts_with("retention."));
-        self.ignored.iter().any(|ignored| ignored.standing().was_trusted() && is_about_it(ignored))
-    }
-
     /// What to tell the user before a command runs.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut warnings = self.ignored_in_project();
+        if let (Some(standing), true) = (self.lapsed, warnings.is_empty()) {
+            let root = self.project_root().display();
+            warnings.push(Warning {
+                message: format!("what you trusted in {root} does not count: {standing}"),
+                hint: Some("run `rejoin trust` there to decide again, or `rejoin trust --revoke`".to_owned()),
+            });
+        }
         let unknown = self.unknown_variables.iter().map(|(name, likely)| Warning {
             message: format!("the variable `{name}` means nothing to rejoin"),
             hint: likely.as_ref().map(|likely| format!("did you mean `{likely}`?")),

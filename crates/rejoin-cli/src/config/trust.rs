@@ -120,10 +120,10 @@ impl Register {
 
     /// How far the file of the project in `directory` is trusted, when it reads `text`.
     pub(crate) fn standing(&self, directory: &Path, text: &str) -> Standing {
-        if is_linked(directory) {
-            return Standing::Linked;
-        }
+        let is_linked = is_linked(directory);
         match self.trusted_in(directory) {
+            Err(Standing::Unknown) if is_linked => Standing::Linked,
+            Ok(_) if is_linked => Standing::Changed,
             Ok(trusted) if trusted.file == Fingerprint::of(text) => Standing::Trusted,
             Ok(_) => Standing::Changed,
             Err(standing) => standing,
@@ -133,6 +133,14 @@ impl Register {
     /// How far the file of the project in `directory` is trusted, when it cannot be read.
     pub(crate) fn standing_unread(&self, directory: &Path) -> Standing {
         self.trusted_in(directory).map_or_else(|standing| standing, |_| Standing::Trusted)
+    }
+
+    /// How the project in `directory` stands without a file, if it was trusted with one.
+    pub(crate) fn standing_without_file(&self, directory: &Path) -> Option<Standing> {
+        match self.trusted_in(directory) {
+            Ok(_) => Some(Standing::Changed),
+            Err(standing) => Some(standing).filter(|standing| standing.has_lapsed()),
+        }
     }
 
     /// What was trusted in this very directory.
@@ -192,11 +200,11 @@ impl Fingerprint {
 }
 
 impl Standing {
-    /// Whether the user has trusted it, as it is or as it was.
-    pub(crate) const fn was_trusted(self) -> bool {
+    /// Whether the user has trusted it as it was, and not as it is.
+    pub(crate) const fn has_lapsed(self) -> bool {
         match self {
-            Standing::Trusted | Standing::Changed | Standing::Replaced | Standing::Outdated => true,
-            Standing::Unknown | Standing::Linked => false,
+            Standing::Changed | Standing::Replaced | Standing::Outdated => true,
+            Standing::Trusted | Standing::Unknown | Standing::Linked => false,
         }
     }
 

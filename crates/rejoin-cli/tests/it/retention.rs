@@ -416,11 +416,17 @@ fn a_project_that_is_not_trusted_any_more_keeps_everything_until_the_user_decide
     world.project_config("retention.days = 180\n# pulled\n");
 
     let changed = world.rejoin(["expire"]).run();
+    world.project_config("start.default = \"new\"\n");
+    let without_keys = world.rejoin(["expire"]).run();
+    std::fs::remove_file(world.path("project/.rejoin/config.toml")).unwrap();
+    let without_file = world.rejoin(["expire"]).run();
     let kept = left(&world).len();
     world.rejoin(["trust", "--revoke"]).run();
     let revoked = world.rejoin(["expire"]).run();
 
-    assert_eq!((changed.code, kept), (0, 2), "{changed:?}");
+    let told =
+        [&changed, &without_keys, &without_file].map(|outcome| outcome.stderr.contains("has changed since"));
+    assert_eq!((told, kept), ([true; 3], 2), "{changed:?} {without_keys:?} {without_file:?}");
     assert_eq!((revoked.code, left(&world)), (0, vec!["Here".to_owned()]), "{revoked:?}");
 }
 
