@@ -1,7 +1,8 @@
 //! Command files: a Markdown file whose text tells the model how to work, such as `.rejoin/commands/brainstorm.md`.
 //!
 //! A project's own files win over the user's. A file is text for the model and nothing else: it may ask for fewer
-//! tools than the configuration gives, never for more.
+//! tools than the configuration gives, never for more. The model that a project's file names counts once the user trusts
+//! the project, as it does in the project's configuration.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::config::trust::is_trusted;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::project_file::{Reading, read_inside, read_own};
@@ -33,10 +35,33 @@ pub(crate) struct CommandFile {
     pub(crate) model: Option<String>,
     /// The tools it asks for; none means all that the configuration gives.
     pub(crate) tools: Option<Vec<String>>,
+    /// Whose file it is.
+    pub(crate) owner: Owner,
     text: String,
 }
 
+/// Whose a command file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    User,
+    Project,
+}
+
 impl CommandFile {
+    /// The model it asks for, where it may. One that a project names is told and ignored until the user trusts the project.
+    pub(crate) fn allowed_model(&self, context: &Context) -> Option<String> {
+        let model = self.model.as_ref()?;
+        if self.owner == Owner::User || is_trusted(&context.surroundings, context.config.project_root()) {
+            return Some(model.clone());
+        }
+        let told = format!(
+            "ignored the model `{model}` that the project's command `{}` names: the project is not trusted",
+            self.name
+        );
+        context.manner.warn(&told, Some(&format!("pass `--model {model}` to use it")));
+        None
+    }
+
     /// What the model is told.
     pub(crate) fn prompt(&self) -> String {
         self.text.replace(ARGUMENTS, FIRST_MESSAGE)
@@ -63,13 +88,13 @@ pub(crate) fn find(context: &Context, name: &str) -> Result<Option<CommandFile>,
     let project = context.config.project();
     let file = format!("{name}.md");
     let own = read_inside(&project.join(OF_PROJECT).join(&file), project, LARGEST);
-    let found = match own {
-        Reading::Absent => read_own(&of_user(context)?.join(&file), LARGEST),
-        other => other,
+    let (found, owner) = match own {
+        Reading::Absent => (read_own(&of_user(context)?.join(&file), LARGEST), Owner::User),
+        other => (other, Owner::Project),
     };
     match found {
         Reading::Absent => Ok(None),
-        Reading::Text { text, is_whole: true, .. } => Ok(Some(parse(name, &text))),
+        Reading::Text { text, is_whole: true, .. } => Ok(Some(parse(name, owner, &text))),
         Reading::Text { is_whole: false, place, .. } => {
             Err(Failure::invalid(format!("`{}` is longer than {LARGEST} bytes", place.display())))
         }
@@ -119,7 +144,7 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-fn parse(name: &str, file: &str) -> CommandFile {
+fn parse(name: &str, owner: Owner, file: &str) -> CommandFile {
     let file = file.replace("\r\n", "\n");
     let (matter, text) = split(&file);
     let mut command = CommandFile {
@@ -127,6 +152,7 @@ fn parse(name: &str, file: &str) -> CommandFile {
         description: None,
         model: None,
         tools: None,
+        owner,
         text: text.trim().to_owned(),
     };
     let mut field = "";
@@ -177,13 +203,17 @@ mod tests {
             description: None,
             model: None,
             tools: tools.map(|tools| tools.iter().map(|tool| (*tool).to_owned()).collect()),
+            owner: Owner::User,
             text: text.to_owned(),
         }
     }
 
     #[test]
     fn a_file_without_front_matter_is_all_prompt() {
-        assert_eq!(parse("b", "Ask *why*.\n---\nmodel: x\n"), command("Ask *why*.\n---\nmodel: x", None));
+        assert_eq!(
+            parse("b", Owner::User, "Ask *why*.\n---\nmodel: x\n"),
+            command("Ask *why*.\n---\nmodel: x", None)
+        );
     }
 
     #[test]
@@ -195,13 +225,13 @@ mod tests {
             model: Some("opus".to_owned()),
             ..command("Ask.", Some(&["read", "find"]))
         };
-        assert_eq!(parse("b", file), expected);
+        assert_eq!(parse("b", Owner::User, file), expected);
     }
 
     #[test]
     fn tools_can_be_listed_line_by_line_or_be_none_at_all() {
-        let listed = parse("b", "---\ntools:\n  - read\n  - find\n---\nAsk.");
-        let none = parse("b", "---\ntools: []\n---\nAsk.");
+        let listed = parse("b", Owner::User, "---\ntools:\n  - read\n  - find\n---\nAsk.");
+        let none = parse("b", Owner::User, "---\ntools: []\n---\nAsk.");
 
         assert_eq!([listed, none], [command("Ask.", Some(&["read", "find"])), command("Ask.", Some(&[]))]);
     }

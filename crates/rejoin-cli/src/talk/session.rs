@@ -171,7 +171,7 @@ fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Res
         Some(name) => Some(command_file::required(context, name)?),
         None => None,
     };
-    let partner = partner(context, &with_command(overrides.clone(), command.as_ref()))?;
+    let partner = partner(context, &with_command(context, overrides.clone(), command.as_ref()))?;
     let Initial { system, hash, files } = initial(context, command.as_ref(), None);
     let project = context.project(archive)?;
     let mut conversation = Conversation {
@@ -344,7 +344,7 @@ pub(super) fn partner_of(
     let chosen = match partner(context, &wanted) {
         // What it was held with may be gone; a conversation can go on with any provider.
         Err(failure) if !is_named && before.provider.is_some() => {
-            let instead = partner(context, &with_command(overrides.clone(), command))?;
+            let instead = partner(context, &with_command(context, overrides.clone(), command))?;
             context.manner.warn(
                 &format!("cannot go on with {}: {}", banner::talked_with(before), failure.summary()),
                 None,
@@ -366,9 +366,9 @@ pub(super) fn partner_of(
 }
 
 /// A command names the model unless the user does.
-fn with_command(mut overrides: Overrides, command: Option<&CommandFile>) -> Overrides {
+fn with_command(context: &Context, mut overrides: Overrides, command: Option<&CommandFile>) -> Overrides {
     if overrides.model.is_none() {
-        overrides.model = command.and_then(|command| command.model.clone());
+        overrides.model = command.and_then(|command| command.allowed_model(context));
     }
     overrides
 }
