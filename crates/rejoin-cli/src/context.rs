@@ -168,6 +168,11 @@ impl Context {
         }
     }
 
+    /// Tells a person something that nobody may miss, in a full sentence. `--quiet` does not hide it.
+    pub(crate) fn insist(&self, sentence: &str) {
+        let _ = writeln!(io::stderr(), "{}", clean::block(sentence));
+    }
+
     /// Shows what is about to happen, then asks. Who gave consent beforehand is told afterwards only.
     pub(crate) fn confirm_shown(&self, what: &str, question: &str, consent: Consent) -> Result<(), Failure> {
         // A program that reads JSON would stumble over a list for people.
@@ -206,9 +211,13 @@ impl Context {
 impl Manner {
     /// Warns on stderr, as a line of text or as a line of JSON.
     pub(crate) fn warn(&self, message: &str, hint: Option<&str>) {
-        if self.notes == Notes::Hidden {
-            return;
+        if self.notes == Notes::Shown {
+            self.insist(message, hint);
         }
+    }
+
+    /// Warns on stderr, also those who want no warnings: for what nobody may miss.
+    pub(crate) fn insist(&self, message: &str, hint: Option<&str>) {
         let text = match (self.format, hint) {
             (Format::Json, hint) => json!({"warning": {"message": message, "hint": hint}}).to_string(),
             (Format::Text, Some(hint)) => clean::block(&format!("warning: {message}\nhint: {hint}")),

@@ -9,6 +9,7 @@ use rejoin::{Archive, ConversationId, Limits, Redaction, StoreUrl, StoredConvers
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::redaction;
+use crate::talk::Unsaved;
 use crate::vault;
 
 /// Where a project may keep an id of its own, so that it can move.
@@ -38,6 +39,10 @@ impl Context {
         // Doctor tells what is in the way; a talk goes on without.
         if let Err(error) = archive.move_redaction_key() {
             tracing::warn!(kind = error.kind().as_str(), "the key of redaction stays in the store");
+        }
+        if let Some(unsaved) = Unsaved::by_store(self)? {
+            self.manner.insist(&unsaved.to_string(), None);
+            return Ok(archive);
         }
         // A script that came first has not been told on anyone's behalf.
         if self.shows_notes() && archive.recall(FIRST_USE)?.is_none() {

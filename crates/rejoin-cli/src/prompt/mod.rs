@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 
 pub(crate) use self::compacting::compact;
 pub(crate) use self::said::Lines;
-pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose};
+pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose, tell_unsaved};
 pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
 
 use self::commands::After;
@@ -33,7 +33,7 @@ use crate::git::commit_session;
 use crate::retention::Keeper;
 use crate::talk::idle::Watch;
 use crate::talk::stop;
-use crate::talk::{Overrides, Session, Start};
+use crate::talk::{Overrides, Session, Start, Unsaved};
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -58,6 +58,18 @@ pub(crate) struct Prompt<'a> {
 pub(crate) enum Keeping {
     Kept,
     Incognito,
+    /// The configuration keeps nothing.
+    Off,
+}
+
+impl From<Option<&Unsaved>> for Keeping {
+    fn from(unsaved: Option<&Unsaved>) -> Self {
+        match unsaved {
+            None => Self::Kept,
+            Some(Unsaved::Incognito) => Self::Incognito,
+            Some(Unsaved::Disabled { .. } | Unsaved::Memory { .. }) => Self::Off,
+        }
+    }
 }
 
 /// How the prompt is left.
@@ -78,7 +90,7 @@ pub(crate) fn open(
     first: Option<String>,
 ) -> Result<(), Failure> {
     let session = runtime.block_on(async { Session::begin(context, start, overrides) })?;
-    let keeping = if *start == Start::Incognito { Keeping::Incognito } else { Keeping::Kept };
+    let keeping = Keeping::from(session.unsaved.as_ref());
     let mut past = Past::open(context, &session.archive, keeping);
     let mut prompt = Prompt {
         context,
@@ -191,6 +203,7 @@ impl Prompt<'_> {
         let keeping = match self.keeping {
             Keeping::Kept => "",
             Keeping::Incognito => " · incognito",
+            Keeping::Off => " · not saving",
         };
         self.dim(&format!("{partner}{keeping} · /help shows commands"))
     }
@@ -216,7 +229,7 @@ impl Prompt<'_> {
 
     /// Says what retention does, where that is not known, and keeps to it from now on.
     fn look_after_retention(&mut self) -> Result<(), Failure> {
-        if self.keeping == Keeping::Incognito || !self.context.config.persistence_enabled() {
+        if self.keeping != Keeping::Kept {
             return Ok(());
         }
         let (keeper, told) = Keeper::start(self.context, &self.session.archive);
@@ -226,7 +239,7 @@ impl Prompt<'_> {
 
     /// Tells what expired since the last line, and marks the conversation that is open.
     fn tell_retention(&mut self) -> Result<(), Failure> {
-        if self.keeping == Keeping::Kept && self.context.config.persistence_enabled() {
+        if self.keeping == Keeping::Kept {
             self.keeper.hold(&self.session.archive, self.session.conversation);
         }
         let news = self.keeper.news();

@@ -20,6 +20,7 @@ impl reedline::Prompt for Sign {
         match (&*self.state.borrow(), self.keeping) {
             (SavingState::Waiting { .. }, _) => "not saved".into(),
             (SavingState::Saved, Keeping::Incognito) => "incognito".into(),
+            (SavingState::Saved, Keeping::Off) => "not saving".into(),
             (SavingState::Saved, Keeping::Kept) => "".into(),
         }
     }

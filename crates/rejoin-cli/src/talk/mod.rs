@@ -14,6 +14,7 @@ pub(crate) mod reach;
 mod session;
 pub(crate) mod stop;
 pub(crate) mod tools;
+mod unsaved;
 pub(crate) mod which;
 mod writer;
 
@@ -21,6 +22,7 @@ pub(crate) use once::{Said, Then, say};
 pub(crate) use partner::{Partner, partner};
 pub(crate) use quiet::{Asked, Quiet};
 pub(crate) use session::{Overrides, Session, Start};
+pub(crate) use unsaved::Unsaved;
 pub(crate) use writer::{lives as writer_lives, own as own_writer};
 
 use std::time::Duration;

@@ -100,6 +100,9 @@ fn piped() -> Result<Option<String>, Failure> {
 async fn once(context: &Context, start: &Start, overrides: &Overrides, message: &str) -> Result<(), Failure> {
     let mut session = Session::begin(context, start, overrides)?;
     session.make_active(context);
+    if let Some(unsaved) = &session.unsaved {
+        prompt::tell_unsaved(context, unsaved)?;
+    }
     let mut show = prompt::choose(context, Thinking::default(), &SavingState::Saved, LossReport::Elsewhere);
     let on_error = context.config.on_save_error();
     let outcome = prompt::turn(&mut session.talk, Message::user(message), show.as_mut(), on_error).await;
@@ -113,11 +116,9 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
     if let SavingState::Waiting { reason, .. } = left {
         return Err(prompt::not_saved(&reason));
     }
-    if *start != Start::Incognito {
+    if session.unsaved.is_none() {
         tell_how_to_continue(context, &session)?;
-        if context.config.persistence_enabled() {
-            retention::sweep_after(context, &session.archive);
-        }
+        retention::sweep_after(context, &session.archive);
     }
     Ok(())
 }

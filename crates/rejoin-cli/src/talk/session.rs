@@ -15,7 +15,7 @@ use crate::talk::initial::{Initial, initial};
 use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner};
 use crate::talk::tools::{self, ToolFlags};
-use crate::talk::{banner, writer};
+use crate::talk::{Unsaved, banner, writer};
 
 /// The field of a header that names the project's files a model was given.
 const CONTEXT_FILES: &str = "context_files";
@@ -59,6 +59,8 @@ pub(crate) struct Session {
     pub(crate) talk: Talk,
     pub(crate) archive: Archive,
     pub(crate) conversation: ConversationId,
+    /// Why nothing is saved; none when it is.
+    pub(crate) unsaved: Option<Unsaved>,
     /// True when this talk began the conversation.
     is_new: bool,
 }
@@ -90,7 +92,12 @@ impl Session {
     pub(crate) fn begin(context: &Context, start: &Start, overrides: &Overrides) -> Result<Self, Failure> {
         // A rule that cannot be understood is told before anything is written.
         let mut toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
-        let is_kept = *start != Start::Incognito && context.config.persistence_enabled();
+        let unsaved = Unsaved::of(context, start)?;
+        let is_kept = !matches!(unsaved, Some(Unsaved::Incognito | Unsaved::Disabled { .. }));
+        if let Some(unsaved) = unsaved.as_ref().filter(|_| !is_kept) {
+            // A store in memory says so itself when it is opened.
+            context.manner.insist(&unsaved.to_string(), None);
+        }
         let archive = if is_kept { open(context)?.passing_over_damage() } else { Archive::open("memory:")? };
         let found = if is_kept { choose::choose(context, &archive, start)? } else { None };
         if found.is_none() {
@@ -129,7 +136,7 @@ impl Session {
         if is_kept {
             talk = talk.with_summariser(summariser);
         }
-        Ok(Self { talk, archive, conversation, is_new: !ready.is_resumed })
+        Ok(Self { talk, archive, conversation, unsaved, is_new: !ready.is_resumed })
     }
 }
 

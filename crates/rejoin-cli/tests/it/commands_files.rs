@@ -138,7 +138,8 @@ fn a_command_file_that_leads_out_of_the_project_is_not_read() {
 
     let outcome = world.rejoin(["-G", "--command", "brainstorm", "hi there"]).run();
 
-    let expected = "error: `.rejoin/commands/brainstorm.md` is a link that leads out of the project\n";
+    let expected = "warning: nothing is saved: this run is incognito\n\
+                    error: `.rejoin/commands/brainstorm.md` is a link that leads out of the project\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
 
@@ -170,6 +171,7 @@ fn instructions_that_lead_out_of_the_project_are_not_read() {
 
     let outcome = world.rejoin(["-G", "hello there"]).run();
 
-    let expected = "warning: `AGENTS.md` is a link that leads out of the project, so it was not read\n";
+    let expected = "warning: nothing is saved: this run is incognito\n\
+                    warning: `AGENTS.md` is a link that leads out of the project, so it was not read\n";
     assert_eq!((outcome.stderr.as_str(), outcome.code), (expected, 0));
 }

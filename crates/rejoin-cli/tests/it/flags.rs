@@ -198,7 +198,11 @@ fn incognito_creates_no_file_at_all() {
         world.rejoin(["-G"]).input("and a fourth\n").run(),
     ];
 
-    assert_eq!(outcomes.map(|outcome| (outcome.stderr, outcome.code)), [(); 4].map(|()| (String::new(), 0)));
+    let told = "warning: nothing is saved: this run is incognito\n";
+    assert_eq!(
+        outcomes.map(|outcome| (outcome.stderr, outcome.code)),
+        [(); 4].map(|()| (told.to_owned(), 0))
+    );
     assert_eq!((files(&world.path("home")), files(&world.path("project"))), (vec![], vec![]));
 }
 
@@ -209,12 +213,56 @@ fn with_keeping_turned_off_talking_works_and_nothing_is_written() {
 
     let outcomes = [world.rejoin(["hello there"]).run(), world.rejoin(["-r", "and again"]).run()];
 
-    let told = "Keeping conversations is turned off, so there is nothing to resume.\n";
+    let unsaved = "warning: nothing is saved: `persistence.enabled` is false \
+                   ([world]/home/.config/rejoin/config.toml:1)\n";
+    let told = format!("{unsaved}Keeping conversations is turned off, so there is nothing to resume.\n");
+    assert_eq!(outcomes.map(|outcome| (outcome.stderr, outcome.code)), [(unsaved.to_owned(), 0), (told, 0)]);
+    assert!(!world.path("home/.local").exists());
+}
+
+#[test]
+fn a_store_in_memory_says_that_nothing_is_saved() {
+    let world = World::new();
+
+    let outcomes = [
+        world.rejoin(["--store", "memory:", "hello there"]).run(),
+        world.rejoin(["--store", "memory:", "--quiet", "new"]).run(),
+    ];
+
+    let told = "warning: nothing is saved: the store is in memory (--store)\n";
     assert_eq!(
         outcomes.map(|outcome| (outcome.stderr, outcome.code)),
-        [(String::new(), 0), (told.to_owned(), 0)]
+        [(); 2].map(|()| (told.to_owned(), 0))
     );
-    assert!(!world.path("home/.local").exists());
+}
+
+#[test]
+fn a_program_is_told_in_an_event_that_nothing_is_saved_and_why() {
+    let world = World::new();
+    world.project_config("persistence.enabled = false\n");
+    let first = |outcome: Outcome| {
+        serde_json::from_str::<serde_json::Value>(outcome.stdout.lines().next().unwrap()).unwrap()
+    };
+
+    let incognito = first(world.rejoin(["--json", "-G", "hello there"]).run());
+    let memory = first(world.rejoin(["--json", "--store", "memory:", "hello there"]).run());
+    world.rejoin(["trust", "--yes"]).run();
+    let trusted = first(world.rejoin(["--json", "hello there"]).run());
+    let chat = first(world.rejoin(["--json", "chat", "hello there"]).run());
+    let variable = world.rejoin(["--json", "hello there"]).variable("REJOIN_PERSISTENCE_ENABLED", "false");
+    let variable = first(variable.run());
+
+    let told = |reason: &str, message: &str| serde_json::json!({"event": "not_saving", "reason": reason, "message": format!("nothing is saved: {message}")});
+    let disabled = |origin: &str| told("disabled", &format!("`persistence.enabled` is false ({origin})"));
+    let file = disabled("[world]/project/.rejoin/config.toml:1");
+    let expected = [
+        told("incognito", "this run is incognito"),
+        told("memory", "the store is in memory (--store)"),
+        file.clone(),
+        file,
+        disabled("REJOIN_PERSISTENCE_ENABLED"),
+    ];
+    assert_eq!([incognito, memory, trusted, chat, variable], expected);
 }
 
 #[test]

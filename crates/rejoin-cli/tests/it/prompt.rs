@@ -222,3 +222,20 @@ fn leaving_without_a_word_changes_nothing() {
         items.iter().map(|stored| (stored.id.to_string(), stored.messages)).collect();
     assert_eq!(seen, [(lisbon, 1)]);
 }
+
+#[test]
+fn the_prompt_says_all_the_time_that_nothing_is_saved_and_offers_no_way_back() {
+    let world = World::new();
+    world.user_config("persistence.enabled = false\n");
+    let Some(terminal) = Terminal::open(&world, 120, 30) else { return };
+
+    terminal.enter("rejoin --quiet");
+    let opened = terminal.wait_for_last("not saving>");
+    terminal.enter("my bicycle is green");
+    terminal.wait_until("the reply", |screen| screen.matches("not saving>").count() == 2);
+    terminal.enter("/quit");
+    let left = terminal.wait_for_last("$");
+
+    assert!(opened.contains("warning: nothing is saved: `persistence.enabled` is false"), "{opened}");
+    assert!(!left.contains("Continue: rejoin -r"), "{left}");
+}

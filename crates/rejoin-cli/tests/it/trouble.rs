@@ -142,6 +142,7 @@ fn a_talk_on_a_full_disk_goes_on_and_what_was_stored_before_stays() {
     let shown = world.rejoin(["--store", &store, "show", "--json"]).run();
     let after = world.rejoin(["--store", &store, "verify", "--json"]).run();
 
+    assert!(outcome.stderr.contains("Failed to save turn"), "{outcome:?}");
     let told = [("What you said", outcome.stdout), ("the disk is full", outcome.stderr)];
     assert!(told.iter().all(|(words, said)| said.contains(words)), "{told:?}");
     assert_eq!(shown.json()["conversation"]["messages"], 2);

@@ -17,8 +17,8 @@ const SAID: usize = 40;
 
 /// Shows the messages and branches of the conversation.
 pub(super) fn tree(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    if prompt.keeping == Keeping::Incognito {
-        return Err(Failure::usage("show a tree in incognito, where nothing is kept"));
+    if prompt.keeping != Keeping::Kept {
+        return Err(Failure::usage("show the tree of a conversation that is not saved"));
     }
     let id = prompt.session.conversation.to_string();
     command_line(prompt, &["tree", &id, "--style", "compact"])?;

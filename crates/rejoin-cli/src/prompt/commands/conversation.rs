@@ -55,7 +55,7 @@ impl Prompt<'_> {
     /// Where a new conversation begins, kept or not as this one is.
     pub(super) fn fresh_start(&self) -> Start {
         match self.keeping {
-            Keeping::Kept => Start::New,
+            Keeping::Kept | Keeping::Off => Start::New,
             Keeping::Incognito => Start::Incognito,
         }
     }

@@ -20,9 +20,9 @@ pub(super) fn export(prompt: &mut Prompt<'_>, words: &str) -> Result<After, Fail
         [id, format] => (Some(*id), *format),
         _ => return Err(Failure::usage("`/export` takes a conversation and a format")),
     };
-    if prompt.keeping == Keeping::Incognito && named.is_none() {
-        return Err(Failure::usage("export a conversation that is not kept")
-            .hint("incognito writes nothing; start a talk without `--incognito` to keep it"));
+    if prompt.keeping != Keeping::Kept && named.is_none() {
+        return Err(Failure::usage("export a conversation that is not saved")
+            .hint("leave, then start a talk that is saved"));
     }
     let own = prompt.session.conversation.to_string();
     command_line(prompt, &["export", "--format", format, "--", named.unwrap_or(&own)])?;

@@ -18,7 +18,7 @@ pub(super) fn complete(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failur
 }
 
 fn end(prompt: &mut Prompt<'_>, end: End) -> Result<After, Failure> {
-    if prompt.keeping == Keeping::Incognito {
+    if prompt.keeping != Keeping::Kept {
         return Ok(After::Leave);
     }
     let stopped = prompt.runtime.block_on(prompt.session.stop(end))?;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Course, End, Show, figures};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::talk::Unsaved;
 use crate::ui;
 
 /// A turn for a program.
@@ -21,6 +22,11 @@ impl<'a> Events<'a> {
     pub(crate) fn new(context: &'a Context) -> Self {
         Self { context, state: SavingState::Saved }
     }
+}
+
+/// Tells that nothing is saved, before anything else.
+pub(super) fn tell_unsaved(unsaved: &Unsaved) -> Result<(), Failure> {
+    tell(&json!({"event": "not_saving", "reason": unsaved.reason(), "message": unsaved.to_string()}))
 }
 
 fn tell(event: &Value) -> Result<(), Failure> {

@@ -23,6 +23,7 @@ use self::screen::Screen;
 pub(crate) use self::screen::Thinking;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::talk::Unsaved;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{clean, fit};
 
@@ -111,6 +112,11 @@ pub(crate) fn own_line(text: &str, meaning: Meaning, paint: Paint) -> String {
 pub(crate) fn columns() -> usize {
     let size = terminal_size::terminal_size_of(io::stdout());
     size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+}
+
+/// Tells a program that nothing is saved. A person was told when the talk began.
+pub(crate) fn tell_unsaved(context: &Context, unsaved: &Unsaved) -> Result<(), Failure> {
+    if context.is_json() { events::tell_unsaved(unsaved) } else { Ok(()) }
 }
 
 /// The way to show a turn that suits where the answer goes.

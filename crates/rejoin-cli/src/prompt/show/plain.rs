@@ -126,11 +126,11 @@ impl Show for Plain<'_> {
         match state {
             SavingState::Waiting { reason, .. } if !self.is_unsaved => {
                 self.is_unsaved = true;
-                self.context.note(&not_saved(reason));
+                self.context.insist(&not_saved(reason));
             }
             SavingState::Saved if self.is_unsaved => {
                 self.is_unsaved = false;
-                self.context.note(SAVED_AGAIN);
+                self.context.insist(SAVED_AGAIN);
             }
             SavingState::Waiting { .. } | SavingState::Saved => {}
         }
