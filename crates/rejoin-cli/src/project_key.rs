@@ -29,7 +29,7 @@ pub(crate) enum Answer {
 
 /// What is known about the project in a directory, before anybody is asked.
 #[derive(Debug)]
-enum Standing {
+enum Claim {
     /// It goes by this key.
     Settled(String),
     /// It carries the id of a project that is known elsewhere, and the user has not said what it is.
@@ -66,23 +66,27 @@ impl Context {
     fn settle_project(&self, archive: &Archive) -> Result<String, Failure> {
         let directory = self.config.project();
         let path = text_of(directory);
-        let known = match standing(archive, directory)? {
-            Standing::Settled(key) => return Ok(key),
-            Standing::Unreadable(failure) => {
+        let known = match claim_of(archive, directory)? {
+            Claim::Settled(key) => return Ok(key),
+            Claim::Unreadable(failure) => {
                 let told = format!("{}, so the project goes by its path", failure.summary());
                 self.manner.warn(&told, failure.next_step());
                 return Ok(path);
             }
-            Standing::Unanswered(known) => known,
+            Claim::Unanswered(known) => known,
         };
         match self.ask_whether_same(archive, &known)? {
             Some(Answer::Same) => {
-                join(archive, directory, &known)?;
-                self.note("Its conversations belong here, too. To undo this: rejoin project split");
+                let undo = match is_directory(&known.path) {
+                    true => "rejoin project split".to_owned(),
+                    false => format!("rejoin project move . {}", quote::argument(&known.path)),
+                };
+                self.warn_if_forgotten(join(archive, directory, &known).map(drop));
+                self.note(&format!("Its conversations belong here, too. To undo this: {undo}"));
                 Ok(known.key)
             }
             Some(Answer::Separate) => {
-                remember(archive, &known.key, &path, Some(Answer::Separate))?;
+                self.warn_if_forgotten(remember(archive, &known.key, &path, Some(Answer::Separate)));
                 let other = quote::argument(&known.path);
                 self.note(&format!(
                     "This is a separate project. To undo this: rejoin project merge . {other}"
@@ -102,6 +106,14 @@ impl Context {
         }
     }
 
+    /// An answer that cannot be kept counts for this run.
+    fn warn_if_forgotten(&self, outcome: Result<(), Failure>) {
+        if let Err(failure) = outcome {
+            self.manner
+                .warn(&format!("the answer was not saved: {}", failure.summary()), failure.next_step());
+        }
+    }
+
     /// Asks the person at the terminal; none where there is nobody, or no answer.
     fn ask_whether_same(&self, archive: &Archive, known: &Project) -> Result<Option<Answer>, Failure> {
         let terminal = self.surroundings.terminal;
@@ -110,7 +122,7 @@ impl Context {
         }
         let list = List { project: Some(known.key.clone()), includes_expired: true, ..List::default() };
         let count = size::count(archive.count(&list)?, "conversation", "conversations");
-        let missing = if Path::new(&known.path).is_dir() { "" } else { ", which does not exist any more" };
+        let missing = if is_directory(&known.path) { "" } else { ", which does not exist any more" };
         let told = format!(
             "{here} carries the id of another project, which has {count}:\n  {other}{missing}\n\
              A clone or a download can carry a copied id. If it is the same project, its conversations are shown and \
@@ -151,9 +163,9 @@ impl Context {
 
 /// What identifies the project in any directory, as far as that is known without asking.
 pub(crate) fn key_at(archive: &Archive, directory: &Path) -> Result<String, Failure> {
-    Ok(match standing(archive, directory)? {
-        Standing::Settled(key) => key,
-        Standing::Unanswered(_) | Standing::Unreadable(_) => text_of(directory),
+    Ok(match claim_of(archive, directory)? {
+        Claim::Settled(key) => key,
+        Claim::Unanswered(_) | Claim::Unreadable(_) => text_of(directory),
     })
 }
 
@@ -172,7 +184,7 @@ pub(crate) fn carried_id(directory: &Path) -> Option<String> {
 pub(crate) fn join(archive: &Archive, directory: &Path, known: &Project) -> Result<u64, Failure> {
     let path = text_of(directory);
     let mut project = known.clone();
-    if !Path::new(&known.path).is_dir() {
+    if !is_directory(&known.path) {
         project.path.clone_from(&path);
     }
     let moved = archive.move_project(&path, &project)?;
@@ -217,32 +229,37 @@ impl Answer {
     }
 }
 
-fn standing(archive: &Archive, directory: &Path) -> Result<Standing, Failure> {
+fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {
     let path = text_of(directory);
     let id = match key_of(directory) {
-        Ok(key) if key == path => return Ok(Standing::Settled(path)),
+        Ok(key) if key == path => return Ok(Claim::Settled(path)),
         Ok(id) => id,
-        Err(failure) => return Ok(Standing::Unreadable(failure)),
+        Err(failure) => return Ok(Claim::Unreadable(failure)),
     };
     let answer = archive.recall(&name_of(&id, &path))?;
     match answer.and_then(|word| Answer::named(word.as_bytes())) {
-        Some(Answer::Same) => return Ok(Standing::Settled(id)),
-        Some(Answer::Separate) => return Ok(Standing::Settled(path)),
+        Some(Answer::Same) => return Ok(Claim::Settled(id)),
+        Some(Answer::Separate) => return Ok(Claim::Settled(path)),
         None => {}
     }
     match archive.project(&id)? {
-        Some(known) if known.path == archive.key_as_kept(&path) => Ok(Standing::Settled(id)),
-        Some(known) => Ok(Standing::Unanswered(Project { key: id, ..known })),
+        Some(known) if known.path == archive.key_as_kept(&path) => Ok(Claim::Settled(id)),
+        Some(known) => Ok(Claim::Unanswered(Project { key: id, ..known })),
         None => {
             // Conversations whose directory nobody remembers are not for the first who carries their id.
             let list = List { project: Some(id.clone()), includes_expired: true, ..List::default() };
             if archive.count(&list)? == 0 {
-                return Ok(Standing::Settled(id));
+                return Ok(Claim::Settled(id));
             }
             let unknown = Project { key: id.clone(), path: id, first_commit: None };
-            Ok(Standing::Unanswered(unknown))
+            Ok(Claim::Unanswered(unknown))
         }
     }
+}
+
+/// Whether a project's directory is there. A path that nobody remembers is not absolute.
+fn is_directory(path: &str) -> bool {
+    Path::new(path).is_absolute() && Path::new(path).is_dir()
 }
 
 fn name_of(id: &str, path: &str) -> String {

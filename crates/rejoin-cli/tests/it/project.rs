@@ -374,12 +374,10 @@ fn only_one_place_decides_which_project_a_directory_is() {
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            match path.is_dir() {
-                true => folders.push(path),
-                false if reads_carried_id(&path) => {
-                    found.push(path.strip_prefix(&sources).unwrap().to_owned())
-                }
-                false => {}
+            if path.is_dir() {
+                folders.push(path);
+            } else if reads_carried_id(&path) {
+                found.push(path.strip_prefix(&sources).unwrap().to_owned());
             }
         }
     }
