@@ -338,10 +338,12 @@ fn at_a_terminal_a_known_id_at_a_new_path_is_asked_about_once() {
     terminal.enter("y");
     terminal.wait_for("Total: 1 conversation(s)");
     terminal.enter("cd ../other; clear; rejoin list");
-    terminal.wait_for("[y/N]");
+    terminal.wait_until("the question about the other", |screen| {
+        screen.contains("other carries the id") && screen.contains("[y/N]")
+    });
     terminal.enter("n");
     terminal.wait_for("No saved conversations.");
-    terminal.enter("clear; cd ../clone; rejoin list; cd ../other; rejoin list; echo done");
+    terminal.enter("clear; cd ../clone; rejoin list; cd ../other; rejoin list; echo do''ne");
     let again = terminal.wait_for("done\n");
 
     assert!(asked.contains("carries the id of another project, which has 1 conversation:"), "{asked}");

@@ -1,5 +1,9 @@
 //! Tools, as far as flags and configuration decide over them.
 
+use serde_json::json;
+
+use crate::model_server::{ModelServer, call, end, reply};
+use crate::terminal::Terminal;
 use crate::world::{Outcome, World};
 
 #[test]
@@ -50,4 +54,38 @@ fn tools_can_be_left_out_or_allowed_but_not_both() {
     ];
 
     assert_eq!(codes, [0, 0, 0, 2]);
+}
+
+#[test]
+fn what_was_always_allowed_at_the_prompt_is_asked_again_in_another_directory() {
+    let server = ModelServer::start(|request| {
+        let is_background = request["tools"].as_array().is_none_or(Vec::is_empty);
+        match request["messages"].as_array().unwrap().last() {
+            Some(last) if !is_background && last["role"] == "user" => {
+                vec![call("c1", "run", &json!({"command": "touch ran"})), end("tool_calls")]
+            }
+            _ => reply("{}"),
+        }
+    });
+    let world = World::new();
+    world.user_config(&server.config());
+    let id = world.started("Lisbon");
+    world.write("clone/.git/HEAD", "");
+    let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
+
+    terminal.enter(&format!("rejoin -r {id}"));
+    terminal.wait_for_last(">");
+    terminal.enter("touch it");
+    terminal.wait_for("Allow? y once");
+    terminal.letters("a");
+    terminal.wait_for_last(">");
+    terminal.enter("/quit");
+    terminal.wait_for_last("$");
+    let elsewhere = world.rejoin(["-r", &id, "touch it"]).from("clone").run();
+    std::fs::remove_file(world.path("project/ran")).unwrap();
+    let again = world.rejoin(["-r", &id, "touch it"]).run();
+
+    assert!(elsewhere.stderr.contains("Not allowed, because nobody is here to ask"), "{elsewhere:?}");
+    assert!(!world.path("clone/ran").exists());
+    assert_eq!((again.code, world.path("project/ran").exists()), (0, true), "{again:?}");
 }
