@@ -7,7 +7,7 @@ use crate::error::Failure;
 use crate::project_key::{self, Answer, carried_id};
 use crate::ui::{clean, quote};
 
-/// Make this directory a project of its own, although it carries the id of another
+/// Separate this directory from the project whose id it carries
 ///
 /// Undoes the answer that it is the same project. Conversations stay with the other project. No file is touched.
 #[derive(Debug, clap::Args)]
