@@ -35,6 +35,7 @@ const TIB: u64 = 1 << 40;
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
     guarded("store", Shape::Store, Some("sqlite:<data>/rejoin.db"), "where conversations are kept"),
+    guarded("store.strict", Shape::Boolean, Some("false"), "whether damage is an error instead of a warning"),
     guarded("provider", Shape::Text, None, "the provider of a new conversation"),
     open("project.scope", Shape::Choice(&["repository", "directory"]), Some("repository"), "whether a project is a repository or exactly the working directory"),
     open("start.default", Shape::Choice(&["new", "continue"]), Some("new"), "what the prompt opens with"),
@@ -93,6 +94,14 @@ const fn guarded(
     about: &'static str,
 ) -> Key {
     Key { name, shape, default, about, guard: Guard::Trust }
+}
+
+/// The parts of a key that a file names in quotes, because the first part of it is a key itself: `store` has a value, so
+/// TOML cannot have `store.strict` beside it, but it can have `"store.strict"`.
+pub(crate) fn quoted(name: &str) -> Option<impl Iterator<Item = &str>> {
+    let (first, _) = name.split_once('.')?;
+    let is_key = |wanted: &str| KEYS.iter().any(|key| key.name == wanted);
+    (is_key(first) && is_key(name)).then(|| name.split('.'))
 }
 
 /// What a dotted name means.
