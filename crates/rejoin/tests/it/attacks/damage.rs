@@ -23,7 +23,7 @@ impl Scene {
         let root = directory.path().join("store");
         let archive = open(&root);
         let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
-        SAID.map(|text| talk.append(Message::user(text)).unwrap());
+        SAID.iter().for_each(|text| drop(talk.append(Message::user(*text)).unwrap()));
         Self { _directory: directory, root, id: talk.id() }
     }
 
