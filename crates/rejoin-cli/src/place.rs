@@ -68,19 +68,27 @@ impl Context {
     }
 
     /// Says what is missing of a conversation that was read past what is damaged.
-    pub(crate) fn warn_of_damage(&self, archive: &Archive, id: ConversationId) {
+    pub(crate) fn warn_of_damage(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
         let verify = format!("rejoin verify {}", id.short());
-        self.warn_of_missing(&archive.passed_over(), &verify);
+        self.warn_of_missing(&archive.passed_over(), &verify)
     }
 
-    /// Says what was left out because it does not open: for programs everything, for people a count and the first few.
-    pub(crate) fn warn_of_missing(&self, missing: &[String], verify: &str) {
+    /// Says what was left out because it cannot be read: for programs everything, for people a count and the first few.
+    /// With `store.strict` it is an error, so whoever answers calls this first.
+    pub(crate) fn warn_of_missing(&self, missing: &[String], verify: &str) -> Result<(), Failure> {
         let hint = format!("run `rejoin doctor` to see what to do, or `{verify}`");
+        if self.config.is_strict()
+            && let Some(told) = few(missing)
+        {
+            let told = told.strip_prefix("left out: ").map_or(told.clone(), str::to_owned);
+            return Err(Failure::new(Kind::Corrupt, told).hint(hint));
+        }
         if self.is_json() {
             missing.iter().for_each(|one| self.manner.warn(&format!("left out: {one}"), Some(&hint)));
         } else if let Some(told) = few(missing) {
             self.manner.warn(&told, Some(&hint));
         }
+        Ok(())
     }
 
     /// Opens the store again, for a talk that outlives a failure of it.
@@ -190,6 +198,8 @@ pub(crate) fn active_in(archive: &Archive, key: &str) -> Result<Option<Conversat
     let Some(id) = id.and_then(|id| id.parse().ok()) else { return Ok(None) };
     match archive.conversation(id) {
         Ok(_) => Ok(Some(id)),
+        // Whoever reads it is told; a list of the others need not fail for it.
+        Err(error) if error.kind() == rejoin::ErrorKind::Corrupt => Ok(Some(id)),
         Err(error) if error.kind() == rejoin::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }

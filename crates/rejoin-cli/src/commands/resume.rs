@@ -50,11 +50,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let archive = context.archive_to_read()?;
+    let archive = context.archive_to_read()?.passing_over_damage();
+    let told = |all| {
+        context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
+        Ok::<Vec<StoredConversation>, Failure>(all)
+    };
     let reach = if args.all_projects { Reach::Everything } else { Reach::Project };
     let overrides = args.manner.clone().overrides();
     if args.list {
-        let all = all(context, &archive, reach)?;
+        let all = all(context, &archive, reach).and_then(told)?;
         let items = match &args.which {
             Some(words) => which::matching(all, words),
             None => all,
@@ -62,7 +66,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return print(&args, context, &archive, items);
     }
     let found = match args.which.as_deref() {
-        None => all(context, &archive, reach)?,
+        None => all(context, &archive, reach).and_then(told)?,
         Some(name) => match which::named(context, &archive, name, reach)? {
             Found::One(start) => return go_on(context, &archive, &start, &overrides),
             Found::Several(items) => items,

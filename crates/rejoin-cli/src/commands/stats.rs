@@ -43,7 +43,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         counted = done;
     })?;
     drop(progress);
-    context.warn_of_missing(&archive.passed_over(), "rejoin verify");
+    context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
     if context.is_json() {
         return context.answer_json(&to_json(&stats));
     }

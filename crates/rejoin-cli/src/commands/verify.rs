@@ -37,6 +37,8 @@ struct Findings {
     messages: u64,
     bytes: u64,
     faults: Vec<Fault>,
+    /// Ends of files that were never acknowledged.
+    unfinished: Vec<Fault>,
     /// Records that did not open, now or before.
     quarantined: Vec<Quarantined>,
 }
@@ -67,7 +69,9 @@ fn check_one(archive: &Archive, id: ConversationId) -> Result<Findings, Failure>
 
 fn check_everything(archive: &Archive, context: &Context) -> Result<Findings, Failure> {
     let whole = context.progress("Checking the structure", Unit::Items, None);
-    let mut findings = Findings { faults: archive.check()?, ..Findings::default() };
+    let checked = archive.check()?;
+    let mut findings =
+        Findings { faults: checked.faults, unfinished: checked.unfinished, ..Findings::default() };
     let survey = archive.survey()?;
     drop(whole);
     let unlisted = survey.faults.into_iter().map(|what| Fault { conversation: None, what });
@@ -92,7 +96,13 @@ impl Findings {
         self.conversations += 1;
         self.messages += verdict.messages;
         self.bytes += verdict.bytes;
-        self.faults.extend(verdict.faults.into_iter().map(|what| Fault { conversation: Some(id), what }));
+        for what in verdict.faults {
+            let fault = Fault { conversation: Some(id), what };
+            // What the check of the structure named is not named twice.
+            if !self.faults.contains(&fault) {
+                self.faults.push(fault);
+            }
+        }
         Ok(())
     }
 
@@ -118,6 +128,9 @@ impl Findings {
             for line in fit::wrap(&told, context.columns().unwrap_or(usize::MAX)) {
                 writeln!(answer, "{line}")?;
             }
+            for left in &self.unfinished {
+                writeln!(answer, "Nothing is lost: {}.", left.what)?;
+            }
             for record in &self.quarantined {
                 writeln!(answer, "In quarantine: {}.", quarantined_name(record, context))?;
             }
@@ -126,14 +139,12 @@ impl Findings {
     }
 
     fn to_json(&self) -> Json {
-        let faults: Vec<Json> = self
-            .faults
-            .iter()
-            .map(|fault| {
-                let short = fault.conversation.map(|id| id.short().to_string());
-                json!({"conversation": fault.conversation, "short": short, "what": fault.what})
-            })
-            .collect();
+        let shape = |fault: &Fault| {
+            let short = fault.conversation.map(|id| id.short().to_string());
+            json!({"conversation": fault.conversation, "short": short, "what": fault.what})
+        };
+        let faults: Vec<Json> = self.faults.iter().map(shape).collect();
+        let unfinished: Vec<Json> = self.unfinished.iter().map(shape).collect();
         let quarantined: Vec<Json> = self
             .quarantined
             .iter()
@@ -147,6 +158,7 @@ impl Findings {
             "messages": self.messages,
             "bytes": self.bytes,
             "faults": faults,
+            "unfinished": unfinished,
             "quarantined": quarantined,
         })
     }

@@ -58,6 +58,11 @@ impl Config {
         self.boolean("git.allow_plaintext")
     }
 
+    /// Whether what is damaged is an error instead of a warning.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.boolean("store.strict")
+    }
+
     pub(crate) fn persistence_enabled(&self) -> bool {
         self.boolean("persistence.enabled")
     }

@@ -69,9 +69,13 @@ impl Reader<'_> {
     fn read_table(&mut self, table: &dyn TableLike) -> Result<(), Failure> {
         for (name, item) in table.iter() {
             let line = line_at(self.text, table.key(name).and_then(toml_edit::Key::span));
-            self.segments.push(name.to_owned());
+            let depth = self.segments.len();
+            match keys::quoted(name).filter(|_| depth == 0) {
+                Some(segments) => self.segments.extend(segments.map(str::to_owned)),
+                None => self.segments.push(name.to_owned()),
+            }
             self.read_item(item, line)?;
-            self.segments.pop();
+            self.segments.truncate(depth);
         }
         Ok(())
     }

@@ -37,6 +37,7 @@ const TIB: u64 = 1 << 40;
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
     key("store", Shape::Store, Some("sqlite:<data>/rejoin.db"), "where conversations are kept"),
+    key("store.strict", Shape::Boolean, Some("false"), "whether damage is an error instead of a warning"),
     key("provider", Shape::Text, None, "the provider of a new conversation"),
     key("project.scope", Shape::Choice(&["repository", "directory"]), Some("repository"), "whether a project is a repository or exactly the working directory").harmless(),
     key("start.default", Shape::Choice(&["new", "continue"]), Some("new"), "what the prompt opens with").harmless(),
@@ -87,6 +88,14 @@ pub(crate) const KEYS: &[Key] = &[
 /// A row of the table. It is guarded: what a project that nobody trusts may set is marked one by one.
 const fn key(name: &'static str, shape: Shape, default: Option<&'static str>, about: &'static str) -> Key {
     Key { name, shape, default, about, guard: Guard::Trust }
+}
+
+/// The parts of a key that a file names in quotes, because the first part of it is a key itself: `store` has a value, so
+/// TOML cannot have `store.strict` beside it, but it can have `"store.strict"`.
+pub(crate) fn quoted(name: &str) -> Option<impl Iterator<Item = &str>> {
+    let (first, _) = name.split_once('.')?;
+    let is_key = |wanted: &str| KEYS.iter().any(|key| key.name == wanted);
+    (is_key(first) && is_key(name)).then(|| name.split('.'))
 }
 
 /// What a dotted name means.

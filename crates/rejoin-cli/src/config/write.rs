@@ -18,7 +18,10 @@ pub(crate) fn with_setting(
     value: Value,
 ) -> Result<String, Failure> {
     let mut document: DocumentMut = text.parse().map_err(|error| file::broken(path, text, &error))?;
-    let (last, groups) = segments.split_last().expect("a key has at least one part");
+    let name = segments.join(".");
+    let quoted = keys::quoted(&name).map(|_| vec![name.clone()]);
+    let (last, groups) =
+        quoted.as_deref().unwrap_or(segments).split_last().expect("a key has at least one part");
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for group in groups {
         let below = table.entry(group).or_insert_with(new_group);
@@ -110,6 +113,16 @@ mod tests {
     #[test]
     fn a_dotted_key_stays_dotted() {
         assert_eq!(set("retention.days = 90\n", "retention.days", 60), "retention.days = 60\n");
+    }
+
+    #[test]
+    fn a_key_below_one_that_has_a_value_stands_in_quotes() {
+        let text = set("store = \"jsonl:/a\"\n", "store.strict", true);
+
+        assert_eq!(text, "store = \"jsonl:/a\"\n\"store.strict\" = true\n");
+        let names = file::settings_in(Path::new("config.toml"), &text).unwrap().into_iter();
+        assert_eq!(names.map(|setting| setting.name()).collect::<Vec<_>>(), ["store", "store.strict"]);
+        assert_eq!(set(&text, "store.strict", false), text.replace("true", "false"));
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(crate) enum Picked {
 pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failure> {
     let archive = &archive.clone().passing_over_damage();
     let mut state = State::new(all(context, archive, Reach::Project)?);
+    // What the list leaves out was said before it opened.
+    archive.passed_over();
     let mut previews = Previews::default();
     let look = Look { clock: context.clock(), paint: context.paint() };
     let mut screen = Screen::open()?;
@@ -47,6 +49,7 @@ pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failu
             Step::ChangeReach => {
                 let reach = state.reach().other();
                 state.replace(all(context, archive, reach)?, reach);
+                tell_left_out(archive, &mut state);
             }
             Step::Unfold => unfold(archive, &mut state),
             Step::Pick => match picked(archive, &state) {
@@ -67,13 +70,16 @@ pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failu
 fn unfold(archive: &Archive, state: &mut State) {
     let Some(stored) = state.selected_conversation() else { return };
     let found = branches::of(archive, stored);
-    let missing = preview::left_out(archive);
     match found {
         Ok(branches) if branches.len() < 2 => state.say("It has no branches."),
         Ok(branches) => state.unfold(branches),
         Err(error) => state.say(&error.to_string()),
     }
-    if let Some(missing) = missing {
+    tell_left_out(archive, state);
+}
+
+fn tell_left_out(archive: &Archive, state: &mut State) {
+    if let Some(missing) = preview::left_out(archive) {
         state.say(&format!("Left out: {missing}."));
     }
 }

@@ -67,10 +67,10 @@ fn read(
     Ok(shown)
 }
 
-/// How much of what was just read does not open; none when everything does.
+/// How much of what was just read is damaged; none when nothing is.
 pub(super) fn left_out(archive: &Archive) -> Option<String> {
     let missing = archive.passed_over().len() as u64;
-    (missing > 0).then(|| size::count(missing, "record that does not open", "records that do not open"))
+    (missing > 0).then(|| size::count(missing, "damaged record", "damaged records"))
 }
 
 fn said(stored: &StoredMessage) -> Said {

@@ -69,7 +69,7 @@ impl Quiet {
         };
         let handle = handle.map_err(|error| choose::damaged(conversation, error))?;
         let history = History::load(&handle).map_err(|error| choose::damaged(conversation, error))?;
-        context.warn_of_damage(&archive, conversation);
+        context.warn_of_damage(&archive, conversation)?;
         let url = context.store_url()?;
         let recorder = archive
             .record(handle, writer::own())

@@ -112,7 +112,7 @@ impl Session {
             context.set_active(&archive, conversation)?;
         }
         let history = History::load(&ready.handle).map_err(|error| choose::damaged(conversation, error))?;
-        context.warn_of_damage(&archive, conversation);
+        context.warn_of_damage(&archive, conversation)?;
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
         }

@@ -74,6 +74,7 @@ server.listen 127.0.0.1:7171 default
 session.auto_pause_minutes 5 default
 start.default new default
 store sqlite:[world]/home/.local/share/rejoin/rejoin.db default
+store.strict false default
 tools.allow [] default
 tools.ask [] default
 tools.deny [] default

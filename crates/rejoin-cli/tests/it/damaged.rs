@@ -102,7 +102,7 @@ fn the_picker_shows_the_rest_and_says_that_something_is_missing() {
     let Some(terminal) = Terminal::open(&world, 100, 20) else { return };
 
     terminal.enter("rejoin resume");
-    let screen = terminal.wait_for("1 record that does not open");
+    let screen = terminal.wait_for("1 damaged record");
 
     assert!(screen.contains("Which tasca?") && !screen.contains("Alfama"), "{screen}");
     terminal.key("Enter");

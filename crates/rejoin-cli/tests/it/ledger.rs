@@ -106,7 +106,7 @@ impl Ledger {
     /// Checks the whole store: its pages, every digest, and that messages are found before and after indexing.
     pub(crate) fn close(&self, archive: &Archive) -> Result<(), String> {
         self.find_words(archive)?;
-        let faults = archive.check().map_err(explain)?;
+        let faults = archive.check().map_err(explain)?.faults;
         let left = archive.maintain(Task::Index, Duration::from_secs(60)).map_err(explain)?;
         let Some(id) = self.conversation else { return Ok(()) };
         let verdict = archive.verify(id).map_err(explain)?;

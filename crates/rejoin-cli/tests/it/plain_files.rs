@@ -260,12 +260,14 @@ fn what_was_cut_off_by_a_kill_is_mended_and_told() {
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, whole.clone() + "{\"timestamp\":\"2026").unwrap();
 
-    let found = world.rejoin(["doctor"]).run();
+    let found = world.rejoin(["verify"]).run();
     world.append(&id, "{\"role\":\"user\",\"content\":\"two\"}\n");
-    let mended = world.rejoin(["doctor"]).run();
+    let mended = world.rejoin(["verify"]).run();
 
-    assert_eq!((found.code, mended.code), (1, 0), "{}{}", found.stdout, mended.stdout);
-    assert!(found.stdout.contains("18 bytes of a turn that was never acknowledged"), "{}", found.stdout);
+    assert_eq!((found.code, mended.code), (0, 0), "{}{}", found.stdout, mended.stdout);
+    let told = "18 bytes of a turn that was never acknowledged";
+    assert!(found.stdout.contains("All of it is as it was written.\nNothing is lost: `"), "{}", found.stdout);
+    assert_eq!([found, mended].map(|run| run.stdout.contains(told)), [true, false]);
     assert!(fs::read_to_string(&path).unwrap().contains("\"type\":\"repaired\",\"bytes\":18"));
 }
 

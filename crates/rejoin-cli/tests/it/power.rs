@@ -119,7 +119,7 @@ impl Recording {
         if self.world.is_of_files() {
             write_on(&archive, directory.path())?;
         }
-        let faults = archive.check().map_err(|error| format!("{error:?}"))?;
+        let faults = archive.check().map_err(|error| format!("{error:?}"))?.faults;
         if faults.is_empty() { Ok(()) } else { Err(format!("{faults:?}")) }
     }
 

@@ -21,7 +21,7 @@ fn nothing_is_sound_too() {
 
     let outcome = world.rejoin(["verify", "--json"]).run();
 
-    let expected = "{\"conversations\":0,\"messages\":0,\"bytes\":0,\"faults\":[],\"quarantined\":[]}\n";
+    let expected = "{\"conversations\":0,\"messages\":0,\"bytes\":0,\"faults\":[],\"unfinished\":[],\"quarantined\":[]}\n";
     assert_eq!((outcome, world.store().exists()), (Outcome::answer(expected), false));
 }
 

@@ -107,7 +107,7 @@ fn sixteen_write_to(world: &World) {
     assert_eq!(failed, []);
     assert_eq!(by_store(&archive, id), by_receipts(&ended, root.parse().unwrap()));
     assert_eq!(sequences(&archive, id), (1..=count as u32 + 1).collect::<Vec<_>>());
-    assert_eq!((archive.verify(id).unwrap().faults.len(), archive.check().unwrap().len()), (0, 0));
+    assert_eq!((archive.verify(id).unwrap().faults.len(), archive.check().unwrap().faults.len()), (0, 0));
 }
 
 /// Runs the program for the first time in a new home, many times at once; what each was told, and what is stored.

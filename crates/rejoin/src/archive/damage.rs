@@ -1,7 +1,7 @@
 //! Reading what is left of a conversation in which something is damaged.
 //!
-//! A vault visits every record that opens before it says which does not. So the rest can be used, and whoever uses it is
-//! told what is missing. Other stores end a read at what is damaged, and there a part is never taken for the whole.
+//! A vault and plain files visit all that can be read before they say what cannot. So the rest can be used, and whoever
+//! uses it is told what is missing. A database ends a read at what is damaged, and a part is never taken for the whole.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::store::{Selection, Visit};
 pub(super) struct Damage(Mutex<Vec<String>>);
 
 impl Archive {
-    /// The same archive, whose reads of messages pass over records of a vault that do not open.
+    /// The same archive, whose reads of messages pass over records of a vault that do not open and lines that cannot be used.
     ///
     /// Whoever shows what was read asks [`Archive::passed_over`], and says what is missing. Without this such a read is an
     /// error.
@@ -33,9 +33,13 @@ impl Archive {
 
     /// Visits messages as the store keeps them. Where reads pass over what is damaged, so does this.
     pub fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        let mut is_cut = false;
-        let read = self.store().read(id, what, &mut |seen| visit(seen).inspect_err(|_| is_cut = true));
-        // Where the visitor ended the read, what comes after was not seen.
+        let mut refused = None;
+        let read = self
+            .store()
+            .read(id, what, &mut |seen| visit(seen).inspect_err(|error| refused = Some(error.to_string())));
+        // Where the visitor ended the read, what comes after was not seen. A store may know better what is wrong with a
+        // message that the visitor refused, and then it went on.
+        let is_cut = read.as_ref().err().is_some_and(|error| refused == Some(error.to_string()));
         if is_cut { read } else { self.or_passed_over(read) }
     }
 
@@ -66,22 +70,34 @@ impl Archive {
     }
 
     fn goes_past_damage(&self) -> bool {
-        self.damage.is_some() && self.store().capabilities().is_sealed
+        self.damage.is_some() && self.store().capabilities().reads_past_damage
     }
 
     /// The outcome of a read whose visitor has seen everything that opens.
     pub(super) fn or_passed_over(&self, read: Result<()>) -> Result<()> {
-        let (Err(error), Some(Damage(told))) = (&read, self.damage.as_deref()) else { return read };
+        let (Err(error), Some(told)) = (&read, self.damage.as_deref()) else { return read };
         if error.kind() != ErrorKind::Corrupt || !self.goes_past_damage() {
             return read;
         }
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        let texts = std::iter::once(Error::to_string(error)).chain(error.others().iter().cloned());
+        told.add(std::iter::once(Error::to_string(error)).chain(error.others().iter().cloned()));
+        Ok(())
+    }
+
+    /// Remembers what a list or a search had to leave out.
+    pub(super) fn note_left_out(&self, left_out: &[String]) {
+        if let Some(damage) = self.damage.as_deref() {
+            damage.add(left_out.iter().cloned());
+        }
+    }
+}
+
+impl Damage {
+    fn add(&self, texts: impl Iterator<Item = String>) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for text in texts {
             if !told.contains(&text) {
                 told.push(text);
             }
         }
-        Ok(())
     }
 }

@@ -66,7 +66,7 @@ use crate::model::{
 };
 use crate::ops::{KeepKey, Survey, Verdict, fill, survey, verify_conversation};
 use crate::store::{
-    Change, Facets, Fault, ListQuery, Opening, Order, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
+    Change, Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
 
 /// How often an id that is taken is replaced by another before it is an error.
@@ -235,8 +235,12 @@ impl Archive {
     /// What is known about a conversation.
     pub fn conversation(&self, id: ConversationId) -> Result<StoredConversation> {
         let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
-        let row = self.store.list(&query)?.items.pop();
-        decode(row.ok_or_else(|| Error::not_found(format!("there is no conversation `{id}`")))?)
+        let mut page = self.store.list(&query)?;
+        match (page.items.pop(), page.damaged.into_iter().next()) {
+            (Some(row), _) => decode(row),
+            (None, Some(damage)) => Err(Error::corrupt(damage)),
+            (None, None) => Err(Error::not_found(format!("there is no conversation `{id}`"))),
+        }
     }
 
     /// The messages from the root to `target`, or to the conversation's head; never the target's children.
@@ -381,9 +385,9 @@ impl Archive {
         Ok(self.store.maintain(task, budget)?.left)
     }
 
-    /// Looks for damage in the store's own structure.
-    pub fn check(&self) -> Result<Vec<Fault>> {
-        Ok(self.store.maintain(Task::Check, Duration::MAX)?.faults)
+    /// Looks for damage in the store's own structure, and for writes that did not end.
+    pub fn check(&self) -> Result<Progress> {
+        self.store.maintain(Task::Check, Duration::MAX)
     }
 
     /// Checks the messages of a conversation against their digests, and its counts against its messages.

@@ -53,6 +53,8 @@ pub struct Listed {
     pub items: Vec<StoredConversation>,
     /// Where the next page begins; none on the last.
     pub next_cursor: Option<String>,
+    /// What of the listed conversations cannot be read, and which cannot be listed at all, in words.
+    pub left_out: Vec<String>,
 }
 
 /// What to search for.
@@ -83,7 +85,7 @@ pub struct Searched {
     pub items: Vec<SearchHit>,
     /// Where the next page begins; none on the last.
     pub next_cursor: Option<String>,
-    /// What was passed over because it does not open, in words; only a vault goes on past it.
+    /// What was passed over because it cannot be read, in words; a vault and plain files go on past it.
     pub left_out: Vec<String>,
 }
 
@@ -155,9 +157,11 @@ impl Archive {
         let project = list.project.as_deref().map(|project| self.key_as_kept(project));
         let query = list.query(project.as_deref(), self.now(), or_twenty(list.limit))?;
         let page = self.store().list(&query)?;
+        self.note_left_out(&page.damaged);
         Ok(Listed {
             items: page.items.into_iter().map(decode).collect::<Result<_>>()?,
             next_cursor: page.next.as_ref().map(Cursor::to_text),
+            left_out: page.damaged,
         })
     }
 

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, Result};
 use crate::formats::fingerprint::Fingerprint;
 use crate::formats::source::{DEPTH, Source, Sources};
-use crate::formats::{Detection, FORMATS, Format, database};
+use crate::formats::{Detection, FORMATS, Format, database, folder};
 
 /// A path, as short as any other and without its words.
 pub(crate) type PathKey = [u8; 16];
@@ -75,14 +75,19 @@ impl Finder {
     }
 
     fn walk(&mut self, directory: &Path, only: Option<&'static Format>, depth: usize, sources: &mut Sources) {
-        let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(cause) => return sources.unreadable.push((directory.to_owned(), cause.to_string())),
+        let paths = match folder::entries(directory) {
+            Ok(paths) => paths,
+            Err(error) => return sources.unreadable.push((directory.to_owned(), folder::cause_of(&error))),
         };
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
         for path in paths {
-            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            let metadata = match fs::symlink_metadata(&path) {
+                Ok(metadata) => metadata,
+                Err(cause) if folder::is_absent(&cause) => continue,
+                Err(cause) => {
+                    sources.unreadable.push((path, cause.to_string()));
+                    continue;
+                }
+            };
             if metadata.is_file() {
                 self.look_at(path, &metadata, only, sources);
             } else if metadata.is_dir() {

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::formats::folder;
 use crate::formats::source::DEPTH;
 use crate::model::Time;
 
@@ -37,6 +38,8 @@ pub(super) enum Companion {
     Path(PathBuf),
     /// What a file that many sources share says about this one.
     Words(String),
+    /// Something that could not be read.
+    Unreadable,
 }
 
 /// What a source looks like from outside. One that changed looks different.
@@ -120,7 +123,11 @@ impl Look {
     fn companion(&mut self, companion: &Companion) {
         match companion {
             Companion::Path(path) => {
-                let Ok(metadata) = fs::symlink_metadata(path) else { return };
+                let metadata = match fs::symlink_metadata(path) {
+                    Ok(metadata) => metadata,
+                    Err(cause) if folder::is_absent(&cause) => return,
+                    Err(_) => return self.unsettle(),
+                };
                 if metadata.is_dir() {
                     self.below(path, 0);
                 } else if metadata.is_file() {
@@ -128,6 +135,7 @@ impl Look {
                     self.file(&metadata);
                 }
             }
+            Companion::Unreadable => self.unsettle(),
             Companion::Words(words) => {
                 self.hash.update((words.len() as u64).to_le_bytes());
                 self.hash.update(words);
@@ -137,11 +145,13 @@ impl Look {
 
     /// Every file below a directory, if it is one.
     fn below(&mut self, directory: &Path, depth: usize) {
-        let Ok(entries) = fs::read_dir(directory) else { return };
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
+        let Ok(paths) = folder::entries(directory) else { return self.unsettle() };
         for path in paths {
-            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            let metadata = match fs::symlink_metadata(&path) {
+                Ok(metadata) => metadata,
+                Err(cause) if folder::is_absent(&cause) => continue,
+                Err(_) => return self.unsettle(),
+            };
             if metadata.is_dir() && depth < DEPTH {
                 self.below(&path, depth + 1);
             } else if metadata.is_file() {
@@ -149,6 +159,11 @@ impl Look {
                 self.file(&metadata);
             }
         }
+    }
+
+    /// Says that something could not be looked at: what it is may change and look the same, so it is never settled.
+    fn unsettle(&mut self) {
+        self.touched = i64::MAX;
     }
 
     fn end(self) -> Fingerprint {

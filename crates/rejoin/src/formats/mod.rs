@@ -44,6 +44,7 @@ mod envoy;
 mod family;
 mod finder;
 mod fingerprint;
+mod folder;
 mod found;
 mod gemini;
 mod goose;

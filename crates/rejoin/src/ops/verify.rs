@@ -88,9 +88,10 @@ fn changed(store: &dyn Read) -> Result<BTreeSet<ConversationId>> {
 /// Checks a conversation by its id. One that is there and cannot be read is a verdict, not an error.
 pub(crate) fn verify_conversation(store: &dyn Read, id: ConversationId) -> Result<Verdict> {
     let listed = store.list(&ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() });
-    match listed.map(|mut page| page.items.pop()) {
-        Ok(Some(row)) => verify(store, &row),
-        Ok(None) => Err(Error::not_found(format!("there is no conversation `{id}`"))),
+    match listed.map(|mut page| (page.items.pop(), page.damaged)) {
+        Ok((Some(row), _)) => verify(store, &row),
+        Ok((None, faults)) if !faults.is_empty() => Ok(Verdict { faults, ..Verdict::default() }),
+        Ok((None, _)) => Err(Error::not_found(format!("there is no conversation `{id}`"))),
         Err(error) if error.kind() == ErrorKind::Corrupt => {
             Ok(Verdict { faults: vec![format!("it cannot be read: {}", told(&error))], ..Verdict::default() })
         }
@@ -140,6 +141,12 @@ fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
     });
     match read {
         Ok(()) => {}
+        // Every other message was checked; the counts cannot be right.
+        Err(error) if error.kind() == ErrorKind::Corrupt && store.capabilities().reads_past_damage => {
+            verdict.faults.push(told(&error));
+            verdict.faults.extend(error.others().iter().cloned());
+            return Ok(verdict);
+        }
         Err(error) if error.kind() == ErrorKind::Corrupt => {
             let (read, all) = (verdict.messages, row.messages);
             let newer = readable_from_the_end(store, row.id);

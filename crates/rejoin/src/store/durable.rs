@@ -104,6 +104,11 @@ pub(crate) fn publish(draft: NamedTempFile, path: &Path, existing: Existing) -> 
     sync_parent(path)
 }
 
+/// Gives a draft its name, unless there is a file of that name. Neither is durable yet.
+pub(crate) fn name(draft: NamedTempFile, path: &Path) -> io::Result<()> {
+    draft.persist_noclobber(path).map(drop).map_err(|failed| failed.error)
+}
+
 /// Gives a draft its name at once. A power cut may lose it.
 pub(crate) fn publish_unsynced(draft: NamedTempFile, path: &Path) -> io::Result<()> {
     draft.persist(path).map(drop).map_err(|failed| failed.error)

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 pub(crate) use durable::beside;
 pub(crate) use jsonl::REPACK_EVERY;
-pub use jsonl::{BadLines, JsonlOptions, JsonlStore};
+pub use jsonl::{JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};

@@ -40,7 +40,7 @@ pub struct Page<T> {
     pub next: Option<Cursor>,
     /// How many there are on all pages, when it was asked for.
     pub total: Option<u64>,
-    /// What could not be looked at, because it does not open, in words. Only a search in a vault passes over it.
+    /// What could not be looked at, because it is damaged or does not open, in words.
     pub damaged: Vec<String>,
 }
 

@@ -20,12 +20,14 @@ pub struct Capabilities {
     pub is_sealed: bool,
     /// True when [`Task::Renew`] replaces keys: what is kept is sealed, and the store can make new keys for it.
     pub renews_keys: bool,
+    /// True when a read visits all that can be read before it answers that something cannot. Otherwise a read ends there.
+    pub reads_past_damage: bool,
 }
 
 impl Capabilities {
     /// Capabilities of a store that keeps nothing beyond its life.
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        Self { is_durable, is_shared, ranks, is_sealed: false, renews_keys: false }
+        Self { is_durable, is_shared, ranks, is_sealed: false, renews_keys: false, reads_past_damage: false }
     }
 }
 
@@ -403,6 +405,8 @@ pub struct Progress {
     pub left: u64,
     /// What a check found, or what a renewal of keys could not reach.
     pub faults: Vec<Fault>,
+    /// What a check found that was never acknowledged: nothing is lost, and the next write removes it.
+    pub unfinished: Vec<Fault>,
 }
 
 /// Damage that a check found.

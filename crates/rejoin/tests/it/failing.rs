@@ -146,7 +146,7 @@ impl Store for Failing {
         match self.keys {
             Some(slots) if task == Task::Renew => {
                 let faults = slots.iter().map(|slot| Fault { conversation: None, what: (*slot).to_owned() });
-                Ok(Progress { done: 1, left: 0, faults: faults.collect() })
+                Ok(Progress { done: 1, faults: faults.collect(), ..Progress::default() })
             }
             _ => self.inner.maintain(task, budget),
         }

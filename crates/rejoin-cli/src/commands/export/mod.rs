@@ -108,10 +108,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut report = Report::new(kind);
     for one in wanted {
         let outcome = kind.write(&archive, &one, key.as_ref()).and_then(|files| {
+            context.warn_of_damage(&archive, one.stored.id)?;
             // It may ask, and what is drawn would cover the question.
             progress.aside(|| place::write(&destination, kind, &one, files, &mut replacing, context))
         });
-        context.warn_of_damage(&archive, one.stored.id);
         report.add(one.stored, outcome);
         progress.advance(1);
     }
@@ -227,7 +227,7 @@ fn print(
             .hint("leave `--json` away, or name a file with `--output`"));
     }
     let mut files = kind.write(archive, one, key)?;
-    context.warn_of_damage(archive, one.stored.id);
+    context.warn_of_damage(archive, one.stored.id)?;
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => place::print(&file.bytes, context),
         _ => Err(Failure::usage(format!("write the several files of `{}` to the standard output", kind.name()))

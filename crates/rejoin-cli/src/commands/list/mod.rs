@@ -50,9 +50,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let archive = context.archive_to_read()?;
+    let archive = context.archive_to_read()?.passing_over_damage();
     let query = args.query(&archive, context)?;
     let (mut listed, total) = standing(&query, &archive, context)?;
+    context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
     let ahead = if context.is_json() { Ahead::Any } else { Ahead::Notice };
     if args.all_projects {
         let policies = Policies::of(&archive, context)?;
@@ -124,7 +125,7 @@ fn standing(query: &List, archive: &Archive, context: &Context) -> Result<(Liste
         total += u64::from(context.as_of(now, stored).conversation.status == status);
         Ok(())
     })?;
-    let mut found = Listed { items: Vec::new(), next_cursor: either.cursor.clone() };
+    let mut found = Listed { items: Vec::new(), next_cursor: either.cursor.clone(), left_out: Vec::new() };
     loop {
         let rest = query.limit - found.items.len();
         let page = List { cursor: found.next_cursor.take(), limit: rest, ..either.clone() };

@@ -68,7 +68,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let search = args.to_search(&archive, context)?;
     let found = archive.search(&search)?;
     let conversations = conversations_of(&archive, &found)?;
-    context.warn_of_missing(&found.left_out, "rejoin verify");
+    context.warn_of_missing(&found.left_out, "rejoin verify")?;
     if context.is_json() {
         return context.answer_json(&to_json(&found, &conversations, &search)?);
     }

@@ -77,7 +77,7 @@ fn show(
 ) -> Result<(), Failure> {
     let archive = &archive.clone().passing_over_damage();
     let path = archive.path(stored.id, target)?;
-    context.warn_of_damage(archive, stored.id);
+    context.warn_of_damage(archive, stored.id)?;
     if context.is_json() {
         let active = context.active_conversation(archive)?;
         return context.answer_json(&Answer {

@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?.passing_over_damage();
     answer(&args, &archive, context)?;
-    context.warn_of_missing(&archive.passed_over(), "rejoin verify");
+    context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
     Ok(())
 }
 

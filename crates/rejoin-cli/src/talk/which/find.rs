@@ -46,6 +46,7 @@ pub(crate) fn named(
     match (found.len(), by_id) {
         (1, _) => Ok(one(found.remove(0))),
         (0, Ok(named)) => Ok(Found::One(start_at(named))),
+        (0, Err(error)) if error.kind() == ErrorKind::Corrupt => Err(error.into()),
         (0, Err(error)) if error.kind() == ErrorKind::Invalid && !name.contains(char::is_whitespace) => {
             Err(names::explain(archive, name, error))
         }

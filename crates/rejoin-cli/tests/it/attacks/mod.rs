@@ -3,3 +3,5 @@
 #[path = "../../../../rejoin/tests/it/attacks/attempt.rs"]
 mod attempt;
 mod folder;
+mod damage;
+mod unreadable;

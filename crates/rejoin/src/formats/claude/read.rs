@@ -1,7 +1,6 @@
 //! Reads a session and the runs of sub-agents that belong to it.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -11,7 +10,7 @@ use crate::formats::claude::calls::Calls;
 use crate::formats::claude::line::Line;
 use crate::formats::claude::strand::Strand;
 use crate::formats::lines::Lines;
-use crate::formats::{Reading, Source, SourceConversation, SourceParent};
+use crate::formats::{Reading, Source, SourceConversation, SourceParent, folder};
 use crate::model::Time;
 
 /// A description of a run is a few fields; a larger file is something else.
@@ -25,7 +24,7 @@ const RUN: &str = "agent-";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let mut session = Session::default();
-    let runs = runs_of(source);
+    let runs = runs_of(source)?;
     if !runs.is_empty() {
         session.calls.keep();
     }
@@ -50,19 +49,13 @@ pub(super) fn is_description(source: &Source) -> bool {
 }
 
 /// The files of the runs of a session. Symbolic links are left alone.
-fn runs_of(source: &Source) -> Vec<PathBuf> {
-    let directory = source.path().with_extension("").join(RUNS);
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let is_run = |path: &PathBuf| {
+fn runs_of(source: &Source) -> Result<Vec<PathBuf>> {
+    let mut runs = folder::files(&source.path().with_extension("").join(RUNS))?;
+    runs.retain(|path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with(RUN)
-            && name.ends_with(".jsonl")
-            && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
-    };
-    let mut runs: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_run).collect();
-    runs.sort();
-    runs
+        name.starts_with(RUN) && name.ends_with(".jsonl")
+    });
+    Ok(runs)
 }
 
 /// What is known across the files of a session.
@@ -121,7 +114,7 @@ impl InFile<'_> {
         text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        let place = self.place(session, line);
+        let place = self.place(session, line)?;
         let Some(uuid) = line.uuid.clone().filter(|_| !is_mark(line)) else {
             return self.strands[place].mark(line, number, text, reading);
         };
@@ -141,22 +134,22 @@ impl InFile<'_> {
     }
 
     /// The strand of a line. A line of a sub-agent within another file has one of its own.
-    fn place(&mut self, session: &mut Session, line: &Line<'_>) -> usize {
+    fn place(&mut self, session: &mut Session, line: &Line<'_>) -> Result<usize> {
         if self.strands.is_empty() {
-            let own = self.begin(session, line);
+            let own = self.begin(session, line)?;
             self.strands.push(own);
         }
         if line.is_sidechain != Some(true) || self.stem.starts_with(RUN) {
-            return 0;
+            return Ok(0);
         }
         let above = line.parent_uuid.as_ref().and_then(|parent| self.places.get(parent));
         if let Some(place) = above {
-            return *place;
+            return Ok(*place);
         }
         let run = line.agent_id.clone().or_else(|| line.uuid.clone()).unwrap_or_default();
         let id = format!("{}/{RUN}{run}", self.strands[0].id());
         if let Some(place) = self.runs.get(&id) {
-            return *place;
+            return Ok(*place);
         }
         let parent = SourceParent {
             conversation: self.strands[0].id().to_owned(),
@@ -169,11 +162,11 @@ impl InFile<'_> {
             parent: Some(parent),
             ..SourceConversation::new(id, Time::default())
         }));
-        self.strands.len() - 1
+        Ok(self.strands.len() - 1)
     }
 
     /// The conversation that the file is, from its name and its place, and the name in its first line.
-    fn begin(&self, session: &mut Session, line: &Line<'_>) -> Strand {
+    fn begin(&self, session: &mut Session, line: &Line<'_>) -> Result<Strand> {
         let directory = self.path.parent().filter(|above| above.file_name().is_some_and(|name| name == RUNS));
         // Elsewhere a session may have been given any name, and says that it is none of a sub-agent.
         let is_run = directory.is_some() || line.is_sidechain != Some(false);
@@ -182,12 +175,12 @@ impl InFile<'_> {
             let named = line.session_id.clone().filter(|_| !is_uuid);
             let id = named.unwrap_or_else(|| self.stem.to_owned());
             session.main = Some(id.clone());
-            return Strand::new(SourceConversation::new(id, Time::default()));
+            return Ok(Strand::new(SourceConversation::new(id, Time::default())));
         };
         let place = || Some(directory?.parent()?.file_name()?.to_str()?.to_owned());
         let main =
             session.main.clone().or_else(|| line.session_id.clone()).or_else(place).unwrap_or_default();
-        let meta = self.meta();
+        let meta = self.meta()?;
         let caller = meta.tool_use_id.and_then(|call| session.calls.caller(&call));
         let (conversation, message) =
             caller.map_or((main.clone(), None), |(conversation, message)| (conversation, Some(message)));
@@ -198,20 +191,15 @@ impl InFile<'_> {
             run: run.to_owned(),
         };
         let id = format!("{main}/{RUN}{run}");
-        Strand::new(SourceConversation {
+        Ok(Strand::new(SourceConversation {
             parent: Some(parent),
             ..SourceConversation::new(id, Time::default())
-        })
+        }))
     }
 
-    fn meta(&self) -> Meta {
-        let path = self.path.with_extension("meta.json");
-        let is_small = fs::symlink_metadata(&path)
-            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= META_BYTES);
-        if !is_small {
-            return Meta::default();
-        }
-        fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    fn meta(&self) -> Result<Meta> {
+        let text = folder::small_text(&self.path.with_extension("meta.json"), META_BYTES)?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 }
 

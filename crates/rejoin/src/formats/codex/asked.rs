@@ -21,7 +21,7 @@ pub(super) fn tell_parent(
     reading: &mut Reading<'_>,
 ) -> Result<()> {
     let Some(parent) = &mut run.parent else { return Ok(()) };
-    let Some(file) = place::rollout(path, &parent.conversation).filter(|file| file != path) else {
+    let Some(file) = place::rollout(path, &parent.conversation)?.filter(|file| file != path) else {
         return Ok(());
     };
     let Ok(Some((meta, title))) = first(&file, reading) else { return Ok(()) };
@@ -40,7 +40,7 @@ pub(super) fn tell_parent(
     // What can be read of it is enough.
     let _ = read_thread(&file, &meta, title.clone(), &mut Reading::new(reading.limits(), &mut look));
     parent.message = asked.named.or(asked.before);
-    let above = SourceConversation { parent: None, ..conversation(&file, &meta, title) };
+    let above = SourceConversation { parent: None, ..conversation(&file, &meta, title)? };
     reading.give(Piece::Conversation(Box::new(above)))
 }
 

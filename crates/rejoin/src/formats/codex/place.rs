@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::formats::Source;
+use crate::error::Result;
 use crate::formats::codex::read::bases;
 use crate::formats::fingerprint::Companion;
+use crate::formats::{Source, folder};
 
 /// Directories of years, months and days, and one more.
 const DEPTH: usize = 4;
@@ -34,44 +35,61 @@ fn home(path: &Path) -> Option<&Path> {
 }
 
 /// The file of another rollout: beside this one, or wherever the program keeps them.
-pub(super) fn rollout(beside: &Path, id: &str) -> Option<PathBuf> {
+pub(super) fn rollout(beside: &Path, id: &str) -> Result<Option<PathBuf>> {
     // An id comes from a file, and must not lead elsewhere.
-    uuid::Uuid::try_parse(id).ok()?;
-    let directory = beside.parent()?;
-    let near = find(directory, id, 0);
-    near.or_else(|| {
-        let home = home(beside)?;
-        [SESSIONS, ARCHIVED].iter().find_map(|root| find(&home.join(root), id, DEPTH))
-    })
-}
-
-fn find(directory: &Path, id: &str, depth: usize) -> Option<PathBuf> {
-    let mut below = Vec::new();
-    for entry in fs::read_dir(directory).ok()?.filter_map(Result::ok) {
-        let Ok(kind) = entry.file_type() else { continue };
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let stem = name.strip_suffix(".zst").unwrap_or(&name);
-        if kind.is_file() && stem.strip_suffix(".jsonl").is_some_and(|stem| stem.ends_with(id)) {
-            return Some(entry.path());
-        }
-        if kind.is_dir() && depth > 0 {
-            below.push(entry.path());
+    let (Ok(_), Some(directory)) = (uuid::Uuid::try_parse(id), beside.parent()) else { return Ok(None) };
+    if let Some(near) = find(directory, id, 0)? {
+        return Ok(Some(near));
+    }
+    let Some(home) = home(beside) else { return Ok(None) };
+    for root in [SESSIONS, ARCHIVED] {
+        if let Some(found) = find(&home.join(root), id, DEPTH)? {
+            return Ok(Some(found));
         }
     }
-    below.sort();
-    below.into_iter().rev().find_map(|directory| find(&directory, id, depth - 1))
+    Ok(None)
+}
+
+fn find(directory: &Path, id: &str, depth: usize) -> Result<Option<PathBuf>> {
+    let paths = folder::entries(directory)?;
+    let is_meant = |path: &&PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let stem = name.strip_suffix(".zst").unwrap_or(name);
+        stem.strip_suffix(".jsonl").is_some_and(|stem| stem.ends_with(id))
+    };
+    for path in paths.iter().filter(is_meant) {
+        if folder::is_file(path)? {
+            return Ok(Some(path.clone()));
+        }
+    }
+    if depth == 0 {
+        return Ok(None);
+    }
+    // Years, months and days have no ending, and the many rollouts in them have one.
+    let is_directory = |path: &&PathBuf| {
+        path.extension().is_none() && fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
+    };
+    for below in paths.iter().rev().filter(is_directory) {
+        if let Some(found) = find(below, id, depth - 1)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// What is read with a rollout: the name of its thread, and the rollouts that it begins with.
 pub(super) fn beside(source: &Source) -> Vec<Companion> {
     let path = source.path();
-    let Some((id, bases)) = bases(path) else { return Vec::new() };
+    let Ok(found) = bases(path) else { return vec![Companion::Unreadable] };
+    let Some((id, bases)) = found else { return Vec::new() };
     let is_small =
         |index: &PathBuf| fs::symlink_metadata(index).is_ok_and(|index| index.len() <= SMALL_INDEX);
     let name = match index(path) {
         Some(index) if !is_small(&index) => Some(Companion::Path(index)),
-        _ => title(path, &id).map(Companion::Words),
+        _ => match title(path, &id) {
+            Ok(title) => title.map(Companion::Words),
+            Err(_) => Some(Companion::Unreadable),
+        },
     };
     name.into_iter().chain(bases.into_iter().map(Companion::Path)).collect()
 }
@@ -81,21 +99,17 @@ fn index(path: &Path) -> Option<PathBuf> {
 }
 
 /// The name that a thread was given last.
-pub(super) fn title(path: &Path, id: &str) -> Option<String> {
+pub(super) fn title(path: &Path, id: &str) -> Result<Option<String>> {
     #[derive(Deserialize)]
     struct Named {
         id: String,
         thread_name: String,
     }
-    let index = index(path)?;
-    let metadata = fs::symlink_metadata(&index).ok()?;
-    if !metadata.is_file() || metadata.len() > INDEX_BYTES {
-        return None;
-    }
-    let text = fs::read_to_string(index).ok()?;
+    let text = index(path).map(|index| folder::small_text(&index, INDEX_BYTES)).transpose()?.flatten();
+    let text = text.unwrap_or_default();
     let mut named = text.lines().rev().filter(|line| line.contains(id)).filter_map(|line| {
         let named: Named = serde_json::from_str(line).ok()?;
         (named.id == id).then_some(named.thread_name)
     });
-    named.next().filter(|name| !name.trim().is_empty())
+    Ok(named.next().filter(|name| !name.trim().is_empty()))
 }

@@ -19,7 +19,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let Some((meta, title)) = first(path, reading)? else {
         return reading.skip(path, 0, "it does not begin with what is known of its thread");
     };
-    let mut found = conversation(path, &meta, title);
+    let mut found = conversation(path, &meta, title)?;
     tell_parent(path, &mut found, reading)?;
     read_messages(path, &meta, found, reading)
 }
@@ -31,7 +31,7 @@ pub(super) fn read_thread(
     title: Option<String>,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
-    read_messages(path, meta, conversation(path, meta, title), reading)
+    read_messages(path, meta, conversation(path, meta, title)?, reading)
 }
 
 fn read_messages(
@@ -65,12 +65,12 @@ pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Me
 }
 
 /// The conversation that a thread is.
-pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> SourceConversation {
+pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> Result<SourceConversation> {
     let created: Time = meta.timestamp.to().unwrap_or_default();
     let mut conversation = SourceConversation::new(meta.id.clone(), created);
     let header = &mut conversation.header;
     header.project = Some(meta.cwd.clone());
-    header.title = place::title(path, &meta.id).or(title);
+    header.title = place::title(path, &meta.id)?.or(title);
     header.settings.provider.clone_from(&meta.model_provider);
     header.git_commit = meta.git.as_ref().and_then(|git| git.commit_hash.clone());
     if place::is_archived(path) {
@@ -91,7 +91,7 @@ pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> S
             .unwrap_or_else(|| "agent".to_owned()),
         run: meta.id.clone(),
     });
-    conversation
+    Ok(conversation)
 }
 
 /// Reads the beginning that a fork shares with another file.
@@ -104,7 +104,7 @@ fn read_base(
 ) -> Result<()> {
     let Some(base) = &meta.history_base else { return Ok(()) };
     let found =
-        place::rollout(path, &base.thread_id).filter(|found| !above.contains(found) && above.len() < FORKS);
+        place::rollout(path, &base.thread_id)?.filter(|found| !above.contains(found) && above.len() < FORKS);
     let Some(found) = found else {
         let why = format!("its beginning is missing: there is no rollout `{}`", base.thread_id);
         return reading.skip(path, 1, why);
@@ -119,21 +119,21 @@ fn read_base(
 }
 
 /// The id of the thread of a file, and the files that it begins with.
-pub(super) fn bases(path: &Path) -> Option<(String, Vec<PathBuf>)> {
+pub(super) fn bases(path: &Path) -> Result<Option<(String, Vec<PathBuf>)>> {
     let mut quiet = |_| Ok(());
     let mut quietly = Reading::new(ReadLimits::default(), &mut quiet);
-    let (own, _) = first(path, &mut quietly).ok()??;
+    let Some((own, _)) = first(path, &mut quietly)? else { return Ok(None) };
     let mut files = vec![path.to_owned()];
     let mut base = own.history_base;
-    while let Some(next) = base.take().filter(|_| files.len() < FORKS)
-        && let Some(found) = place::rollout(files.last()?, &next.thread_id)
-        && !files.contains(&found)
-    {
-        base = first(&found, &mut quietly).ok().flatten().and_then(|(meta, _)| meta.history_base);
+    while let Some(next) = base.take().filter(|_| files.len() < FORKS) {
+        let last = files.last().map_or(path, PathBuf::as_path);
+        let found = place::rollout(last, &next.thread_id)?;
+        let Some(found) = found.filter(|found| !files.contains(found)) else { break };
+        base = first(&found, &mut quietly)?.and_then(|(meta, _)| meta.history_base);
         files.push(found);
     }
     files.remove(0);
-    Some((own.id, files))
+    Ok(Some((own.id, files)))
 }
 
 /// Reads the lines of a file up to an ordinal.

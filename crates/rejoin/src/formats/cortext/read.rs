@@ -9,7 +9,9 @@ use crate::formats::cortext::{MESSAGES, SESSION, STATE};
 use crate::formats::found::Found;
 use crate::formats::lines::Lines;
 use crate::formats::tag::{self, MessageTag};
-use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage, content, whole};
+use crate::formats::{
+    Aside, Piece, Reading, Source, SourceConversation, SourceMessage, content, folder, whole,
+};
 use crate::model::{Fields, Json, Message, Time};
 
 /// The folder of the session that a source is, holds or lies in.
@@ -35,7 +37,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     strand.learn_state(&session.join(STATE), reading)?;
     strand.learn_markdown(&folder, reading)?;
     let messages = session.join(MESSAGES);
-    if !whole::is_file(&messages) {
+    if !folder::is_file(&messages)? {
         return reading.skip(&messages, 0, "there are no messages");
     }
     let mut lines = Lines::open(&messages, reading)?;
@@ -80,7 +82,7 @@ impl Strand {
     }
 
     fn learn_state(&mut self, path: &Path, reading: &mut Reading<'_>) -> Result<()> {
-        if !whole::is_file(path) {
+        if !folder::is_file(path)? {
             return reading.skip(path, 0, "there is no state of the session");
         }
         let text = whole::json(path, reading)?;
@@ -102,16 +104,12 @@ impl Strand {
 
     /// Keeps the text for readers, whose heading is a title where there is no other. Ours has nothing that is not said
     /// in the messages.
-    fn learn_markdown(&mut self, folder: &Path, reading: &Reading<'_>) -> Result<()> {
+    fn learn_markdown(&mut self, directory: &Path, reading: &Reading<'_>) -> Result<()> {
         if self.is_own {
             return Ok(());
         }
-        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        let is_markdown = |path: &PathBuf| {
-            path.extension().is_some_and(|extension| extension == "md") && whole::is_file(path)
-        };
-        let mut paths: Vec<PathBuf> = entries.filter(is_markdown).collect();
-        paths.sort();
+        let mut paths = folder::files(directory)?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
         for path in paths {
             let Some(text) = whole::text(&path, reading)? else { continue };
             let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);

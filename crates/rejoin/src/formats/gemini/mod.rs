@@ -47,9 +47,14 @@ fn beside(source: &Source) -> Vec<Companion> {
     let end = str::from_utf8(head).map_or_else(|error| error.valid_up_to(), str::len);
     let head = str::from_utf8(&head[..end]).unwrap_or_default();
     let session = Begun::of(head).text("sessionId");
-    let runs = session.map(|session| place::runs(source.path(), session)).unwrap_or_default();
-    let project = place::project(source.path()).map(Companion::Words);
-    runs.into_iter().map(Companion::Path).chain(project).collect()
+    let runs = session.map(|session| place::runs(source.path(), session)).transpose();
+    match (runs, place::project(source.path())) {
+        (Ok(runs), Ok(project)) => {
+            let runs = runs.into_iter().flatten().map(Companion::Path);
+            runs.chain(project.map(Companion::Words)).collect()
+        }
+        _ => vec![Companion::Unreadable],
+    }
 }
 
 /// The fields that every session begins with. A run of a sub-agent is read with the session that started it.
@@ -61,5 +66,5 @@ fn detect(source: &Source) -> Detection {
     if !fields.contains(&"sessionId") || !fields.contains(&"projectHash") {
         return Detection::No;
     }
-    if place::session_of(source.path()).is_some() { Detection::Part } else { Detection::Yes }
+    if matches!(place::session_of(source.path()), Ok(Some(_))) { Detection::Part } else { Detection::Yes }
 }

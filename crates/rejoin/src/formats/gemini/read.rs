@@ -41,9 +41,9 @@ struct Set<'a> {
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let above = place::session_of(path).map(|(session, _)| (session, None));
+    let above = place::session_of(path)?.map(|(session, _)| (session, None));
     let Some(main) = read_file(path, above, reading)? else { return Ok(()) };
-    for run in place::runs(path, main.id()) {
+    for run in place::runs(path, main.id())? {
         read_file(&run, Some((main.id().to_owned(), Some(&main))), reading)?;
     }
     Ok(())
@@ -114,7 +114,7 @@ impl Session<'_> {
             Err(cause) => return reading.skip(self.path, number, why(&cause)),
         };
         if self.replay.is_none() {
-            self.begin(&line);
+            self.begin(&line)?;
         }
         let Some(replay) = &mut self.replay else {
             return reading.skip(self.path, number, "it comes before the session is known");
@@ -157,12 +157,12 @@ impl Session<'_> {
     }
 
     /// Begins the conversation that the file is.
-    fn begin(&mut self, line: &Line<'_>) {
-        let Some(id) = line.session_id.clone() else { return };
+    fn begin(&mut self, line: &Line<'_>) -> Result<()> {
+        let Some(id) = line.session_id.clone() else { return Ok(()) };
         let created: Time =
             line.start_time.and_then(|time| serde_json::from_str(time.get()).ok()).unwrap_or_default();
         let mut conversation = SourceConversation::new(id.clone(), created);
-        conversation.header.project = place::project(self.path);
+        conversation.header.project = place::project(self.path)?;
         conversation.header.settings.provider = Some("google".to_owned());
         conversation.parent = self.above.take().map(|(session, main)| SourceParent {
             message: main.and_then(|main| main.caller(created)),
@@ -171,6 +171,7 @@ impl Session<'_> {
             run: id,
         });
         self.replay = Some(Replay::new(conversation));
+        Ok(())
     }
 }
 

@@ -11,12 +11,12 @@ use crate::store::{Fault, Progress, Stamp};
 
 impl JsonlStore {
     pub(super) fn check(&self) -> Result<Progress> {
-        let mut faults = Vec::new();
         let all = self.all()?;
-        let done = all.len() as u64;
+        let mut checked = Progress { done: all.len() as u64, ..Progress::default() };
         for id in all {
-            faults.extend(self.check_one(id)?);
+            self.check_one(id, &mut checked)?;
         }
+        let faults = &mut checked.faults;
         for folder in self.layout.folders().during(|| "list the folders")? {
             let impostors =
                 self.layout.impostors(&folder).during(|| format!("list the folder `{folder}`"))?;
@@ -33,15 +33,18 @@ impl JsonlStore {
             conversation: None,
             what: format!("line {number} of `{}` cannot be used, and the blob in it is lost", path.display()),
         }));
-        Ok(Progress { done, left: 0, faults })
+        Ok(checked)
     }
 
-    fn check_one(&self, id: ConversationId) -> Result<Vec<Fault>> {
+    fn check_one(&self, id: ConversationId, checked: &mut Progress) -> Result<()> {
         let fault = |what: String| Fault { conversation: Some(id), what };
         let mut opened = match self.open_file(id) {
             Ok(Some(opened)) => opened,
-            Ok(None) => return Ok(Vec::new()),
-            Err(error) if is_forbidden(&error) => return Ok(vec![fault(format!("cannot {error}"))]),
+            Ok(None) => return Ok(()),
+            Err(error) if is_forbidden(&error) => {
+                checked.faults.push(fault(format!("could not {error}")));
+                return Ok(());
+            }
             Err(error) => return Err(error),
         };
         let mut read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
@@ -55,15 +58,13 @@ impl JsonlStore {
         let known = match read {
             Ok(known) => known,
             Err(error) if error.kind() == ErrorKind::Unsupported => {
-                return Ok(vec![fault(error.to_string())]);
+                checked.faults.push(fault(error.to_string()));
+                return Ok(());
             }
             Err(error) => return Err(error),
         };
-        let mut faults: Vec<Fault> = known
-            .faults
-            .iter()
-            .map(|bad| fault(format!("line {} of `{path}` cannot be used: {}", bad.number, bad.why)))
-            .collect();
+        let faults = &mut checked.faults;
+        faults.extend(known.damage(&opened.path).into_iter().map(fault));
         let copies = self.layout.find_all(id).during(|| format!("find conversation `{id}`"))?;
         faults.extend(copies.iter().skip(1).map(|folder| {
             fault(format!(
@@ -71,15 +72,14 @@ impl JsonlStore {
                 self.layout.file(folder, id).display()
             ))
         }));
-        if known.torn > 0 {
-            faults.push(fault(format!(
-                "`{path}` ends with {} bytes of a turn that was never acknowledged",
-                known.torn
-            )));
-        }
         if !known.kept.has_start && !known.is_nothing() {
             faults.push(fault(format!("`{path}` does not say how the conversation began")));
         }
-        Ok(faults)
+        if known.torn > 0 {
+            let what =
+                format!("`{path}` ends with {} bytes of a turn that was never acknowledged", known.torn);
+            checked.unfinished.push(fault(what));
+        }
+        Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::store::durable;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, Known};
-use crate::store::jsonl::{BadLines, JsonlStore, lock, unknown};
+use crate::store::jsonl::{JsonlStore, lock, unknown};
 
 /// How many conversations are remembered; a program works with few at a time.
 const REMEMBERED: usize = 32;
@@ -128,7 +128,10 @@ impl JsonlStore {
     pub(super) fn must_open(&self, purpose: Purpose, id: ConversationId) -> Result<(Opened, Arc<Known>)> {
         let opened = self.open_for(purpose, id)?.ok_or_else(|| unknown(id))?;
         let known = self.known(id, &opened)?;
-        if known.is_nothing() { Err(unknown(id)) } else { Ok((opened, known)) }
+        if !known.is_nothing() {
+            return Ok((opened, known));
+        }
+        Err(known.damage(&opened.path).into_iter().next().map_or_else(|| unknown(id), Error::corrupt))
     }
 
     /// What a file says, read as far as it was not read before.
@@ -160,8 +163,6 @@ impl JsonlStore {
             files.known.clear();
         }
         files.known.insert(id, Remembered { seen, known: Arc::clone(&known) });
-        drop(files);
-        self.refuse_faults(&known, opened)?;
         Ok(known)
     }
 
@@ -176,18 +177,6 @@ impl JsonlStore {
         let mut known = Known::nothing_of(id);
         known.go_on(&opened.file, until, self.options.longest_line, depth)?;
         Ok(known)
-    }
-
-    pub(super) fn refuse_faults(&self, known: &Known, opened: &Opened) -> Result<()> {
-        match (self.options.bad_lines, known.faults.first()) {
-            (BadLines::Refuse, Some(bad)) => Err(Error::corrupt(format!(
-                "line {} of `{}` cannot be used: {}",
-                bad.number,
-                opened.path.display(),
-                bad.why
-            ))),
-            _ => Ok(()),
-        }
     }
 
     /// True when this handle made the name of a conversation's file durable.
@@ -220,10 +209,6 @@ impl JsonlStore {
 
     /// What lines of a conversation say of its keys, if that is remembered and the file looks as it did.
     pub(super) fn keys_in_lines(&self, id: ConversationId) -> Option<Arc<Vec<KeyInLines>>> {
-        // Whoever refuses bad lines has to look for them.
-        if self.options.bad_lines == BadLines::Refuse {
-            return None;
-        }
         let (path, seen, keys) = {
             let files = lock(&self.files);
             let glimpse = files.keys.get(&id)?;

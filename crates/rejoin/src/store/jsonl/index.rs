@@ -4,11 +4,12 @@
 //! is complete. Whatever is missing, damaged or does not fit is read from the files again.
 //!
 //! ```text
-//! {"format":2,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]]}
-//! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  messages' ids  keys  row
+//! {"format":3,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]]}
+//! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  messages' ids  keys  damage  row
 //! ```
 //!
 //! Columns are separated by tabs, lines come in the order of a list. A row that was erased is a line of blanks.
+//! A conversation of which nothing can be listed has no row, and comes first.
 
 use std::io;
 use std::path::Path;
@@ -26,7 +27,7 @@ use crate::store::jsonl::octets::Octets;
 use crate::store::{ListQuery, Row, Space, Stamp, Version};
 
 /// The version of the index. Another one is not read.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +62,9 @@ pub(super) struct Entry {
     pub(super) messages: String,
     /// What its lines say of its keys; empty when they say nothing.
     keys: String,
+    /// What of its file cannot be used, as a JSON list of texts; empty when all of it can.
+    damage: String,
+    /// Empty when nothing of it can be listed.
     row: String,
 }
 
@@ -83,7 +87,16 @@ struct Rest {
 }
 
 impl Entry {
-    pub(super) fn of(kept: &Kept, folder: &str, seen: Seen) -> Self {
+    /// A conversation of which nothing can be listed, and why.
+    pub(super) fn unlistable(id: ConversationId, folder: &str, seen: Seen, why: String) -> Self {
+        Self {
+            row: String::new(),
+            active: Time::from_micros(i64::MAX),
+            ..Self::of(&Kept::new(id), folder, seen, &[why])
+        }
+    }
+
+    pub(super) fn of(kept: &Kept, folder: &str, seen: Seen, damage: &[String]) -> Self {
         let row = kept.row();
         let mut messages = String::new();
         for held in &kept.messages {
@@ -102,6 +115,7 @@ impl Entry {
             slug: quoted(&row.facets.slug),
             messages,
             keys: keys_of(kept),
+            damage: if damage.is_empty() { String::new() } else { as_list(damage) },
             row: serde_json::to_string(&Rest {
                 version: row.version,
                 facets: Traits::of(&row.facets),
@@ -118,7 +132,17 @@ impl Entry {
         }
     }
 
-    /// None when it is damaged.
+    /// True when nothing of it can be listed.
+    pub(super) fn is_unlistable(&self) -> bool {
+        self.row.is_empty()
+    }
+
+    /// What of its file cannot be used, in words.
+    pub(super) fn damage(&self) -> Vec<String> {
+        serde_json::from_str(&self.damage).unwrap_or_default()
+    }
+
+    /// None when it is damaged, or nothing of it can be listed.
     pub(super) fn row(&self) -> Option<Row> {
         let rest: Rest = serde_json::from_str(&self.row).ok()?;
         Some(Row {
@@ -151,10 +175,10 @@ impl Entry {
     }
 
     fn write(&self, into: &mut Vec<u8>) {
-        let Self { id, folder, seen, status, project, kind, slug, messages, keys, row, .. } = self;
+        let Self { id, folder, seen, status, project, kind, slug, messages, keys, damage, row, .. } = self;
         let expires = self.expires.map(|expires| expires.to_string()).unwrap_or_default();
         let line = format!(
-            "{id}\t{}\t{folder}\t{}\t{}\t{}\t{status}\t{expires}\t{project}\t{kind}\t{slug}\t{messages}\t{keys}\t{row}",
+            "{id}\t{}\t{folder}\t{}\t{}\t{}\t{status}\t{expires}\t{project}\t{kind}\t{slug}\t{messages}\t{keys}\t{damage}\t{row}",
             self.active.as_micros(),
             seen.inode,
             seen.length,
@@ -187,6 +211,7 @@ impl Entry {
             slug,
             messages,
             keys,
+            damage,
             row,
         ] = columns.0;
         Some(Self {
@@ -206,6 +231,7 @@ impl Entry {
             slug: slug.to_owned(),
             messages: messages.to_owned(),
             keys: keys.to_owned(),
+            damage: damage.to_owned(),
             row: row.to_owned(),
         })
     }
@@ -216,13 +242,16 @@ impl Entry {
     }
 }
 
+/// How many columns a line has, without its check.
+const COLUMNS: usize = 15;
+
 /// The columns of a line, without its check.
-pub(super) struct Columns<'a>([&'a str; 14]);
+pub(super) struct Columns<'a>([&'a str; COLUMNS]);
 
 impl<'a> Columns<'a> {
     pub(super) fn of(line: &'a [u8]) -> Option<Self> {
-        let mut columns = std::str::from_utf8(line).ok()?.splitn(14, '\t');
-        let mut all = [""; 14];
+        let mut columns = std::str::from_utf8(line).ok()?.splitn(COLUMNS, '\t');
+        let mut all = [""; COLUMNS];
         for column in &mut all {
             *column = columns.next()?;
         }
@@ -235,6 +264,11 @@ impl<'a> Columns<'a> {
 
     pub(super) fn active(&self) -> Option<Time> {
         self.0[1].parse().ok().map(Time::from_micros)
+    }
+
+    /// True when nothing of the conversation can be listed.
+    pub(super) const fn is_unlistable(&self) -> bool {
+        self.0[COLUMNS - 1].is_empty()
     }
 
     pub(super) fn passes(&self, wanted: &Wanted) -> bool {
@@ -267,6 +301,17 @@ impl Wanted {
             && self.status.is_none_or(|own| own as u8 == status)
             && self.unexpired_at.is_none_or(|now| expires.is_none_or(|expires| expires > now))
     }
+}
+
+/// Names no more than a person reads.
+const DAMAGE_NAMED: usize = 20;
+
+fn as_list(damage: &[String]) -> String {
+    let mut named = damage.iter().take(DAMAGE_NAMED).cloned().collect::<Vec<_>>();
+    if damage.len() > DAMAGE_NAMED {
+        named.push(format!("{} more lines of the same file", damage.len() - DAMAGE_NAMED));
+    }
+    serde_json::to_string(&named).expect("it is plain data")
 }
 
 fn keys_of(kept: &Kept) -> String {
@@ -313,7 +358,7 @@ mod tests {
         kept.header = "{\"title\":\"x\"}".to_owned();
         kept.blobs.insert((Space::Key, Some(kept.id), b"data".to_vec()), (812, Some(vec![0xff; 3])));
         let seen = Seen { device: 1, inode: 2, length: 3, modified: -4 };
-        let entry = Entry::of(&kept, "a_b_c", seen);
+        let entry = Entry::of(&kept, "a_b_c", seen, &["line 3\tcannot be used".to_owned()]);
         let mut line = Vec::new();
         entry.write(&mut line);
         line.pop();
@@ -328,6 +373,7 @@ mod tests {
             .collect();
 
         assert_eq!(read.as_ref().and_then(Entry::row), Some(kept.row()));
+        assert_eq!(read.as_ref().map(Entry::damage), Some(vec!["line 3\tcannot be used".to_owned()]));
         assert_eq!(
             read.as_ref().and_then(Entry::keys),
             Some(vec![(b"data".to_vec(), 812, Some(vec![0xff; 3]))])

@@ -34,7 +34,7 @@ pub(super) struct Kept {
     /// False until a line said how it began.
     pub(super) has_start: bool,
     /// True when messages were removed, so that numbers may be missing.
-    has_gaps: bool,
+    pub(super) has_gaps: bool,
     /// Lines that a new file would not have.
     pub(super) spent: Spent,
 }

@@ -41,21 +41,25 @@ struct Usable {
 }
 
 /// What a list is made of.
+#[derive(Default)]
 struct Found {
     rows: Vec<Row>,
     total: u64,
+    /// What of the files that were looked at cannot be used.
+    damaged: Vec<String>,
 }
 
 impl JsonlStore {
     pub(super) fn list_rows(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
         if let Some(only) = query.only {
-            let mut rows = Vec::new();
+            let (mut rows, mut damaged) = (Vec::new(), Vec::new());
             for id in only.iter().collect::<BTreeSet<_>>() {
                 let Some(opened) = self.open_file(*id)? else { continue };
                 let known = self.read_anew(*id, &opened, opened.seen.length, Depth::Fields)?;
+                damaged.extend(known.damage(&opened.path));
                 rows.extend((!known.is_nothing()).then(|| known.kept.row()));
             }
-            return Ok(query.page_of(rows));
+            return Ok(Page { damaged, ..query.page_of(rows) });
         }
         let found = match self.usable_index()? {
             Some(usable) => self.list_from_index(usable, query)?,
@@ -66,7 +70,7 @@ impl JsonlStore {
             None => from_entries(&self.check_index()?, query),
         };
         let page = query.page_of(found.rows);
-        Ok(Page { total: query.counts_total.then_some(found.total), ..page })
+        Ok(Page { total: query.counts_total.then_some(found.total), damaged: found.damaged, ..page })
     }
 
     /// Visits every conversation that there is, in no order.
@@ -133,7 +137,7 @@ impl JsonlStore {
     fn list_from_index(&self, mut usable: Usable, query: &ListQuery<'_>) -> Result<Option<Found>> {
         let wanted = Wanted::of(query);
         let after = query.after.map(|after| (after.time, after.conversation));
-        let mut found = Found { rows: Vec::new(), total: 0 };
+        let mut found = Found::default();
         let mut shown = 0;
         let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
         while let Some(piece) = lines.next().during(|| "read the index")? {
@@ -143,7 +147,18 @@ impl JsonlStore {
             }
             let Some(columns) = line.get(17..).and_then(Columns::of) else { return Ok(None) };
             let (Some(id), Some(active)) = (columns.id(), columns.active()) else { return Ok(None) };
-            if usable.changed.contains(&id) || !columns.passes(&wanted) {
+            if usable.changed.contains(&id) {
+                continue;
+            }
+            if columns.is_unlistable() {
+                let Some(entry) = Entry::read(line, usable.device) else { return Ok(None) };
+                match self.layout.file(&entry.folder, id).symlink_metadata() {
+                    Ok(there) if Seen::of(&there) == entry.seen => found.damaged.extend(entry.damage()),
+                    _ => drop(usable.changed.insert(id)),
+                }
+                continue;
+            }
+            if !columns.passes(&wanted) {
                 continue;
             }
             found.total += 1;
@@ -167,13 +182,18 @@ impl JsonlStore {
             }
             let Some(row) = entry.row() else { return Ok(None) };
             self.remember_keys(&entry);
+            found.damaged.extend(entry.damage());
             found.rows.push(row);
             shown += 1;
         }
         for id in &usable.changed {
-            if let Some(entry) = self.entry(*id)?.filter(|entry| entry.passes(&wanted)) {
+            let Some(entry) = self.entry(*id)? else { continue };
+            if entry.is_unlistable() {
+                found.damaged.extend(entry.damage());
+            } else if entry.passes(&wanted) {
                 self.remember_keys(&entry);
                 found.total += 1;
+                found.damaged.extend(entry.damage());
                 found.rows.extend(entry.row());
             }
         }
@@ -201,6 +221,10 @@ impl JsonlStore {
                     _ => entries.extend(self.entry_in(id, folder)?),
                 }
             }
+        }
+        for Folder(folder, ..) in &folders {
+            let impostors = self.layout.impostors(folder).during(|| format!("list the folder `{folder}`"))?;
+            entries.extend(impostors.into_iter().filter_map(|id| self.impostor(id, folder)));
         }
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.key()));
         let now = i128::from(checked.as_micros()) * 1_000;
@@ -266,9 +290,39 @@ impl JsonlStore {
         folder.map_or(Ok(None), |folder| self.entry_in(id, &folder))
     }
 
+    /// Something that has the name of a conversation's file and is none.
+    fn impostor(&self, id: ConversationId, folder: &str) -> Option<Entry> {
+        let path = self.layout.file(folder, id);
+        let seen = Seen::of(&path.symlink_metadata().ok()?);
+        let why = format!("`{}` is not a regular file", path.display());
+        Some(Entry::unlistable(id, folder, seen, why))
+    }
+
     fn entry_in(&self, id: ConversationId, folder: &str) -> Result<Option<Entry>> {
-        let known = self.glance_at(id)?;
-        Ok(known.map(|(opened, known)| Entry::of(&known.kept, folder, opened.seen)))
+        let opened = match self.open_file(id) {
+            Ok(Some(opened)) => opened,
+            Ok(None) => return Ok(None),
+            // One file that belongs to somebody else is no reason not to list the others.
+            Err(error) if is_forbidden(&error) => {
+                let there = self.layout.file(folder, id).symlink_metadata();
+                let Ok(seen) = there.map(|there| Seen::of(&there)) else { return Ok(None) };
+                return Ok(Some(Entry::unlistable(id, folder, seen, format!("could not {error}"))));
+            }
+            Err(error) => return Err(error),
+        };
+        let unlistable = |why| Some(Entry::unlistable(id, folder, opened.seen, why));
+        let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Fields) {
+            Ok(known) => known,
+            // Nor is a conversation of a newer Rejoin.
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(unlistable(error.to_string())),
+            Err(error) => return Err(error),
+        };
+        let damage = known.damage(&opened.path);
+        Ok(match damage.first() {
+            Some(why) if known.is_nothing() => unlistable(why.clone()),
+            None if known.is_nothing() => None,
+            _ => Some(Entry::of(&known.kept, folder, opened.seen, &damage)),
+        })
     }
 
     /// Every conversation that has a file.
@@ -315,11 +369,13 @@ pub(super) fn is_forbidden(error: &Error) -> bool {
 fn from_entries(entries: &[Entry], query: &ListQuery<'_>) -> Found {
     let wanted = Wanted::of(query);
     let after = query.after.map(|after| (after.time, after.conversation));
-    let passing = || entries.iter().filter(|entry| entry.passes(&wanted));
-    let rows = passing()
+    let passing = || entries.iter().filter(|entry| !entry.is_unlistable() && entry.passes(&wanted));
+    let shown: Vec<&Entry> = passing()
         .filter(|entry| after.is_none_or(|after| entry.key() < after))
-        .filter_map(Entry::row)
-        .take(query.limit.saturating_add(1));
+        .take(query.limit.saturating_add(1))
+        .collect();
     let total = if query.counts_total { passing().count() as u64 } else { 0 };
-    Found { rows: rows.collect(), total }
+    let unlistable = entries.iter().filter(|entry| entry.is_unlistable());
+    let damaged = unlistable.chain(shown.iter().take(query.limit).copied()).flat_map(Entry::damage);
+    Found { damaged: damaged.collect(), total, rows: shown.iter().filter_map(|entry| entry.row()).collect() }
 }

@@ -78,29 +78,17 @@ pub(crate) const REPACK_EVERY: u32 = 5;
 pub struct JsonlOptions {
     /// How long a writer waits for another before it answers [`Locked`](crate::ErrorKind::Locked).
     pub wait: Duration,
-    /// What becomes of a line that cannot be read.
-    pub bad_lines: BadLines,
     /// A longer line is a bad one.
     pub longest_line: usize,
     /// A file is written anew after so many changes of its conversation, if they are a quarter of it; 0 means never.
     pub repack_every: u32,
 }
 
-/// What becomes of a line that cannot be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BadLines {
-    /// It is passed over, and [`Task::Check`] tells it.
-    #[default]
-    PassOver,
-    /// Reading its conversation is an error that names the line.
-    Refuse,
-}
-
 impl Default for JsonlOptions {
-    /// Waits ten seconds, passes over bad lines, takes lines of up to 256 MiB, and collects five changes.
+    /// Waits ten seconds, takes lines of up to 256 MiB, and collects five changes.
     fn default() -> Self {
         // The default of `limits.turn_bytes` is 10 MB; a message may be that long when it is escaped, and then some.
-        Self { wait: WAIT, bad_lines: BadLines::PassOver, longest_line: 1 << 28, repack_every: REPACK_EVERY }
+        Self { wait: WAIT, longest_line: 1 << 28, repack_every: REPACK_EVERY }
     }
 }
 
@@ -182,7 +170,7 @@ impl fmt::Debug for JsonlStore {
 
 impl Read for JsonlStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(true, true, false)
+        Capabilities { reads_past_damage: true, ..Capabilities::new(true, true, false) }
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {

@@ -5,12 +5,12 @@ use std::io;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
+use crate::store::jsonl::JsonlStore;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Purpose};
 use crate::store::jsonl::kept::{Held, Kept, no_message};
 use crate::store::jsonl::line::{body, is_json};
 use crate::store::jsonl::lines::{Lines, read_at};
-use crate::store::jsonl::{BadLines, JsonlStore};
 use crate::store::{Note, Order, Seen, Selection, Visit};
 
 /// How much is read at a time where messages stand one after the other.
@@ -26,55 +26,66 @@ impl JsonlStore {
         let (opened, known) = self.must_open(Purpose::Read, id)?;
         let seqs = select(&known.kept, what)?;
         let held = seqs.into_iter().filter_map(|seq| known.kept.held(seq));
-        self.visit_held(&opened, held, visit)
+        let mut damage = self.visit_held(&opened, held, visit)?;
+        // A message that is asked for by its id was found, whatever became of other lines.
+        if !matches!(what, Selection::Ids(_)) {
+            damage.splice(..0, known.damage(&opened.path));
+        }
+        told(damage)
     }
 
-    /// Visits messages where they stand. One whose line is damaged is passed over, or an error.
+    /// Visits messages where they stand. The answer names each whose line is damaged; the others were visited.
     pub(super) fn visit_held<'k>(
         &self,
         opened: &Opened,
         all: impl Iterator<Item = &'k Held>,
         visit: &mut Visit<'_>,
-    ) -> Result<()> {
+    ) -> Result<Vec<String>> {
         let mut window = Window::new(&opened.file);
+        let mut damage = Vec::new();
         for held in all {
             let bytes = window.bytes(held.offset, held.length as usize);
             let bytes = bytes.during(|| format!("read `{}`", opened.path.display()))?;
             // Most bodies are sound, and whoever visits one reads all of it: looking first would read it twice.
-            if let Some(body) = self.presumed(held, bytes) {
+            if let Some(body) = presumed(held, bytes) {
                 match visit(seen(held, body)) {
                     Ok(()) => continue,
                     Err(error) if is_json(body) => return Err(error),
                     Err(_) => {}
                 }
             }
-            match (body(bytes), self.options.bad_lines) {
-                (Some(body), _) => visit(seen(held, &body))?,
-                (None, BadLines::PassOver) => {}
-                (None, BadLines::Refuse) => return Err(self.damaged(held, opened)?),
+            match body(bytes) {
+                Some(body) => visit(seen(held, &body))?,
+                None => damage.push(self.damaged(held, opened)?),
             }
         }
-        Ok(())
+        Ok(damage)
     }
 
-    /// A body that is most likely sound, as it stands in its line.
-    fn presumed<'b>(&self, held: &Held, bytes: &'b [u8]) -> Option<&'b str> {
-        let stands_alone = held.body == held.length && bytes.starts_with(b"{");
-        let is_lenient = self.options.bad_lines == BadLines::PassOver;
-        (stands_alone && is_lenient).then(|| std::str::from_utf8(bytes).ok()).flatten()
-    }
-
-    fn damaged(&self, held: &Held, opened: &Opened) -> Result<Error> {
+    /// Names the line of a message that cannot be read.
+    fn damaged(&self, held: &Held, opened: &Opened) -> Result<String> {
         let path = opened.path.display();
         let mut lines = Lines::new(&opened.file, 0, held.offset, self.options.longest_line);
         let mut number = 0_u64;
         while lines.next().during(|| format!("read `{path}`"))?.is_some() {
             number += 1;
         }
-        Ok(Error::corrupt(format!(
-            "line {number} of `{path}` cannot be used: message `{}` cannot be read",
-            held.id
-        )))
+        Ok(format!("line {number} of `{path}` cannot be used: message `{}` cannot be read", held.id))
+    }
+}
+
+/// A body that is most likely sound, as it stands in its line.
+fn presumed<'b>(held: &Held, bytes: &'b [u8]) -> Option<&'b str> {
+    let stands_alone = held.body == held.length && bytes.starts_with(b"{");
+    stands_alone.then(|| std::str::from_utf8(bytes).ok()).flatten()
+}
+
+/// The end of a read that has visited all that can be read.
+fn told(damage: Vec<String>) -> Result<()> {
+    let mut damage = damage.into_iter();
+    match damage.next() {
+        Some(first) => Err(Error::corrupt(first).with_others(damage)),
+        None => Ok(()),
     }
 }
 

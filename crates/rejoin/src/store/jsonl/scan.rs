@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use crate::error::Result;
 use crate::model::ConversationId;
@@ -33,6 +34,8 @@ pub(super) struct Known {
     pub(super) torn: u64,
     lines: u64,
     pub(super) faults: Vec<BadLine>,
+    /// The first line before which messages are missing, and of which number they are.
+    gap: Option<Gap>,
     /// How many groups of lines were read, as far as it matters whether there is more than one.
     groups: u64,
     /// The last bytes before `end`.
@@ -51,8 +54,15 @@ pub(super) enum Depth {
 /// A line that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadLine {
-    pub(super) number: u64,
-    pub(super) why: &'static str,
+    number: u64,
+    why: &'static str,
+}
+
+/// Messages that no line of the file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Gap {
+    before_line: u64,
+    messages: u32,
 }
 
 /// Lines that were written together, as far as they were met.
@@ -89,6 +99,7 @@ impl Known {
             torn: 0,
             lines: 0,
             faults: Vec::new(),
+            gap: None,
             groups: 0,
             tail: Vec::new(),
         }
@@ -97,6 +108,21 @@ impl Known {
     /// True when the file holds no conversation: its first write did not end, or it is not Rejoin's.
     pub(super) fn is_nothing(&self) -> bool {
         !self.kept.has_start && self.kept.messages.is_empty()
+    }
+
+    /// Names the lines that cannot be used. A file without any line was emptied: a write that did not end leaves some.
+    pub(super) fn damage(&self, path: &Path) -> Vec<String> {
+        let is_emptied = self.is_nothing() && self.torn == 0 && self.faults.is_empty();
+        if is_emptied {
+            return vec![format!("Conversation {} has no turns", self.kept.id)];
+        }
+        let path = path.display();
+        if let (Some(gap), []) = (self.gap, self.faults.as_slice()) {
+            let Gap { before_line, messages } = gap;
+            return vec![format!("{messages} messages are missing before line {before_line} of `{path}`")];
+        }
+        let lines = self.faults.iter();
+        lines.map(|bad| format!("line {} of `{path}` cannot be used: {}", bad.number, bad.why)).collect()
     }
 
     /// True when nothing was added to what the file began with.
@@ -167,6 +193,10 @@ impl Known {
         let room = TOLD.saturating_sub(self.faults.len());
         self.faults.extend(group.bad.into_iter().take(room));
         for part in group.lines {
+            let (expected, found) = (self.kept.next, part.line.message_index);
+            if part.meta.is_none() && !self.kept.has_gaps && found > expected && self.gap.is_none() {
+                self.gap = Some(Gap { before_line: part.number, messages: found - expected });
+            }
             let taken = match part.meta {
                 Some(meta) => {
                     if meta.is_folded() {

@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::store::jsonl::JsonlStore;
+use crate::store::jsonl::line::is_json;
 use crate::store::tip::searchable;
 use crate::store::{Hit, ListQuery, Page, SearchQuery};
 
@@ -17,11 +18,15 @@ impl JsonlStore {
             ..ListQuery::default()
         };
         let mut hits: Vec<Hit> = Vec::new();
-        for row in self.list_rows(&listed)?.items {
+        let listed = self.list_rows(&listed)?;
+        let mut damaged = listed.damaged;
+        for row in listed.items {
             let Some((opened, known)) = self.glance_at(row.id)? else { continue };
-            self.refuse_faults(&known, &opened)?;
             let seen = self.visit_held(&opened, known.kept.messages.iter(), &mut |seen| {
-                let Some((text, time)) = searchable(seen.body) else { return Ok(()) };
+                let Some((text, time)) = searchable(seen.body) else {
+                    // What is no JSON is damaged, and is named.
+                    return if is_json(seen.body) { Ok(()) } else { Err(Error::corrupt("it is no JSON")) };
+                };
                 if !query.words.matches(&text) {
                     return Ok(());
                 }
@@ -45,9 +50,9 @@ impl JsonlStore {
             });
             match seen {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                other => other?,
+                other => damaged.extend(other?),
             }
         }
-        Ok(query.page_of(hits))
+        Ok(Page { damaged, ..query.page_of(hits) })
     }
 }

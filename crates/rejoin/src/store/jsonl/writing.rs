@@ -111,7 +111,7 @@ impl Turnstile<'_> {
         let mark = self.log().note(noted)?;
         let id = noted.conversation;
         let (path, written) = match onto {
-            Onto::New(path) => (*path, create(path, lines)),
+            Onto::New(path) => (*path, create(&self.store.layout.temporary(), path, lines)),
             Onto::End(opened, known) => {
                 let extended = extend(opened, known, id, noted.at, lines);
                 // Whoever made the file may have been killed before its name was safe.
@@ -156,18 +156,20 @@ pub(super) enum Certainty {
 
 type Written = std::result::Result<(), (io::Error, Certainty)>;
 
-fn create(path: &Path, lines: &[u8]) -> Written {
+/// Makes a file that is whole when it gets its name, so that no crash leaves one that holds nothing.
+fn create(temporary: &Path, path: &Path, lines: &[u8]) -> Written {
     let unchanged = |cause| (cause, Certainty::Unchanged);
-    let file = durable::create_to_write(path).map_err(unchanged)?;
-    let written = durable::write_at(&file, 0, lines)
-        .map_err(unchanged)
-        .and_then(|()| file.sync_all().map_err(|cause| (cause, Certainty::Unknown)))
-        .and_then(|()| sync_name(path));
-    if written.is_err() {
+    // Order: the lines, their sync, the name, and the sync of the name.
+    let draft = durable::draft_in(temporary, path).map_err(unchanged)?;
+    durable::write_at(draft.as_file(), 0, lines).map_err(unchanged)?;
+    draft.as_file().sync_all().map_err(|cause| (cause, Certainty::Unknown))?;
+    durable::name(draft, path).map_err(unchanged)?;
+    let named = sync_name(path);
+    if named.is_err() {
         // A file that stays is passed over: its turn may be whole, but was not acknowledged, and may be tried again.
         let _ = durable::remove(path);
     }
-    written
+    named
 }
 
 fn sync_name(path: &Path) -> Written {

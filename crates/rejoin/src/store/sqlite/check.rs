@@ -61,7 +61,7 @@ impl SqliteStore {
         let is_new = |fault: &Fault| !faults.iter().any(|known| known.conversation == fault.conversation);
         let unreadable = unreadable(&connection).map(|found| found.into_iter().filter(is_new).collect());
         add(&mut faults, unreadable)?;
-        Ok(Progress { done: 1, left: 0, faults })
+        Ok(Progress { done: 1, faults, ..Progress::default() })
     }
 }
 

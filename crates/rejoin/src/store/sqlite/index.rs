@@ -35,7 +35,7 @@ impl SqliteStore {
         }
         let left = self.reading(waiting)?;
         tracing::debug!(done, left, "search index filled");
-        Ok(Progress { done, left, faults: Vec::new() })
+        Ok(Progress { done, left, ..Progress::default() })
     }
 }
 

@@ -46,7 +46,11 @@ impl VaultStore {
         }
         let kept = |slot| Fault { conversation: None, what: format!("slot `{slot}` kept its secret") };
         let left = left.map(|what| Fault { conversation: None, what: what.to_owned() });
-        Ok(Progress { done: 1, left: 0, faults: rotated.kept.iter().map(kept).chain(left).collect() })
+        Ok(Progress {
+            done: 1,
+            faults: rotated.kept.iter().map(kept).chain(left).collect(),
+            ..Progress::default()
+        })
     }
 
     /// Seals a conversation with a new data key.

@@ -1,12 +1,12 @@
 //! The records of one look that did not open: all of them told, and as many as need be copied to quarantine.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::store::Seen;
 use crate::store::vault::VaultStore;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::Trouble;
 use crate::store::vault::quarantine::Record;
+use crate::store::{Seen, Store};
 
 /// How many records that did not open one look copies. The next look copies more.
 pub(super) const MOST_COPIED: usize = 100;
@@ -63,6 +63,16 @@ impl Failures {
             vault.quarantine(&Record { what, space: None, inner: Some(inner), name, sealed, why: *why });
         }
         self.told
+    }
+}
+
+/// What the inner store could not read and went past, in words. Any other error of its read stays one.
+pub(super) fn gone_past(inner: &dyn Store, read: Result<()>) -> Result<Vec<String>> {
+    match read {
+        Err(error) if error.kind() == ErrorKind::Corrupt && inner.capabilities().reads_past_damage => {
+            Ok(std::iter::once(error.to_string()).chain(error.others().iter().cloned()).collect())
+        }
+        read => read.map(|()| Vec::new()),
     }
 }
 

@@ -123,7 +123,7 @@ impl VaultStore {
         self.keep_reached(&mut backlog)?;
         let left = backlog.waiting.values().map(|waiting| waiting.left).sum();
         tracing::debug!(done, left, "search index filled");
-        Ok(Progress { done, left, faults: Vec::new() })
+        Ok(Progress { done, left, ..Progress::default() })
     }
 
     /// Notes what is wrong with a conversation's segments, for the next time the index is filled.

@@ -9,6 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::vault::VaultStore;
 use crate::store::vault::changes::SealedReason;
+use crate::store::vault::failed::gone_past;
 use crate::store::vault::quarantine::{Kept, from_hex};
 use crate::store::vault::text::to_text;
 use crate::store::{
@@ -131,7 +132,7 @@ impl VaultStore {
         });
         match read {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            other => other?,
+            other => drop(gone_past(self.inner.as_ref(), other)?),
         }
         // Removing erases the index, which may be the only one to know what others are called.
         let indexed = self.indexed(inner)?;

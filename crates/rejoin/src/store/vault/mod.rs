@@ -139,7 +139,13 @@ impl fmt::Debug for VaultStore {
 impl Read for VaultStore {
     fn capabilities(&self) -> Capabilities {
         let renews_keys = self.keys.is_some();
-        Capabilities { ranks: false, is_sealed: true, renews_keys, ..self.inner.capabilities() }
+        Capabilities {
+            ranks: false,
+            is_sealed: true,
+            renews_keys,
+            reads_past_damage: true,
+            ..self.inner.capabilities()
+        }
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {

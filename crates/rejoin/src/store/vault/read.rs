@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::vault::VaultStore;
 use crate::store::vault::ahead::{Ahead, Desk, Opened, Opener};
-use crate::store::vault::failed::{Failures, to_error};
+use crate::store::vault::failed::{Failures, gone_past, to_error};
 use crate::store::vault::held::Trouble;
 use crate::store::vault::message::{Chain, SealedNote};
 use crate::store::{Seen, Selection, Visit};
@@ -75,7 +75,8 @@ impl VaultStore {
             self.learn_name(inner, id);
         }
         let told = failures.settle(self, inner);
-        let read = read.and_then(|()| to_error(told));
+        let read = gone_past(self.inner.as_ref(), read);
+        let read = read.and_then(|unread| to_error(unread.into_iter().chain(told).collect()));
         read.map_err(|error| self.renamed(error, id, &asked))
     }
 

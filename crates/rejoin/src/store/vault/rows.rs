@@ -16,6 +16,8 @@ use crate::store::{ListQuery, Page, Row, Stamp, What};
 pub(super) struct Rows {
     /// All of them by inner name, as they were after `stamp`; changed only by whoever refreshes.
     listed: HashMap<ConversationId, Arc<Known>>,
+    /// What the inner store could not list, in its words.
+    damaged: Vec<String>,
     /// None until all were listed.
     stamp: Option<Stamp>,
     /// Those that were asked for by name. Each is compared with the inner row before it is used.
@@ -44,11 +46,11 @@ const ALL: ListQuery<'static> = ListQuery {
 
 impl VaultStore {
     pub(super) fn list_opened(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        let rows = match query.only {
-            Some(ids) => self.named_rows(ids)?,
-            None => self.all_rows()?,
+        let (rows, damaged) = match query.only {
+            Some(ids) => (self.named_rows(ids)?, Vec::new()),
+            None => (self.all_rows()?, self.rows().damaged.clone()),
         };
-        Ok(query.page_among(rows.iter().map(|known| &known.row)))
+        Ok(Page { damaged, ..query.page_among(rows.iter().map(|known| &known.row)) })
     }
 
     /// Every row.
@@ -60,7 +62,9 @@ impl VaultStore {
             None => {
                 // What changes after this point is looked at again.
                 let stamp = newest_stamp(self.inner.as_ref(), 0)?;
-                self.relist(self.inner.list(&ALL)?.items)?;
+                let page = self.inner.list(&ALL)?;
+                self.rows().damaged = page.damaged;
+                self.relist(page.items)?;
                 stamp
             }
             Some(stamp) => self.follow(stamp)?,

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::Selection;
 use crate::store::vault::VaultStore;
-use crate::store::vault::failed::Failures;
+use crate::store::vault::failed::{Failures, gone_past};
 use crate::store::vault::held::Ring;
 use crate::store::vault::message::Plain;
 
@@ -52,6 +52,10 @@ impl VaultStore {
             if is_done { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
         });
         let told = failures.settle(self, inner);
-        if is_done { Ok(told) } else { read.map(|()| told) }
+        if is_done {
+            return Ok(told);
+        }
+        let unread = gone_past(self.inner.as_ref(), read)?;
+        Ok(unread.into_iter().chain(told).collect())
     }
 }

@@ -68,7 +68,8 @@ fn residue(
 
     purge(&archive, id);
 
-    let is_sound = archive.verify(other.id()).unwrap().is_sound() && archive.check().unwrap().is_empty();
+    let is_sound =
+        archive.verify(other.id()).unwrap().is_sound() && archive.check().unwrap().faults.is_empty();
     (is_there, holding(directory, SENTINEL), is_sound)
 }
 

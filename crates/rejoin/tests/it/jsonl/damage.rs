@@ -3,16 +3,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use rejoin::store::{BadLines, JsonlOptions, JsonlStore, Order, Read, Selection};
-use rejoin::{Archive, ErrorKind, Message};
+use rejoin::store::{JsonlOptions, JsonlStore, Order, Read, Selection};
+use rejoin::{Archive, ErrorKind, Message, Search};
 
 use crate::jsonl::{Place, files, lines, replace_line};
-
-fn strict(place: &Place) -> Archive {
-    let mut options = JsonlOptions::default();
-    options.bad_lines = BadLines::Refuse;
-    Archive::with_store(std::sync::Arc::new(JsonlStore::open_with(&place.root, options).unwrap()))
-}
 
 #[test]
 fn a_bad_line_is_passed_over_and_told_and_its_neighbours_are_kept() {
@@ -30,12 +24,12 @@ fn a_bad_line_is_passed_over_and_told_and_its_neighbours_are_kept() {
 }
 
 #[test]
-fn a_strict_reader_refuses_a_bad_line_and_names_it() {
+fn a_bad_line_is_an_error_that_names_it_unless_damage_is_passed_over() {
     let place = Place::new();
     let id = place.talk(&[&["one"], &["two"]]);
     replace_line(&place.file(id), 2, "rubbish");
 
-    let error = strict(&place).resume(id).and_then(|talk| talk.path()).unwrap_err();
+    let error = place.archive().resume(id).and_then(|talk| talk.path()).unwrap_err();
 
     let told = format!("{error:?}");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
@@ -43,12 +37,12 @@ fn a_strict_reader_refuses_a_bad_line_and_names_it() {
 }
 
 #[test]
-fn a_strict_reader_takes_a_turn_that_was_cut_off_for_no_damage() {
+fn a_turn_that_was_cut_off_is_no_damage() {
     let place = Place::new();
     let id = place.talk(&[&["one"]]);
     fs::write(place.file(id), fs::read_to_string(place.file(id)).unwrap() + "{\"torn").unwrap();
 
-    assert_eq!(strict(&place).resume(id).unwrap().path().unwrap().len(), 1);
+    assert_eq!(place.archive().resume(id).unwrap().path().unwrap().len(), 1);
 }
 
 #[test]
@@ -90,7 +84,7 @@ fn a_line_that_is_too_long_is_passed_over() {
     options.longest_line = 100_000;
     let store = std::sync::Arc::new(JsonlStore::open_with(&place.root, options).unwrap());
 
-    let path = Archive::with_store(store).resume(id).unwrap().path().unwrap();
+    let path = Archive::with_store(store).passing_over_damage().resume(id).unwrap().path().unwrap();
 
     let texts: Vec<String> = path.into_iter().map(|stored| stored.message.text()).collect();
     assert_eq!(texts, ["one", "three"]);
@@ -119,7 +113,8 @@ fn no_single_wrong_byte_goes_unnoticed_or_takes_anything_else_along() {
         });
 
         let lost = ["one", "two", "three"].into_iter().filter(|text| !texts.iter().any(|own| own == text));
-        assert!(read.is_ok() && lost.count() <= 1, "byte {at}: {texts:?}");
+        let is_told = read.err().is_none_or(|error| error.kind() == ErrorKind::Corrupt);
+        assert!(is_told && lost.count() <= 1, "byte {at}: {texts:?}");
         assert!(is_noticed || texts == ["one", "two", "three"], "byte {at}: {texts:?}");
     }
 }
@@ -190,13 +185,13 @@ fn a_place_that_is_no_directory_is_refused() {
 }
 
 #[test]
-fn a_strict_reader_names_the_line_of_a_message_that_cannot_be_read() {
+fn the_line_of_a_message_that_cannot_be_read_is_named() {
     let place = Place::new();
     let id = place.talk(&[&["one"], &["two"], &["three"]]);
     let text = fs::read_to_string(place.file(id)).unwrap();
     fs::write(place.file(id), text.replace("\"text\":\"two\"", "\"text\":two")).unwrap();
 
-    let error = strict(&place).path(id, None).unwrap_err();
+    let error = place.archive().path(id, None).unwrap_err();
 
     let told = format!("{error:?}");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
@@ -205,12 +200,76 @@ fn a_strict_reader_names_the_line_of_a_message_that_cannot_be_read() {
 }
 
 #[test]
-fn a_strict_reader_still_lists_what_is_there() {
+fn a_list_names_what_it_leaves_out_also_from_the_index() {
     let place = Place::new();
     let id = place.talk(&[&["one"], &["two"]]);
+    let emptied = place.talk(&[&["three"]]);
+    let sound = place.talk(&[&["four"]]);
     replace_line(&place.file(id), 2, "rubbish");
+    fs::write(place.file(emptied), "").unwrap();
+    let listed = || {
+        let listed = place.archive().list(&Default::default()).unwrap();
+        let ids: Vec<_> = listed.items.into_iter().map(|stored| stored.id).collect();
+        let mut left_out = place.without_root(listed.left_out);
+        left_out.sort();
+        (ids, left_out)
+    };
 
-    let listed = strict(&place).list(&Default::default()).unwrap().items;
+    let (first, again) = (listed(), listed());
 
-    assert_eq!(listed.into_iter().map(|stored| stored.id).collect::<Vec<_>>(), [id]);
+    let bad = format!("line 2 of `home_ada_trip/{id}.jsonl` cannot be used: it is no line of Rejoin's");
+    let expected = (vec![sound, id], vec![format!("Conversation {emptied} has no turns"), bad]);
+    assert_eq!((first, again), (expected.clone(), expected));
+}
+
+#[test]
+fn a_conversation_whose_file_was_emptied_has_no_turns() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    fs::write(place.file(id), "\n\n").unwrap();
+
+    let archive = place.archive();
+    let found = archive.resolve_conversation(id.short().as_str()).unwrap();
+    let told =
+        [archive.conversation(id).map(drop), archive.resume(id).map(drop), archive.path(id, None).map(drop)]
+            .map(|read| read.map_err(|error| (error.kind(), error.to_string())));
+
+    let expected = (ErrorKind::Corrupt, format!("Conversation {id} has no turns"));
+    assert_eq!((found, told), (id, [expected.clone(), expected.clone(), expected].map(Err)));
+    assert_eq!(place.faults(), [format!("Conversation {id} has no turns")]);
+}
+
+#[test]
+fn a_search_names_what_it_could_not_look_at() {
+    let place = Place::new();
+    let id = place.talk(&[&["green one"], &["green two"], &["green three"]]);
+    let text = fs::read_to_string(place.file(id)).unwrap();
+    fs::write(place.file(id), text.replace("\"text\":\"green two\"", "\"text\":green two")).unwrap();
+
+    let found = place.archive().search(&Search { text: "green".to_owned(), ..Search::default() }).unwrap();
+
+    let left_out = place.without_root(found.left_out);
+    assert_eq!((found.items.len(), left_out.len()), (2, 1));
+    assert!(
+        left_out[0].starts_with(&format!("line 3 of `home_ada_trip/{id}.jsonl` cannot be used")),
+        "{left_out:?}"
+    );
+}
+
+#[test]
+fn every_line_that_was_passed_over_is_named() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"], &["three"], &["four"]]);
+    let text = fs::read_to_string(place.file(id)).unwrap();
+    fs::write(place.file(id), text.replace("\"text\":\"two\"", "\"text\":two")).unwrap();
+    replace_line(&place.file(id), 4, "rubbish");
+    let reader = place.reader();
+
+    let path = reader.path(id, None).unwrap();
+
+    let numbers = place.without_root(reader.passed_over()).into_iter().map(|told| told[..6].to_owned());
+    assert_eq!(
+        (path.len(), numbers.collect::<Vec<_>>()),
+        (2, vec!["line 4".to_owned(), "line 3".to_owned()])
+    );
 }

@@ -40,6 +40,17 @@ impl Place {
         Archive::with_store(self.store())
     }
 
+    /// An archive that reads past what is damaged.
+    fn reader(&self) -> Archive {
+        self.archive().passing_over_damage()
+    }
+
+    /// What an archive named as left out, without the directory.
+    fn without_root(&self, told: Vec<String>) -> Vec<String> {
+        let root = format!("{}/", self.root.display());
+        told.into_iter().map(|what| what.replace(&root, "")).collect()
+    }
+
     /// A conversation of `/home/ada/trip` with a turn for each list of texts; people and assistants take turns.
     fn talk(&self, turns: &[&[&str]]) -> ConversationId {
         let archive = self.archive();
@@ -58,13 +69,13 @@ impl Place {
 
     /// The texts on the way to the head.
     fn texts(&self, id: ConversationId) -> Vec<String> {
-        let path = self.archive().resume(id).unwrap().path().unwrap();
+        let path = self.reader().resume(id).unwrap().path().unwrap();
         path.into_iter().map(|stored| stored.message.text()).collect()
     }
 
     /// The texts of all messages.
     fn all_texts(&self, id: ConversationId) -> Vec<String> {
-        let all = self.archive().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+        let all = self.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
         all.into_iter().map(|stored| stored.message.text()).collect()
     }
 
@@ -76,8 +87,7 @@ impl Place {
     /// What a check finds, without the directory.
     fn faults(&self) -> Vec<String> {
         let faults = self.store().maintain(Task::Check, Duration::MAX).unwrap().faults;
-        let root = format!("{}/", self.root.display());
-        faults.into_iter().map(|fault| fault.what.replace(&root, "")).collect()
+        self.without_root(faults.into_iter().map(|fault| fault.what).collect())
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
 use crate::store::vault::anew::piece::{At, Mode, Piece};
 use crate::store::vault::data_key::Use;
+use crate::store::vault::failed::gone_past;
 use crate::store::vault::message::{MESSAGE, NOTE};
 use crate::store::vault::names::message_bytes;
 use crate::store::vault::row::{BRANCH, FIRST, HEADER, LAST};
@@ -75,7 +76,7 @@ impl Piece<'_> {
             if batch.size >= BATCH { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
         });
         if batch.size < BATCH {
-            read?;
+            gone_past(vault.inner.as_ref(), read)?;
         }
         Ok(batch)
     }

@@ -1,0 +1,76 @@
+//! Damage is never silent: the commands that show conversations of plain files name what they leave out.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::world::World;
+
+/// A conversation in plain files whose second message cannot be read.
+fn damaged() -> (World, String, PathBuf) {
+    let world = World::of_files();
+    let id = world.started("Lisbon");
+    for text in ["Where to eat?", "In Alfama.", "Which tasca?"] {
+        world.append(&id, &format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n"));
+    }
+    let folders = fs::read_dir(world.store()).unwrap().map(|entry| entry.unwrap().path());
+    let file = folders.map(|folder| folder.join(format!("{id}.jsonl"))).find(|file| file.is_file()).unwrap();
+    let mut lines: Vec<String> = fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
+    lines[2] = "rubbish".to_owned();
+    fs::write(&file, lines.join("\n") + "\n").unwrap();
+    (world, id, file)
+}
+
+const SHOWING: [&[&str]; 7] = [
+    &["list"],
+    &["list", "--status", "active"],
+    &["show", "lisbon"],
+    &["resume", "--list"],
+    &["tree", "lisbon"],
+    &["search", "tasca"],
+    &["export", "lisbon", "--output", "-"],
+];
+
+#[test]
+fn every_command_that_shows_a_damaged_conversation_says_which_line_it_left_out() {
+    let (world, ..) = damaged();
+
+    let silent: Vec<&[&str]> = SHOWING
+        .into_iter()
+        .filter(|arguments| {
+            let outcome = world.program(arguments).output().unwrap();
+            let told = String::from_utf8(outcome.stderr).unwrap();
+            !(outcome.status.success() && told.contains("left out: line 3 of `"))
+        })
+        .collect();
+
+    assert_eq!(silent, [&[""; 0]; 0]);
+}
+
+#[test]
+fn a_strict_store_makes_damage_an_error_with_the_line() {
+    let (world, ..) = damaged();
+    assert_eq!(world.rejoin(["config", "set", "store.strict", "true"]).run().code, 0);
+
+    let refused: Vec<(i32, bool)> = SHOWING
+        .into_iter()
+        .map(|arguments| {
+            let outcome = world.program(arguments).output().unwrap();
+            let told = String::from_utf8(outcome.stderr).unwrap();
+            (outcome.status.code().unwrap(), told.contains("error: line 3 of `"))
+        })
+        .collect();
+
+    assert_eq!(refused, [(1, true); SHOWING.len()]);
+}
+
+#[test]
+fn a_conversation_whose_file_was_emptied_has_no_turns() {
+    let (world, id, file) = damaged();
+    fs::write(file, "").unwrap();
+
+    let told = [&["list"] as &[&str], &["show", &id], &["resume", &id]]
+        .map(|arguments| String::from_utf8(world.program(arguments).output().unwrap().stderr).unwrap());
+
+    let missing = format!("Conversation {id} has no turns");
+    assert!(told.iter().all(|told| told.contains(&missing)), "{told:#?}");
+}

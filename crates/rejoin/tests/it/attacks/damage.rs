@@ -1,0 +1,181 @@
+//! Damage is never silent: whatever was done to a file of a plain store, a reader who is not told has all of it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rejoin::{Archive, Conversation, ConversationId, Message};
+
+use crate::attacks::attempt::{Attempt, Target, assert_all_fail};
+
+const SAID: [&str; 4] = ["one", "two", "three", "four"];
+
+/// A conversation in a store of plain files.
+struct Scene {
+    _directory: tempfile::TempDir,
+    root: PathBuf,
+    id: ConversationId,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("store");
+        let archive = open(&root);
+        let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
+        SAID.iter().for_each(|text| drop(talk.append(Message::user(*text)).unwrap()));
+        Self { _directory: directory, root, id: talk.id() }
+    }
+
+    fn file(&self) -> PathBuf {
+        let folders = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().path());
+        let mut files = folders.map(|folder| folder.join(format!("{}.jsonl", self.id)));
+        files.find(|file| file.symlink_metadata().is_ok()).unwrap()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        fs::read_to_string(self.file()).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    fn write(&self, lines: &[String]) {
+        fs::write(self.file(), lines.join("\n") + "\n").unwrap();
+    }
+
+    /// True when somebody who lists and reads the conversation misses something and is told nothing.
+    fn is_silent(&self, target: Target) -> bool {
+        match target {
+            Target::Guarded => self.told_by_archive().is_none(),
+            Target::Control => naive(&self.file()) != SAID,
+        }
+    }
+
+    /// What the archive says, if it says anything.
+    fn told_by_archive(&self) -> Option<String> {
+        let archive = open(&self.root).passing_over_damage();
+        let listed = archive.list(&Default::default());
+        let read = archive.path(self.id, None);
+        let told = archive.passed_over().into_iter().next();
+        let failed = listed.err().or(read.err()).map(|error| error.to_string());
+        told.or(failed)
+    }
+}
+
+fn open(root: &Path) -> Archive {
+    Archive::open(&format!("jsonl:{}", root.display())).unwrap()
+}
+
+/// What a reader finds that passes over what it does not understand.
+fn naive(path: &Path) -> Vec<String> {
+    let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    lines.filter_map(|line| Some(line["message"]["blocks"][0]["text"].as_str()?.to_owned())).collect()
+}
+
+/// An attempt that changes the file of a conversation.
+fn damage<'a>(name: &'a str, change: impl Fn(&Scene) + 'a) -> Attempt<'a> {
+    Attempt::new(name, move |target| {
+        let scene = Scene::new();
+        change(&scene);
+        scene.is_silent(target)
+    })
+}
+
+/// An attempt that changes one line.
+fn line<'a>(name: &'a str, number: usize, change: impl Fn(&str) -> String + 'a) -> Attempt<'a> {
+    damage(name, move |scene| {
+        let mut lines = scene.lines();
+        lines[number - 1] = change(&lines[number - 1]);
+        scene.write(&lines);
+    })
+}
+
+#[test]
+fn no_damage_of_a_line_goes_unsaid() {
+    assert_all_fail(&[
+        line("rubbish instead of a line", 3, |_| "rubbish".to_owned()),
+        line("a line that was cut in the middle", 3, |line| line[..line.len() / 2].to_owned()),
+        line("a message that is no JSON", 3, |line| line.replace("\"two\"", "two")),
+        line("a line of another conversation", 3, |line| {
+            let other = "01932d4c-89ab-7890-abcd-1234567890ab";
+            let own = serde_json::from_str::<serde_json::Value>(line).unwrap()["sessionId"].clone();
+            line.replace(own.as_str().unwrap(), other).replace("\"text\"", "\"note\"")
+        }),
+        line("zero bytes before sound lines", 3, |line| "\0".repeat(line.len())),
+        line("a message without its digest", 3, |line| {
+            line.replace("\"digest\"", "\"digits\"").replace("two", "2")
+        }),
+        line("a comment instead of a line", 4, |line| format!("// {line}")),
+        damage("a line that was taken out", |scene| {
+            let mut lines = scene.lines();
+            lines.remove(2);
+            scene.write(&lines);
+        }),
+        damage("two lines that were taken out", |scene| {
+            let mut lines = scene.lines();
+            lines.drain(1..3);
+            scene.write(&lines);
+        }),
+        damage("a line twice, in the place of another", |scene| {
+            let mut lines = scene.lines();
+            lines[2] = lines[3].clone();
+            scene.write(&lines);
+        }),
+        damage("lines in another order", |scene| {
+            let mut lines = scene.lines();
+            lines.swap(2, 3);
+            scene.write(&lines);
+        }),
+        damage("a byte that is no text", |scene| {
+            let mut bytes = fs::read(scene.file()).unwrap();
+            let at = bytes.windows(5).position(|window| window == b"\"two\"").unwrap();
+            bytes[at + 2] = 0xff;
+            fs::write(scene.file(), bytes).unwrap();
+        }),
+        damage("two lines that were joined", |scene| {
+            let lines = scene.lines();
+            let joined = [&lines[..2], &[format!("{}{}", lines[2], lines[3])], &lines[4..]].concat();
+            scene.write(&joined);
+        }),
+    ]);
+}
+
+#[test]
+fn no_damage_of_a_whole_file_goes_unsaid() {
+    assert_all_fail(&[
+        damage("a file that was emptied", |scene| fs::write(scene.file(), "").unwrap()),
+        damage("a file of blank lines", |scene| fs::write(scene.file(), "\n \n\n").unwrap()),
+        damage("a file of something else", |scene| {
+            fs::write(scene.file(), "# Shopping\n\n- milk\n").unwrap()
+        }),
+        damage("a link instead of the file", |scene| {
+            let file = scene.file();
+            let elsewhere = scene.root.join("elsewhere");
+            fs::write(&elsewhere, "").unwrap();
+            fs::remove_file(&file).unwrap();
+            symlink(elsewhere, file).unwrap();
+        }),
+        damage("a directory instead of the file", |scene| {
+            let file = scene.file();
+            fs::remove_file(&file).unwrap();
+            fs::create_dir(file).unwrap();
+        }),
+        damage("a file of a newer version", |scene| {
+            let text = fs::read_to_string(scene.file()).unwrap().replace("\"format\":1", "\"format\":9");
+            fs::write(scene.file(), text.replace("\"blocks\"", "\"pieces\"")).unwrap();
+        }),
+        damage("the first line, which says what the conversation is, and the first message", |scene| {
+            let mut lines = scene.lines();
+            lines.drain(..2);
+            scene.write(&lines);
+        }),
+    ]);
+}
+
+#[test]
+fn what_was_never_acknowledged_is_no_damage() {
+    let scene = Scene::new();
+    let whole = fs::read_to_string(scene.file()).unwrap();
+    fs::write(scene.file(), format!("{whole}{{\"timestamp\":\"2026")).unwrap();
+
+    assert_eq!((scene.told_by_archive(), naive(&scene.file())), (None, SAID.map(str::to_owned).to_vec()));
+}
