@@ -2,3 +2,5 @@
 
 #[path = "../../../../rejoin/tests/it/attacks/attempt.rs"]
 mod attempt;
+mod consent;
+mod display;
