@@ -14,6 +14,8 @@ use crate::surroundings::Surroundings;
 use crate::ui;
 use crate::ui::ask::{self, Confirmation, Keyboard};
 use crate::ui::clean;
+use crate::ui::consent::{self, Desk, Line, Paged, Shown};
+use crate::ui::keyboard;
 use crate::ui::page;
 use crate::ui::paint::{ColorChoice, ColorSigns, Paint};
 use crate::ui::progress::{Progress, Unit, Visibility};
@@ -174,18 +176,40 @@ impl Context {
     }
 
     /// Shows what is about to happen, then asks. Who gave consent beforehand is told afterwards only.
-    pub(crate) fn confirm_shown(&self, what: &str, question: &str, consent: Consent) -> Result<(), Failure> {
+    ///
+    /// The question comes after the end of a long list, or says how much of it was passed over.
+    pub(crate) fn confirm_shown(
+        &self,
+        what: &[Line],
+        question: &Shown,
+        consent: Consent,
+    ) -> Result<(), Failure> {
+        let terminal = self.surroundings.terminal;
         // A program that reads JSON would stumble over a list for people.
-        if consent == Consent::Ask && (!self.is_json() || self.surroundings.terminal.stderr) {
-            let _ = write!(io::stderr(), "{what}");
+        if consent == Consent::Given || (self.is_json() && !terminal.stderr) {
+            return self.confirm(question, consent);
         }
-        self.confirm(question, consent)
+        if !terminal.stdin || !terminal.stderr {
+            consent::print_all(what, &mut io::stderr())?;
+            return self.confirm(question, consent);
+        }
+        let asked = |unseen| format!("{} [y/N] ", consent::about_unseen(question, unseen).text());
+        let mut desk = Desk {
+            out: &mut io::stderr(),
+            paint: Paint::Plain,
+            screen: &consent::screen,
+            key: &mut keyboard::key,
+        };
+        match consent::show(what, &asked, &mut desk)? {
+            Paged::ToTheEnd { unseen } => self.confirm(&consent::about_unseen(question, unseen), consent),
+            Paged::Left(_) => Err(not_confirmed()),
+        }
     }
 
     /// Asks before something that cannot be undone.
     ///
     /// Without a terminal there is nobody to ask, so consent must have been given with `--yes`.
-    pub(crate) fn confirm(&self, question: &str, consent: Consent) -> Result<(), Failure> {
+    pub(crate) fn confirm(&self, question: &Shown, consent: Consent) -> Result<(), Failure> {
         if consent == Consent::Given {
             return Ok(());
         }
@@ -197,15 +221,17 @@ impl Context {
         };
         match ask::confirm(question, keyboard, &mut io::stderr())? {
             Confirmation::Yes => Ok(()),
-            Confirmation::No => {
-                Err(Failure::new(Kind::NotConfirmed, "not confirmed, so nothing was changed"))
-            }
+            Confirmation::No => Err(not_confirmed()),
             Confirmation::NotAsked => {
                 Err(Failure::new(Kind::NotConfirmed, "nobody at a terminal to confirm this")
                     .hint("add `--yes` to go ahead without being asked"))
             }
         }
     }
+}
+
+fn not_confirmed() -> Failure {
+    Failure::new(Kind::NotConfirmed, "not confirmed, so nothing was changed")
 }
 
 impl Manner {

@@ -24,9 +24,6 @@ const MOST_TOOLS: usize = 200;
 /// A longer description is cut.
 const LONGEST_DESCRIPTION: usize = 8000;
 
-/// What a person is shown of the input, at most.
-const LONGEST_DETAIL: usize = 10_000;
-
 /// A tool of an MCP server.
 #[derive(Debug)]
 pub(super) struct McpTool {
@@ -93,8 +90,7 @@ impl Tool for McpTool {
         let detail = serde_json::to_string_pretty(&arguments).expect("an object is JSON");
         // That a server says of a tool that it only reads is its claim, so it asks like the others.
         let subject = Subject::Mcp { server: server.clone(), tool: tool.clone() };
-        let plan = Plan::new(format!("Use `{tool}` of `{server}`"), &subject)
-            .with_detail(clip(&detail, LONGEST_DETAIL));
+        let plan = Plan::new(format!("Use `{tool}` of `{server}`"), &subject).with_detail(detail);
         let (peer, limit) = (self.peer.clone(), self.limit);
         Ok(Prepared::new(plan, subject, async move {
             match call(&peer, tool, arguments, limit).await {

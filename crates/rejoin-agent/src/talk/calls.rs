@@ -87,7 +87,8 @@ impl Talk {
             Verdict::Ask => {}
         }
         let (answer, answered) = oneshot::channel();
-        let _ = events.send(Event::Approve { tool: call.name.clone(), plan: plan.clone(), answer });
+        let (tool, plan_shown, input) = (call.name.clone(), plan.clone(), call.input.clone());
+        let _ = events.send(Event::Approve { tool, plan: plan_shown, input, answer });
         match answered.await {
             Ok(Decision::Once) => Ok(()),
             Ok(Decision::Always) => {

@@ -12,7 +12,7 @@ mod next;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Message, Receipt, Usage, interrupted};
+use rejoin::{Json, Message, Receipt, Usage, interrupted};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::compact::{Compacted, Compactor, Moment};
@@ -53,6 +53,8 @@ pub enum Event {
         tool: String,
         /// What it would do.
         plan: Plan,
+        /// The input of the call, exactly as the model wrote it.
+        input: Json,
         /// Where the decision goes.
         answer: oneshot::Sender<Decision>,
     },

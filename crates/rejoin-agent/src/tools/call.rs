@@ -44,9 +44,9 @@ impl fmt::Debug for Prepared {
 /// What a call would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// One line for a person, such as "Run `git status`".
+    /// One line for a person, such as "Run `git status`". It is not made safe to print.
     pub summary: String,
-    /// What to look at before agreeing, such as a diff.
+    /// What to look at before agreeing, such as a diff, whole. It is not made safe to print.
     pub detail: Option<String>,
     /// The rule that would allow this and the like of it, such as `run(git status)`.
     pub rule: String,

@@ -50,7 +50,12 @@ impl Project {
         }
         let path = follow(&self.directory, Path::new(given))
             .map_err(|cause| wrong(format!("cannot follow `{given}`")).because(cause))?;
-        Ok(self.place(path))
+        let place = self.place(path);
+        // Two such paths could be shown, and named by a rule, in the same way.
+        if place.relative.as_ref().unwrap_or(&place.path).to_str().is_none() {
+            return Err(wrong(format!("`{given}` leads to a path that is not valid text")));
+        }
+        Ok(place)
     }
 
     /// A path that is already resolved.

@@ -106,7 +106,7 @@ async fn a_refused_call_does_nothing_and_the_model_is_told_why() {
     assert!(!shop.path("a").exists() && !shop.path("b").exists());
     assert_eq!(
         outcome.asked[0].detail.as_deref(),
-        Some("--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n")
+        Some("--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file")
     );
 }
 

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::gauge::Gauge;
 use crate::ui::{json, quote};
+use crate::ui::consent::Shown;
 
 /// Put a backup in the place of the store
 ///
@@ -47,7 +48,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let copy = StoreUrl::contents_of_copy(&from).map_err(explain)?;
     describe(&url, &copy, &args, context)?;
     if url.path().is_some_and(std::path::Path::exists) {
-        context.confirm("Replace it?", args.yes.into())?;
+        context.confirm(&Shown::line("Replace it?"), args.yes.into())?;
     }
     let mut gauge = Gauge::new(context);
     let access = context.access()?;
@@ -86,7 +87,8 @@ fn describe(url: &StoreUrl, copy: &Contents, args: &Args, context: &Context) -> 
         let newest = newest.map(|newest| clock.relative(newest.as_micros()));
         newest.map_or_else(|| told(contents), |newest| format!("{}, last used {newest}", told(contents)))
     };
-    let place = url.path().map(|path| path.display().to_string()).unwrap_or_default();
+    let named = |path: &std::path::Path| Shown::line(&path.display().to_string()).text();
+    let place = url.path().map(named).unwrap_or_default();
     let current = match url.contents() {
         Ok(None) => return Ok(()),
         Ok(Some(current)) => in_words(&current),
@@ -94,7 +96,7 @@ fn describe(url: &StoreUrl, copy: &Contents, args: &Args, context: &Context) -> 
         Err(_) => "it cannot be read; it is kept as it is".to_owned(),
     };
     context.note(&format!("The store {place}\n  {current}"));
-    context.note(&format!("will be replaced by {}\n  {}", args.path.display(), in_words(copy)));
+    context.note(&format!("will be replaced by {}\n  {}", named(&args.path), in_words(copy)));
     Ok(())
 }
 

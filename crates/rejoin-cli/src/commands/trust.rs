@@ -8,9 +8,10 @@ use serde_json::json;
 use crate::config::origin::{Origin, Setting};
 use crate::config::trust::{Register, Standing, is_linked};
 use crate::config::{file, project};
-use crate::context::{Consent, Context, Notes};
+use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
-use crate::ui::clean;
+use crate::ui::consent::{self, Line, Shown};
+use crate::ui::paint::Meaning;
 
 /// Let this project's own configuration set every key
 ///
@@ -85,10 +86,11 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
         context.note(&format!("It sets nothing that needs trust: {}", path.display()));
         return answer("untrusted", name, &guarded, context);
     }
-    if consent == Consent::Ask || (context.manner.notes == Notes::Shown && !context.is_json()) {
-        show(&path, &guarded)?;
+    let what = shown(&path, &guarded);
+    if consent == Consent::Given && context.shows_notes() {
+        consent::print_all(&what, &mut io::stderr())?;
     }
-    context.confirm("Allow this?", consent)?;
+    context.confirm_shown(&what, &Shown::line("Allow this?"), consent)?;
     // What was shown is what is trusted: the text in hand, not the file as it may be by now.
     Register::update(&context.surroundings, |register| register.trust(name, &text))??;
     context.note(&format!("Trusted until the file changes: {name}"));
@@ -105,19 +107,21 @@ fn answer(standing: &str, name: &str, guarded: &[&Setting], context: &Context) -
     context.answer_json(&json!({"directory": name, "standing": standing, "sets": sets}))
 }
 
-/// Shows every value in full, as the decision rests on it.
-fn show(path: &Path, guarded: &[&Setting]) -> Result<(), Failure> {
-    let mut screen = io::stderr().lock();
-    writeln!(screen, "{} sets:", clean::line(&path.display().to_string()))?;
+/// Every value in full, as the decision rests on it.
+fn shown(path: &Path, guarded: &[&Setting]) -> Vec<Line> {
+    let mut texts = vec![format!("{} sets:", path.display())];
     for setting in guarded {
         let line = match setting.origin {
             Origin::File { line, .. } => line,
             Origin::Default | Origin::Variable(_) | Origin::Flag(_) => 0,
         };
-        writeln!(screen, "  line {line}: {} = {}", setting.name(), setting.value.to_toml())?;
-        writeln!(screen, "          {}", setting.key.about)?;
+        texts.push(format!("  line {line}: {} = {}", setting.name(), setting.value.to_toml()));
+        texts.push(format!("          {}", setting.key.about));
     }
-    Ok(())
+    let shown = Shown::lines(texts.iter().map(String::as_str));
+    let mut lines = Line::edged(&shown, |_| Meaning::Plain);
+    lines.extend(Line::notes(&[&shown]));
+    lines
 }
 
 fn revoke(name: &str, context: &Context) -> Result<(), Failure> {

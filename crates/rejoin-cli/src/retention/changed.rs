@@ -5,6 +5,7 @@ use crate::config::origin::Origin;
 use crate::config::{Config, Overrides};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
+use crate::ui::consent::Shown;
 use crate::ui::size;
 
 /// Tells what the policy does since the configuration was written, if that is something else. At a terminal it is done at
@@ -37,11 +38,13 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
         return Ok(());
     }
     let bytes = size::bytes(due.iter().map(|expiring| expiring.stored.bytes).sum());
-    context.confirm(&format!("Delete {count} ({bytes}) at once?"), Consent::Ask).map_err(|failure| {
-        failure
-            .retold("the setting is changed, and nothing was deleted")
-            .or_hint("run `rejoin expire --dry-run` to see what goes, or set it back")
-    })?;
+    context.confirm(&Shown::line(&format!("Delete {count} ({bytes}) at once?")), Consent::Ask).map_err(
+        |failure| {
+            failure
+                .retold("the setting is changed, and nothing was deleted")
+                .or_hint("run `rejoin expire --dry-run` to see what goes, or set it back")
+        },
+    )?;
     archive.see_retention(&retention)?;
     let round = policies.sweep(&archive, &context)?;
     let waits = round.waits_until.map(|until| waiting(until, &context.clock()));

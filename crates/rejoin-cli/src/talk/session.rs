@@ -16,6 +16,7 @@ use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner};
 use crate::talk::tools::{self, ToolFlags};
 use crate::talk::{Unsaved, banner, writer};
+use crate::ui::consent::Shown;
 
 /// The field of a header that names the project's files a model was given.
 const CONTEXT_FILES: &str = "context_files";
@@ -272,7 +273,7 @@ fn may_go_on(
     }
     let title = named::title(stored);
     context.manner.warn(&format!("\"{title}\" was marked as completed"), None);
-    context.confirm(&format!("Open \"{title}\" again?"), reopen)?;
+    context.confirm(&Shown::line(&format!("Open \"{}\" again?", stored.title())), reopen)?;
     archive.reopen(stored.id)?;
     Ok(())
 }

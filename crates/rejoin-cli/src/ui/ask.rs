@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-use super::clean;
+use super::consent::Shown;
 
 /// The longest answer read, so that a file on the keyboard's place cannot fill the memory.
 const LONGEST_ANSWER: u64 = 4096;
@@ -29,17 +29,20 @@ pub(crate) enum Confirmation {
 
 /// Asks a question to be answered with yes or no, again until the answer is one of them.
 ///
-/// The question may hold stored text, such as a title: it is cleaned.
+/// What the question names, such as a path, is shown as it is.
 pub(crate) fn confirm<Input: BufRead>(
-    question: &str,
+    question: &Shown,
     keyboard: Keyboard<Input>,
     output: &mut impl Write,
 ) -> io::Result<Confirmation> {
     let Keyboard::Present(mut input) = keyboard else {
         return Ok(Confirmation::NotAsked);
     };
+    for note in Shown::notes(&[question]) {
+        writeln!(output, "{note}")?;
+    }
     loop {
-        let Some(answer) = ask(&format!("{} [y/N] ", clean::block(question)), &mut input, output)? else {
+        let Some(answer) = ask(&format!("{} [y/N] ", question.text()), &mut input, output)? else {
             return Ok(Confirmation::No);
         };
         match answer.to_ascii_lowercase().as_str() {
@@ -74,7 +77,7 @@ mod tests {
 
     fn confirmed(typed: &[u8]) -> (Confirmation, String) {
         let mut output = Vec::new();
-        let confirmation = confirm("Delete \u{1b}[2J2 messages?", Keyboard::Present(typed), &mut output);
+        let confirmation = confirm(&Shown::line("Delete 2 messages?"), Keyboard::Present(typed), &mut output);
         (
             confirmation.expect("memory does not fail"),
             String::from_utf8(output).expect("only text is printed"),
@@ -100,6 +103,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_question_names_is_shown_as_it_is() {
+        let mut output = Vec::new();
+        let question = Shown::line("Replace a\u{1b}[2J\u{202e}b?");
+
+        confirm(&question, Keyboard::Present(&b"n\n"[..]), &mut output).unwrap();
+
+        let expected =
+            "2 hidden or misleading characters are shown as ⟨U+…⟩.\nReplace a⟨U+001B⟩[2J⟨U+202E⟩b? [y/N] ";
+        assert_eq!(String::from_utf8(output).unwrap(), expected);
+    }
+
+    #[test]
     fn a_wrong_key_asks_again() {
         let prompt = "Delete 2 messages? [y/N] ";
 
@@ -116,7 +131,7 @@ mod tests {
     fn nobody_is_asked_without_a_keyboard() {
         let mut output = Vec::new();
 
-        let confirmation = confirm("Delete?", Keyboard::<&[u8]>::Absent, &mut output).unwrap();
+        let confirmation = confirm(&Shown::line("Delete?"), Keyboard::<&[u8]>::Absent, &mut output).unwrap();
 
         assert_eq!((confirmation, output), (Confirmation::NotAsked, Vec::new()));
     }

@@ -5,10 +5,12 @@
 pub(crate) mod ask;
 pub(crate) mod clean;
 mod cluster;
+pub(crate) mod consent;
 mod escape;
 pub(crate) mod fit;
 pub(crate) mod forest;
 pub(crate) mod json;
+pub(crate) mod keyboard;
 pub(crate) mod markdown;
 pub(crate) mod marked;
 pub(crate) mod page;

@@ -59,6 +59,8 @@ pub(crate) enum Meaning {
     Error,
     /// The words that were searched for.
     Match,
+    /// Stands for a character that would not be seen.
+    Sign,
 }
 
 impl Meaning {
@@ -84,6 +86,7 @@ impl Meaning {
             Self::System => AnsiColor::Blue.on_default(),
             Self::Success => AnsiColor::Green.on_default(),
             Self::Warning => AnsiColor::Yellow.on_default().bold(),
+            Self::Sign => Style::new().invert(),
             Self::Error | Self::Match => AnsiColor::Red.on_default().bold(),
         }
     }

@@ -4,12 +4,12 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::clean;
+use super::consent;
 
 /// Returns the argument as it must be typed; quoted only if it needs to be.
 pub(crate) fn argument(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:,@%+=".contains(letter);
-    if text.contains(['\n', '\t']) || clean::block(text) != text {
+    if !consent::is_shown_as_it_is(text) {
         return escaped(text.as_bytes());
     }
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -70,6 +70,6 @@ mod tests {
         let lines = quoted.each_ref().map(|quoted| format!("printf %s {quoted}"));
         let read = lines.map(|line| Command::new("bash").args(["-c", &line]).output().unwrap().stdout);
         assert_eq!(read, paths.map(<[u8]>::to_vec));
-        assert!(quoted.iter().all(|quoted| clean::block(quoted) == *quoted), "{quoted:?}");
+        assert!(quoted.iter().all(|quoted| consent::is_shown_as_it_is(quoted)), "{quoted:?}");
     }
 }

@@ -30,6 +30,9 @@ const MOST_OUTPUT: usize = 30_000;
 /// The system takes no longer argument than 128 KiB, and rules read every letter.
 const LONGEST_COMMAND: usize = 100_000;
 
+/// A longer line is shown below the summary, whole, instead of in it.
+const LONGEST_SUMMARY: usize = 120;
+
 /// How long to read on after everything has ended: a process that left the group may hold the pipe open for ever.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -87,8 +90,16 @@ impl Tool for Run {
 
     fn prepare(&self, input: &Json) -> Result<Prepared> {
         let Input { command: text, seconds } = input::read(input)?;
-        if text.trim().is_empty() || text.contains('\0') {
-            return Err(wrong("the command is empty or contains a null character".to_owned()));
+        if text.trim().is_empty() {
+            return Err(wrong("the command is empty".to_owned()));
+        }
+        // A terminal acts on them, and no command needs one: the shell can make it from plain text.
+        if let Some(control) = text.chars().find(|letter| letter.is_control() && !"\n\t".contains(*letter)) {
+            return Err(wrong(format!(
+                "the command contains the control character U+{:04X}; only newline and tab are allowed, \
+                 so have the shell make it, as in `printf '\\033'`",
+                u32::from(control)
+            )));
         }
         if text.len() > LONGEST_COMMAND {
             return Err(wrong(format!(
@@ -100,13 +111,7 @@ impl Tool for Run {
         }
         let limit = seconds.map_or(self.limit, Duration::from_secs);
         let subject = Subject::Command(text.clone());
-        let mut lines = text.trim().lines();
-        let first = lines.next().unwrap_or_default();
-        let plan = match lines.next() {
-            None => Plan::new(format!("Run `{first}`"), &subject),
-            // A person sees all of it before agreeing.
-            Some(_) => Plan::new(format!("Run `{first} …`"), &subject).with_detail(&text),
-        };
+        let plan = plan(&text, &subject);
         let (command, endings) = (self.command(&text), self.endings.clone());
         Ok(Prepared::new(plan, subject, async move {
             match run(command, limit, &endings).await {
@@ -115,6 +120,16 @@ impl Tool for Run {
             }
         }))
     }
+}
+
+/// What a person is shown: the command as it is, in the summary when it is one short line, else below it.
+fn plan(text: &str, subject: &Subject) -> Plan {
+    if !text.contains('\n') && text.chars().count() <= LONGEST_SUMMARY {
+        return Plan::new(format!("Run `{text}`"), subject);
+    }
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    let beginning: String = first.chars().take(LONGEST_SUMMARY).collect();
+    Plan::new(format!("Run `{beginning} …`"), subject).with_detail(text)
 }
 
 /// How a command came to its end.

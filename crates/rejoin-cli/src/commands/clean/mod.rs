@@ -12,6 +12,7 @@ use crate::error::Failure;
 use crate::removal;
 use crate::ui::period;
 use crate::ui::progress::Unit;
+use crate::ui::consent::{Line, Shown};
 use report::Report;
 use survey::Survey;
 
@@ -72,7 +73,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return Report::new(&survey, age, planned).answer_planned(context);
     }
     let (shown, question) = report::question(&survey, context);
-    context.confirm_shown(&shown, &question, Consent::from(args.yes))?;
+    context.confirm_shown(&Line::report(&Shown::report(&shown)), &Shown::line(&question), Consent::from(args.yes))?;
     let progress =
         context.progress("Deleting conversations", Unit::Items, Some(survey.old.len() as u64));
     let mut fates = Vec::with_capacity(survey.old.len());

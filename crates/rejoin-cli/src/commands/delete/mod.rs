@@ -9,6 +9,7 @@ use rejoin::{Archive, SHORT_LENGTH};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::removal::{self, REASON, Standing};
+use crate::ui::consent::{Line, Shown};
 use plan::{Part, Plan, Removal};
 
 /// Delete conversations or messages for good
@@ -46,7 +47,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut plan = Plan::make(&archive, &args.ids, children)?;
     if !plan.removals.is_empty() {
         let (shown, question) = report::question(&plan, &Standing::here(&archive, context)?);
-        context.confirm_shown(&shown, &question, Consent::from(args.yes))?;
+        let what = Line::report(&Shown::report(&shown));
+        context.confirm_shown(&what, &Shown::line(&question), Consent::from(args.yes))?;
     }
     let mut done = Vec::new();
     for mut removal in std::mem::take(&mut plan.removals) {

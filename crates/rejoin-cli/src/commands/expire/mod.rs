@@ -7,6 +7,7 @@ use rejoin::{Archive, PurgeReason, PurgeReport};
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
 use crate::retention::{Policies, describe, purged, waiting};
+use crate::ui::consent::{Line, Shown};
 
 /// Delete expired conversations of every project, or show what will go
 ///
@@ -66,6 +67,7 @@ fn see(archive: &Archive, policies: &Policies, context: &Context) -> Result<(), 
     }
     let (plan, retention) = (policies.plan(archive)?, policies.here().retention);
     let shown = format!("{}\n{}", describe(&retention), report::table(&plan.due, archive, context)?);
-    context.confirm_shown(&shown, &report::question(&plan), Consent::Ask)?;
+    let question = Shown::line(&report::question(&plan));
+    context.confirm_shown(&Line::report(&Shown::report(&shown)), &question, Consent::Ask)?;
     Ok(archive.see_retention(&retention)?)
 }

@@ -17,6 +17,7 @@ use crate::error::Failure;
 use crate::{key_file, named};
 use crate::ui::progress::Unit;
 use crate::ui::size;
+use crate::ui::consent::Shown;
 
 /// The kind of a run of a sub-agent, which goes along with the conversation that started it.
 const SUBAGENT: &str = "subagent";
@@ -145,7 +146,7 @@ fn forced(wanted: &[Wanted], consent: Consent, context: &Context) -> Result<Reas
         return Ok(Reason::Asked);
     }
     let count = size::count(marked, "conversation is", "conversations are");
-    context.confirm(&format!("{count} marked as not exportable. Write anyway?"), consent)?;
+    context.confirm(&Shown::line(&format!("{count} marked as not exportable. Write anyway?")), consent)?;
     Ok(Reason::Forced)
 }
 

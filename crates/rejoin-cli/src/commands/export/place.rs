@@ -13,6 +13,7 @@ use crate::context::{Consent, Context};
 use crate::durable::{self, Existing};
 use crate::error::{Failure, Kind as FailureKind};
 use crate::ui::{clean, json};
+use crate::ui::consent::Shown;
 
 /// Where exports go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Replacing {
             return Err(there());
         }
         let others = if self.conversations > 1 { ", and others that are" } else { "" };
-        let question = format!("{} is there already. Replace it{others}?", path.display());
+        let question = Shown::line(&format!("{} is there already. Replace it{others}?", path.display()));
         let answer = context.confirm(&question, self.consent);
         self.is_refused = answer.is_err();
         if answer.is_ok() {

@@ -23,6 +23,7 @@ use crate::error::Failure;
 use crate::key_file;
 use crate::ui::progress::Unit;
 use crate::ui::quote;
+use crate::ui::consent::Shown;
 
 /// Import conversations of other programs
 ///
@@ -128,7 +129,7 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
             again += &format!(" --key-file {}", quote::path(path));
         }
         again += if args.watch { " --watch --yes" } else { " --yes" };
-        context.confirm(&survey.question(), Consent::Ask).map_err(|failure| {
+        context.confirm(&Shown::line(&survey.question()), Consent::Ask).map_err(|failure| {
             if context.surroundings.terminal.stdin && context.surroundings.terminal.stderr {
                 return failure;
             }

@@ -14,6 +14,7 @@ use crate::error::Failure;
 use crate::place;
 use crate::project_key::{self, carried_id, project_at};
 use crate::ui::{clean, quote, size};
+use crate::ui::consent::Shown;
 
 /// Tell Rejoin that a project's directory was renamed or moved
 ///
@@ -66,15 +67,16 @@ pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure>
         return Err(Failure::usage(format!("the project is already at `{}`", clean::line(&to.path))));
     }
     let consent = Consent::from(args.yes);
-    let path = clean::line(&to.path);
+    let path = &to.path;
     if !Path::new(&to.path).is_dir() {
-        context.confirm(&format!("There is no directory {path}. Move the project there?"), consent)?;
+        let question = Shown::line(&format!("There is no directory {path}. Move the project there?"));
+        context.confirm(&question, consent)?;
     }
     let is_there = |known: &&Known| [&to.key, &to.path].contains(&&known.key) && known.key != from.key;
     let others = all.iter().find(is_there);
     if let Some(others) = others.filter(|known| known.conversations > 0) {
         let count = others.count();
-        context.confirm(&format!("{path} has {count} already. Put them together?"), consent)?;
+        context.confirm(&Shown::line(&format!("{path} has {count} already. Put them together?")), consent)?;
     }
     carry_rules(&archive, &from, &to)?;
     let moved = give(&archive, &from, &to)?;
@@ -101,11 +103,11 @@ pub(super) fn run_merge(args: MergeArgs, context: &Context) -> Result<(), Failur
     let question = format!(
         "Give the {} of {} to {} ({})? They cannot be told apart afterwards.",
         from.count(),
-        from.shown(),
-        into.shown(),
+        from.named(),
+        into.named(),
         into.count()
     );
-    context.confirm(&question, Consent::from(args.yes))?;
+    context.confirm(&Shown::line(&question), Consent::from(args.yes))?;
     let path = into.path.clone().unwrap_or_else(|| into.key.clone());
     let to = Project { key: into.key.clone(), path, first_commit: into.first_commit };
     let moved =

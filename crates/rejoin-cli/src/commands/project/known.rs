@@ -32,10 +32,15 @@ pub(super) struct Known {
 impl Known {
     /// The path, or what there is instead, safe to show.
     pub(super) fn shown(&self) -> String {
+        clean::line(self.named())
+    }
+
+    /// The path, or what there is instead, as it is.
+    pub(super) fn named(&self) -> &str {
         match &self.path {
-            Some(path) => clean::line(path),
-            None if self.key.is_empty() => "(no project)".to_owned(),
-            None => clean::line(&self.key),
+            Some(path) => path,
+            None if self.key.is_empty() => "(no project)",
+            None => &self.key,
         }
     }
 

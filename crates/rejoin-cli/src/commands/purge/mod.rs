@@ -13,6 +13,7 @@ use crate::prompt::Lines;
 use crate::removal::{LISTED, Standing, describe};
 use crate::ui::progress::Unit;
 use crate::ui::size;
+use crate::ui::consent::{Line, Shown};
 
 /// Remove conversations with every trace, and report it
 ///
@@ -78,7 +79,8 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
     // What cannot be counted goes all the same.
     let attached: u64 = found.iter().map(|stored| archive.attached_bytes(stored.id).unwrap_or(0)).sum();
     let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum::<u64>() + attached);
-    context.confirm_shown(&shown, &format!("Purge {count} ({bytes}) for good?"), consent)?;
+    let question = Shown::line(&format!("Purge {count} ({bytes}) for good?"));
+    context.confirm_shown(&Line::report(&Shown::report(&shown)), &question, consent)?;
     let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
     // The lines go first: a purge erases what was removed before it.
     let mut lines = Lines::of(archive);
@@ -115,8 +117,9 @@ fn everything(
 ) -> Result<PurgeReport, Failure> {
     let count = archive.survey()?.conversations.len() as u64;
     let counted = size::count(count, "conversation", "conversations");
-    let shown = format!("This store will be emptied: {}\n", context.config.store());
-    context.confirm_shown(&shown, &format!("Purge {counted} of all projects for good?"), consent)?;
+    let shown = Shown::line(&format!("This store will be emptied: {}", context.config.store()));
+    let question = Shown::line(&format!("Purge {counted} of all projects for good?"));
+    context.confirm_shown(&Line::report(&shown), &question, consent)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(count));
     let report = archive.purge_everything(reason, &mut |_| progress.advance(1))?;
     progress.finish();

@@ -10,6 +10,7 @@ use rejoin::{Archive, ConversationId, ErrorKind, ScrubMode};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::ui::progress::Unit;
+use crate::ui::consent::{Line, Shown};
 use report::{Part, Report};
 
 /// Find secrets that are stored already and take them out
@@ -61,7 +62,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         if found.is_clean() {
             return found.answer(context);
         }
-        context.confirm_shown(&found.shown(context), &found.question(), Consent::from(args.yes))?;
+        let what = Line::report(&Shown::report(&found.shown(context)));
+        context.confirm_shown(&what, &Shown::line(&found.question()), Consent::from(args.yes))?;
     }
     let mut report = scrub(&archive, &ids, extent, ScrubMode::Replace, context)?;
     if extent == Extent::Everything {

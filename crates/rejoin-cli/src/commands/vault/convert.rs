@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::progress::Unit;
 use crate::vault::{explain, new_passphrase};
+use crate::ui::consent::Shown;
 
 /// Seal the conversations there are
 ///
@@ -210,7 +211,7 @@ fn copy_all(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<Convert
 }
 
 fn is_wanted(from: &StoreUrl, old: Old, context: &Context) -> bool {
-    old != Old::Ask || context.confirm(&format!("Erase the old store {from}?"), false.into()).is_ok()
+    old != Old::Ask || context.confirm(&Shown::line(&format!("Erase the old store {from}?")), false.into()).is_ok()
 }
 
 /// Erases the old store, after what was written to it meanwhile was copied as well.

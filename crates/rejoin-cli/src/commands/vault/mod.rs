@@ -14,6 +14,7 @@ use rejoin::{AuditAction, ErrorKind, StoreUrl};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::vault::{explain, new_passphrase_from};
+use crate::ui::consent::Shown;
 
 /// Seal conversations, and look after what opens them
 ///
@@ -95,7 +96,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 
 fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
-    context.confirm("Take the vault as it is, without what may be missing?", args.yes.into())?;
+    let question = Shown::line("Take the vault as it is, without what may be missing?");
+    context.confirm(&question, args.yes.into())?;
     url.accept(&context.access()?).map_err(|error| explain_keys(&url, error))?;
     noted::audit(&url, AuditAction::Accepted, &[], context);
     if context.is_json() {

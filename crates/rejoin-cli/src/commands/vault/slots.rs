@@ -15,6 +15,7 @@ use crate::error::Failure;
 use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::vault::new_passphrase;
+use crate::ui::consent::Shown;
 
 /// Make a vault where nothing is kept yet
 ///
@@ -160,7 +161,7 @@ pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure
     };
     let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| explain_keys(&url, error))?;
     keys.check_removal(id).map_err(explained)?;
-    context.confirm(&format!("Remove slot {id} and rotate the keys?"), args.yes.into())?;
+    context.confirm(&Shown::line(&format!("Remove slot {id} and rotate the keys?")), args.yes.into())?;
     let rotated = keys.remove_slot(id, Time::now()).map_err(explained)?;
     audit(&url, AuditAction::SlotRemoved, &[("slot", fact(&id.to_string())), ("epoch", fact(&rotated.epoch))], context);
     answer_rotated(&rotated, None, context)

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use rejoin_agent::{Compacted, Event, Piece, SavingState, Stop};
+use rejoin::Json;
+use rejoin_agent::{Compacted, Event, Piece, Plan, SavingState, Stop};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Course, End, Show, figures};
@@ -29,12 +31,32 @@ pub(super) fn tell_unsaved(unsaved: &Unsaved) -> Result<(), Failure> {
     tell(&json!({"event": "not_saving", "reason": unsaved.reason(), "message": unsaved.to_string()}))
 }
 
-fn tell(event: &Value) -> Result<(), Failure> {
+fn tell(event: &impl Serialize) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     ui::json::write(&mut out, event)?;
     out.write_all(b"\n")?;
     out.flush()?;
     Ok(())
+}
+
+/// A call that needed a decision, with every text as it is: nothing is cleaned, so a program can judge it.
+#[derive(Serialize)]
+struct Refused<'a> {
+    event: &'static str,
+    tool: &'a str,
+    summary: &'a str,
+    detail: Option<&'a str>,
+    rule: &'a str,
+    input: Json,
+}
+
+impl<'a> Refused<'a> {
+    fn new(tool: &'a str, plan: &'a Plan, input: &Json) -> Self {
+        // Between the values of JSON a line break means as much as a space, and an event is one line.
+        let input = Json::parse(input.as_str().replace(['\n', '\r'], " ")).expect("it was JSON before");
+        let (summary, detail, rule) = (&plan.summary, plan.detail.as_deref(), &plan.rule);
+        Self { event: "refused", tool, summary, detail, rule, input }
+    }
 }
 
 impl Show for Events<'_> {
@@ -47,11 +69,11 @@ impl Show for Events<'_> {
                 let wait = wait.as_secs_f64();
                 json!({"event": "retry", "reason": reason, "failed": failed, "wait_seconds": wait})
             }
-            Event::Approve { tool, plan, answer } => {
+            Event::Approve { tool, plan, input, answer } => {
                 // Nobody is asked, and the model is told so.
                 drop(answer);
-                let (summary, rule) = (plan.summary, plan.rule);
-                json!({"event": "refused", "tool": tool, "summary": summary, "rule": rule})
+                tell(&Refused::new(&tool, &plan, &input))?;
+                return Ok(Course::Go);
             }
             Event::ToolStarted { call, summary } => {
                 json!({"event": "tool_started", "call": call, "summary": summary})

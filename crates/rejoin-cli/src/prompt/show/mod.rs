@@ -3,7 +3,6 @@
 mod approve;
 mod events;
 mod figures;
-mod keyboard;
 mod plain;
 mod screen;
 mod tool;
@@ -16,7 +15,6 @@ use rejoin::ConversationId;
 use rejoin_agent::{Ended, Event, Fullness, SavingState};
 
 use self::events::Events;
-pub(crate) use self::keyboard::Hushed;
 use self::plain::Plain;
 pub(crate) use self::plain::again;
 use self::screen::Screen;
@@ -24,6 +22,7 @@ pub(crate) use self::screen::Thinking;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::Unsaved;
+pub(crate) use crate::ui::keyboard::Hushed;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{clean, fit};
 

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::redaction::Taken;
 use crate::talk::banner;
+use crate::ui::consent::Shown;
 use crate::ui::paint::Paint;
 use crate::ui::quote::argument;
 
@@ -75,14 +76,14 @@ impl Show for Plain<'_> {
     fn event(&mut self, event: Event) -> Result<Course, Failure> {
         match event {
             Event::Piece(piece) => self.piece(piece)?,
-            Event::Approve { tool, plan, answer } => {
+            Event::Approve { tool, plan, answer, .. } => {
                 let terminal = self.context.surroundings.terminal;
                 if terminal.stdin && terminal.stderr {
                     let (decision, course) = approve::ask(&plan, Paint::Plain, &mut io::stderr())?;
                     let _ = answer.send(decision);
                     return Ok(course);
                 }
-                self.context.note(&refused(&tool, &plan));
+                self.context.note(&refused(&tool, &plan).text());
                 // No answer is not the same as a no: the model is told that nobody was there.
                 drop(answer);
             }
@@ -165,12 +166,13 @@ pub(crate) fn again(reason: &str, failed: u32, wait: Duration) -> String {
     format!("{first}{}. Trying again in {wait} (attempt {next}).", letters.as_str())
 }
 
-pub(super) fn refused(tool: &str, plan: &Plan) -> String {
+/// That a call needed a decision, and what to type to permit it.
+pub(super) fn refused(tool: &str, plan: &Plan) -> Shown {
     let wish = lower_first(&plan.summary);
     let rule = argument(&plan.rule);
-    format!(
+    Shown::line(&format!(
         "Not allowed, because nobody is here to ask: {tool} wanted to {wish}. To allow it: --allow {rule}"
-    )
+    ))
 }
 
 pub(super) fn not_saved(reason: &str) -> String {

@@ -191,11 +191,14 @@ impl<Out: Write> Show for Screen<'_, Out> {
     fn event(&mut self, event: Event) -> Result<Course, Failure> {
         match event {
             Event::Piece(piece) => self.piece(piece)?,
-            Event::Approve { tool, plan, answer } => {
+            Event::Approve { tool, plan, answer, .. } => {
                 self.end_all()?;
                 self.clear_waiting()?;
                 if !self.context.surroundings.terminal.stdin {
-                    self.line(Meaning::Warning, &super::plain::refused(&tool, &plan))?;
+                    // Not wrapped: the flag in it is there to be copied.
+                    let told =
+                        self.paint.apply(Meaning::Warning, &super::plain::refused(&tool, &plan).text());
+                    self.print(&format!("{told}\n"))?;
                     // No answer is not the same as a no: the model is told that nobody was there.
                     drop(answer);
                     return Ok(Course::Go);
@@ -408,9 +411,11 @@ mod tests {
             is_harmless: false,
         };
 
-        let told = told(vec![Event::Approve { tool: "run".to_owned(), plan, answer }], &End::Failed);
+        let input = rejoin::Json::of(&"x").unwrap();
 
-        let expected = "Not allowed, because nobody is here to ask: run wanted to run `rm x`. To allow\nit: --allow 'run(rm x)'\n";
+        let told = told(vec![Event::Approve { tool: "run".to_owned(), plan, input, answer }], &End::Failed);
+
+        let expected = "Not allowed, because nobody is here to ask: run wanted to run `rm x`. To allow it: --allow 'run(rm x)'\n";
         assert_eq!(told, expected);
         assert_eq!(answered.try_recv(), Err(oneshot::error::TryRecvError::Closed));
     }

@@ -5,3 +5,5 @@ mod attempt;
 mod folder;
 mod damage;
 mod unreadable;
+mod consent;
+mod display;

@@ -45,9 +45,10 @@ impl Drop for Hushed {
 
 /// A key that was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     Letter(char),
     Enter,
+    Space,
     /// Ctrl+C.
     Interrupt,
     /// Ctrl+D, or nobody is there any more.
@@ -57,7 +58,7 @@ pub(super) enum Key {
 }
 
 /// Waits for a key. What was typed before the question is thrown away: it was not meant as its answer.
-pub(super) fn key() -> Key {
+pub(crate) fn key() -> Key {
     let _hushed =
         Hushed::with(|modes| modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG));
     let stdin = io::stdin();
@@ -76,6 +77,7 @@ pub(super) fn key() -> Key {
 fn meaning(bytes: &[u8]) -> Key {
     match bytes {
         [b'\r' | b'\n'] => Key::Enter,
+        [b' '] => Key::Space,
         [3] => Key::Interrupt,
         [4] => Key::End,
         [letter @ (b'a'..=b'z' | b'A'..=b'Z')] => Key::Letter(char::from(*letter).to_ascii_lowercase()),
@@ -89,11 +91,12 @@ mod tests {
 
     #[test]
     fn only_a_single_letter_is_an_answer() {
-        let keys = [&b"y"[..], b"A", b"\r", b"\x1b[A", b"yes", b"\x03", b"\x04", b"\x1b"].map(meaning);
+        let keys = [&b"y"[..], b"A", b" ", b"\r", b"\x1b[A", b"yes", b"\x03", b"\x04", b"\x1b"].map(meaning);
 
         let expected = [
             Key::Letter('y'),
             Key::Letter('a'),
+            Key::Space,
             Key::Enter,
             Key::Other,
             Key::Other,
