@@ -6,6 +6,7 @@ mod noted;
 mod slots;
 mod status;
 mod switch;
+mod unfinished;
 
 use clap::{Subcommand, ValueEnum};
 use rejoin::vault::{Cost, NewSlot, SlotKind, VaultId};
