@@ -116,16 +116,17 @@ fn unfinished(world: &World) -> usize {
     names.filter(|name| !name.to_string_lossy().contains('.')).count()
 }
 
-/// Where files are renamed, removed and cut: the configuration is switched, and the old store is erased.
-const NAMES: &str = "rename,renameat,renameat2,unlink,unlinkat,ftruncate";
+/// Where files are renamed and removed: how far it came is noted, the configuration is switched, and the old store is erased.
+/// Calls are counted by name.
+const STEPS: [(&str, &[usize]); 2] = [("rename", &[1, 2, 3, 4]), ("unlink", &[2, 4, 6, 7, 8, 9, 10])];
 
 /// Kills a move of one talk at the calls that give and take names.
 fn killed_between_steps(way: Way, make: fn() -> World) {
-    let whens = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12];
     let prepare = || way.begin(with_one_talk(make()));
-    let Some(kills) = killed_at(way, NAMES, &whens, prepare) else { return };
-    tell(&format!("{kills} of 10 attempts were killed"));
-    assert!(kills >= 5, "{kills} attempts were killed");
+    let killed = STEPS.map(|(call, whens)| killed_at(way, call, whens, prepare));
+    let [Some(renamed), Some(removed)] = killed else { return };
+    tell(&format!("{} of 11 attempts were killed", renamed + removed));
+    assert!(renamed >= 3 && removed >= 4, "{renamed} and {removed} attempts were killed");
 }
 
 #[test]
@@ -154,6 +155,51 @@ fn a_vault_whose_unsealing_is_killed_anywhere_loses_nothing_and_is_unsealed_in_t
 #[test]
 fn a_vault_of_files_whose_unsealing_is_killed_anywhere_loses_nothing_and_is_unsealed_in_the_end() {
     killed_anywhere(Way::Unseal, World::of_files);
+}
+
+#[test]
+fn sealing_into_a_named_place_goes_on_after_the_configuration_was_switched() {
+    for make in KINDS {
+        let encrypt = ["vault", "encrypt", "--slot", "file", "--yes", "--to", "vault+jsonl:sealed"];
+        let config = "home/.config/rejoin/config.toml";
+        let is_switched = |world: &World| {
+            let text = std::fs::read_to_string(world.path(config)).unwrap_or_default();
+            text.contains("vault+jsonl:") && world.store().exists()
+        };
+        let Some(world) = halfway("rename", &encrypt, || with_one_talk(make()), is_switched) else { return };
+
+        let again = world.rejoin(encrypt).run();
+
+        assert_eq!((again.code, world.store().exists()), (0, false), "{again:?}");
+        assert_eq!((titles(&world), unfinished(&world)), (vec!["Lisbon".to_owned()], 0));
+    }
+}
+
+#[test]
+fn a_vault_whose_recovery_key_was_never_shown_is_made_again() {
+    let encrypt = ["vault", "encrypt", "--slot", "recovery", "--slot", "file", "--yes"];
+    let is_untold = |world: &World| {
+        let shown =
+            world.program(&["--store", &vault_url(world), "vault", "status", "--json"]).output().unwrap();
+        shown.status.success() && noted(world).contains("\"is_told\":false")
+    };
+    let make = || with_one_talk(World::new());
+    let Some(world) = halfway("fdatasync,fsync", &encrypt, make, is_untold) else { return };
+    let untold = json(&world.rejoin(["--store", &vault_url(&world), "vault", "status", "--json"]).run());
+
+    let again = world.rejoin(encrypt).run();
+
+    let key = again.stdout.split_once("write it down:\n\n").and_then(|(_, rest)| rest.lines().next());
+    assert_eq!((again.code, key.map(|key| key.trim().len())), (0, Some(69)), "{again:?}");
+    assert_ne!(status(&world)["vault"], untold["vault"]);
+    assert_eq!(titles(&world), ["Lisbon"]);
+}
+
+/// What is noted of conversions that did not end.
+fn noted(world: &World) -> String {
+    let noted = std::fs::read_dir(world.path("home/.local/state/rejoin/conversions"));
+    let paths = noted.into_iter().flatten().map(|entry| entry.unwrap().path());
+    paths.map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
 /// A world in which a command was killed at a system call, the first one that left it as wanted.

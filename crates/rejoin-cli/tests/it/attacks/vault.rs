@@ -206,6 +206,30 @@ fn no_other_program_that_is_started_gets_a_key() {
             }
             is_seen(&world, &spy, &[], target, PLANTED)
         }),
+        Attempt::new("a hook of the repository that sessions are committed to", |target| {
+            let (world, server) = world_running("true");
+            let config =
+                format!("{}api_key_env = \"OWN_KEY\"\n[git]\ncommit_sessions = true\n", server.config());
+            world.user_config(&config);
+            let git = |arguments: &[&str]| {
+                let mut git = like(&world.program(&[]), "git");
+                let output = git.args(arguments).envs(VARIABLES).output().unwrap();
+                assert!(output.status.success(), "{output:?}");
+            };
+            git(&["init", "--quiet", "--initial-branch=main"]);
+            git(&["config", "user.name", "Ada"]);
+            git(&["config", "user.email", "ada@example.com"]);
+            git(&["commit", "--quiet", "--allow-empty", "--message", "Begin"]);
+            spy(&world, "project/.git/hooks/pre-commit");
+            if target == Target::Control {
+                git(&["commit", "--quiet", "--allow-empty", "--message", "Next"]);
+            } else {
+                let id = world.started("Lisbon");
+                world.append(&id, "{\"role\":\"user\",\"content\":\"Where to eat?\"}\n");
+                world.program(&["stop", &id]).envs(VARIABLES).output().unwrap();
+            }
+            fs::read_to_string(world.path("seen")).unwrap().contains(PLANTED)
+        }),
         Attempt::new("an agent that takes over, the file that opens the vault", |target| {
             let world = World::new();
             let id = world.started("Lisbon");
