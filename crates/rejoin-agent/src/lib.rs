@@ -4,6 +4,7 @@
 //! were approved, and records as it goes. It does not know which store it has.
 
 mod compact;
+mod environment;
 mod error;
 mod mcp;
 mod providers;
@@ -14,6 +15,7 @@ mod tokens;
 mod tools;
 
 pub use compact::{CompactSettings, Compacted, Foreseen, Fullness, OnFailure};
+pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
 pub use mcp::{ServerSpec, Servers};
 pub use providers::{

@@ -133,6 +133,7 @@ impl Context {
         let pager = page::Pager::choose(pager.as_deref(), self.surroundings.variable("LESS"));
         let paging =
             pager.zip(self.surroundings.terminal.screen).filter(|_| self.manner.pager == Pager::Allowed);
+        let paging = paging.map(|(pager, screen)| (pager.with_environment(self.environment()), screen));
         page::show(io::stdout().lock(), paging, write)
     }
 

@@ -54,7 +54,7 @@ const VARIABLES: [(&str, &str); 21] = [
     ("XDG_DATA_HOME", "where `rejoin/rejoin.db` is, `~/.local/share` unless set"),
     (
         "XDG_STATE_HOME",
-        "where anchors and key files of vaults and the key of redaction are, `~/.local/state` unless set",
+        "where anchors, pins and key files of vaults and the key of redaction are, `~/.local/state` unless set",
     ),
     (
         "REJOIN_PASSPHRASE_FILE",

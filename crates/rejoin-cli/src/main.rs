@@ -1,6 +1,7 @@
 //! The `rejoin` command: parse, run, exit code.
 
 mod args;
+mod child;
 mod commands;
 mod compaction;
 mod config;
@@ -12,6 +13,7 @@ mod durable;
 mod error;
 mod gauge;
 mod git;
+mod guard;
 mod key_file;
 mod logging;
 mod named;
@@ -43,6 +45,7 @@ use crate::error::Failure;
 use crate::surroundings::Surroundings;
 
 fn main() -> ExitCode {
+    guard::protect();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),

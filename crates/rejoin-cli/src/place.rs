@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rejoin::{Archive, ConversationId, Limits, Redaction, StoreUrl, StoredConversation};
 
+use crate::child;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::redaction;
@@ -226,7 +226,8 @@ pub(crate) fn first_commit(project: &Path) -> Option<String> {
     if !project.join(".git").exists() {
         return None;
     }
-    let output = Command::new("git")
+    let output = child::without_known_keys()
+        .command("git")
         .arg("-C")
         .arg(project)
         // A repository's own configuration must not be able to run programs here.

@@ -65,7 +65,7 @@ pub mod vault {
     //! The keys of a vault: who can open it, where their secrets are kept, and how keys are replaced.
 
     pub use crate::store::vault::slots::{
-        Added, AnchorPlace, Anchored, Answer, Ask, Cost, Keyholder, Keys, NewSlot, Places, Rotated,
+        Added, AnchorPlace, Anchored, Answer, Ask, Cost, Keyholder, Keys, NewSlot, PinPlace, Places, Rotated,
         SealedAnew, Secret, SecretFiles, SecretPlace, SlotId, SlotKind, SlotStatus, VaultId, VaultStatus,
         Wanted, status,
     };

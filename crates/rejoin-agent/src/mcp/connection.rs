@@ -14,6 +14,7 @@ use rmcp::{ClientHandler, Peer, RoleClient};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
 
+use crate::environment::Environment;
 use crate::mcp::ServerSpec;
 use crate::tools::group::{Endings, Group};
 
@@ -24,13 +25,13 @@ const LONGEST_LINE: u64 = 1000;
 #[derive(Debug)]
 pub(super) struct Surroundings {
     directory: PathBuf,
-    hidden: Vec<String>,
+    environment: Environment,
     endings: Endings,
 }
 
 impl Surroundings {
-    pub(super) fn new(directory: PathBuf, hidden: Vec<String>) -> Self {
-        Self { directory, hidden, endings: Endings::default() }
+    pub(super) fn new(directory: PathBuf, environment: Environment) -> Self {
+        Self { directory, environment, endings: Endings::default() }
     }
 }
 
@@ -62,11 +63,8 @@ impl Connection {
         surroundings: &Surroundings,
         lifecycle: ClientLifecycleMode,
     ) -> Result<Self, Failed> {
-        let mut command = Command::new(&spec.command);
+        let mut command = Command::from(surroundings.environment.command(&spec.command));
         command.args(&spec.arguments).current_dir(&surroundings.directory);
-        for name in &surroundings.hidden {
-            command.env_remove(name);
-        }
         command.envs(spec.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut group = Group::start(&mut command, &surroundings.endings)

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
+use crate::environment::Environment;
 use crate::mcp::connection::{Connection, Surroundings};
 use crate::mcp::tool::McpTool;
 use crate::tools::Tool;
@@ -78,9 +79,9 @@ impl Default for Limits {
 }
 
 impl Servers {
-    /// Servers that are started in a directory when their tools are first needed, without some variables.
-    pub fn new(specs: Vec<ServerSpec>, directory: impl Into<PathBuf>, hidden: Vec<String>) -> Self {
-        let surroundings = Arc::new(Surroundings::new(directory.into(), hidden));
+    /// Servers that are started in a directory and an environment when their tools are first needed.
+    pub fn new(specs: Vec<ServerSpec>, directory: impl Into<PathBuf>, environment: Environment) -> Self {
+        let surroundings = Arc::new(Surroundings::new(directory.into(), environment));
         let server = |spec| Arc::new(Server::new(spec, Arc::clone(&surroundings)));
         Self { servers: specs.into_iter().map(server).collect(), limits: Limits::default() }
     }

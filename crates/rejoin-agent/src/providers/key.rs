@@ -12,6 +12,7 @@ use reqwest::header::HeaderValue;
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
+use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A command may ask a person to unlock something, so it gets a while.
@@ -76,8 +77,8 @@ pub enum KeySource {
     None,
     /// The caller has it.
     Value(Key),
-    /// A line for `sh` that prints the key. It runs when a key is first needed, and once more if that is not accepted.
-    Command(String),
+    /// A line for `sh` that prints the key, and what it sees of the environment. It runs when a key is first needed, and once more if that is not accepted.
+    Command(String, Environment),
     /// A function that knows it, called as often as a command is run.
     Lookup(Arc<KeyLookup>),
 }
@@ -88,7 +89,7 @@ impl fmt::Debug for KeySource {
         f.write_str(match self {
             Self::None => "None",
             Self::Value(_) => "Value([redacted])",
-            Self::Command(_) => "Command([redacted])",
+            Self::Command(..) => "Command([redacted])",
             Self::Lookup(_) => "Lookup",
         })
     }
@@ -114,7 +115,7 @@ impl Keys {
 
     /// True when asking again may give another key.
     pub(super) fn can_change(&self) -> bool {
-        matches!(self.source, KeySource::Command(_) | KeySource::Lookup(_))
+        matches!(self.source, KeySource::Command(..) | KeySource::Lookup(_))
     }
 
     /// The key, asked for once and then remembered.
@@ -124,7 +125,9 @@ impl Keys {
             *known = match &self.source {
                 KeySource::None => None,
                 KeySource::Value(key) => Some(key.clone()),
-                KeySource::Command(line) => Some(run(line, self.command_limit).await?),
+                KeySource::Command(line, environment) => {
+                    Some(run(line, environment, self.command_limit).await?)
+                }
                 KeySource::Lookup(lookup) => Some(look_up(lookup.clone()).await?),
             };
         }
@@ -142,12 +145,13 @@ async fn look_up(lookup: Arc<KeyLookup>) -> Result<Key> {
     found.map_err(|_| Error::new(ErrorKind::Unauthorized, "the lookup of the key broke off"))?
 }
 
-async fn run(line: &str, limit: Duration) -> Result<Key> {
+async fn run(line: &str, environment: &Environment, limit: Duration) -> Result<Key> {
     let failed = |why: String| {
         Err(Error::new(ErrorKind::Unauthorized, "run the command that prints the key").because(why))
     };
     // The line is the user's own configuration and holds no key; what it prints never reaches an argument list.
-    let output = Command::new("sh").arg("-c").arg(line).stdin(Stdio::null()).kill_on_drop(true).output();
+    let mut command = Command::from(environment.command("sh"));
+    let output = command.arg("-c").arg(line).stdin(Stdio::null()).kill_on_drop(true).output();
     let output = match tokio::time::timeout(limit, output).await {
         Ok(Ok(output)) => output,
         Ok(Err(error)) => return failed(error.to_string()),
@@ -174,7 +178,7 @@ mod tests {
     #[test]
     fn nothing_that_holds_a_key_shows_it() {
         let key = Key::new(PLANTED).unwrap();
-        let command = KeySource::Command(format!("echo {PLANTED}"));
+        let command = KeySource::Command(format!("echo {PLANTED}"), Environment::default());
         let held = Keys { known: Mutex::new(Some(key.clone())), ..Keys::new(KeySource::Value(key.clone())) };
         let shown = format!("{key:?} {command:?} {held:?} {:?}", key.header("Bearer "));
 
@@ -196,7 +200,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let count = directory.path().join("count");
         let line = format!("echo x >> {0}; echo sk-$(wc -l < {0})", count.display());
-        let keys = Keys::new(KeySource::Command(line));
+        let keys = Keys::new(KeySource::Command(line, Environment::default()));
 
         let first = keys.key().await.unwrap();
         let second = keys.key().await.unwrap();
@@ -224,7 +228,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_command_says_why_without_the_key() {
         let line = format!("echo {PLANTED}; echo 'locked: {PLANTED}' >&2; exit 3");
-        let keys = Keys::new(KeySource::Command(line));
+        let keys = Keys::new(KeySource::Command(line, Environment::default()));
 
         let error = keys.key().await.unwrap_err();
 
@@ -235,7 +239,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_that_prints_no_key_says_so() {
-        let keys = Keys::new(KeySource::Command("echo sk-planted and more".to_owned()));
+        let keys =
+            Keys::new(KeySource::Command("echo sk-planted and more".to_owned(), Environment::default()));
 
         let error = keys.key().await.unwrap_err();
 
@@ -247,7 +252,7 @@ mod tests {
     async fn a_command_that_does_not_end_is_given_up() {
         let keys = Keys {
             command_limit: Duration::from_millis(50),
-            ..Keys::new(KeySource::Command("sleep 600".to_owned()))
+            ..Keys::new(KeySource::Command("sleep 600".to_owned(), Environment::default()))
         };
 
         let error = keys.key().await.unwrap_err();

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use rejoin::Message;
 use rejoin::view::Viewed;
-use rejoin_agent::{ErrorKind, Http, HttpSettings, Key, KeySource, Piece, Provider, Request, Stop};
+use rejoin_agent::{
+    Environment, ErrorKind, Http, HttpSettings, Key, KeySource, Piece, Provider, Request, Stop,
+};
 use tokio::sync::mpsc;
 
 use crate::asking::{PLANTED, ask, retries, settings};
@@ -327,7 +329,7 @@ fn plain_http_carries_no_key_to_another_machine() {
 
     let outcomes = [
         at("http://192.0.2.1:8080", key()),
-        at("http://192.0.2.1:8080", KeySource::Command("true".to_owned())),
+        at("http://192.0.2.1:8080", KeySource::Command("true".to_owned(), Environment::default())),
         at("http://192.0.2.1:8080", KeySource::None),
         at("https://192.0.2.1:8080", key()),
         at("http://localhost:8080", key()),
@@ -362,7 +364,7 @@ async fn a_key_that_is_not_accepted_is_asked_for_once_more() {
     ])
     .await;
     let mut settings = settings(&server);
-    settings.key = KeySource::Command(line);
+    settings.key = KeySource::Command(line, Environment::default());
     let provider = Http::anthropic(settings).unwrap();
 
     let first = ask(&provider, &hello(), &[]).await.0;

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rejoin::{Block, Fields, Media, MediaKind};
-use rejoin_agent::{Decision, Output, Prepared, ServerSpec, Servers, Subject, Toolbox};
+use rejoin_agent::{Decision, Environment, Output, Prepared, ServerSpec, Servers, Subject, Toolbox};
 use serde_json::{Value, json};
 
 use crate::approval_stage::Stage;
@@ -39,8 +39,9 @@ fn server(name: &str, arguments: &[&str]) -> ServerSpec {
 }
 
 fn toolbox(specs: Vec<ServerSpec>) -> Toolbox {
-    Toolbox::default()
-        .with_servers(Servers::new(specs, std::env::temp_dir(), Vec::new()).with_limits(LONG, LONG, LONG))
+    Toolbox::default().with_servers(
+        Servers::new(specs, std::env::temp_dir(), Environment::default()).with_limits(LONG, LONG, LONG),
+    )
 }
 
 async fn names(toolbox: &Toolbox) -> Vec<String> {
@@ -121,8 +122,8 @@ async fn a_server_runs_where_and_with_what_it_is_told() {
     let resolved =
         Command::new(&spec.command).args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
     spec.command = String::from_utf8(resolved.stdout).unwrap().trim().to_owned();
-    let servers =
-        Servers::new(vec![spec], directory.path(), vec!["PATH".to_owned()]).with_limits(LONG, LONG, LONG);
+    let servers = Servers::new(vec![spec], directory.path(), Environment::without(["PATH"]))
+        .with_limits(LONG, LONG, LONG);
     let toolbox = Toolbox::default().with_servers(servers);
     toolbox.specs().await;
 
@@ -187,7 +188,8 @@ async fn servers_that_do_not_work_leave_the_others_their_tools() {
         server("good", &[]),
     ];
     let short = Duration::from_secs(20);
-    let servers = Servers::new(specs, std::env::temp_dir(), Vec::new()).with_limits(short, LONG, LONG);
+    let servers =
+        Servers::new(specs, std::env::temp_dir(), Environment::default()).with_limits(short, LONG, LONG);
     let toolbox = Toolbox::default().with_servers(servers);
 
     let names = names(&toolbox).await;
@@ -227,7 +229,7 @@ async fn a_call_that_hangs_ends_at_its_limit_and_the_server_is_told() {
     if !has_python() {
         return;
     }
-    let servers = Servers::new(vec![server("test", &[])], std::env::temp_dir(), Vec::new());
+    let servers = Servers::new(vec![server("test", &[])], std::env::temp_dir(), Environment::default());
     let toolbox = Toolbox::default().with_servers(servers.with_limits(LONG, LONG, Duration::from_secs(1)));
     toolbox.specs().await;
 

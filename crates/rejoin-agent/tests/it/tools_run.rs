@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rejoin_agent::{Builtin, Toolbox};
+use rejoin_agent::{Builtin, Environment, Toolbox};
 use serde_json::json;
 
 use crate::tools_workshop::{Workshop, text};
@@ -193,7 +193,7 @@ async fn a_process_that_left_the_group_does_not_hold_up_the_answer() {
 #[tokio::test]
 async fn keys_of_providers_are_kept_from_commands() {
     let shop = Workshop::new();
-    let builtin = Builtin::new(&shop.path("")).unwrap().without_variables(["PATH".to_owned()]);
+    let builtin = Builtin::new(&shop.path("")).unwrap().with_environment(Environment::without(["PATH"]));
     let toolbox = Toolbox::default().with_builtin(&builtin);
     let input = rejoin::Json::of(&json!({"command": "/usr/bin/env"})).unwrap();
 

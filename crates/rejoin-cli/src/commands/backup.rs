@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::gauge::Gauge;
+use crate::vault;
 use crate::ui::{json, quote, size};
 
 /// Copy the store to a file, while it is in use
@@ -29,9 +30,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let path = context.surroundings.working_directory.join(&args.path);
     let mut gauge = Gauge::new(context);
     let url = context.store_url()?;
-    let copied = url.backup(&path, &mut |stage, done, all| gauge.report(stage, done, all));
+    let access = context.access()?;
+    let copied = url.backup_with(&path, &access, &mut |stage, done, all| gauge.report(stage, done, all));
     drop(gauge);
     let contents = copied.map_err(|error| match (error.kind(), &url) {
+        (ErrorKind::Conflict, _) if !path.exists() => vault::explain(&url, error),
         (ErrorKind::Conflict, _) => Failure::from(error).or_hint("name a file that does not exist yet"),
         (ErrorKind::NotFound, _) => Failure::from(error).or_hint("there is nothing to copy before the first use"),
         (ErrorKind::Unsupported, StoreUrl::Jsonl(root)) => {

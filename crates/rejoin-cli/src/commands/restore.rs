@@ -1,7 +1,7 @@
 //! `rejoin restore`: a backup in the place of the store, with the old one kept.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rejoin::{Contents, ErrorKind, StoreUrl};
@@ -13,11 +13,13 @@ use crate::error::Failure;
 use crate::gauge::Gauge;
 use crate::ui::{json, quote};
 use crate::ui::consent::Shown;
+use crate::vault;
 
 /// Put a backup in the place of the store
 ///
 /// The backup is checked digest by digest first. What it replaces is kept under another name, which is printed with
-/// the command that undoes this. Programs that have the store open go on with what was restored.
+/// the command that undoes this. Programs that have the store open go on with what was restored. A vault that is restored is
+/// accepted as it is in the backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,7 +49,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     let copy = StoreUrl::contents_of_copy(&from).map_err(explain)?;
     describe(&url, &copy, &args, context)?;
-    if url.path().is_some_and(std::path::Path::exists) {
+    if url.path().is_some_and(Path::exists) {
+        warn_of_another_vault(&url, &from, context)?;
+        context.note("What was stored since the backup was made will be in the old store only.");
         context.confirm(&Shown::line("Replace it?"), args.yes.into())?;
     }
     let mut gauge = Gauge::new(context);
@@ -55,6 +59,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let restored = url.restore_with(&from, &access, &mut |stage, done, all| gauge.report(stage, done, all));
     drop(gauge);
     let restored = restored.map_err(|error| match (&url, error.kind()) {
+        (_, ErrorKind::Conflict) => vault::explain(&url, error),
         (StoreUrl::Vault(_), ErrorKind::Denied) => {
             Failure::from(error).hint(
                 "the store was not touched; the backup opens with what opened the vault when it was made: a passphrase or a \
@@ -74,6 +79,20 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if let Some(kept) = restored.kept {
         context.note(&format!("What was there is kept in {}", kept.display()));
         context.note(&format!("To undo: rejoin restore {}", quote::path(&kept)));
+    }
+    Ok(())
+}
+
+/// A backup of another vault is restored when that is wanted, and never unnoticed.
+fn warn_of_another_vault(url: &StoreUrl, from: &Path, context: &Context) -> Result<(), Failure> {
+    let StoreUrl::Vault(_) = url else { return Ok(()) };
+    let used = url.pinned(&context.access()?).unwrap_or_default();
+    let copied = StoreUrl::vault_of_copy(from).map_err(explain)?;
+    if let (Some(used), Some(copied)) = (used, copied)
+        && used != copied
+    {
+        let message = format!("the backup is of another vault, `{copied}`; the one used here is `{used}`");
+        context.manner.warn(&message, None);
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
+
+use rejoin_agent::Environment;
 
 use crate::error::{Failure, Kind};
 use crate::ui::quote;
@@ -28,16 +30,17 @@ const UNDER_WAY: [(&str, &str); 5] = [
 #[derive(Debug)]
 pub(super) struct Repository {
     directory: PathBuf,
+    environment: Environment,
 }
 
 impl Repository {
     /// The repository that a directory belongs to, if it belongs to one.
-    pub(super) fn at(directory: &Path) -> Result<Option<Self>, Failure> {
+    pub(super) fn at(directory: &Path, environment: Environment) -> Result<Option<Self>, Failure> {
         // Where there is none, git is not asked and need not be there.
         if !directory.ancestors().any(|above| above.join(".git").exists()) {
             return Ok(None);
         }
-        let repository = Self { directory: directory.to_owned() };
+        let repository = Self { directory: directory.to_owned(), environment };
         let inside = repository.run(["rev-parse", "--is-inside-work-tree"])?;
         Ok((inside == "true\n").then_some(repository))
     }
@@ -115,7 +118,7 @@ impl Repository {
     }
 
     fn try_run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Output, Failure> {
-        let mut command = Command::new("git");
+        let mut command = self.environment.command("git");
         command.arg("-C").arg(&self.directory).args(GUARDS).args(arguments).stdin(Stdio::null());
         for name in ELSEWHERE {
             command.env_remove(name);

@@ -50,7 +50,7 @@ pub(crate) fn commit_session(context: &Context, archive: &Archive, id: Conversat
 fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Option<String>, Failure> {
     let stored = archive.conversation(id)?;
     let Some(project) = context.directory_of(archive, &stored)? else { return Ok(None) };
-    let Some(repository) = Repository::at(&project)? else { return Ok(None) };
+    let Some(repository) = Repository::at(&project, context.environment())? else { return Ok(None) };
     if stored.messages == 0 {
         return Ok(None);
     }

@@ -57,7 +57,8 @@ impl<'a> KeyFinder<'a> {
             return found(KeyPlace::Variable(name.to_owned()), KeySource::Value(key));
         }
         if let Some(command) = &known.key_command {
-            return found(KeyPlace::Command, KeySource::Command(command.clone()));
+            let source = KeySource::Command(command.clone(), self.context.environment());
+            return found(KeyPlace::Command, source);
         }
         if known.api == Api::Offline {
             return found(KeyPlace::NotNeeded, KeySource::None);

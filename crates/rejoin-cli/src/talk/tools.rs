@@ -12,10 +12,6 @@ use crate::error::Failure;
 /// The flag that a refusal names.
 const FLAG: &str = "--allow";
 
-/// Variables that hold keys of providers unless the configuration names others.
-const KEYS: [&str; 4] =
-    ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "REJOIN_PASSPHRASE_FILE"];
-
 /// Which tools run without asking, for this run.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ToolFlags {
@@ -55,10 +51,10 @@ pub(crate) fn toolbox(context: &Context, flags: &ToolFlags, project: &Path) -> R
     if flags.no_tools {
         return Ok(Toolbox::default());
     }
-    let hidden = key_variables(context);
+    let environment = context.environment();
     let builtin = Builtin::new(project)?
         .with_run_limit(context.config.tools_run_limit())
-        .without_variables(hidden.iter().cloned());
+        .with_environment(environment.clone());
     let servers = context.config.mcp_servers().into_iter().map(|server| ServerSpec {
         name: server.name,
         command: server.command,
@@ -68,7 +64,7 @@ pub(crate) fn toolbox(context: &Context, flags: &ToolFlags, project: &Path) -> R
     Ok(Toolbox::default()
         .with_rules(rules)
         .with_builtin(&builtin)
-        .with_servers(Servers::new(servers.collect(), project, hidden))
+        .with_servers(Servers::new(servers.collect(), project, environment))
         .with_flag(FLAG))
 }
 
@@ -99,10 +95,4 @@ fn rules(context: &Context, flags: &ToolFlags) -> Result<Rules, Failure> {
     given.into_iter().try_fold(rules, |rules, rule| {
         rules.allowing(rule).map_err(|error| Failure::usage(error.to_string()))
     })
-}
-
-/// The variables that hold keys: a command that prints its environment would put them into the conversation.
-fn key_variables(context: &Context) -> Vec<String> {
-    let named = context.config.providers().into_iter().filter_map(|provider| provider.api_key_env);
-    named.chain(KEYS.map(str::to_owned)).collect()
 }

@@ -6,8 +6,10 @@
 use std::{
     ffi::OsStr,
     io::{self, BufWriter, Write},
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin, Stdio},
 };
+
+use rejoin_agent::Environment;
 
 /// Options for `less` where the user set none: stop at once if all fits on the screen (F), show colours (R),
 /// leave the text on the screen (X). With K, Ctrl+C ends `less` too; it would otherwise go on reading the
@@ -20,6 +22,7 @@ pub(crate) struct Pager {
     program: String,
     arguments: Vec<String>,
     less_options: Option<&'static str>,
+    environment: Environment,
 }
 
 impl Pager {
@@ -29,11 +32,16 @@ impl Pager {
         let mut words = pager.unwrap_or("less").split_whitespace().map(str::to_owned);
         let program = words.next().filter(|program| program != "cat")?;
         let less_options = if less.is_none() { Some(LESS_OPTIONS) } else { None };
-        Some(Self { program, arguments: words.collect(), less_options })
+        Some(Self { program, arguments: words.collect(), less_options, environment: Environment::default() })
+    }
+
+    /// The same pager, started in this environment.
+    pub(crate) fn with_environment(self, environment: Environment) -> Self {
+        Self { environment, ..self }
     }
 
     fn start(&self) -> io::Result<(Child, ChildStdin)> {
-        let mut command = Command::new(&self.program);
+        let mut command = self.environment.command(&self.program);
         command.args(&self.arguments).stdin(Stdio::piped());
         if let Some(options) = self.less_options {
             command.env("LESS", options);
@@ -222,7 +230,8 @@ mod tests {
     fn less_is_the_pager_unless_another_is_named() {
         let of = |program: &str, arguments: &[&str], less_options| {
             let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-            Some(Pager { program: program.to_owned(), arguments, less_options })
+            let environment = Environment::default();
+            Some(Pager { program: program.to_owned(), arguments, less_options, environment })
         };
         let less = Some(OsStr::new("S"));
 

@@ -52,13 +52,20 @@ pub(crate) fn explain(url: &StoreUrl, error: rejoin::Error) -> Failure {
              `rejoin vault status` shows what opens the vault",
         ),
         (StoreUrl::Vault(_), ErrorKind::NotFound) => {
-            failure.hint("run `rejoin vault init` to make one, or name the right place with `--store`")
+            failure.hint(
+                "run `rejoin vault init` to make one, name the right place with `--store`, or put a backup back with \
+                 `rejoin restore PATH`",
+            )
         }
         (StoreUrl::Vault(_), ErrorKind::Conflict) => failure.hint(
-            "if you put this copy in place yourself, run `rejoin vault accept`; if not, somebody else did, and newer messages are missing",
+            "if you put it there yourself, run `rejoin vault accept`; if not, somebody else did, and messages may be missing or \
+             not yours",
         ),
         (StoreUrl::Vault(_), ErrorKind::Invalid) => failure
             .hint(format!("run `rejoin --store {} vault encrypt` to seal what it holds", inner_of(url))),
+        (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), ErrorKind::Conflict) => failure.or_hint(
+            "put the vault back, or run `rejoin vault accept` if you do not use it any more",
+        ),
         (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), ErrorKind::Denied) => {
             failure.hint(format!("run `rejoin config set store {}`, or name it with `--store`", url.sealed()))
         }

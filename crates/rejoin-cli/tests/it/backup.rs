@@ -105,6 +105,7 @@ fn a_restore_says_what_it_does_and_how_to_undo_it() {
              2 conversations, 2 messages, {after} B, last used just now\n\
              will be replaced by monday.db\n  \
              1 conversation, 1 message, {before} B, last used just now\n\
+             What was stored since the backup was made will be in the old store only.\n\
              What was there is kept in {name}\nTo undo: rejoin restore {name}\n"
         ),
         code: 0,

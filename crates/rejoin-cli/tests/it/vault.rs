@@ -9,6 +9,7 @@ use rejoin::vault::{Keyholder, NewSlot, Places, SecretFiles, SecretPlace, SlotId
 use serde_json::Value;
 
 use crate::keyring::session;
+use crate::strace::Strace;
 use crate::world::{Outcome, World};
 
 pub(crate) const PASSPHRASE: &str = "correct horse planted battery";
@@ -202,7 +203,6 @@ fn a_backup_that_today_s_keys_do_not_open_is_not_restored() {
     let copy = world.path("copy.db").display().to_string();
     world.rejoin(["backup", &copy]).run();
     let fits = world.rejoin(["restore", &copy, "--yes"]).run();
-    world.rejoin(["vault", "accept", "--yes"]).run();
     world.rejoin(["vault", "rotate"]).run();
     world.rejoin(["new", "--title", "New"]).run();
 
@@ -214,6 +214,106 @@ fn a_backup_that_today_s_keys_do_not_open_is_not_restored() {
     assert!(told.contains("open the copy with the keys that are at hand"), "{told}");
     assert!(told.contains("the backup opens with what opened the vault when it was made"), "{told}");
     assert_eq!(titles(&world), ["New", "Old"]);
+}
+
+#[test]
+fn a_restored_vault_is_used_at_once_and_the_restore_can_be_undone() {
+    let world = sealed();
+    world.rejoin(["new", "--title", "Old"]).run();
+    let copy = world.path("copy.db").display().to_string();
+    world.rejoin(["backup", &copy]).run();
+    world.rejoin(["new", "--title", "New"]).run();
+
+    let restored = world.rejoin(["restore", &copy, "--yes"]).run();
+    let after = titles(&world);
+    let undo =
+        restored.stderr.lines().find_map(|line| line.strip_prefix("To undo: rejoin restore ")).unwrap();
+    let undone =
+        world.rejoin(["restore", &undo.replace("[world]", world.path("").to_str().unwrap()), "--yes"]).run();
+
+    assert_eq!((restored.code, undone.code), (0, 0), "{restored:?} {undone:?}");
+    let told = "What was stored since the backup was made will be in the old store only.\n";
+    assert!(restored.stderr.contains(told), "{}", restored.stderr);
+    assert_eq!((after, titles(&world)), (vec!["Old".to_owned()], vec!["New".to_owned(), "Old".to_owned()]));
+}
+
+#[test]
+fn a_restore_that_is_killed_anywhere_leaves_the_old_vault_or_can_be_run_again() {
+    let Some(strace) = Strace::find() else { return };
+    let mut kills = 0;
+    for when in [1, 3, 5, 7, 9, 11, 13] {
+        let world = sealed();
+        world.rejoin(["new", "--title", "Old"]).run();
+        let copy = world.path("copy.db").display().to_string();
+        world.rejoin(["backup", &copy]).run();
+        world.rejoin(["new", "--title", "New"]).run();
+        let fault = format!("fsync,fdatasync,renameat2,rename,unlink:signal=KILL:when={when}");
+        let program = world.program(&["restore", &copy, "--yes"]);
+        let killed = strace.inject(&program, &fault, &world.path("trace")).output().unwrap();
+
+        let halfway = world.rejoin(["list", "--json"]).run();
+        let again = world.rejoin(["restore", &copy, "--yes"]).run();
+
+        kills += usize::from(!killed.status.success());
+        let is_told = halfway.code == 0
+            || halfway.stderr.contains("is not there any more")
+            || halfway.stderr.contains("older");
+        assert!(is_told || halfway.stderr.contains("the anchor of the vault is gone"), "{when}: {halfway:?}");
+        assert_eq!((again.code, titles(&world)), (0, vec!["Old".to_owned()]), "{when}: {again:?}");
+    }
+    assert!(kills >= 4, "{kills} attempts were killed");
+}
+
+#[test]
+fn accepting_another_vault_shows_both_ids_and_asks() {
+    let (here, other) = (sealed(), sealed());
+    let ids = [&here, &other].map(|world| status(world)["vault"].as_str().unwrap().to_owned());
+    other.rejoin(["new", "--title", "Theirs"]).run();
+    put_in_place(&other, &here);
+    let keys = "home/.local/state/rejoin/keys";
+    let copied =
+        Command::new("cp").arg("-a").arg(other.path(keys).join(".")).arg(here.path(keys)).status().unwrap();
+    assert!(copied.success());
+
+    let refused = here.rejoin(["list"]).run();
+    let shown = here.rejoin(["vault", "status"]).run();
+    let unasked = here.rejoin(["vault", "accept"]).run();
+    let still = here.rejoin(["list"]).run();
+    let accepted = here.rejoin(["vault", "accept", "--yes", "--json"]).run();
+
+    let place = "[world]/home/.local/share/rejoin/rejoin.db";
+    let told =
+        format!("the vault at `{place}` is `{}`, and the one used there before is `{}`", ids[1], ids[0]);
+    assert!(refused.stderr.contains(&told), "{}", refused.stderr);
+    assert!(shown.stderr.contains(&format!("the one used here before, `{}`", ids[0])), "{}", shown.stderr);
+    let both = format!("Vault used here before: {}\nVault that is here now: {}\n", ids[0], ids[1]);
+    assert!(unasked.stderr.starts_with(&both), "{}", unasked.stderr);
+    assert_eq!((refused.code, unasked.code, still.code, accepted.code), (1, 1, 1, 0), "{accepted:?}");
+    assert_eq!(
+        (&json(&accepted)["vault"], &json(&accepted)["before"]),
+        (&ids[1].as_str().into(), &ids[0].as_str().into())
+    );
+    let listed = json(&here.rejoin(["list", "--all-projects", "--json"]).run());
+    assert_eq!(listed["items"][0]["title"], "Theirs");
+}
+
+#[test]
+fn a_vault_that_is_made_where_another_was_takes_its_place() {
+    let world = sealed();
+    let before = status(&world)["vault"].as_str().unwrap().to_owned();
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", world.store().display()));
+    }
+
+    let missing = world.rejoin(["list"]).run();
+    let plain = world.rejoin(["--store", &format!("sqlite:{}", world.store().display()), "new"]).run();
+    let made = world.rejoin(["vault", "init", "--slot", "file"]).run();
+
+    assert_eq!((missing.code, plain.code, made.code), (1, 1, 0), "{missing:?} {plain:?} {made:?}");
+    let told = format!("vault `{before}` was used at this place, and it is not there any more");
+    assert!(missing.stderr.contains(&told) && plain.stderr.contains(&told), "{missing:?} {plain:?}");
+    assert!(made.stderr.contains(&format!("It takes the place of vault {before},")), "{}", made.stderr);
+    assert_eq!(world.rejoin(["list"]).run().code, 0);
 }
 
 #[test]
@@ -415,6 +515,17 @@ fn a_purge_does_not_wait_for_the_keyring_of_another_machine() {
     assert_eq!((&report["keys"], &again["keys"], epoch), (&"kept".into(), &"kept".into(), 2.into()));
 }
 
+/// Puts the store of one world in the place of that of another.
+pub(crate) fn put_in_place(from: &World, to: &World) {
+    for suffix in ["", "-wal", "-shm"] {
+        let [from, to] = [from, to].map(|world| format!("{}{suffix}", world.store().display()));
+        let _ = std::fs::remove_file(&to);
+        if suffix != "-shm" {
+            let _ = std::fs::copy(from, to);
+        }
+    }
+}
+
 /// Changes a letter in the last message of a vault, as somebody with a hex editor would.
 pub(crate) fn damage(world: &World) {
     damage_before(world, 0);
@@ -555,11 +666,9 @@ fn a_secret_in_a_vault_is_scrubbed_from_every_record() {
 fn a_vault_of_another_workspace_is_told_with_what_to_do() {
     let (here, other) = (sealed(), sealed());
     other.rejoin(["new", "--title", "Theirs"]).run();
-    let _ = std::fs::remove_file(format!("{}-shm", here.store().display()));
-    for suffix in ["", "-wal"] {
-        let [from, to] = [&other, &here].map(|world| format!("{}{suffix}", world.store().display()));
-        std::fs::copy(from, to).unwrap();
-    }
+    put_in_place(&other, &here);
+    // Nothing is known here of the place any more.
+    std::fs::remove_dir_all(here.path("home/.local/state/rejoin/anchors")).unwrap();
 
     let vault = status(&other)["vault"].as_str().unwrap().to_owned();
     let slot = status(&other)["slots"][0]["id"].as_str().unwrap().to_owned();

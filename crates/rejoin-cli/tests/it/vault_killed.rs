@@ -42,59 +42,99 @@ impl Way {
         }
     }
 
-    /// A world with some talks, before anything is moved, with the URL and the place of its store.
-    fn prepare(self, make: fn() -> World) -> (World, String, PathBuf) {
+    /// A world with some talks, before anything is moved, and the place of its store.
+    fn prepare(self, make: fn() -> World) -> (World, PathBuf) {
         let world = make();
         for number in 0..8 {
             let id = world.started(&format!("Talk {number}"));
             let lines = (0..=number).map(|line| format!("{{\"role\":\"user\",\"content\":\"{line}\"}}\n"));
             world.append(&id, &lines.collect::<String>());
         }
-        let (url, place) = (url(&world), world.store());
-        match self {
-            Self::Seal => (world, url, place),
+        self.begin(world)
+    }
+
+    /// A world in which the move can begin, and the place of the store that it erases.
+    fn begin(self, world: World) -> (World, PathBuf) {
+        let place = match self {
+            Self::Seal => world.store(),
             Self::Unseal => {
                 let encrypted = world.program(Self::Seal.command()).output().unwrap();
                 assert!(encrypted.status.success(), "{encrypted:?}");
-                let place = beside(&world, "vault");
-                let url = vault_url(&world);
-                (world, url, place)
+                beside(&world, "vault")
             }
-        }
+        };
+        (world, place)
     }
 }
 
 /// Kills a move at some of its syncs, each in a world of its own.
 fn killed_anywhere(way: Way, make: fn() -> World) {
-    let Some(strace) = Strace::find() else { return };
-    let mut kills = 0;
-    for sync in [1, 2, 4, 8, 12, 16, 24, 32, 40, 60] {
-        let (world, url, place) = way.prepare(make);
-        let before = said(&world);
-        let fault = format!("fdatasync,fsync:signal=KILL:when={sync}");
-        let program = world.program(way.command());
-        let killed = strace.inject(&program, &fault, &world.path("trace")).output().unwrap();
-
-        let halfway = said(&world);
-        let again = world.program(way.command()).output().unwrap();
-
-        kills += usize::from(!killed.status.success());
-        assert_eq!(halfway, before, "killed at sync {sync}");
-        let stderr = String::from_utf8(again.stderr).unwrap();
-        let is_done = stderr.contains(way.is_done());
-        assert!(again.status.success() || is_done, "killed at sync {sync}: {stderr}");
-        if is_done && place.exists() {
-            // It was killed after everything had been copied: the way to the end is told.
-            let told = format!("`rejoin --store {url} {}`", way.command()[..2].join(" "));
-            assert!(stderr.replace('\n', " ").contains(&told), "{told} {stderr}");
-            let ended = world.program(&[&["--store", &url], way.command()].concat()).output().unwrap();
-            assert!(ended.status.success(), "killed at sync {sync}: {ended:?}");
-        }
-        assert_eq!((said(&world), place.exists()), (before, false), "killed at sync {sync}");
-        assert_eq!(world.rejoin(["verify"]).run().code, 0, "killed at sync {sync}");
-    }
+    let syncs = [1, 2, 4, 8, 12, 16, 24, 32, 40, 60];
+    let Some(kills) = killed_at(way, "fdatasync,fsync", &syncs, || way.prepare(make)) else { return };
     tell(&format!("{kills} of 10 attempts were killed"));
     assert!(kills >= 5, "{kills} attempts were killed");
+}
+
+/// Kills a move at some of its calls, each in a world of its own, and runs the same command again. Counts the kills.
+fn killed_at(
+    way: Way,
+    calls: &str,
+    whens: &[usize],
+    prepare: impl Fn() -> (World, PathBuf),
+) -> Option<usize> {
+    let strace = Strace::find()?;
+    let mut kills = 0;
+    for when in whens {
+        let (world, place) = prepare();
+        let before = said(&world);
+        let fault = format!("{calls}:signal=KILL:when={when}");
+        let program = world.program(way.command());
+        let killed = strace.inject(&program, &fault, &world.path("trace")).output().unwrap();
+        let has_ended = killed.status.success();
+
+        let (halfway, is_erased) = (said(&world), !place.exists());
+        let again = world.program(way.command()).output().unwrap();
+
+        kills += usize::from(!has_ended);
+        assert_eq!(halfway, before, "killed at {calls} {when}");
+        let stderr = String::from_utf8(again.stderr).unwrap();
+        // Once everything is done, there is nothing to go on with.
+        let is_done = is_erased && stderr.contains(way.is_done());
+        assert!(again.status.success() || is_done, "killed at {calls} {when}: {stderr}");
+        assert_eq!((said(&world), place.exists()), (before, false), "killed at {calls} {when}");
+        assert_eq!(world.rejoin(["verify"]).run().code, 0, "killed at {calls} {when}");
+        assert_eq!(unfinished(&world), 0, "killed at {calls} {when}");
+    }
+    Some(kills)
+}
+
+/// How many conversions are noted that did not end.
+fn unfinished(world: &World) -> usize {
+    let noted = std::fs::read_dir(world.path("home/.local/state/rejoin/conversions"));
+    let names = noted.into_iter().flatten().map(|entry| entry.unwrap().file_name());
+    // What a killed process was writing has another name.
+    names.filter(|name| !name.to_string_lossy().contains('.')).count()
+}
+
+/// Where files are renamed and removed: how far it came is noted, the configuration is switched, and the old store is erased.
+/// Calls are counted by name.
+const STEPS: [(&str, &[usize]); 2] = [("rename", &[1, 2, 3, 4]), ("unlink", &[2, 4, 6, 7, 8, 9, 10])];
+
+/// Kills a move of one talk at the calls that give and take names.
+fn killed_between_steps(way: Way, make: fn() -> World) {
+    let prepare = || way.begin(with_one_talk(make()));
+    let killed = STEPS.map(|(call, whens)| killed_at(way, call, whens, prepare));
+    let [Some(renamed), Some(removed)] = killed else { return };
+    tell(&format!("{} of 11 attempts were killed", renamed + removed));
+    assert!(renamed >= 3 && removed >= 4, "{renamed} and {removed} attempts were killed");
+}
+
+#[test]
+fn sealing_and_unsealing_go_on_by_the_same_command_wherever_they_are_killed() {
+    for make in KINDS {
+        killed_between_steps(Way::Seal, make);
+        killed_between_steps(Way::Unseal, make);
+    }
 }
 
 #[test]
@@ -115,6 +155,51 @@ fn a_vault_whose_unsealing_is_killed_anywhere_loses_nothing_and_is_unsealed_in_t
 #[test]
 fn a_vault_of_files_whose_unsealing_is_killed_anywhere_loses_nothing_and_is_unsealed_in_the_end() {
     killed_anywhere(Way::Unseal, World::of_files);
+}
+
+#[test]
+fn sealing_into_a_named_place_goes_on_after_the_configuration_was_switched() {
+    for make in KINDS {
+        let encrypt = ["vault", "encrypt", "--slot", "file", "--yes", "--to", "vault+jsonl:sealed"];
+        let config = "home/.config/rejoin/config.toml";
+        let is_switched = |world: &World| {
+            let text = std::fs::read_to_string(world.path(config)).unwrap_or_default();
+            text.contains("vault+jsonl:") && world.store().exists()
+        };
+        let Some(world) = halfway("rename", &encrypt, || with_one_talk(make()), is_switched) else { return };
+
+        let again = world.rejoin(encrypt).run();
+
+        assert_eq!((again.code, world.store().exists()), (0, false), "{again:?}");
+        assert_eq!((titles(&world), unfinished(&world)), (vec!["Lisbon".to_owned()], 0));
+    }
+}
+
+#[test]
+fn a_vault_whose_recovery_key_was_never_shown_is_made_again() {
+    let encrypt = ["vault", "encrypt", "--slot", "recovery", "--slot", "file", "--yes"];
+    let is_untold = |world: &World| {
+        let shown =
+            world.program(&["--store", &vault_url(world), "vault", "status", "--json"]).output().unwrap();
+        shown.status.success() && noted(world).contains("\"is_told\":false")
+    };
+    let make = || with_one_talk(World::new());
+    let Some(world) = halfway("fdatasync,fsync", &encrypt, make, is_untold) else { return };
+    let untold = json(&world.rejoin(["--store", &vault_url(&world), "vault", "status", "--json"]).run());
+
+    let again = world.rejoin(encrypt).run();
+
+    let key = again.stdout.split_once("write it down:\n\n").and_then(|(_, rest)| rest.lines().next());
+    assert_eq!((again.code, key.map(|key| key.trim().len())), (0, Some(69)), "{again:?}");
+    assert_ne!(status(&world)["vault"], untold["vault"]);
+    assert_eq!(titles(&world), ["Lisbon"]);
+}
+
+/// What is noted of conversions that did not end.
+fn noted(world: &World) -> String {
+    let noted = std::fs::read_dir(world.path("home/.local/state/rejoin/conversions"));
+    let paths = noted.into_iter().flatten().map(|entry| entry.unwrap().path());
+    paths.map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
 /// A world in which a command was killed at a system call, the first one that left it as wanted.

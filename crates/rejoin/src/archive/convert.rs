@@ -2,11 +2,12 @@
 //! once its owner says so.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use crate::archive::{Access, Report, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Base, Contents, Moment, compare, contents, convert, prove};
-use crate::store::vault::slots::{AnchorPlace, SlotId, SlotKind, VaultId};
+use crate::store::vault::slots::{AnchorPlace, SlotId, SlotKind, VaultId, VaultStatus};
 use crate::store::{JsonlStore, Print, Space, SqliteStore};
 
 /// What of the blobs is copied: all that does not belong to the way a vault is kept.
@@ -79,7 +80,7 @@ impl StoreUrl {
     }
 
     /// Erases a store that was converted, like [`StoreUrl::erase`], and of a vault what was kept for it elsewhere: secrets in
-    /// the keyring, and its anchor.
+    /// the keyring, its anchor and its pin.
     ///
     /// What was written since both were compared is a [`Conflict`](ErrorKind::Conflict), and nothing is erased: convert again.
     /// Key files stay, for copies of the vault may need them. So does a secret of a keyring that does not answer.
@@ -90,14 +91,29 @@ impl StoreUrl {
             return Err(Error::conflict(format!("`{self}` was changed since it was copied")));
         }
         match self {
-            Self::Vault(_) => self.erase_vault(&print, access).map(Some),
+            Self::Vault(_) => {
+                let status = self.vault_status(access)?;
+                self.erase_as(Some(&print))?;
+                self.forget_vault(&status, access).map(Some)
+            }
             _ => self.erase_as(Some(&print)).map(|()| None),
         }
     }
 
-    fn erase_vault(&self, print: &Print, access: &Access) -> Result<Leftover> {
-        let status = self.vault_status(access)?;
-        self.erase_as(Some(print))?;
+    /// Goes on with [`StoreUrl::erase_converted`] where that was cut off: erases what is left of the store, and what was
+    /// kept elsewhere for the vault that it was. A store that is whole is an error.
+    pub fn erase_rest(&self, vault: Option<&VaultStatus>, access: &Access) -> Result<Option<Leftover>> {
+        if self.path().is_some_and(Path::exists) {
+            if !self.is_half_erased() {
+                return Err(Error::conflict(format!("`{self}` was not begun to be erased")));
+            }
+            self.erase()?;
+        }
+        vault.map(|status| self.forget_vault(status, access)).transpose()
+    }
+
+    /// Forgets what was kept elsewhere for a vault that is erased.
+    fn forget_vault(&self, status: &VaultStatus, access: &Access) -> Result<Leftover> {
         let slots = |kind| status.slots.iter().filter(move |slot| slot.kind == kind).map(|slot| slot.id);
         let is_kept = |slot: &SlotId| match &access.keys {
             Some(keys) => keys.forget_secret(status.vault, *slot).is_err(),
@@ -106,6 +122,7 @@ impl StoreUrl {
         if let Some(anchors) = &access.anchors {
             AnchorPlace::forget_of(anchors, status.vault)?;
         }
+        self.unpin(access)?;
         Ok(Leftover {
             vault: status.vault,
             key_files: slots(SlotKind::File).collect(),
@@ -124,8 +141,9 @@ impl StoreUrl {
     pub fn is_half_erased(&self) -> bool {
         match self {
             Self::Jsonl(root) => JsonlStore::is_half_erased(root),
+            Self::Sqlite(path) => SqliteStore::is_half_erased(path),
             Self::Vault(inner) => inner.is_half_erased(),
-            Self::Sqlite(_) | Self::Memory => false,
+            Self::Memory => false,
         }
     }
 

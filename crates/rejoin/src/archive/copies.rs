@@ -7,6 +7,8 @@ use std::time::Duration;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
+use crate::store::vault::Workspace;
+use crate::store::vault::slots::{VaultId, status as vault_status};
 use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task, Unlock};
 
 /// What long work on a copy is doing.
@@ -35,6 +37,11 @@ impl StoreUrl {
     ///
     /// The copy gets its name when it has passed. A file that exists is a conflict.
     pub fn backup(&self, to: &Path, report: &mut Report<'_>) -> Result<Contents> {
+        self.backup_with(to, &Access::default(), report)
+    }
+
+    /// The same, with what is known of the store: another vault than the one that is used at its place is not copied.
+    pub fn backup_with(&self, to: &Path, access: &Access, report: &mut Report<'_>) -> Result<Contents> {
         let path = self.file("copied to a file")?;
         if !path.exists() {
             return Err(Error::not_found(format!("there is no store at `{}`", path.display())));
@@ -42,7 +49,9 @@ impl StoreUrl {
         let (mut contents, report) = (Contents::default(), RefCell::new(report));
         // Copying and checking take turns, so they can share the listener.
         let tell = |stage, done, all| report.borrow_mut()(stage, done, all);
-        SqliteStore::open(path)?.backup(
+        let store = SqliteStore::open(path)?;
+        self.refuse_another_vault(&store, access)?;
+        store.backup(
             to,
             &mut |copy| {
                 contents = self.proved(copy, &mut |done, all| tell(Stage::Checking, done, all))?;
@@ -62,24 +71,35 @@ impl StoreUrl {
     }
 
     /// The same, with what it takes to open a vault. A copy of one that does not open with that is not put in its place.
+    ///
+    /// What was restored is the vault of its place from then on, though it is older than the one before. Cut off before
+    /// that is noted, it is refused until it is restored again or accepted.
     pub fn restore_with(&self, from: &Path, access: &Access, report: &mut Report<'_>) -> Result<Restored> {
         let path = self.file("restored")?;
         if from.canonicalize().is_ok_and(|from| path.canonicalize().is_ok_and(|own| own == from)) {
             return Err(Error::invalid(format!("`{}` is the store itself", from.display())));
         }
-        let (mut contents, report) = (Contents::default(), RefCell::new(report));
+        if !matches!(self, Self::Vault(_)) {
+            self.refuse_in_place_of_a_vault(access)?;
+        }
+        let (mut contents, mut workspace, report) = (Contents::default(), None, RefCell::new(report));
         let tell = |stage, done, all| report.borrow_mut()(stage, done, all);
         let kept = SqliteStore::restore(
             from,
             path,
             access.wait,
             &mut |store| {
-                self.unlocked(store, access)?;
+                workspace = self.unlocked(store, access)?;
                 contents = self.proved(store, &mut |done, all| tell(Stage::Checking, done, all))?;
                 Ok(())
             },
             &mut |done, all| tell(Stage::Copying, done, all),
         )?;
+        if let (Self::Vault(inner), Some(workspace)) = (self, workspace) {
+            let taken =
+                inner.open_plain(access).and_then(|store| self.take(&workspace, store.as_ref(), access));
+            taken.map_err(|error| error.during("accept the vault that was restored"))?;
+        }
         Ok(Restored { contents, kept })
     }
 
@@ -101,6 +121,11 @@ impl StoreUrl {
             return Err(Error::not_found(format!("there is no copy at `{}`", path.display())));
         }
         contents(&SqliteStore::open_sealed(path)?)
+    }
+
+    /// The vault that a copy is of; none when it is one of a plain store. It is only read, and nothing vouches for it.
+    pub fn vault_of_copy(path: &Path) -> Result<Option<VaultId>> {
+        Ok(vault_status(&SqliteStore::open_sealed(path)?)?.map(|status| status.vault))
     }
 
     /// Finds out what is wrong with the store and its place.
@@ -140,13 +165,13 @@ impl StoreUrl {
     }
 
     /// Makes sure that what is at hand opens a copy of a vault: secrets change, and those of the copy's time may be gone.
-    fn unlocked(&self, copy: &dyn Store, access: &Access) -> Result<()> {
+    fn unlocked(&self, copy: &dyn Store, access: &Access) -> Result<Option<Workspace>> {
         match (self, &access.keys) {
             (Self::Vault(_), Some(keys)) => {
-                let unlocked = keys.unlock(copy).map(drop);
+                let unlocked = keys.unlock(copy).map(Some);
                 unlocked.map_err(|error| error.during("open the copy with the keys that are at hand"))
             }
-            _ => Ok(()),
+            _ => Ok(None),
         }
     }
 

@@ -19,6 +19,7 @@ mod imports;
 pub(crate) mod limits;
 mod marks;
 mod name;
+mod pinned;
 mod project;
 mod purge;
 mod quarantine;

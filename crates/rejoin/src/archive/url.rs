@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::vault::Unlock;
 use crate::store::vault::slots::{
-    AnchorPlace, Anchored, Keyholder, Keys, Places, VaultStatus, missing_record, status as vault_status,
+    Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
 };
 use crate::store::{
-    JsonlOptions, JsonlStore, MemoryStore, REPACK_EVERY, SqliteStore, Store, VaultStore, WAIT, beside, place,
+    JsonlOptions, JsonlStore, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside, place,
 };
 
 /// Where a store is.
@@ -35,7 +34,7 @@ pub struct Access {
     pub wait: Duration,
     /// What opens a vault.
     pub keys: Option<Keyholder>,
-    /// The directory in which the anchors of vaults are kept, outside of any store.
+    /// The directory in which the anchors and pins of vaults are kept, outside of any store.
     pub anchors: Option<PathBuf>,
     /// Plain files are written anew after so many changes of their conversation; 0 means never.
     pub repack_every: u32,
@@ -86,6 +85,7 @@ impl StoreUrl {
     /// Opens the store with what it takes. A vault that is missing is not created.
     pub fn open_with(&self, access: &Access) -> Result<Arc<dyn Store>> {
         let Self::Vault(inner) = self else {
+            self.refuse_in_place_of_a_vault(access)?;
             let store = self.open_plain(access)?;
             return match vault_status(store.as_ref())? {
                 None => Ok(store),
@@ -102,8 +102,9 @@ impl StoreUrl {
             ));
         };
         let inner = inner.open_present(access)?;
+        let keys = keys.pinned(self.pin(access));
         let own = self.keys_in(Arc::clone(&inner), keys.clone(), access.wait);
-        open_vault(inner, keys, own, access.anchors.as_deref())
+        self.open_vault(inner, &keys, own, access)
             .map_err(|error| error.during(format!("open the vault `{self}`")))
     }
 
@@ -113,6 +114,7 @@ impl StoreUrl {
             return Err(Error::invalid(format!("`{self}` is not a vault")));
         };
         let holder = access.keys.clone().unwrap_or_else(|| Keyholder::new(Places::default()));
+        let holder = holder.pinned(self.pin(access));
         let store = match existing {
             Existing::Needed => inner.open_present(access)?,
             Existing::Optional => inner.open_plain(access)?,
@@ -138,17 +140,6 @@ impl StoreUrl {
         vault_status(store.as_ref())?.ok_or_else(|| missing_record(store.as_ref()))
     }
 
-    /// Takes the vault as it is from now on, whatever was known of it before.
-    pub fn accept(&self, access: &Access) -> Result<()> {
-        let (Self::Vault(inner), Some(anchors), Some(keys)) = (self, &access.anchors, &access.keys) else {
-            return Err(Error::invalid(format!("`{self}` is not a vault with an anchor")));
-        };
-        let inner = inner.open_present(access)?;
-        let anchor = AnchorPlace::new(anchors, &keys.unlock(inner.as_ref())?);
-        anchor.forget()?;
-        anchor.write(inner.as_ref())
-    }
-
     pub(super) fn open_plain(&self, access: &Access) -> Result<Arc<dyn Store>> {
         Ok(match self {
             Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, access.wait)?),
@@ -163,10 +154,14 @@ impl StoreUrl {
     }
 
     /// Opens a store that has to be there: a vault that is gone must not become an empty one.
-    fn open_present(&self, access: &Access) -> Result<Arc<dyn Store>> {
+    pub(super) fn open_present(&self, access: &Access) -> Result<Arc<dyn Store>> {
         match self.path() {
             Some(path) if !path.exists() => {
-                Err(Error::not_found(format!("there is no vault at `{}`", path.display())))
+                let missing = Error::not_found(format!("there is no vault at `{}`", path.display()));
+                Err(match self.pinned(access)? {
+                    Some(vault) => missing.because(missing_vault(vault)),
+                    None => missing,
+                })
             }
             _ => self.open_plain(access),
         }
@@ -208,31 +203,6 @@ pub enum Existing {
 
 /// How long to wait at least for another process that changes keys: a rotation takes seconds.
 const KEYS_WAIT: Duration = Duration::from_secs(30);
-
-fn open_vault(
-    inner: Arc<dyn Store>,
-    keys: &Keyholder,
-    own: Keys,
-    anchors: Option<&Path>,
-) -> Result<Arc<dyn Store>> {
-    let anchor = match anchors {
-        None => None,
-        Some(directory) => {
-            let anchor = AnchorPlace::new(directory, &keys.unlock(inner.as_ref())?);
-            anchor.check(inner.as_ref())?;
-            Some(anchor)
-        }
-    };
-    let vault = VaultStore::open(Arc::clone(&inner), Arc::new(keys.clone()))?.with_keys(own);
-    Ok(match anchor {
-        None => Arc::new(vault),
-        Some(anchor) => {
-            let knows_keys = anchor.knows_keys(inner.as_ref())?;
-            let anchored = Anchored::new(vault, inner, anchor);
-            Arc::new(if knows_keys { anchored } else { anchored.after_new_keys() })
-        }
-    })
-}
 
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

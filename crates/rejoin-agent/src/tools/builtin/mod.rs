@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::environment::Environment;
 use crate::error::Result;
 use crate::tools::group::Endings;
 use crate::tools::place::Project;
@@ -24,7 +25,7 @@ const RUN_LIMIT: Duration = Duration::from_secs(120);
 pub struct Builtin {
     project: Project,
     run_limit: Duration,
-    hidden: Vec<String>,
+    environment: Environment,
     endings: Endings,
 }
 
@@ -32,7 +33,8 @@ impl Builtin {
     /// Tools that work in a directory.
     pub fn new(project: &Path) -> Result<Self> {
         let project = Project::at(project)?;
-        Ok(Self { project, run_limit: RUN_LIMIT, hidden: Vec::new(), endings: Endings::default() })
+        let environment = Environment::default();
+        Ok(Self { project, run_limit: RUN_LIMIT, environment, endings: Endings::default() })
     }
 
     /// Sets how long a command may run when the model does not say.
@@ -42,10 +44,10 @@ impl Builtin {
         self
     }
 
-    /// Keeps variables, such as keys of providers, from commands.
+    /// Sets what commands see of the environment.
     #[must_use]
-    pub fn without_variables(mut self, names: impl IntoIterator<Item = String>) -> Self {
-        self.hidden.extend(names);
+    pub fn with_environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
         self
     }
 
@@ -57,7 +59,12 @@ impl Builtin {
             Arc::new(find::Find::new(project(), Arc::clone(rules))),
             Arc::new(edit::Edit::new(project())),
             Arc::new(write::Write::new(project())),
-            Arc::new(run::Run::new(project(), self.run_limit, self.hidden.clone(), self.endings.clone())),
+            Arc::new(run::Run::new(
+                project(),
+                self.run_limit,
+                self.environment.clone(),
+                self.endings.clone(),
+            )),
         ]
     }
 }

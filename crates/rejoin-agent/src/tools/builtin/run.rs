@@ -13,6 +13,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
 
+use crate::environment::Environment;
 use crate::error::Result;
 use crate::providers::ToolSpec;
 use crate::tools::capture::Capture;
@@ -42,7 +43,7 @@ pub(super) struct Run {
     spec: ToolSpec,
     project: Project,
     limit: Duration,
-    hidden: Vec<String>,
+    environment: Environment,
     endings: Endings,
 }
 
@@ -54,7 +55,7 @@ struct Input {
 }
 
 impl Run {
-    pub(super) fn new(project: Project, limit: Duration, hidden: Vec<String>, endings: Endings) -> Self {
+    pub(super) fn new(project: Project, limit: Duration, environment: Environment, endings: Endings) -> Self {
         let spec = input::spec(
             "run",
             "Runs a command with `sh -c` in the project's directory and returns what it prints, stdout and stderr \
@@ -68,17 +69,14 @@ impl Run {
             }),
             &["command"],
         );
-        Self { spec, project, limit, hidden, endings }
+        Self { spec, project, limit, environment, endings }
     }
 
     fn command(&self, text: &str) -> Command {
-        let mut command = Command::new("/bin/sh");
+        let mut command = Command::from(self.environment.command("/bin/sh"));
         command.arg("-c").arg(text).current_dir(self.project.directory()).stdin(Stdio::null());
         // Asking for a password on the terminal would wait for ever: the command is not in the foreground.
         command.env("GIT_TERMINAL_PROMPT", "0");
-        for name in &self.hidden {
-            command.env_remove(name);
-        }
         command
     }
 }

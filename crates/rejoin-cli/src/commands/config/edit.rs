@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 use crate::commands::config::Target;
 use crate::config::keys::KEYS;
@@ -11,7 +10,6 @@ use crate::context::Context;
 use crate::durable;
 use crate::error::Failure;
 use crate::retention;
-use crate::surroundings::Surroundings;
 
 /// Open the configuration file in your editor, then check it
 ///
@@ -34,7 +32,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         durable::replace(&path, starting_text().as_bytes())
             .map_err(|error| Failure::io(format!("create `{}`", path.display()), error))?;
     }
-    open_editor(&path, &context.surroundings)?;
+    open_editor(&path, context)?;
     let again = "run `rejoin config edit` to correct it";
     let text = file::text_of(&path)?.unwrap_or_default();
     file::settings_in(&path, &text).map_err(|failure| failure.or_hint(again))?;
@@ -49,12 +47,14 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     retention::apply_changed(context)
 }
 
-fn open_editor(path: &Path, surroundings: &Surroundings) -> Result<(), Failure> {
-    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| surroundings.variable(name)?.to_str());
+fn open_editor(path: &Path, context: &Context) -> Result<(), Failure> {
+    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| context.surroundings.variable(name)?.to_str());
     let editor = named.unwrap_or("vi");
     let attempt = || format!("run the editor `{editor}`");
     // The shell splits `code --wait` into words, as every program does that reads these variables.
-    let status = Command::new("sh")
+    let status = context
+        .environment()
+        .command("sh")
         .args(["-c", &format!("{editor} \"$@\""), "editor"])
         .arg(path)
         .status()

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rejoin_agent::Api;
 
@@ -112,11 +111,11 @@ fn reason(cause: &std::io::Error) -> String {
 }
 
 pub(super) fn check_tools(context: &Context) -> Vec<Finding> {
-    vec![check_git(), describe_terminal(context)]
+    vec![check_git(context), describe_terminal(context)]
 }
 
-fn check_git() -> Finding {
-    let output = Command::new("git").arg("--version").output();
+fn check_git(context: &Context) -> Finding {
+    let output = context.environment().command("git").arg("--version").output();
     match output.ok().filter(|output| output.status.success()) {
         Some(output) => {
             let version = String::from_utf8_lossy(&output.stdout);

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rejoin::view::Repair;
 use rejoin::{Archive, AuditAction, AuditEntry, Json, MessageId, Named, StoredConversation, Time};
@@ -147,7 +146,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if let Some(program) = program.as_ref().filter(|_| args.run) {
         // Nothing of this process is left behind in the other one.
         drop(archive);
-        return Err(start(program, args.to, &session, &directory));
+        return Err(start(program, args.to, &session, &directory, context));
     }
     if program.is_none() {
         context.note(&format!("{} is not installed here: {}", args.to.command(), args.to.installation()));
@@ -168,8 +167,9 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
 }
 
 /// Becomes the agent; comes back only when that fails.
-fn start(program: &Path, agent: Agent, session: &str, directory: &Path) -> Failure {
-    let error = Command::new(program).args(agent.arguments(session)).current_dir(directory).exec();
+fn start(program: &Path, agent: Agent, session: &str, directory: &Path, context: &Context) -> Failure {
+    let mut command = context.environment_of_agent().command(program);
+    let error = command.args(agent.arguments(session)).current_dir(directory).exec();
     Failure::io(format!("start `{}`", program.display()), error)
         .hint(format!("the session was written: {}", agent.line(directory, session)))
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::commands::backup;
 use crate::commands::vault::noted::{audit, fact};
 use crate::commands::vault::switch::use_store;
+use crate::commands::vault::unfinished::Unfinished;
 use crate::commands::vault::{Kinds, beside, explain_keys, new_slot, slots, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
@@ -20,7 +21,7 @@ use crate::ui::consent::Shown;
 /// Seal the conversations there are
 ///
 /// Everything is copied into a vault beside the store, checked digest by digest and compared. Then you are asked whether the plain
-/// store is to be erased. Run it again if it was interrupted. Writing over a file promises nothing on an SSD, or where the
+/// store is to be erased. If it was interrupted, the same command goes on with it. Writing over a file promises nothing on an SSD, or where the
 /// file system keeps old versions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -48,7 +49,8 @@ pub(super) struct EncryptArgs {
 
 /// Copy the conversations of a vault into a plain store
 ///
-/// The copy is checked and compared; then you are asked whether the vault is to be erased.
+/// The copy is checked and compared; then you are asked whether the vault is to be erased. If it was interrupted, the same
+/// command goes on with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -90,30 +92,27 @@ impl Old {
 }
 
 pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failure> {
-    let from = context.store_url()?;
+    let used = absolute(&context.store_url()?, context);
+    let (from, to) = match interrupted(args.to.as_deref(), &used, context)? {
+        Some(ends) => ends,
+        None => (used.clone(), target(args.to.as_deref(), &used, context)?),
+    };
     if let StoreUrl::Vault(_) = &from {
-        let failure = Failure::invalid(format!("`{from}` is a vault already"));
-        return Err(match beside::source_of(&from, context) {
-            Some(plain) => failure.hint(format!(
-                "the store it was made of is still there in the clear; run `rejoin --store {plain} vault encrypt` to copy \
-                 what it holds and erase it"
-            )),
-            None => failure,
-        });
+        return Err(sealed_already(&from, context));
     }
-    let to = target(args.to.as_deref(), &from, context)?;
     if !matches!(to, StoreUrl::Vault(_)) {
         return Err(Failure::invalid(format!("`{to}` is not a vault")).hint(format!("use `{}`", to.sealed())));
+    }
+    if is_erased(&from, &to, context)? {
+        return erase_rest(&from, &to, context);
     }
     if !from.path().is_some_and(Path::exists) {
         return Err(Failure::not_found(format!("there is no store at `{from}`"))
             .hint("run `rejoin vault init` to make a vault"));
     }
-    if is_being_erased(&from, &to) {
-        return erase_rest(&from, &to, context);
-    }
-    let added = make_vault(args, &to, context)?;
-    let moved = move_all(&from, &to, Old::of(args.yes, args.keep), &added, context);
+    let mut noted = Unfinished::begin(&from, &to, context)?;
+    let added = make_vault(args, &to, &mut noted, context)?;
+    let moved = move_all(&from, &to, Old::of(args.yes, args.keep), &added, noted, context);
     if context.is_json() {
         // What the answer would have had is shown nowhere else.
         return moved.inspect_err(|_| slots::warn_of_keys(&added, context));
@@ -125,22 +124,78 @@ pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failu
 }
 
 pub(super) fn decrypt(args: &DecryptArgs, context: &Context) -> Result<(), Failure> {
-    let from = vault_url(context)?;
-    let to = target(args.to.as_deref(), &from, context)?;
+    let used = absolute(&context.store_url()?, context);
+    let (from, to) = match interrupted(args.to.as_deref(), &used, context)? {
+        Some(ends) => ends,
+        None => {
+            let from = absolute(&vault_url(context)?, context);
+            let to = target(args.to.as_deref(), &from, context)?;
+            (from, to)
+        }
+    };
     if matches!(to, StoreUrl::Vault(_)) {
         return Err(Failure::invalid(format!("`{to}` is a vault")));
     }
-    if is_being_erased(&from, &to) {
+    if is_erased(&from, &to, context)? {
         return erase_rest(&from, &to, context);
     }
-    move_all(&from, &to, Old::of(args.yes, args.keep), &[], context)
+    let noted = Unfinished::begin(&from, &to, context)?;
+    move_all(&from, &to, Old::of(args.yes, args.keep), &[], noted, context)
+}
+
+/// The conversion that was interrupted after the configuration had named the new store, by its old store and its new one.
+fn interrupted(
+    named: Option<&str>,
+    used: &StoreUrl,
+    context: &Context,
+) -> Result<Option<(StoreUrl, StoreUrl)>, Failure> {
+    let to = match named {
+        Some(_) => target(named, used, context)?,
+        None => used.clone(),
+    };
+    if to != *used {
+        return Ok(None);
+    }
+    let noted = Unfinished::into(&to, context)?;
+    noted.map(|noted| Ok((noted.from()?, to))).transpose()
+}
+
+/// Refuses to seal a vault, with what to do about the store that it was made of.
+fn sealed_already(vault: &StoreUrl, context: &Context) -> Failure {
+    let failure = Failure::invalid(format!("`{vault}` is a vault already"));
+    match beside::source_of(vault, context) {
+        Some(plain) => failure.hint(format!(
+            "the store it was made of is still there in the clear; run `rejoin --store {plain} vault encrypt` to copy \
+             what it holds and erase it"
+        )),
+        None => failure,
+    }
 }
 
 /// Makes the vault, unless an earlier attempt made it, and tells its slots. With JSON they are part of the answer.
-fn make_vault(args: &EncryptArgs, url: &StoreUrl, context: &Context) -> Result<Vec<Added>, Failure> {
+fn make_vault(
+    args: &EncryptArgs,
+    url: &StoreUrl,
+    noted: &mut Unfinished,
+    context: &Context,
+) -> Result<Vec<Added>, Failure> {
     let access = context.access()?;
-    if url.path().is_some_and(Path::exists) && url.vault_status(&access).is_ok() {
-        return Ok(Vec::new());
+    if url.path().is_some_and(Path::exists)
+        && let Ok(status) = url.vault_status(&access)
+    {
+        let is_empty = url.contents().is_ok_and(|held| held.is_some_and(|held| held.conversations == 0));
+        if !noted.is_told && !is_empty {
+            context.manner.warn(
+                "an earlier attempt made the vault, and may not have told what opens it",
+                Some("run `rejoin vault status`, and add a slot whose secret you have"),
+            );
+        }
+        if noted.is_told || !is_empty {
+            return Ok(Vec::new());
+        }
+        // An earlier attempt ended before it could tell what opens the vault, so perhaps nobody can.
+        url.erase()?;
+        url.erase_rest(Some(&status), &access)?;
     }
     let mut wanted = Vec::new();
     for kind in &args.slot {
@@ -153,19 +208,33 @@ fn make_vault(args: &EncryptArgs, url: &StoreUrl, context: &Context) -> Result<V
     })?;
     if !context.is_json() {
         slots::show_added(&added, context)?;
+        noted.is_told = true;
+        noted.write(context)?;
     }
     Ok(added)
 }
 
-fn move_all(from: &StoreUrl, to: &StoreUrl, old: Old, added: &[Added], context: &Context) -> Result<(), Failure> {
+fn move_all(
+    from: &StoreUrl,
+    to: &StoreUrl,
+    old: Old,
+    added: &[Added],
+    mut noted: Unfinished,
+    context: &Context,
+) -> Result<(), Failure> {
     let mut converted = copy_all(from, to, context)?;
     let switched = use_store(to, context)?;
     let erased = old != Old::Keep && is_wanted(from, old, context) && {
+        if matches!(from, StoreUrl::Vault(_)) {
+            noted.vault = Some(from.vault_status(&context.access()?)?);
+        }
+        noted.is_copied = true;
+        noted.write(context)?;
         erase(from, to, &mut converted, context)?;
         true
     };
-    let action = if matches!(to, StoreUrl::Vault(_)) { AuditAction::Encrypted } else { AuditAction::Decrypted };
-    audit(to, action, &[("conversations", fact(&converted.contents.conversations))], context);
+    audit(to, action(to), &[("conversations", fact(&converted.contents.conversations))], context);
+    noted.end(context)?;
     if context.is_json() {
         let mut answer = backup::to_json(&converted.contents);
         answer["store"] = json!(to.to_string());
@@ -240,14 +309,35 @@ fn erase(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: &Co
     left.map_or(Ok(()), |left| tell_leftover(&left, context))
 }
 
-/// True when everything was copied, and erasing the old store was cut off.
-fn is_being_erased(from: &StoreUrl, to: &StoreUrl) -> bool {
-    from.is_half_erased() && to.path().is_some_and(Path::exists)
+/// What a conversion into a store is called in the audit log.
+fn action(to: &StoreUrl) -> AuditAction {
+    if matches!(to, StoreUrl::Vault(_)) { AuditAction::Encrypted } else { AuditAction::Decrypted }
 }
 
-/// Goes on with erasing an old store.
+/// True when everything was copied, and erasing the old store was begun.
+fn is_erased(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<bool, Failure> {
+    if !to.path().is_some_and(Path::exists) {
+        return Ok(false);
+    }
+    let noted = Unfinished::into(to, context)?;
+    let is_gone = !from.path().is_some_and(Path::exists);
+    Ok(match noted {
+        Some(noted) => noted.is_copied && (is_gone || from.is_half_erased()),
+        // One that was begun without a note.
+        None => !is_gone && from.is_half_erased(),
+    })
+}
+
+/// Goes on with erasing an old store, and with what follows.
 fn erase_rest(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<(), Failure> {
-    from.erase()?;
+    let noted = Unfinished::into(to, context)?;
+    let vault = noted.as_ref().and_then(|noted| noted.vault.as_ref());
+    if let Some(left) = from.erase_rest(vault, &context.access()?)? {
+        tell_leftover(&left, context)?;
+    }
+    use_store(to, context)?.note(context);
+    audit(to, action(to), &[], context);
+    noted.map_or(Ok(()), |noted| noted.end(context))?;
     if context.is_json() {
         return context.answer_json(&json!({"store": to.to_string(), "erased": true}));
     }
@@ -274,20 +364,21 @@ fn tell_leftover(left: &Leftover, context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The same store, wherever it is named from.
+fn absolute(url: &StoreUrl, context: &Context) -> StoreUrl {
+    let here = &context.surroundings.working_directory;
+    match url {
+        StoreUrl::Sqlite(path) => StoreUrl::Sqlite(here.join(path)),
+        StoreUrl::Jsonl(path) => StoreUrl::Jsonl(here.join(path)),
+        StoreUrl::Vault(inner) => absolute(inner, context).sealed(),
+        other => other.clone(),
+    }
+}
+
 /// The store to copy to: the one that was named, or one beside the old one.
 fn target(named: Option<&str>, from: &StoreUrl, context: &Context) -> Result<StoreUrl, Failure> {
     if let Some(named) = named {
-        let url = StoreUrl::parse(named)?;
-        let here = &context.surroundings.working_directory;
-        let absolute = |url: &StoreUrl| match url {
-            StoreUrl::Sqlite(path) => StoreUrl::Sqlite(here.join(path)),
-            StoreUrl::Jsonl(path) => StoreUrl::Jsonl(here.join(path)),
-            other => other.clone(),
-        };
-        return Ok(match &url {
-            StoreUrl::Vault(inner) => absolute(inner).sealed(),
-            other => absolute(other),
-        });
+        return Ok(absolute(&StoreUrl::parse(named)?, context));
     }
     match from {
         StoreUrl::Sqlite(path) => Ok(StoreUrl::Sqlite(beside::sealed(path)).sealed()),

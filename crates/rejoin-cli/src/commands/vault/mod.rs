@@ -6,9 +6,10 @@ mod noted;
 mod slots;
 mod status;
 mod switch;
+mod unfinished;
 
 use clap::{Subcommand, ValueEnum};
-use rejoin::vault::{Cost, NewSlot, SlotKind};
+use rejoin::vault::{Cost, NewSlot, SlotKind, VaultId};
 use rejoin::{AuditAction, ErrorKind, StoreUrl};
 
 use crate::context::Context;
@@ -43,10 +44,10 @@ enum Action {
     Decrypt(convert::DecryptArgs),
 }
 
-/// Take the vault as it is, though it is an older copy
+/// Use what is in the place of the vault, though it is older or another one
 ///
-/// A vault that is older than when it was last used here is not opened: somebody may have put an old copy in its place. Run this
-/// if it was you, for example after a restore.
+/// A vault that is older than when it was last used is refused, and so is another vault or a plain store in its place: somebody
+/// may have put it there. Run this if it was you. It shows the ids of both vaults and asks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -95,16 +96,50 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
-    let url = vault_url(context)?;
-    let question = Shown::line("Take the vault as it is, without what may be missing?");
-    context.confirm(&question, args.yes.into())?;
-    url.accept(&context.access()?).map_err(|error| explain_keys(&url, error))?;
-    noted::audit(&url, AuditAction::Accepted, &[], context);
-    if context.is_json() {
-        return context.answer_json(&serde_json::json!({"accepted": url.to_string()}));
+    let (url, access) = (context.store_url()?, context.access()?);
+    // A pin that does not read is replaced as well.
+    let before = url.pinned(&access).unwrap_or_default();
+    if before.is_none() {
+        vault_url(context)?;
     }
-    context.note("The vault is taken as it is.");
+    let found = url.path().filter(|path| path.exists()).and_then(|_| url.sealed().vault_status(&access).ok());
+    let found = found.map(|status| status.vault);
+    let (told, question) = told_to_accept(before, found);
+    told.into_iter().for_each(|line| context.note(&line));
+    context.confirm(&Shown::line(question), args.yes.into())?;
+    url.accept(&access).map_err(|error| explain_keys(&url, error))?;
+    let ids = [("vault", found), ("before", before)];
+    let ids = ids.map(|(name, id)| (name, id.map(|id| id.to_string())));
+    if found.is_some() {
+        let facts: Vec<_> = ids.iter().filter_map(|(name, id)| Some((*name, noted::fact(id.as_ref()?)))).collect();
+        noted::audit(&url, AuditAction::Accepted, &facts, context);
+    }
+    if context.is_json() {
+        let mut answer = serde_json::json!({"accepted": url.to_string()});
+        ids.into_iter().for_each(|(name, id)| answer[name] = id.into());
+        return context.answer_json(&answer);
+    }
+    context.note(if found.is_some() { "The vault is taken as it is." } else { "No vault is used here any more." });
     Ok(())
+}
+
+/// What is said of the vault that was used, by its id, and of the one that is there, and what is asked.
+fn told_to_accept(before: Option<VaultId>, found: Option<VaultId>) -> (Vec<String>, &'static str) {
+    let used = before.map(|before| format!("Vault used here before: {before}"));
+    match (before, found) {
+        (Some(before), Some(found)) if before != found => (
+            used.into_iter().chain([format!("Vault that is here now: {found}")]).collect(),
+            "It is another vault. Use it from now on?",
+        ),
+        (Some(_), None) => (
+            used.into_iter().chain(["There is no vault here now.".to_owned()]).collect(),
+            "Use what is here from now on?",
+        ),
+        (_, found) => (
+            found.map(|found| format!("Vault: {found}")).into_iter().collect(),
+            "Take the vault as it is, without what may be missing?",
+        ),
+    }
 }
 
 /// The vault of this run.

@@ -101,7 +101,9 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     for kind in &args.slot {
         slots.push(new_slot(kind.kind(), || new_passphrase(context))?);
     }
-    let keys = url.keys(&context.access()?, Existing::Optional).map_err(|error| explain_keys(&url, error))?;
+    let access = context.access()?;
+    let before = url.pinned(&access).unwrap_or_default();
+    let keys = url.keys(&access, Existing::Optional).map_err(|error| explain_keys(&url, error))?;
     let added = keys.create(&slots, Time::now()).map_err(|error| match error.kind() {
         ErrorKind::Conflict => Failure::from(error).hint(
             "run `rejoin vault encrypt` to seal what a plain store holds, or `rejoin vault status` to see what opens a vault",
@@ -118,6 +120,9 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     }
     show_added(&added, context)?;
     context.note(&format!("The vault is {url}"));
+    if let Some(before) = before {
+        context.note(&format!("It takes the place of vault {before}, which was not there any more."));
+    }
     use_store(&url, context)?.note(context);
     context.note(NOT_EXPORTED);
     suggest_second(added.iter().map(|slot| slot.kind), context);

@@ -50,6 +50,12 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
             Some("run `rejoin vault rotate --reencrypt` to go on"),
         );
     }
+    if let Some(pinned) = url.pinned(&context.access()?)?.filter(|pinned| *pinned != status.vault) {
+        context.manner.warn(
+            &format!("it is another vault than the one used here before, `{pinned}`"),
+            Some("put that one back, or run `rejoin vault accept` if you replaced it yourself"),
+        );
+    }
     warn_of_copies(&url, context);
     suggest_second(status.slots.iter().map(|slot| slot.kind), context);
     Ok(())

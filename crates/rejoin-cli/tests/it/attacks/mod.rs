@@ -7,3 +7,4 @@ mod damage;
 mod unreadable;
 mod consent;
 mod display;
+mod vault;

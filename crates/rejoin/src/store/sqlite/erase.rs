@@ -10,11 +10,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::sqlite::{SqliteStore, holder};
 use crate::store::{Print, Printing, durable};
 
+/// How long the header of a database is, as SQLite has it.
+const HEADER: usize = 100;
+
 impl SqliteStore {
     /// The print of the database at `path`. It says something of a database that no process of this one has open.
     pub(crate) fn print(path: &Path) -> Result<Print> {
         let file = File::open(path).map_err(|cause| unavailable(path, cause))?;
         print(&file, path)
+    }
+
+    /// True when erasing the database at `path` was begun and did not end: nothing can be read from it any more.
+    pub(crate) fn is_half_erased(path: &Path) -> bool {
+        durable::read_small(path, HEADER as u64).is_ok_and(|header| header.iter().all(|byte| *byte == 0))
     }
 
     /// Writes over every byte of the database at `path`, and removes it, if it has the print that is given.
@@ -37,6 +45,13 @@ impl SqliteStore {
             && print(&file, path)? != *expected
         {
             return Err(Error::conflict(format!("`{}` was changed since it was copied", path.display())));
+        }
+        // The header first: cut off anywhere, this leaves a database that is whole or one that nobody takes for a database.
+        let length = file.metadata().map_err(|cause| unavailable(path, cause))?.len();
+        if length >= HEADER as u64 {
+            durable::write_at(&file, 0, &[0; HEADER])
+                .and_then(|()| file.sync_data())
+                .map_err(|cause| unavailable(path, cause))?;
         }
         for beside in [durable::beside(path, "-wal"), durable::beside(path, "-shm")] {
             let erased = match durable::open_to_write(&beside) {

@@ -2,3 +2,4 @@
 
 mod attempt;
 mod damage;
+mod vault;

@@ -120,6 +120,11 @@ impl AnchorPlace {
         Ok(self.read()?.is_some_and(|known| Some(known.epoch) == epoch))
     }
 
+    /// Whether anything was ever written down of this vault here.
+    pub(crate) fn is_there(&self) -> Result<bool> {
+        Ok(self.read()?.is_some())
+    }
+
     /// Forgets the anchor of a vault that is gone.
     pub(crate) fn forget_of(directory: &Path, vault: VaultId) -> Result<()> {
         forget(&path_in(directory, vault))

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::vault::slots::agreement::Pair;
 use crate::store::vault::slots::record::{Record, Written};
 use crate::store::vault::slots::slot::{self, Slot};
-use crate::store::vault::slots::{Places, Secret, SlotId, SlotKind, VaultId};
+use crate::store::vault::slots::{PinPlace, Places, Secret, SlotId, SlotKind, VaultId};
 use crate::store::vault::{Unlock, Workspace};
 use crate::store::{ListQuery, Named, Read, Space, Store};
 
@@ -46,12 +46,14 @@ pub struct Keyholder {
     ask: Option<Arc<Ask>>,
     /// The slot that was opened, so that nobody is asked twice.
     opened: Arc<Mutex<Option<(SlotId, Pair)>>>,
+    /// Which vault is used at the place of the store; none where nobody keeps that.
+    pin: Option<PinPlace>,
 }
 
 impl Keyholder {
     /// Opens with the secrets of these places.
     pub fn new(places: Places) -> Self {
-        Self { places, ask: None, opened: Arc::default() }
+        Self { places, ask: None, opened: Arc::default(), pin: None }
     }
 
     /// The same, which asks when no place helps.
@@ -59,6 +61,12 @@ impl Keyholder {
     pub fn asking(mut self, ask: impl Fn(&Wanted) -> Result<Option<Answer>> + Send + Sync + 'static) -> Self {
         self.ask = Some(Arc::new(ask));
         self
+    }
+
+    /// The same, which opens only the vault that is pinned to its place, if one is.
+    #[must_use]
+    pub fn pinned(&self, pin: Option<PinPlace>) -> Self {
+        Self { pin, ..self.clone() }
     }
 
     /// Removes the secret of a slot whose vault is gone from the keyring.
@@ -70,9 +78,24 @@ impl Keyholder {
         &self.places
     }
 
+    pub(super) const fn pin(&self) -> Option<&PinPlace> {
+        self.pin.as_ref()
+    }
+
     /// Reads the record of a store and opens it.
     pub(super) fn open(&self, inner: &dyn Store) -> Result<(Record, Workspace)> {
-        let read = || Record::read(inner)?.map_or_else(|| Err(no_record(inner)), Ok);
+        let (record, workspace) = self.open_any(inner)?;
+        self.pin.as_ref().map_or(Ok(()), |pin| pin.check(&workspace))?;
+        Ok((record, workspace))
+    }
+
+    /// The same, of any vault with the id that is pinned. Nobody is asked for what opens another one.
+    fn open_any(&self, inner: &dyn Store) -> Result<(Record, Workspace)> {
+        let read = || {
+            let Some((record, written)) = Record::read(inner)? else { return Err(self.no_vault(inner)) };
+            self.pin.as_ref().map_or(Ok(()), |pin| pin.expect(record.vault))?;
+            Ok((record, written))
+        };
         let (mut record, mut written) = read()?;
         loop {
             let obstacles = match self.open_with_places(&record, &written)? {
@@ -86,6 +109,20 @@ impl Keyholder {
                 return Ok((record, workspace));
             }
             (record, written) = (now, written_now);
+        }
+    }
+
+    /// What is wrong with a store without a record, at a place where a vault may have been used.
+    fn no_vault(&self, inner: &dyn Store) -> Error {
+        let error = no_record(inner);
+        // A vault that lost its record is no other store.
+        if error.kind() == ErrorKind::Corrupt {
+            return error;
+        }
+        match self.pin.as_ref().map(PinPlace::vault).transpose() {
+            Ok(Some(Some(vault))) => replaced(vault).because(error),
+            Ok(_) => error,
+            Err(damaged) => damaged,
         }
     }
 
@@ -237,6 +274,11 @@ pub(crate) fn no_record(inner: &dyn Read) -> Error {
         }
         Err(error) => error,
     }
+}
+
+/// A store without a vault, where one was used.
+pub(crate) fn replaced(vault: VaultId) -> Error {
+    Error::conflict(format!("vault `{vault}` was used at this place, and it is not there any more"))
 }
 
 /// Whether the conversations of a store are sealed; none when it holds nothing.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
@@ -20,7 +21,7 @@ use crate::store::vault::slots::passphrase::Cost;
 use crate::store::vault::slots::record::{self, MOST_SLOTS, Record};
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::wraps::Wrap;
-use crate::store::vault::slots::{Secret, SlotId, SlotKind, VaultId, recovery};
+use crate::store::vault::slots::{AnchorPlace, PinPlace, Secret, SlotId, SlotKind, VaultId, recovery};
 use crate::store::{Put, Read, Safety, Store, beside, durable};
 
 /// What a slot is made of.
@@ -60,7 +61,7 @@ pub struct Added {
 }
 
 /// What is known about a vault's keys without opening it. Nothing vouches for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaultStatus {
     /// The vault.
     pub vault: VaultId,
@@ -75,7 +76,7 @@ pub struct VaultStatus {
 }
 
 /// A slot in a status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotStatus {
     /// Its id.
     pub id: SlotId,
@@ -164,6 +165,8 @@ impl Keys {
         // What belongs to no conversation is sealed too, from the beginning.
         let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None), mark: None };
         let puts: Vec<Put<'_>> = data.puts().chain([record::put(&bytes)]).collect();
+        // Whoever makes a vault where another was used replaces that one. Cut off here, the next one to open it pins it.
+        self.holder.pin().map_or(Ok(()), PinPlace::forget)?;
         if let Err(error) = inner.put(&puts, Safety::Synced) {
             // What failed may be there all the same, and then it needs its secrets.
             if matches!(Record::read(inner), Ok(None)) {
@@ -171,7 +174,17 @@ impl Keys {
             }
             return Err(error.during("make a vault"));
         }
+        if let Err(error) = self.pin(&workspace) {
+            tracing::warn!(%error, "the vault is made, and pinned when it is opened");
+        }
         Ok(added)
+    }
+
+    /// Pins a vault that was made to its place, after its anchor: where a pin is, an anchor was.
+    fn pin(&self, workspace: &Workspace) -> Result<()> {
+        let Some(pin) = self.holder.pin() else { return Ok(()) };
+        AnchorPlace::new(pin.directory(), workspace).write(self.inner.as_ref())?;
+        pin.write(workspace)
     }
 
     /// Adds a slot. Another one that opens the vault is needed for it.

@@ -1,0 +1,128 @@
+//! Vaults and their places: which one is used where, and how an older copy or another vault is noticed.
+
+use std::sync::Arc;
+
+use crate::archive::{Access, StoreUrl};
+use crate::error::{Error, Result};
+use crate::store::vault::slots::{
+    AnchorPlace, Anchored, Keyholder, Keys, PinPlace, VaultId, missing_vault, status as vault_status,
+};
+use crate::store::vault::{Unlock, Workspace};
+use crate::store::{Read, Store, VaultStore};
+
+impl StoreUrl {
+    /// The vault that was last used at the place of this store; none where none was used, or nobody keeps that.
+    pub fn pinned(&self, access: &Access) -> Result<Option<VaultId>> {
+        self.pin(access).map_or(Ok(None), |pin| pin.vault())
+    }
+
+    /// Uses what is at the place of this store from now on, whatever was known of it before.
+    ///
+    /// A vault becomes the one of its place. A plain store, or one that holds nothing, ends the use of a vault there.
+    pub fn accept(&self, access: &Access) -> Result<()> {
+        let Some(pin) = self.pin(access) else {
+            return Err(Error::invalid(format!("nothing is known of `{self}` that could be replaced")));
+        };
+        let Self::Vault(inner) = self else { return pin.forget() };
+        let inner = inner.open_present(access)?;
+        if vault_status(inner.as_ref())?.is_none() {
+            return pin.forget();
+        }
+        let Some(keys) = &access.keys else {
+            return Err(Error::invalid(format!("`{self}` is a vault, and nothing was given to open it")));
+        };
+        self.take(&keys.unlock(inner.as_ref())?, inner.as_ref(), access)
+    }
+
+    /// Takes an opened vault as it is. Cut off in between, it is refused until it is accepted again.
+    pub(super) fn take(&self, workspace: &Workspace, inner: &dyn Store, access: &Access) -> Result<()> {
+        let (Some(anchors), Some(pin)) = (&access.anchors, self.pin(access)) else { return Ok(()) };
+        let anchor = AnchorPlace::new(anchors, workspace);
+        anchor.forget()?;
+        anchor.write(inner)?;
+        pin.write(workspace)
+    }
+
+    /// Refuses a store that is another vault than the one that is used at its place. Nothing is opened for it.
+    pub(super) fn refuse_another_vault(&self, inner: &dyn Read, access: &Access) -> Result<()> {
+        let (Self::Vault(_), Some(pin)) = (self, self.pin(access)) else { return Ok(()) };
+        match (vault_status(inner)?, pin.vault()?) {
+            (Some(status), _) => pin.expect(status.vault),
+            (None, Some(vault)) => Err(missing_vault(vault)),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Refuses a plain store where a vault is used. A vault that is there is told as what it is by whoever opens it.
+    pub(super) fn refuse_in_place_of_a_vault(&self, access: &Access) -> Result<()> {
+        let Some(vault) = self.pinned(access)? else { return Ok(()) };
+        let is_there = self.path().is_some_and(std::path::Path::exists);
+        if is_there && vault_status(self.open_plain(access)?.as_ref())?.is_some() {
+            return Ok(());
+        }
+        Err(missing_vault(vault).during(format!("open `{self}` as a plain store")))
+    }
+
+    /// Forgets which vault is used here: it is gone.
+    pub(super) fn unpin(&self, access: &Access) -> Result<()> {
+        self.pin(access).map_or(Ok(()), |pin| pin.forget())
+    }
+
+    /// Where the pin of this place is kept. Where no vault was ever used, no path is looked at.
+    pub(super) fn pin(&self, access: &Access) -> Option<PinPlace> {
+        let (anchors, path) = (access.anchors.as_ref()?, self.path()?);
+        let is_vault = matches!(self, Self::Vault(_));
+        (is_vault || anchors.exists()).then(|| PinPlace::new(anchors, path))
+    }
+
+    pub(super) fn open_vault(
+        &self,
+        inner: Arc<dyn Store>,
+        keys: &Keyholder,
+        own: Keys,
+        access: &Access,
+    ) -> Result<Arc<dyn Store>> {
+        let anchor = match &access.anchors {
+            None => None,
+            Some(directory) => {
+                let workspace = keys.unlock(inner.as_ref())?;
+                let anchor = AnchorPlace::new(directory, &workspace);
+                anchor.check(inner.as_ref())?;
+                self.ensure_pinned(&workspace, &anchor, inner.as_ref(), access)?;
+                Some(anchor)
+            }
+        };
+        let vault = VaultStore::open(Arc::clone(&inner), Arc::new(keys.clone()))?.with_keys(own);
+        Ok(match anchor {
+            None => Arc::new(vault),
+            Some(anchor) => {
+                let knows_keys = anchor.knows_keys(inner.as_ref())?;
+                let anchored = Anchored::new(vault, inner, anchor);
+                Arc::new(if knows_keys { anchored } else { anchored.after_new_keys() })
+            }
+        })
+    }
+
+    /// Pins a vault that is used at its place for the first time, after its anchor: a pin without an anchor shows that
+    /// the anchor was taken away.
+    fn ensure_pinned(
+        &self,
+        workspace: &Workspace,
+        anchor: &AnchorPlace,
+        inner: &dyn Store,
+        access: &Access,
+    ) -> Result<()> {
+        let Some(pin) = self.pin(access) else { return Ok(()) };
+        match (pin.is_complete()?, anchor.is_there()?) {
+            (true, true) => return Ok(()),
+            (true, false) => {
+                return Err(Error::conflict(
+                    "the anchor of the vault is gone, so nobody knows whether the store is an older copy",
+                ));
+            }
+            (false, true) => {}
+            (false, false) => anchor.write(inner)?,
+        }
+        pin.write(workspace)
+    }
+}
