@@ -106,7 +106,7 @@ fn describe(url: &StoreUrl, copy: &Contents, args: &Args, context: &Context) -> 
         let newest = newest.map(|newest| clock.relative(newest.as_micros()));
         newest.map_or_else(|| told(contents), |newest| format!("{}, last used {newest}", told(contents)))
     };
-    let named = |path: &std::path::Path| Shown::line(&path.display().to_string()).text();
+    let named = |path: &Path| Shown::line(&path.display().to_string()).text();
     let place = url.path().map(named).unwrap_or_default();
     let current = match url.contents() {
         Ok(None) => return Ok(()),

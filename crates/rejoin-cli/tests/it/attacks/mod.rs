@@ -2,9 +2,9 @@
 
 #[path = "../../../../rejoin/tests/it/attacks/attempt.rs"]
 mod attempt;
-mod folder;
-mod damage;
-mod unreadable;
 mod consent;
+mod damage;
 mod display;
+mod folder;
+mod unreadable;
 mod vault;

@@ -153,7 +153,8 @@ impl JsonlStore {
             if columns.is_unlistable() {
                 let Some(entry) = Entry::read(line, usable.device) else { return Ok(None) };
                 match self.layout.file(&entry.folder, id).symlink_metadata() {
-                    Ok(there) if Seen::of(&there) == entry.seen => found.damaged.extend(entry.damage()),
+                    // A file may be readable again without looking different.
+                    Ok(there) if !there.is_file() => found.damaged.extend(entry.damage()),
                     _ => drop(usable.changed.insert(id)),
                 }
                 continue;
