@@ -6,6 +6,7 @@
 //! DIR/.store/changes.jsonl                                     what happened, and the lock of those who write
 //! DIR/.store/index                                             what a list shows; can be made again
 //! DIR/.store/boot                                              since when the log of changes is complete
+//! DIR/.store/reserve                                           room that is given up when the disk is full
 //! DIR/.store/blobs/3-01932d4a-….jsonl                          blobs of a space and an owner
 //! DIR/.store/blobs/9-01932d4a-…/….jsonl                       a piece of an attachment
 //! DIR/.store/blobs/pending                                     blobs of several owners that are being stored together
@@ -70,6 +71,10 @@ impl Layout {
 
     pub(super) fn boot(&self) -> PathBuf {
         self.own().join("boot")
+    }
+
+    pub(super) fn reserve(&self) -> PathBuf {
+        self.own().join("reserve")
     }
 
     /// There from when erasing the store begins until it ends.

@@ -232,7 +232,10 @@ impl Store for JsonlStore {
     }
 
     fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        targets.iter().map(|target| self.remove_one(target, reason, at)).collect()
+        self.reserve().give_up_if_full();
+        let outcomes = targets.iter().map(|target| self.remove_one(target, reason, at)).collect();
+        self.reserve().keep();
+        outcomes
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {

@@ -17,7 +17,7 @@ use crate::model::Time;
 use crate::store::durable::{self, Existing};
 use crate::store::sqlite::backup::{self, Damage, Draft};
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::{Use, open, open_sealed, open_to_replace, refuse_stranger};
+use crate::store::sqlite::open::{Use, is_fragment, open, open_sealed, open_to_replace};
 use crate::store::sqlite::{SqliteStore, migrate};
 
 /// Begins the end of the name under which a replaced database is kept; its time follows.
@@ -64,8 +64,7 @@ fn name_to_keep(path: &Path) -> PathBuf {
 
 /// Opens what is to be replaced; none when it is too damaged for that. Another program's database is refused.
 fn open_existing(to: &Path, wait: Duration) -> Result<Option<Connection>> {
-    let is_regular = to.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    if is_regular && refuse_stranger(to).is_err_and(|error| error.kind() == ErrorKind::Invalid) {
+    if to.symlink_metadata().is_ok_and(|there| there.is_file() && is_fragment(there.len())) {
         return Ok(None);
     }
     match open_to_replace(to, wait) {
