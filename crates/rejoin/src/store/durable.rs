@@ -122,11 +122,12 @@ pub(crate) fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
         .mode(0o600)
         .custom_flags(NO_LINK)
         .open(path)?;
-    let allocated = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes);
+    let allocated = restore_owner(&file)
+        .and_then(|()| Ok(rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?));
     if allocated.is_err() {
         let _ = remove(path);
     }
-    Ok(allocated?)
+    allocated
 }
 
 /// Creates a file of one's own whose bytes are allocated, where the system can do that.

@@ -202,16 +202,23 @@ impl Layout {
 
     /// Every folder that has a file of a conversation, regular files first. The first one counts, the others are copies.
     pub(super) fn find_all(&self, id: ConversationId) -> io::Result<Vec<String>> {
-        let mut folders = match self.folders() {
+        let folders = match self.folders() {
             Ok(folders) => folders,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(cause) => return Err(cause),
         };
-        let look = |folder: &String| self.file(folder, id).symlink_metadata();
-        folders.retain(|folder| look(folder).is_ok());
+        let mut found = Vec::new();
+        for folder in folders {
+            match self.file(&folder, id).symlink_metadata() {
+                Ok(there) => found.push((!there.is_file(), folder)),
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                // What cannot be looked at may be there: a removal must not pass it over.
+                Err(cause) => return Err(cause),
+            }
+        }
         // A link or a pipe with its name must not stand in the way of the file itself.
-        folders.sort_by_key(|folder| !look(folder).is_ok_and(|there| there.is_file()));
-        Ok(folders)
+        found.sort();
+        Ok(found.into_iter().map(|(_, folder)| folder).collect())
     }
 
     /// The folder of a project, made when it is missing. Projects whose names become alike get folders of their own.

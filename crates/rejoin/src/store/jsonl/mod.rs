@@ -139,7 +139,8 @@ fn prepare(layout: &Layout) -> Result<()> {
             return Err(Error::invalid(format!("`{}` is not a directory", own.display())));
         }
     }
-    if layout.erasing().exists() {
+    let erasing = layout.erasing();
+    if erasing.try_exists().during(|| format!("look at `{}`", erasing.display()))? {
         return Err(Error::new(
             ErrorKind::Unavailable,
             format!("erasing the store `{}` has begun and did not end", root.display()),
