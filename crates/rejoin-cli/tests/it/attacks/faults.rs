@@ -16,7 +16,7 @@ use crate::limits::limited;
 use crate::skip::tell;
 use crate::small_blocks::{Kind, SmallBlocks};
 use crate::strace::Strace;
-use crate::sweep::{Failing, Operation, Stage, operation};
+use crate::sweep::{Operation, Stage, failing, operation};
 use crate::world::World;
 
 /// A call that fails in the middle of a command. The attempt succeeds when the command says that all is well and it is not,
@@ -29,9 +29,10 @@ fn injected<'a>(
 ) -> Attempt<'a> {
     Attempt::new(name, move |target| {
         let stage = Stage::new(operation).unwrap();
-        let failing = Failing { call, error };
+        let failing = failing(call, error);
         let numbers = stage.numbers(call);
-        let number = numbers[numbers.len() / 2];
+        // The first sync is that of the write which decides.
+        let number = if call.ends_with("sync") { numbers[0] } else { numbers[numbers.len() / 2] };
         match target {
             Target::Guarded => stage.fail(failing, number).inspect_err(|what| tell(what)).is_err(),
             Target::Control => stage.run(failing, number).1,
@@ -74,6 +75,7 @@ fn no_call_that_fails_is_passed_over_in_silence() {
             "rename",
             "EIO",
         ),
+        injected("a rotation whose sync fails loses the key", &operation::ROTATE, "fdatasync", "EIO"),
         injected("a rotation that cannot write loses a key", &operation::ROTATE, "pwrite64", "EIO"),
         injected(
             "an encryption that cannot read the store seals less",

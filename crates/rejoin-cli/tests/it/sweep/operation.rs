@@ -1,7 +1,7 @@
 //! The commands that are swept, each with the world it runs in and the result that counts.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rejoin::Result;
@@ -163,6 +163,21 @@ pub(crate) static BACKUP: Operation = Operation {
     at_least: 20,
 };
 
+/// What the store holds, and whether what it held before can be read, there or where it is kept.
+fn store_and_kept(world: &World) -> Result<String> {
+    let mut text = dump::store(world)?;
+    let names =
+        fs::read_dir(world.path("home/.local/share/rejoin")).unwrap().map(|entry| entry.unwrap().path());
+    let kept = names.filter(|path| path.file_name().unwrap().to_string_lossy().contains(".db.replaced-"));
+    let is_copy = |path: &PathBuf| !["-wal", "-shm"].iter().any(|end| path.to_string_lossy().ends_with(end));
+    let mut all = text.clone();
+    for copy in kept.filter(is_copy).collect::<Vec<_>>() {
+        all.push_str(&dump::of(&format!("sqlite:{}", copy.display()), world)?);
+    }
+    text.push_str(&format!("Madrid can be read: {}\n", all.contains("\"Madrid\"")));
+    Ok(text)
+}
+
 pub(crate) static RESTORE: Operation = Operation {
     name: "restore",
     prepare: || {
@@ -172,7 +187,7 @@ pub(crate) static RESTORE: Operation = Operation {
         world
     },
     command: |_| words(&["restore", "monday.db", "--yes"]),
-    result: dump::store,
+    result: store_and_kept,
     changes: true,
     swept: &["home", "project"],
     done: Done::Same,
