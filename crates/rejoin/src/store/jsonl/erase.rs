@@ -67,6 +67,8 @@ impl JsonlStore {
         }
         // Order: what says that it is being erased, all that was said, and then the rest.
         durable::create_private(&layout.erasing()).during(attempt)?;
+        // The reserve says nothing, so it is only removed.
+        let _ = durable::remove(&layout.reserve());
         for folder in layout.folders().during(attempt)? {
             let ids = layout.conversations(&folder).during(attempt)?.into_iter();
             let files = ids.map(|id| layout.file(&folder, id)).chain([layout.marker(&folder)]);
