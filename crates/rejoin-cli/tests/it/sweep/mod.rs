@@ -231,7 +231,12 @@ fn numbered(trace: &str, places: &[String]) -> BTreeMap<String, Vec<usize>> {
         let Some((name, _)) = call.split_once('(').filter(|_| !call.starts_with('<')) else { continue };
         let count = counts.entry(name.to_owned()).or_default();
         *count += 1;
-        if places.iter().any(|place| line.contains(place.as_str())) {
+        // The directory that a path could begin in is no part of one that begins at the root.
+        let about = call
+            .split_once("AT_FDCWD<")
+            .and_then(|(_, rest)| rest.split_once('>'))
+            .map_or(call, |(_, rest)| rest);
+        if places.iter().any(|place| about.contains(place.as_str())) {
             numbers.entry(name.to_owned()).or_default().push(*count);
         }
     }
