@@ -33,3 +33,7 @@ bench *options:
 # Write docs/cli.md from the commands' help
 help-pages:
     REJOIN_WRITE_DOCS=1 cargo test -p rejoin-cli --bin rejoin -- documents
+
+# The long versions of the tests that inject faults: every call of every command, not a sample. docs/proofs.md has the figures
+prove:
+    REJOIN_PROVE=1 cargo test -p rejoin-cli --test it -- --nocapture --test-threads=2 sweep:: faults:: attacks::faults

@@ -47,7 +47,12 @@ fn write(path: &Path, content: &[u8], mode: u32, existing: Existing) -> io::Resu
     }
     outcome?;
     // The rename itself lives in the directory.
-    File::open(directory)?.sync_all()
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    if synced.is_err() && existing == Existing::Stays {
+        // A new file that may be lost was not written. Left there, it would stand in the way of the next attempt.
+        let _ = fs::remove_file(path);
+    }
+    synced
 }
 
 /// Renames, unless something has the new name.

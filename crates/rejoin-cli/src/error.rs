@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use rejoin::ErrorKind;
+use rustix::io::Errno;
 use serde_json::json;
 
 use crate::context::Format;
@@ -222,12 +223,19 @@ impl From<rejoin::Error> for Failure {
 /// What to do about a failure of the store, wherever it was met.
 fn next_step(error: &rejoin::Error) -> Option<&'static str> {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    let system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind).next();
-    match (error.kind(), system) {
-        (
-            _,
-            Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge),
-        ) => Some("free some space and try again; what was stored before is safe"),
+    let system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).next();
+    if system.and_then(Errno::from_io_error).is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE))
+    {
+        return Some("raise the limit on open files, for instance with `ulimit -n 1024`, and try again");
+    }
+    match (error.kind(), system.map(io::Error::kind)) {
+        (_, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)) => Some(
+            "free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe",
+        ),
+        (_, Some(io::ErrorKind::FileTooLarge)) => Some(
+            "raise the limit on the size of files, for instance with `ulimit -f unlimited`, and try again; what was stored \
+             before is safe",
+        ),
         // What was given is at fault, and not the store.
         (ErrorKind::Invalid, Some(io::ErrorKind::PermissionDenied)) => None,
         (_, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) => {

@@ -34,8 +34,11 @@ mod vault;
 
 use std::env;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::flag;
 
 use crate::args::Arguments;
 use crate::commands::{Command, talk as talking};
@@ -46,6 +49,7 @@ use crate::surroundings::Surroundings;
 
 fn main() -> ExitCode {
     guard::protect();
+    survive_size_limit();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
@@ -59,6 +63,13 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error like any other. Unhandled, the signal ends
+/// the process without a word. Programs that Rejoin starts get the default back: a handler does not survive `exec`.
+fn survive_size_limit() {
+    // Nobody reads the flag; the failed write tells it all. Without the handler everything else works.
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 fn run(arguments: Arguments, manner: Manner) -> Result<(), Failure> {

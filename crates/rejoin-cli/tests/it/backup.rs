@@ -209,7 +209,7 @@ fn a_restore_onto_a_full_disk_changes_nothing() {
     let outcome = world.rejoin(["restore", "monday.db", "--yes", "--quiet", "--store", &store]).run();
 
     let left = rejoin::Archive::open(&store).unwrap().list(&Default::default()).unwrap();
-    let hint = "hint: free some space and try again; what was stored before is safe";
+    let hint = "hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe";
     assert_eq!((outcome.stderr.lines().last(), outcome.code), (Some(hint), 1));
     assert_eq!(left.items[0].conversation.title.as_deref(), Some("Porto"));
 }

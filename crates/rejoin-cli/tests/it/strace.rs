@@ -48,6 +48,12 @@ impl Strace {
         Self::around(program, &["-f", "-y", "-xx", "-s", "1000000", "-o", to, "-e", &trace, "-e", &inject])
     }
 
+    /// The same run, with its calls and the paths they are about written to a file.
+    pub(crate) fn watch(self, program: &Command, calls: &str, to: &Path) -> Command {
+        let trace = format!("trace={calls}");
+        Self::around(program, &["-f", "-y", "-s", "0", "-o", to.to_str().unwrap(), "-e", &trace])
+    }
+
     /// The same run, with some of its calls failing, such as `fsync:error=EIO:when=2`; the trace says which.
     pub(crate) fn inject(self, program: &Command, fault: &str, to: &Path) -> Command {
         let calls = fault.split(':').next().unwrap();

@@ -121,7 +121,7 @@ fn a_full_disk_is_told_and_what_was_stored_before_stays() {
     let expected = "error: start a conversation\n  \
                     caused by: write to the database `[world]/small/rejoin.db`\n  \
                     caused by: append a turn\n  caused by: the disk is full\n\
-                    hint: free some space and try again; what was stored before is safe\n";
+                    hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(after.stdout.starts_with("{\"conversations\":1,"), "{after:?}");
 }
@@ -180,7 +180,7 @@ fn a_first_use_on_a_full_disk_is_told() {
 
     let outcome = world.rejoin(["new", "--store", &store]).run();
 
-    let hint = "hint: free some space and try again; what was stored before is safe";
+    let hint = "hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe";
     assert_eq!((outcome.stderr.lines().last(), outcome.code), (Some(hint), 1), "{}", outcome.stderr);
 }
 

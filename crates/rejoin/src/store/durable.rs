@@ -94,6 +94,8 @@ pub(crate) enum Existing {
 }
 
 /// Gives a draft its name once its bytes are safe: sync, rename, sync of the directory.
+///
+/// When this fails, a file that was to be new is not there: it would stand in the way of the next attempt.
 pub(crate) fn publish(draft: NamedTempFile, path: &Path, existing: Existing) -> io::Result<()> {
     draft.as_file().sync_all()?;
     match existing {
@@ -101,7 +103,51 @@ pub(crate) fn publish(draft: NamedTempFile, path: &Path, existing: Existing) -> 
         Existing::Replace => draft.persist(path),
     }
     .map_err(|failed| failed.error)?;
-    sync_parent(path)
+    let synced = sync_parent(path);
+    if synced.is_err() && existing == Existing::Keep {
+        // The first error is the one to tell.
+        let _ = remove(path);
+    }
+    synced
+}
+
+/// Creates a file of one's own, 0600, whose bytes are allocated and mean nothing. It is gone again when that fails, and
+/// its name is not durable.
+#[cfg(target_os = "linux")]
+pub(crate) fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(NO_LINK)
+        .open(path)?;
+    let allocated = restore_owner(&file)
+        .and_then(|()| Ok(rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?));
+    if allocated.is_err() {
+        let _ = remove(path);
+    }
+    allocated
+}
+
+/// Creates a file of one's own whose bytes are allocated, where the system can do that.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn allocate(_: &Path, _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Gives an empty file so many bytes, all zero. One that is not empty any more, because another process filled it
+/// meanwhile, keeps what it has.
+#[cfg(target_os = "linux")]
+pub(crate) fn fill_empty(path: &Path, bytes: u64) -> io::Result<()> {
+    let file = open_to_write(path)?;
+    Ok(rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?)
+}
+
+/// Gives an empty file so many bytes, where that can be done without taking any from it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn fill_empty(_: &Path, _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Gives a draft its name, unless there is a file of that name. Neither is durable yet.

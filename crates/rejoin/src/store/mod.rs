@@ -13,6 +13,7 @@ mod notice;
 pub(crate) mod place;
 mod print;
 mod query;
+mod reserve;
 mod sqlite;
 mod tip;
 mod turn;

@@ -54,6 +54,19 @@ pub(crate) fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
+/// The room that opening a database takes: the shared index of its log, 32 KiB, and some of the log.
+const OPENING: u64 = 256 << 10;
+
+/// True when there may be no room to open a database in the usual way where `path` lies.
+pub(crate) fn is_full(path: &Path) -> bool {
+    free_bytes(path).is_ok_and(|free| free < OPENING)
+}
+
+/// The bytes of a block of the file system that `path` lies on.
+pub(crate) fn block_bytes(path: &Path) -> io::Result<u64> {
+    Ok(statvfs(path)?.f_frsize)
+}
+
 /// Refuses a place on a network file system.
 ///
 /// The write-ahead log needs memory that all processes share and locks that all machines keep. Neither is promised

@@ -12,6 +12,7 @@ mod jsonl;
 mod layers;
 mod model;
 mod real_agent;
+mod recovery;
 mod redact;
 mod residue;
 mod scrub;

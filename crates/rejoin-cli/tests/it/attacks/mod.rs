@@ -8,3 +8,4 @@ mod display;
 mod folder;
 mod unreadable;
 mod vault;
+mod faults;

@@ -67,10 +67,16 @@ impl JsonlStore {
         }
         // Order: what says that it is being erased, all that was said, and then the rest.
         durable::create_private(&layout.erasing()).during(attempt)?;
+        // The reserve says nothing, so it is only removed.
+        let _ = durable::remove(&layout.reserve());
         for folder in layout.folders().during(attempt)? {
             let ids = layout.conversations(&folder).during(attempt)?.into_iter();
             let files = ids.map(|id| layout.file(&folder, id)).chain([layout.marker(&folder)]);
-            for path in files.filter(|path| path.exists()) {
+            for path in files {
+                // One that cannot be looked at is not passed over: its words would stay.
+                if !path.try_exists().during(attempt)? {
+                    continue;
+                }
                 let erased = durable::open_to_write(&path).and_then(|file| durable::erase(&file, &path));
                 erased.during(attempt)?;
             }

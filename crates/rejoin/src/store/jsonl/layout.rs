@@ -6,6 +6,7 @@
 //! DIR/.store/changes.jsonl                                     what happened, and the lock of those who write
 //! DIR/.store/index                                             what a list shows; can be made again
 //! DIR/.store/boot                                              since when the log of changes is complete
+//! DIR/.store/reserve                                           room that is given up when the disk is full
 //! DIR/.store/blobs/3-01932d4a-….jsonl                          blobs of a space and an owner
 //! DIR/.store/blobs/9-01932d4a-…/….jsonl                       a piece of an attachment
 //! DIR/.store/blobs/pending                                     blobs of several owners that are being stored together
@@ -70,6 +71,10 @@ impl Layout {
 
     pub(super) fn boot(&self) -> PathBuf {
         self.own().join("boot")
+    }
+
+    pub(super) fn reserve(&self) -> PathBuf {
+        self.own().join("reserve")
     }
 
     /// There from when erasing the store begins until it ends.
@@ -197,16 +202,23 @@ impl Layout {
 
     /// Every folder that has a file of a conversation, regular files first. The first one counts, the others are copies.
     pub(super) fn find_all(&self, id: ConversationId) -> io::Result<Vec<String>> {
-        let mut folders = match self.folders() {
+        let folders = match self.folders() {
             Ok(folders) => folders,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(cause) => return Err(cause),
         };
-        let look = |folder: &String| self.file(folder, id).symlink_metadata();
-        folders.retain(|folder| look(folder).is_ok());
+        let mut found = Vec::new();
+        for folder in folders {
+            match self.file(&folder, id).symlink_metadata() {
+                Ok(there) => found.push((!there.is_file(), folder)),
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                // What cannot be looked at may be there: a removal must not pass it over.
+                Err(cause) => return Err(cause),
+            }
+        }
         // A link or a pipe with its name must not stand in the way of the file itself.
-        folders.sort_by_key(|folder| !look(folder).is_ok_and(|there| there.is_file()));
-        Ok(folders)
+        found.sort();
+        Ok(found.into_iter().map(|(_, folder)| folder).collect())
     }
 
     /// The folder of a project, made when it is missing. Projects whose names become alike get folders of their own.

@@ -127,7 +127,8 @@ fn prepare(layout: &Layout) -> Result<()> {
             return Err(Error::invalid(format!("`{}` is not a directory", own.display())));
         }
     }
-    if layout.erasing().exists() {
+    let erasing = layout.erasing();
+    if erasing.try_exists().during(|| format!("look at `{}`", erasing.display()))? {
         return Err(Error::new(
             ErrorKind::Unavailable,
             format!("erasing the store `{}` has begun and did not end", root.display()),
@@ -220,7 +221,10 @@ impl Store for JsonlStore {
     }
 
     fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        targets.iter().map(|target| self.remove_one(target, reason, at)).collect()
+        self.reserve().give_up_if_full();
+        let outcomes = targets.iter().map(|target| self.remove_one(target, reason, at)).collect();
+        self.reserve().keep();
+        outcomes
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {

@@ -14,6 +14,7 @@ use crate::store::jsonl::line::Line;
 use crate::store::jsonl::meta::Meta;
 use crate::store::jsonl::scan::Known;
 use crate::store::jsonl::{JsonlStore, lock};
+use crate::store::reserve::Reserve;
 use crate::store::{Stamp, durable};
 
 /// What a handle needs to write.
@@ -54,12 +55,18 @@ impl JsonlStore {
                 self.recover(&mut log)?;
                 self.tidy_up(Duration::ZERO)?;
                 self.finish_pending()?;
+                self.reserve().keep();
                 (writer.log, writer.process) = (Some(log), process);
             }
         }
         let mut turnstile = Turnstile { store: self, writer };
         turnstile.finish()?;
         Ok(turnstile)
+    }
+
+    /// The room that is kept for removing something when the disk is full.
+    pub(super) fn reserve(&self) -> Reserve {
+        Reserve::at(self.layout.reserve())
     }
 }
 

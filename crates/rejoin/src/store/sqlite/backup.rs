@@ -11,8 +11,10 @@ use tempfile::NamedTempFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable::{self, Existing};
 use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::examine::copies_beside;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::open_copy;
+use crate::store::sqlite::room::RESERVE;
 
 /// How many pages are copied between two reports: 4 MiB.
 const PAGES_PER_STEP: i32 = 256;
@@ -28,6 +30,9 @@ pub(super) fn backup(
     if to.symlink_metadata().is_ok() {
         return Err(exists(to));
     }
+    // What a copy to the same name left when it was killed takes room, and nobody else looks for it here.
+    let (leftovers, _) = copies_beside(to);
+    leftovers.iter().for_each(|leftover| drop(durable::remove(leftover)));
     let draft = store.reading(|connection| draft(connection, to, Damage::Refused, report))?;
     SqliteStore::open_sealed(draft.path())
         .and_then(|copy| accept(&copy))
@@ -71,7 +76,7 @@ struct Companions(PathBuf);
 
 impl Drop for Companions {
     fn drop(&mut self) {
-        for suffix in ["-wal", "-shm", "-journal"] {
+        for suffix in ["-wal", "-shm", "-journal", RESERVE] {
             let _ = durable::remove(&durable::beside(&self.0, suffix));
         }
     }

@@ -16,7 +16,7 @@ use rusqlite::{Connection, DEFAULT_NAME, Transaction, TransactionBehavior};
 
 use crate::error::{ErrorKind, Result};
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::{Use, open};
+use crate::store::sqlite::open::{LogIndex, Use, open_again};
 use crate::store::sqlite::{Access, SqliteStore, Writer, lock};
 use crate::store::{Progress, place};
 
@@ -39,17 +39,19 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    fn start(path: PathBuf, wait: Duration, writer: Arc<Mutex<Writer>>) -> Self {
+    /// None where the system has no thread left.
+    fn start(path: PathBuf, wait: Duration, index: LogIndex, writer: Arc<Mutex<Writer>>) -> Option<Self> {
         let (bell, rung) = sync_channel(1);
-        let thread = std::thread::spawn(move || {
+        let work = move || {
             while rung.recv().is_ok() {
                 // What cannot be folded now stays in the log, where it is just as safe.
-                if let Err(error) = fold(&path, wait, &writer) {
+                if let Err(error) = fold(&path, wait, index, &writer) {
                     tracing::warn!(kind = error.kind().as_str(), "the log was not folded");
                 }
             }
-        });
-        Self { bell: Some(bell), thread: Some(thread) }
+        };
+        let thread = std::thread::Builder::new().spawn(work).ok()?;
+        Some(Self { bell: Some(bell), thread: Some(thread) })
     }
 
     fn ring(&self) {
@@ -65,8 +67,8 @@ impl Drop for Folder {
     }
 }
 
-fn fold(path: &Path, wait: Duration, writer: &Mutex<Writer>) -> Result<()> {
-    let connection = open(path, wait, Use::Unsynced)?;
+fn fold(path: &Path, wait: Duration, index: LogIndex, writer: &Mutex<Writer>) -> Result<()> {
+    let connection = open_again(path, wait, Use::Unsynced, index)?;
     // The bell was rung again while the last fold was under way, which left nothing to do.
     if !Length::of(&connection).is_due(path) {
         return Ok(());
@@ -84,7 +86,7 @@ fn fold(path: &Path, wait: Duration, writer: &Mutex<Writer>) -> Result<()> {
 ///
 /// What is folded is noted only in memory that processes share. Without a commit the next process would find a long
 /// log, not know that it is folded, and make it longer.
-fn begin_again(connection: &Connection) -> Result<()> {
+pub(super) fn begin_again(connection: &Connection) -> Result<()> {
     let transaction =
         Transaction::new_unchecked(connection, TransactionBehavior::Immediate).during(ATTEMPT)?;
     let version: i32 =
@@ -121,14 +123,18 @@ impl SqliteStore {
             return;
         }
         // A sealed copy has no log.
-        let Access::Shared(wait) = self.access else { return };
-        if length.pages - length.folded >= 2 * LONG {
-            // The messages are safe in the log; a fold that fails is tried again after the next turn.
-            let _ = fold(&self.path, wait, &self.writer);
-            return;
+        let Access::ReadWrite { wait, index } = self.access else { return };
+        if length.pages - length.folded < 2 * LONG {
+            let mut folder = lock(&self.folder);
+            if folder.is_none() {
+                *folder = Folder::start(self.path.clone(), wait, index, Arc::clone(&self.writer));
+            }
+            if let Some(folder) = &*folder {
+                return folder.ring();
+            }
         }
-        let mut folder = lock(&self.folder);
-        folder.get_or_insert_with(|| Folder::start(self.path.clone(), wait, Arc::clone(&self.writer))).ring();
+        // The messages are safe in the log; a fold that fails is tried again after the next turn.
+        let _ = fold(&self.path, wait, index, &self.writer);
     }
 
     fn log_length(&self) -> Length {
@@ -178,9 +184,9 @@ impl SqliteStore {
 /// Gives a new log its length, if it can be had: without it a store works as well, only slower.
 ///
 /// It has a connection of its own, so that the one that keeps messages always syncs.
-pub(super) fn lengthen(path: &Path, wait: Duration) -> Result<()> {
+pub(super) fn lengthen(path: &Path, wait: Duration, index: LogIndex) -> Result<()> {
     let attempt = "give the log its length";
-    let connection = open(path, wait, Use::Unsynced)?;
+    let connection = open_again(path, wait, Use::Unsynced, index)?;
     let lengthened = if is_scarce(path) { Ok(()) } else { write_over_and_over(&connection) };
     // Where room is scarce, or turned out to be, the log gives back what it took.
     let mode = match lengthened {

@@ -7,6 +7,7 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::sqlite::room::RESERVE;
 use crate::store::sqlite::{SqliteStore, holder};
 use crate::store::{Print, Printing, durable};
 
@@ -53,6 +54,8 @@ impl SqliteStore {
                 .and_then(|()| file.sync_data())
                 .map_err(|cause| unavailable(path, cause))?;
         }
+        // The reserve says nothing, so it is only removed.
+        let _ = durable::remove(&durable::beside(path, RESERVE));
         for beside in [durable::beside(path, "-wal"), durable::beside(path, "-shm")] {
             let erased = match durable::open_to_write(&beside) {
                 Ok(opened) => durable::erase(&opened, &beside),

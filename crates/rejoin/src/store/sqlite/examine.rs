@@ -114,7 +114,7 @@ fn is_locked(opened: &Result<Opened>) -> bool {
 }
 
 /// Drafts of copies whose process has ended, and stores that were kept.
-fn copies_beside(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+pub(super) fn copies_beside(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut leftovers, mut kept) = (Vec::new(), Vec::new());
     let Some(name) = path.file_name().and_then(OsStr::to_str) else { return (leftovers, kept) };
     for entry in fs::read_dir(durable::directory_of(path)).into_iter().flatten().flatten() {

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::{fmt, io};
 
 use rusqlite::{ErrorCode, ffi};
+use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind};
 
@@ -17,9 +18,9 @@ impl<T> During<T> for rusqlite::Result<T> {
     fn during(self, attempt: &str) -> Result<T, Error> {
         self.map_err(|cause| {
             let error = Error::new(kind_of(&cause), attempt);
-            // A caller that meets a full disk can act on it, so it is told as the system tells it.
-            match want_of_room(&cause) {
-                Some(full) => error.because(full),
+            // A caller that meets a full disk or a limit can act on it, so it is told as the system tells it.
+            match want_of_room(&cause).or_else(|| want_of_files(&cause)) {
+                Some(wanting) => error.because(wanting),
                 None => error.because(Told(cause)),
             }
         })
@@ -52,11 +53,12 @@ pub(super) fn is_unknown(error: &Error) -> bool {
 /// The system's error, when there was no room for what SQLite wanted to write.
 fn want_of_room(error: &rusqlite::Error) -> Option<io::Error> {
     let own = error.sqlite_error()?;
-    // The shared index of the log grows only where its new bytes can be stored.
-    if own.code == ErrorCode::DiskFull || own.extended_code == ffi::SQLITE_IOERR_SHMSIZE {
-        return Some(io::Error::new(io::ErrorKind::StorageFull, "the disk is full"));
+    if own.code == ErrorCode::DiskFull {
+        return Some(full());
     }
-    if own.extended_code != ffi::SQLITE_IOERR_WRITE {
+    // The shared index of the log grows only where its new bytes can be stored.
+    let is_of_index = own.extended_code == ffi::SQLITE_IOERR_SHMSIZE;
+    if !is_of_index && own.extended_code != ffi::SQLITE_IOERR_WRITE {
         return None;
     }
     // SQLite tells one number of a full disk apart from other failures. The system keeps the number of the last call
@@ -64,8 +66,21 @@ fn want_of_room(error: &rusqlite::Error) -> Option<io::Error> {
     match io::Error::last_os_error().kind() {
         kind @ io::ErrorKind::QuotaExceeded => Some(io::Error::new(kind, "the disk quota is used up")),
         kind @ io::ErrorKind::FileTooLarge => Some(io::Error::new(kind, "the file may not grow any more")),
-        _ => None,
+        _ => is_of_index.then(full),
     }
+}
+
+/// The system's error, when this process may not open one more file.
+fn want_of_files(error: &rusqlite::Error) -> Option<io::Error> {
+    let is_unopened = error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
+    let last = io::Error::last_os_error();
+    let too_many = [Errno::MFILE, Errno::NFILE].map(|errno| Some(errno.raw_os_error()));
+    (is_unopened && too_many.contains(&last.raw_os_error())).then_some(last)
+}
+
+/// What a full disk is told as.
+pub(super) fn full() -> io::Error {
+    io::Error::new(io::ErrorKind::StorageFull, "the disk is full")
 }
 
 pub(super) fn kind_of(error: &rusqlite::Error) -> ErrorKind {

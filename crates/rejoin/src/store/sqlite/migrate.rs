@@ -10,7 +10,7 @@ use crate::store::durable::{self, Existing};
 use crate::store::sqlite::backup::{self, Damage};
 use crate::store::sqlite::checkpoint;
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::APPLICATION_ID;
+use crate::store::sqlite::open::{APPLICATION_ID, LogIndex};
 
 /// A released migration never changes; a new one is added at the end.
 pub(super) const MIGRATIONS: [&str; 2] =
@@ -30,7 +30,7 @@ pub(super) const CURRENT: i32 = MIGRATIONS.len() as i32;
 ///
 /// An older file is copied first, and the copy verified, then migrated in one transaction.
 /// Returns the path of the copy if one was made.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option<PathBuf>> {
+pub(super) fn migrate(connection: &mut Connection, path: &Path, index: LogIndex) -> Result<Option<PathBuf>> {
     let mut version = identify(connection, path)?;
     let mut copy = None;
     if version != 0 && version < CURRENT {
@@ -56,7 +56,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option
         transaction.commit().during(&attempt)?;
         if version == 0 {
             // A store that another process is using already, or that has little room, does without.
-            let _ = checkpoint::lengthen(path, Duration::ZERO);
+            let _ = checkpoint::lengthen(path, Duration::ZERO, index);
         }
         tracing::info!(from = version, to = CURRENT, "schema migrated");
     }

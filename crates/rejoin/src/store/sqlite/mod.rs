@@ -17,11 +17,13 @@ mod find;
 mod holder;
 mod index;
 mod list;
+mod log;
 mod migrate;
 mod open;
 mod read;
 mod remove;
 mod restore;
+mod room;
 mod search;
 
 use std::fmt;
@@ -34,13 +36,15 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
+use crate::store::reserve::Reserve;
 use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
-use crate::store::sqlite::open::{Use, open, open_sealed};
+use crate::store::sqlite::open::{LogIndex, Use, open_again, open_first, open_sealed};
+use crate::store::sqlite::room::RESERVE;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob,
+    VisitBlob, durable,
 };
 
 /// How long a writer waits for another process by default.
@@ -67,8 +71,8 @@ pub struct SqliteStore {
 /// How the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
-    /// To read and write, waiting this long for other processes.
-    Shared(Duration),
+    /// To read and write, waiting so long for other processes.
+    ReadWrite { wait: Duration, index: LogIndex },
     /// To read a copy that nobody uses; it is not changed.
     Sealed,
 }
@@ -95,9 +99,9 @@ impl SqliteStore {
         let path = std::path::absolute(path.as_ref()).map_err(|cause| {
             Error::new(ErrorKind::Unavailable, "find the working directory").because(cause)
         })?;
-        let mut connection = open(&path, wait, Use::Synced)?;
-        let migrated_from = migrate::migrate(&mut connection, &path)?;
-        let mut store = Self::over(path, Access::Shared(wait), connection);
+        let (mut connection, index) = open_first(&path, wait, Use::Synced)?;
+        let migrated_from = migrate::migrate(&mut connection, &path, index)?;
+        let mut store = Self::over(path, Access::ReadWrite { wait, index }, connection);
         store.migrated_from = migrated_from;
         Ok(store)
     }
@@ -164,7 +168,7 @@ impl SqliteStore {
             ));
         }
         match self.access {
-            Access::Shared(wait) => open(&self.path, wait, usage),
+            Access::ReadWrite { wait, index } => open_again(&self.path, wait, usage, index),
             Access::Sealed => open_sealed(&self.path),
         }
     }
@@ -173,7 +177,16 @@ impl SqliteStore {
     fn open_writer(&self, usage: Use) -> Result<Connection> {
         let connection = self.open_another(usage)?;
         connection.pragma_update(None, "cache_size", -WRITTEN_KB).during("set up the connection")?;
+        if let Access::ReadWrite { index: LogIndex::Shared, .. } = self.access {
+            room::fill_index(&connection, &self.path, usage)?;
+        }
+        self.reserve().keep();
         Ok(connection)
+    }
+
+    /// The room that is kept for removing something when the disk is full.
+    fn reserve(&self) -> Reserve {
+        Reserve::at(durable::beside(&self.path, RESERVE))
     }
 
     /// Runs `work` on a connection of its own. Each statement of it sees one moment; [`Self::snapshot`] makes it one for all.
@@ -360,9 +373,13 @@ impl Store for SqliteStore {
     }
 
     fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
+        self.reserve().give_up_if_full();
         let outcomes = targets
             .iter()
             .map(|target| {
+                if let Target::Conversation(id) = target {
+                    self.shrink_to_fit(*id, reason, at)?;
+                }
                 self.writing("remove", Use::Synced, |transaction| {
                     remove::remove(transaction, target, reason, at)
                 })
@@ -370,6 +387,7 @@ impl Store for SqliteStore {
             .collect();
         // What was removed still stands in the log until it is folded and cut.
         self.cut_log()?;
+        self.reserve().keep();
         outcomes
     }
 

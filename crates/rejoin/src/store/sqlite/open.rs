@@ -1,5 +1,6 @@
 //! Opening a database: the one place where SQLite is opened, so that every connection is hardened alike.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::log;
 use crate::store::sqlite::migrate::identify;
 use crate::store::{durable, place};
 
@@ -29,7 +31,7 @@ const PAGE_SIZE: i32 = 16_384;
 /// The smallest page.
 const SHORTEST: u64 = 512;
 
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// How a connection is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,24 +42,95 @@ pub(super) enum Use {
     Unsynced,
 }
 
+/// Where the index of the log is while the database is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogIndex {
+    /// In a file beside it, which all processes share.
+    Shared,
+    /// In the memory of this process, which then has the database alone. It takes no room on the disk.
+    Private,
+}
+
+impl LogIndex {
+    /// The name of SQLite's way to files. The second one keeps other processes out with a lock on the main file, and
+    /// lets connections of this process share the index.
+    const fn way(self) -> &'static CStr {
+        match self {
+            Self::Shared => c"unix",
+            Self::Private => c"unix-excl",
+        }
+    }
+}
+
 /// Opens the database at `path`, creating the file and its directory when they are missing.
 pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection> {
-    open_recognized(path, wait, usage, |connection| identify(connection, path).map(drop))
+    open_first(path, wait, usage).map(|(connection, _)| connection)
+}
+
+/// The same, and tells where the index of the log is: all connections of a process have to agree on that.
+pub(super) fn open_first(path: &Path, wait: Duration, usage: Use) -> Result<(Connection, LogIndex)> {
+    open_with_room(path, wait, usage, &|connection| recognize(connection, path))
+}
+
+/// Opens another connection to a database that this process has open.
+pub(super) fn open_again(path: &Path, wait: Duration, usage: Use, index: LogIndex) -> Result<Connection> {
+    open_recognized(path, wait, usage, index, &|connection| recognize(connection, path))
 }
 
 /// Opens a database to replace all of its content, which a newer Rejoin may have written.
 pub(super) fn open_to_replace(path: &Path, wait: Duration) -> Result<Connection> {
-    open_recognized(path, wait, Use::Synced, |connection| match identify(connection, path) {
+    let recognize = |connection: &Connection| match identify(connection, path) {
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
         known => known.map(drop),
+    };
+    open_with_room(path, wait, Use::Synced, &recognize).map(|(connection, _)| connection)
+}
+
+/// Accepts a Rejoin database. What SQLite cannot read as a database need not be a damaged one.
+fn recognize(connection: &Connection, path: &Path) -> Result<()> {
+    identify(connection, path).map(drop).map_err(|error| match error.kind() {
+        ErrorKind::Corrupt => refuse_stranger(path).err().unwrap_or(error),
+        _ => error,
     })
+}
+
+/// Opens a database in the way for which there is room.
+///
+/// SQLite maps the shared index of the log into memory, and its blocks are allocated when they are first written to. On a
+/// full disk that ends the process with a signal (`SIGBUS`), where a block is smaller than a page of memory.
+fn open_with_room(
+    path: &Path,
+    wait: Duration,
+    usage: Use,
+    recognize: &dyn Fn(&Connection) -> Result<()>,
+) -> Result<(Connection, LogIndex)> {
+    if !place::is_full(durable::directory_of(path)) {
+        let connection = open_recognized(path, wait, usage, LogIndex::Shared, recognize)?;
+        return Ok((connection, LogIndex::Shared));
+    }
+    let began = Instant::now();
+    loop {
+        // Another process that has it open has a shared index, for which it found room, or a private one for a while.
+        for index in [LogIndex::Private, LogIndex::Shared] {
+            match open_recognized(path, Duration::ZERO, usage, index, recognize) {
+                Err(error) if error.kind() == ErrorKind::Locked && began.elapsed() < wait => {}
+                opened => {
+                    let mut connection = opened?;
+                    wait_for_others(&mut connection, wait)?;
+                    return Ok((connection, index));
+                }
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 fn open_recognized(
     path: &Path,
     wait: Duration,
     usage: Use,
-    recognize: impl Fn(&Connection) -> Result<()>,
+    index: LogIndex,
+    recognize: &dyn Fn(&Connection) -> Result<()>,
 ) -> Result<Connection> {
     prepare_file(path)?;
     place::refuse_network(path)?;
@@ -67,14 +140,15 @@ fn open_recognized(
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     // SQLite refuses any link on the way with NOFOLLOW; links to directories are the user's own business.
     let resolved = resolve(path)?;
-    let mut connection = Connection::open_with_flags(&resolved, flags).during(&attempt())?;
+    let mut connection =
+        Connection::open_with_flags_and_vfs(&resolved, flags, index.way()).during(&attempt())?;
     let explained = |error: Error| match error.kind() {
         // Whose file it is says why it was not opened.
         ErrorKind::Invalid | ErrorKind::Unsupported => error,
         _ => explain(error, path).during(attempt()),
     };
     harden(&mut connection, wait).map_err(explained)?;
-    use_log(&connection, wait, usage, &recognize).map_err(explained)?;
+    use_log(&connection, wait, usage, recognize).map_err(explained)?;
     // SQLite finds the log by name. A file that was put aside meanwhile must not be used with the log of the other
     // file that has its name by now.
     if identity(path) != before {
@@ -85,11 +159,11 @@ fn open_recognized(
 
 /// Opens a copy that nobody else uses, to read it. It is not changed, and no file is made beside it.
 pub(super) fn open_sealed(path: &Path) -> Result<Connection> {
-    refuse_stranger(path)?;
     // A copy made by other means may come with a log, without which its newest messages would be missing.
     if durable::beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
         return open(path, Duration::ZERO, Use::Synced);
     }
+    refuse_stranger(path)?;
     let attempt = format!("open the copy `{}`", path.display());
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
@@ -140,7 +214,10 @@ fn unusable(attempt: &str, path: &Path, cause: io::Error) -> Error {
 }
 
 /// Creates what is missing with the right permissions before SQLite can create it with the wrong ones, and refuses
-/// what is no database before SQLite reads it.
+/// what SQLite would write over.
+///
+/// The file is not opened for this: closing it would give back the locks that this process has on it. What it holds is
+/// for SQLite to say, which knows the log: its first page may be whole there only.
 fn prepare_file(path: &Path) -> Result<()> {
     durable::create_private_directory(path)
         .map_err(|cause| unusable("create the directory", durable::directory_of(path), cause))?;
@@ -156,24 +233,35 @@ fn prepare_file(path: &Path) -> Result<()> {
     if !existing.file_type().is_file() {
         return Err(Error::invalid(format!("`{}` is not a regular file", path.display())));
     }
-    refuse_stranger(path)
+    match existing.len() {
+        0 => log::save_from_empty(path),
+        length if is_fragment(length) => Err(stranger(path)),
+        _ => Ok(()),
+    }
 }
 
-/// Refuses a file that is no database. An empty one is a database that was never written to.
-pub(super) fn refuse_stranger(path: &Path) -> Result<()> {
+/// True for a file that is too short for a header. SQLite takes it for an empty one, and would write over what is left.
+pub(super) const fn is_fragment(length: u64) -> bool {
+    0 < length && length < SHORTEST
+}
+
+fn stranger(path: &Path) -> Error {
+    Error::invalid(format!("`{}` is not a Rejoin database", path.display()))
+}
+
+/// Refuses a file that is no database, whatever its log says. An empty one is a database that was never written to.
+fn refuse_stranger(path: &Path) -> Result<()> {
     let mut start = [0; 16];
     let mut file = File::open(path).map_err(|cause| unusable("open the database", path, cause))?;
     let read = file.read(&mut start).map_err(|cause| unusable("read the database", path, cause))?;
     let length = file.metadata().map_err(|cause| unusable("look at", path, cause))?.len();
-    // SQLite takes a file that is too short for a header for an empty one, and would write over what is left of it.
-    if (1..SHORTEST).contains(&length) || start[..read] != MAGIC[..read] {
-        return Err(Error::invalid(format!("`{}` is not a Rejoin database", path.display())));
+    if is_fragment(length) || start[..read] != MAGIC[..read] {
+        return Err(stranger(path));
     }
     Ok(())
 }
 
-fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
-    let attempt = "prepare the connection";
+fn wait_for_others(connection: &mut Connection, wait: Duration) -> Result<()> {
     let mut since: Option<Instant> = None;
     connection
         .busy_handler(Some(move |calls: i32| {
@@ -189,7 +277,12 @@ fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
             )));
             waited < wait
         }))
-        .during(attempt)?;
+        .during("prepare the connection")
+}
+
+fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
+    let attempt = "prepare the connection";
+    wait_for_others(connection, wait)?;
     let switches = [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -219,20 +312,16 @@ fn use_log(
     recognize: &dyn Fn(&Connection) -> Result<()>,
 ) -> Result<()> {
     let attempt = "set up the connection";
-    let synchronous = match usage {
-        Use::Synced => "FULL",
-        Use::Unsynced => "NORMAL",
-    };
     connection
         .execute_batch(&format!(
             "PRAGMA page_size = {PAGE_SIZE};
              PRAGMA secure_delete = ON;
              PRAGMA cell_size_check = ON;
              PRAGMA mmap_size = 0;
-             PRAGMA temp_store = MEMORY;
-             PRAGMA synchronous = {synchronous};"
+             PRAGMA temp_store = MEMORY;"
         ))
         .during(attempt)?;
+    set_synchronous(connection, usage)?;
     // Switching a new file to a log does not use the busy handler, so that first starts at the same moment collide.
     let began = Instant::now();
     loop {
@@ -260,6 +349,15 @@ fn use_log(
         }
     }
     connection.execute_batch("PRAGMA wal_autocheckpoint = 0;").during(attempt)
+}
+
+/// Says whether commits are synced from now on.
+pub(super) fn set_synchronous(connection: &Connection, usage: Use) -> Result<()> {
+    let synchronous = match usage {
+        Use::Synced => "PRAGMA synchronous = FULL",
+        Use::Unsynced => "PRAGMA synchronous = NORMAL",
+    };
+    connection.execute_batch(synchronous).during("set up the connection")
 }
 
 /// SQLite says "unable to open" for a directory that cannot be written to; the user needs to know which.

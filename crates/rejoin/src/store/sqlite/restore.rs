@@ -16,8 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
 use crate::store::durable::{self, Existing};
 use crate::store::sqlite::backup::{self, Damage, Draft};
-use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::{Use, open, open_sealed, open_to_replace, refuse_stranger};
+use crate::store::sqlite::fault::{During, is_unknown};
+use crate::store::sqlite::open::{Use, is_fragment, open, open_sealed, open_to_replace};
 use crate::store::sqlite::{SqliteStore, migrate};
 
 /// Begins the end of the name under which a replaced database is kept; its time follows.
@@ -64,8 +64,7 @@ fn name_to_keep(path: &Path) -> PathBuf {
 
 /// Opens what is to be replaced; none when it is too damaged for that. Another program's database is refused.
 fn open_existing(to: &Path, wait: Duration) -> Result<Option<Connection>> {
-    let is_regular = to.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    if is_regular && refuse_stranger(to).is_err_and(|error| error.kind() == ErrorKind::Invalid) {
+    if to.symlink_metadata().is_ok_and(|there| there.is_file() && is_fragment(there.len())) {
         return Ok(None);
     }
     match open_to_replace(to, wait) {
@@ -135,7 +134,8 @@ fn replace_inside(
     }
     let replaced = backup::finish(&replacing, page_size, &attempt, &mut |_, _| ());
     drop(replacing);
-    if replaced.is_err()
+    // What failed when it was synced may be found in the log by whoever opens the database next.
+    if replaced.as_ref().is_err_and(|error| !is_unknown(error))
         && let Some(kept) = kept
     {
         // Nothing was replaced, so there is nothing to keep.
@@ -157,7 +157,8 @@ fn set_aside(path: &Path, kept: &Path) -> Result<()> {
         .map_err(|_| Error::new(ErrorKind::Locked, "another process has it open").during(attempt.as_str()))?;
     for suffix in ["-wal", "-shm"] {
         let (from, to) = (durable::beside(path, suffix), durable::beside(kept, suffix));
-        if from.exists() {
+        // A log that stayed would be taken for that of the file which comes in its place.
+        if from.try_exists().map_err(unavailable)? {
             rename(&from, &to)?;
         }
     }

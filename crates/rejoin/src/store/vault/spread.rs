@@ -33,7 +33,9 @@ pub(super) fn spread<T: Sync, W: Send>(
         Ok(own)
     };
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        // Where the system has no thread left, this one does it all.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
+        let others: Vec<_> = (1..threads).map_while(start).collect();
         let first = run();
         let others =
             others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));

@@ -21,6 +21,7 @@ fn a_conversation_is_a_file_in_its_projects_folder() {
     let expected = [
         ".store/boot".to_owned(),
         ".store/changes.jsonl".to_owned(),
+        ".store/reserve".to_owned(),
         "home_ada_trip/.project".to_owned(),
         format!("home_ada_trip/{id}.jsonl"),
     ];
@@ -38,7 +39,7 @@ fn nobody_else_may_read_what_is_kept() {
     let folders =
         ["", ".store", "home_ada_trip"].map(|name| place.root.join(name).metadata().unwrap().mode() & 0o777);
 
-    assert_eq!((modes, folders), (vec![0o600; 5], [0o700; 3]));
+    assert_eq!((modes, folders), (vec![0o600; 6], [0o700; 3]));
 }
 
 #[test]

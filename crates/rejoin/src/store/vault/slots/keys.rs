@@ -22,7 +22,7 @@ use crate::store::vault::slots::record::{self, MOST_SLOTS, Record};
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::wraps::Wrap;
 use crate::store::vault::slots::{AnchorPlace, PinPlace, Secret, SlotId, SlotKind, VaultId, recovery};
-use crate::store::{Put, Read, Safety, Store, beside, durable};
+use crate::store::{Put, Read, Safety, Space, Store, beside, durable};
 
 /// What a slot is made of.
 #[derive(Clone, Debug)]
@@ -168,8 +168,7 @@ impl Keys {
         // Whoever makes a vault where another was used replaces that one. Cut off here, the next one to open it pins it.
         self.holder.pin().map_or(Ok(()), PinPlace::forget)?;
         if let Err(error) = inner.put(&puts, Safety::Synced) {
-            // What failed may be there all the same, and then it needs its secrets.
-            if matches!(Record::read(inner), Ok(None)) {
+            if self.shows_what_it_holds() && matches!(Record::read(inner), Ok(None)) {
                 self.forget(&workspace, slots.iter());
             }
             return Err(error.during("make a vault"));
@@ -197,8 +196,9 @@ impl Keys {
         let (slot, added) = self.make(&workspace, new, at)?;
         record.slots.push(slot.clone());
         if let Err(error) = self.write(&record, &workspace) {
-            let is_there = Record::read(self.inner.as_ref());
-            if matches!(is_there, Ok(Some((record, _))) if record.slots.iter().all(|other| other.id != slot.id))
+            let is_missing = |record: &Record| record.slots.iter().all(|other| other.id != slot.id);
+            if self.shows_what_it_holds()
+                && matches!(Record::read(self.inner.as_ref()), Ok(Some((record, _))) if is_missing(&record))
             {
                 self.forget(&workspace, [&slot]);
             }
@@ -250,6 +250,15 @@ impl Keys {
                 let _ = place.remove(VaultId::of(workspace.vault()), slot.id);
             }
         }
+    }
+
+    /// True when the store shows what it holds, after a write that failed.
+    ///
+    /// A write whose sync failed is not shown to this process, but may stand in the log: whoever opens the store next finds
+    /// it, and then it needs its secrets. A store in that state takes no write until it is opened again.
+    pub(super) fn shows_what_it_holds(&self) -> bool {
+        let nothing = Put { space: Space::Key, owner: None, name: b"nothing", bytes: None };
+        self.inner.put(&[nothing], Safety::Synced).is_ok()
     }
 
     pub(super) fn write(&self, record: &Record, workspace: &Workspace) -> Result<()> {
