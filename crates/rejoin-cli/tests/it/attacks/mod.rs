@@ -5,7 +5,7 @@ mod attempt;
 mod consent;
 mod damage;
 mod display;
+mod faults;
 mod folder;
 mod unreadable;
 mod vault;
-mod faults;
