@@ -19,6 +19,7 @@ mod imports;
 pub(crate) mod limits;
 mod marks;
 mod name;
+mod order;
 mod project;
 mod purge;
 mod quarantine;
@@ -203,6 +204,7 @@ impl Archive {
             tip: Tip::default(),
             branch: None,
             active,
+            now: self.now(),
             blobs: &[],
         };
         self.store.append(&turn).map(drop).map_err(|error| error.during("start a conversation"))

@@ -150,11 +150,11 @@ pub struct Tally {
 }
 
 impl Archive {
-    /// Lists conversations, newest activity first.
+    /// Lists conversations, newest activity first. Those dated more than a day ahead of the clock come last.
     pub fn list(&self, list: &List) -> Result<Listed> {
         let project = list.project.as_deref().map(|project| self.key_as_kept(project));
-        let query = list.query(project.as_deref(), self.now(), or_twenty(list.limit))?;
-        let page = self.store().list(&query)?;
+        let now = self.now();
+        let page = self.page(&list.query(project.as_deref(), now, or_twenty(list.limit))?, now)?;
         Ok(Listed {
             items: page.items.into_iter().map(decode).collect::<Result<_>>()?,
             next_cursor: page.next.as_ref().map(Cursor::to_text),
