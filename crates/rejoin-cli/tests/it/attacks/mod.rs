@@ -2,3 +2,4 @@
 
 #[path = "../../../../rejoin/tests/it/attacks/attempt.rs"]
 mod attempt;
+mod imports;
