@@ -62,12 +62,26 @@ impl Archive {
         };
         let exact = self.preferred(exact)?;
         match (exact.as_slice(), found.as_slice()) {
+            ([one], all) if self.hides_own(one, all)? => Err(ambiguous(text, all.iter())),
             ([one], _) => Ok(of(one)),
             ([], [one]) => Ok(of(one)),
             ([], []) => Err(Error::not_found(format!("nothing is called `{}`", shown(text)))),
             ([], several) => Err(ambiguous(text, several.iter())),
             (several, _) => Err(ambiguous(text, several.iter().copied())),
         }
+    }
+
+    /// True when the name of an imported conversation is the beginning of an id that began here.
+    fn hides_own(&self, one: &Found, all: &[Found]) -> Result<bool> {
+        if !(2..=COMPARED).contains(&all.len()) || !self.conversation(one.conversation)?.is_imported() {
+            return Ok(false);
+        }
+        for other in all.iter().filter(|other| other.conversation != one.conversation) {
+            if !self.conversation(other.conversation)?.is_imported() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Of several with the same name, the one that began here, if it is only one: what is imported may bear any name.

@@ -122,11 +122,23 @@ impl World {
 
     /// Stores a conversation as it is told, with one message.
     fn store(&self, id: ConversationId, header: &Conversation, message: &str, active: Time, now: Time) {
+        self.store_named(id, header, "lisbon", message, active, now);
+    }
+
+    fn store_named(
+        &self,
+        id: ConversationId,
+        header: &Conversation,
+        slug: &str,
+        message: &str,
+        active: Time,
+        now: Time,
+    ) {
         let body = Message::user("raw").to_body();
         let link = Digest::chain(None, body.as_bytes());
         let entry =
             Entry { id: message.parse().unwrap(), parent: None, link, note: Note::default(), body: &body };
-        let facets = Facets { slug: "lisbon".to_owned(), ..Facets::default() };
+        let facets = Facets { slug: slug.to_owned(), ..Facets::default() };
         let header = header.to_header();
         let is_there = self.archive.conversation(id).is_ok();
         let opening = Opening { facets: &facets, header: &header, created: active };
@@ -558,7 +570,24 @@ fn what_is_imported_does_not_take_the_name_of_what_began_here() {
         world.archive.resolve(message.as_str()).ok().map(rejoin::Named::conversation) != Some(world.own)
     };
 
+    let takes_the_beginning = |target| {
+        let world = World::new();
+        let beginning = &world.own.to_string()[..8];
+        match target {
+            Target::Guarded => {
+                world.import(&world.file("x.json", &[stranger(json!({"title": beginning}))]));
+            }
+            Target::Control => {
+                // Not imported, and of another time, so that its own id does not begin like that.
+                let (header, now) = (Conversation::titled(beginning), Time::now());
+                world.store_named(id(STRANGER), &header, beginning, "Evil01", now, now);
+            }
+        }
+        world.archive.resolve(beginning).is_ok_and(|named| named.conversation() != world.own)
+    };
+
     assert_all_fail(&[
+        Attempt::new("a title that is the beginning of an id of yours", takes_the_beginning),
         Attempt::new("a title of yours", takes_the_title),
         Attempt::new("the id of a message of yours", takes_the_message),
     ]);
