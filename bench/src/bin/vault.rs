@@ -246,6 +246,7 @@ fn append(vault: &VaultStore, random: &mut Random, conversation: u64, from: u64,
         tip: Tip { first: "first", last: "last" },
         branch: None,
         active: Time::from_micros(1_794_000_000_000_000 + conversation.cast_signed()),
+        now: Time::now(),
         blobs: &[],
     })?;
     Ok(bytes)

@@ -81,7 +81,7 @@ pub mod view {
 }
 
 pub use ops::{
-    Ailment, Contents, Diagnosis, Extent, Finding, Import, ImportMode, Imported, ImportedConversation,
-    Personal, Rechained, Redaction, ScrubMode, ScrubPlace, Scrubbed, Severity, Survey, Verdict, Viewpoint,
-    synopsis_of, title_of,
+    Ailment, Contents, Diagnosis, Extent, Finding, Import, ImportMode, Imported, ImportedAs,
+    ImportedConversation, Personal, Rechained, Redaction, ScrubMode, ScrubPlace, Scrubbed, Severity, Survey,
+    Verdict, Viewpoint, synopsis_of, title_of,
 };

@@ -142,6 +142,7 @@ fn newest_answer(
                 return Ok(best.map(|(_, stored, message)| (stored, message)));
             }
             let Some((time, message)) = last_answer(archive, &stored)? else { continue };
+            let time = plausible(time, &stored, archive.now());
             if best.as_ref().is_none_or(|(known, ..)| time > *known) {
                 best = Some((time, stored, message));
             }
@@ -151,6 +152,13 @@ fn newest_answer(
             None => return Ok(best.map(|(_, stored, message)| (stored, message))),
         }
     }
+}
+
+/// When an answer was given, as far as that can be believed: an imported one may carry any time, and a clock may have been
+/// wrong.
+fn plausible(time: Time, stored: &StoredConversation, now: Time) -> Time {
+    let is_wrong = stored.last_active_at.is_far_ahead_of(now);
+    if is_wrong { Time::default() } else { time.min(stored.last_active_at) }
 }
 
 fn last_answer(archive: &Archive, stored: &StoredConversation) -> Result<Option<(Time, MessageId)>, Failure> {
@@ -167,5 +175,27 @@ fn last_answer(archive: &Archive, stored: &StoredConversation) -> Result<Option<
             return Ok(None);
         }
         offset += PAGE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_from_the_future_is_not_the_newest() {
+        let archive = Archive::open("memory:").unwrap();
+        let id = archive.start(rejoin::Conversation::new()).unwrap().id();
+        let (stored, now) = (archive.conversation(id).unwrap(), Time::now());
+        let far = now.plus_micros(1_000_000_000_000);
+        let pinned = StoredConversation { last_active_at: far, ..stored.clone() };
+
+        let times = [
+            plausible(far, &stored, now),
+            plausible(far, &pinned, now),
+            plausible(Time::default(), &stored, now),
+        ];
+
+        assert_eq!(times, [stored.last_active_at, Time::default(), Time::default()]);
     }
 }

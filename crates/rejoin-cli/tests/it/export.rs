@@ -241,7 +241,7 @@ fn json_goes_out_and_comes_back_into_another_store() {
         world.rejoin(["export", &short, "--format", "json", "--output", "-", "--store", &store]).run();
 
     assert_eq!(there.stdout, "Imported 2 messages of 1 new conversation from 1 file.\n");
-    assert_eq!(here.stdout, "Nothing new in 1 file.\n");
+    assert_eq!(here.stdout, "Nothing new in 1 file.\n1 conversation is already here.\n");
     let messages = |text: &str| {
         serde_json::from_str::<serde_json::Value>(text).unwrap()["conversations"][0]["messages"].clone()
     };

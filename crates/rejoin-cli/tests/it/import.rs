@@ -99,7 +99,7 @@ fn programs_are_told_everything() {
     assert_eq!(
         conversation,
         json!({"id": id, "short": crate::world::short(id), "source_id": SESSION, "title": "Lisbon",
-               "is_new": true, "parent": null, "messages": 2, "added": 2, "grown": 0, "changed": 0})
+               "imported_as": "own", "beside": null, "branch_head": null, "is_new": true, "parent": null, "messages": 2, "added": 2, "grown": 0, "changed": 0})
     );
 }
 

@@ -313,6 +313,7 @@ impl Handle {
         let last = drafts.iter().rev().find(|draft| draft.role == Role::Assistant);
         let audited = self.audited(prepared);
         let blobs: Vec<Put<'_>> = blobs.iter().copied().chain(audited.as_ref().map(AuditBlob::put)).collect();
+        let now = self.archive.now();
         let turn = Turn {
             conversation: self.id,
             opening,
@@ -323,7 +324,8 @@ impl Handle {
                 last: last.map_or("", |draft| &draft.preview),
             },
             branch: self.branch,
-            active: self.archive.now(),
+            active: now,
+            now,
             blobs: &blobs,
         };
         let appended = self.archive.store.append(&turn)?;

@@ -13,10 +13,30 @@ use crate::store::{Named, Order, Put, Safety, Selection, Space};
 impl Archive {
     /// Imports a source. Importing it again adds only what is new; what is there stays as it is.
     ///
+    /// A conversation that began here, or was read from another place, does not grow from a source that has its id: what is
+    /// new becomes a separate conversation. [`Archive::import_into`] adds it as a branch instead.
+    ///
     /// A source that is damaged or cannot be read is [`Invalid`](crate::ErrorKind::Invalid), one that is gone
     /// [`NotFound`](crate::ErrorKind::NotFound): other kinds are of the store.
     pub fn import(&self, source: &Source, format: &'static Format, how: &mut Import<'_>) -> Result<Imported> {
         self.import_except(source, format, &HashSet::new(), how)
+    }
+
+    /// Imports the one conversation of a source as a branch of another one, where the two begin to differ.
+    ///
+    /// Only messages are added: the head, the header, pins and branches of the other one stay as they are. Runs of
+    /// sub-agents are imported as [`Archive::import`] does. A source with several conversations is
+    /// [`Invalid`](crate::ErrorKind::Invalid).
+    pub fn import_into(
+        &self,
+        id: ConversationId,
+        source: &Source,
+        format: &'static Format,
+        how: &mut Import<'_>,
+    ) -> Result<Imported> {
+        let target = Some(self.conversation(id)?.id);
+        let none = HashSet::new();
+        self.import_to(Destination { target, ..self.destination(&none) }, source, format, how)
     }
 
     /// Imports a source without those of some conversations that are no longer here.
@@ -27,14 +47,28 @@ impl Archive {
         except: &HashSet<ConversationId>,
         how: &mut Import<'_>,
     ) -> Result<Imported> {
-        let into = Destination {
+        self.import_to(self.destination(except), source, format, how)
+    }
+
+    fn destination<'a>(&'a self, except: &'a HashSet<ConversationId>) -> Destination<'a> {
+        Destination {
             store: self.store(),
             now: self.now(),
             conversation_bytes: self.limits.conversation_bytes,
             attachment_chunk_bytes: self.limits.attachment_chunk_bytes,
             except,
             redactor: self.redactor(),
-        };
+            target: None,
+        }
+    }
+
+    fn import_to(
+        &self,
+        into: Destination<'_>,
+        source: &Source,
+        format: &'static Format,
+        how: &mut Import<'_>,
+    ) -> Result<Imported> {
         let imported = import(into, source, format, how)
             .map_err(|error| error.during(format!("import `{}`", source.path().display())))?;
         if how.mode == ImportMode::Store && !imported.redacted.is_empty() {

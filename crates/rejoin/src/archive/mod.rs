@@ -20,6 +20,7 @@ pub(crate) mod limits;
 mod marks;
 mod name;
 mod pinned;
+mod order;
 mod project;
 mod purge;
 mod quarantine;
@@ -204,6 +205,7 @@ impl Archive {
             tip: Tip::default(),
             branch: None,
             active,
+            now: self.now(),
             blobs: &[],
         };
         self.store.append(&turn).map(drop).map_err(|error| error.during("start a conversation"))

@@ -34,9 +34,12 @@ impl Named {
 /// How many candidates an error lists.
 const SHOWN: usize = 5;
 
+/// Of how many with the same name it is looked up where they began.
+const COMPARED: usize = 100;
+
 impl Archive {
     /// Finds what a name stands for: an id, a short id, a unique beginning of one, a slug, `conversation/message`, or
-    /// a message id alone.
+    /// a message id alone. Where several have the whole name, the one that began here is meant, if it is the only one.
     ///
     /// Nothing found is [`ErrorKind::NotFound`](crate::ErrorKind::NotFound), several are
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) with the candidates in the message.
@@ -57,13 +60,42 @@ impl Archive {
             Some(message) => Named::Message(found.conversation, message),
             None => Named::Conversation(found.conversation),
         };
+        let exact = self.preferred(exact)?;
         match (exact.as_slice(), found.as_slice()) {
+            ([one], all) if self.hides_own(one, all)? => Err(ambiguous(text, all.iter())),
             ([one], _) => Ok(of(one)),
             ([], [one]) => Ok(of(one)),
             ([], []) => Err(Error::not_found(format!("nothing is called `{}`", shown(text)))),
             ([], several) => Err(ambiguous(text, several.iter())),
             (several, _) => Err(ambiguous(text, several.iter().copied())),
         }
+    }
+
+    /// True when the name of an imported conversation is the beginning of an id that began here.
+    fn hides_own(&self, one: &Found, all: &[Found]) -> Result<bool> {
+        if !(2..=COMPARED).contains(&all.len()) || !self.conversation(one.conversation)?.is_imported() {
+            return Ok(false);
+        }
+        for other in all.iter().filter(|other| other.conversation != one.conversation) {
+            if !self.conversation(other.conversation)?.is_imported() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Of several with the same name, the one that began here, if it is only one: what is imported may bear any name.
+    fn preferred<'f>(&self, found: Vec<&'f Found>) -> Result<Vec<&'f Found>> {
+        if !(2..=COMPARED).contains(&found.len()) {
+            return Ok(found);
+        }
+        let mut own = Vec::new();
+        for one in &found {
+            if !self.conversation(one.conversation)?.is_imported() {
+                own.push(*one);
+            }
+        }
+        Ok(if own.len() == 1 { own } else { found })
     }
 
     /// Finds a conversation by name; a message's name is not one.

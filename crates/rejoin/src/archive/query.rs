@@ -152,11 +152,11 @@ pub struct Tally {
 }
 
 impl Archive {
-    /// Lists conversations, newest activity first.
+    /// Lists conversations, newest activity first. Those dated more than a day ahead of the clock come last.
     pub fn list(&self, list: &List) -> Result<Listed> {
         let project = list.project.as_deref().map(|project| self.key_as_kept(project));
-        let query = list.query(project.as_deref(), self.now(), or_twenty(list.limit))?;
-        let page = self.store().list(&query)?;
+        let now = self.now();
+        let page = self.page(&list.query(project.as_deref(), now, or_twenty(list.limit))?, now)?;
         self.note_left_out(&page.damaged);
         Ok(Listed {
             items: page.items.into_iter().map(decode).collect::<Result<_>>()?,

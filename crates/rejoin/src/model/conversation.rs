@@ -191,8 +191,11 @@ impl From<KeptPrivacy> for Privacy {
 /// Where an imported conversation came from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The format it was read from.
+    /// The format that its program writes.
     pub format: String,
+    /// The format of the file it was read from, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_as: Option<String>,
     /// Its id there.
     pub source_id: String,
     /// The file it was read from.
@@ -371,6 +374,11 @@ pub struct StoredConversation {
 }
 
 impl StoredConversation {
+    /// True when an import made it, and false when it began here.
+    pub const fn is_imported(&self) -> bool {
+        self.conversation.origin.is_some()
+    }
+
     /// The title, or what stands for it: the beginning of the first message.
     pub fn title(&self) -> &str {
         match self.conversation.title.as_deref() {

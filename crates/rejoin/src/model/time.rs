@@ -60,6 +60,16 @@ impl Time {
         Self::from_micros(self.0.saturating_add(micros))
     }
 
+    /// The latest time that a clock can show while one that shows this time is right, whatever their time zones.
+    pub(crate) const fn a_day_later(self) -> Self {
+        self.plus_micros(86_400_000_000)
+    }
+
+    /// True for a time more than a day after `now`: it was not taken from a clock that is right.
+    pub const fn is_far_ahead_of(self, now: Self) -> bool {
+        self.0 > now.a_day_later().0
+    }
+
     /// This time moved back by `days` days of 24 hours.
     #[must_use]
     pub const fn minus_days(self, days: i64) -> Self {

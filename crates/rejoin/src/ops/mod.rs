@@ -29,7 +29,7 @@ pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 pub(crate) use export::{Naming, add_to_tree, view_tree};
 pub(crate) use import::{Destination, import, unpack};
-pub use import::{Import, ImportMode, Imported, ImportedConversation};
+pub use import::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};
 pub(crate) use redact::{Cleaning, HashKey, KeepKey, Redactor, Tally};
 pub use redact::{Personal, Redaction};
 pub use scrub::{Finding, Rechained, ScrubMode, ScrubPlace, Scrubbed};

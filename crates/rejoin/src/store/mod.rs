@@ -5,6 +5,7 @@
 //!
 //! Policy lives above: titles, previews, retention, ids and digests come in as arguments.
 
+mod activity;
 mod durable;
 mod jsonl;
 mod memory;
@@ -131,8 +132,8 @@ pub trait Store: Read {
     /// is a conflict. So is an id that stands twice in one turn. Another conversation may have the same ids. The same
     /// ids with the same links again give the first answer as replayed. A replay changes nothing. Sequences start at
     /// one and have no gaps. Messages of one turn share the sequence of its first. Counts and bytes follow. The first
-    /// preview is kept, the last one is replaced unless it is empty. Last activity follows and never goes back. Blobs
-    /// of a turn are stored with it or not at all.
+    /// preview is kept, the last one is replaced unless it is empty. Last activity follows and never goes back. One that
+    /// is more than a day ahead of the turn's present is replaced. Blobs of a turn are stored with it or not at all.
     fn append(&self, turn: &Turn<'_>) -> Result<Appended>;
 
     /// Changes what is known about a conversation.

@@ -165,8 +165,10 @@ pub struct Turn<'a> {
     pub tip: Tip<'a>,
     /// The named branch that the turn goes on with.
     pub branch: Option<MessageId>,
-    /// When.
+    /// When something was last said in it.
     pub active: Time,
+    /// What the clock shows; a stored activity far ahead of it is from a clock that was wrong.
+    pub now: Time,
     /// Blobs that land in the same sync.
     pub blobs: &'a [Put<'a>],
 }

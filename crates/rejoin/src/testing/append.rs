@@ -300,6 +300,26 @@ pub(super) fn last_activity_follows_and_never_goes_back(trial: &mut Trial<'_>) -
     Ok(())
 }
 
+/// One that is more than a day ahead of the turn's present is replaced.
+pub(super) fn last_activity_far_ahead_of_a_turn_is_replaced(trial: &mut Trial<'_>) -> Result<()> {
+    const DAY: i64 = 86_400;
+    let id = conversation(1);
+    let active = |store: &dyn Store| Ok(row(store, id)?.map(|row| row.active));
+    Draft::opening(id).active(10).append(trial.store())?;
+
+    let mut seen = Vec::new();
+    for (name, seconds) in [("a", 100 * DAY), ("b", 99 * DAY), ("c", 30), ("d", 20)] {
+        Draft::to(id).active(seconds).say(name, "", "hi").append(trial.store())?;
+        seen.extend(trial.observe(active)?);
+    }
+    let gone = Target::Messages { conversation: id, ids: &[message("c")], children: Children::Refuse };
+    trial.store().remove(&[gone], "test", at(40))?;
+    seen.extend(trial.observe(active)?);
+
+    assert_eq!(seen, [100 * DAY, 100 * DAY, 30, 30, 30].map(at));
+    Ok(())
+}
+
 /// Blobs of a turn are stored with it or not at all.
 pub(super) fn blobs_of_a_turn_are_stored_with_it_or_not_at_all(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);

@@ -180,6 +180,7 @@ impl<'a> Draft<'a> {
             tip: self.tip,
             branch: self.branch,
             active: at(self.seconds),
+            now: at(self.seconds),
             blobs: &self.blobs,
         })
     }

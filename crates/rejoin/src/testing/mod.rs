@@ -216,6 +216,7 @@ rules! { $
         counts_and_bytes_follow,
         the_previews_follow,
         last_activity_follows_and_never_goes_back,
+        last_activity_far_ahead_of_a_turn_is_replaced,
         blobs_of_a_turn_are_stored_with_it_or_not_at_all,
     }
     amend {

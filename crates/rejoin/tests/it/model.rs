@@ -375,6 +375,7 @@ impl Append {
             // Some of the few ids are also those of branches.
             branch: self.lines.first().map(|line| message(line.id)),
             active,
+            now: active,
             blobs: &put(&self.blobs),
         }))
     }

@@ -1,6 +1,7 @@
 //! `rejoin import`: conversations of other programs, read where they are and kept here.
 
 mod meter;
+mod placed;
 mod projects;
 mod report;
 mod scope;
@@ -11,7 +12,7 @@ mod work;
 use std::path::PathBuf;
 
 use rejoin::formats::{FORMATS, Format};
-use rejoin::{ImportMode, Imports};
+use rejoin::{Archive, ConversationId, ImportMode, Imports};
 use report::Report;
 use scope::{Item, Place, Scope};
 use serde_json::json;
@@ -21,6 +22,7 @@ use work::Work;
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::key_file;
+use crate::named;
 use crate::ui::progress::Unit;
 use crate::ui::quote;
 use crate::ui::consent::Shown;
@@ -31,13 +33,17 @@ use crate::ui::consent::Shown;
 /// conversations of their own, and the lines that were read are kept beside the messages. Importing again reads what
 /// changed and adds only what is new; the files themselves are not touched. An imported conversation is kept until you
 /// release or delete it. One that you deleted comes back when you name its file.
+///
+/// A file with the id of a conversation that began here, or was imported from another folder, does not change that one:
+/// what it has in addition becomes a separate conversation, unless `--into` says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin import --scan                      Find what others keep, then ask
   rejoin import --scan --watch              Keep copying it, until interrupted
   rejoin import ~/.claude/projects
-  rejoin import --dry-run session.jsonl     See what would be imported")]
+  rejoin import --dry-run session.jsonl     See what would be imported
+  rejoin import lisbon.json --into AU4eqF   Add what is new in it as a branch")]
 pub(crate) struct Args {
     /// Files, or directories to look through
     #[arg(value_name = "PATH", conflicts_with = "scan")]
@@ -52,6 +58,13 @@ pub(crate) struct Args {
     /// The file holds the 32 bytes of the key as they are, as 64 hexadecimal digits, or in base64.
     #[arg(long, value_name = "PATH")]
     key_file: Option<PathBuf>,
+
+    /// Add the one conversation of the file to this one, as a branch
+    ///
+    /// The branch begins where the two begin to differ. The head of the conversation, its title and everything else about it
+    /// stay as they are. Without this, a conversation that began here never grows from a file.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["scan", "watch"])]
+    into: Option<String>,
 
     /// Look where the programs keep their files
     #[arg(long)]
@@ -149,6 +162,16 @@ fn nothing_in(places: &[Place], context: &Context) -> Failure {
         .hint("run `rejoin import --scan` to look where other programs keep their files")
 }
 
+/// The conversation that one file is added to.
+fn target(name: &str, archive: &Archive, items: &[Item]) -> Result<ConversationId, Failure> {
+    let stored = named::conversation(archive, name)?;
+    if items.len() != 1 {
+        return Err(Failure::usage(format!("`--into` takes one file, and {} were found", items.len()))
+            .hint("name the file itself"));
+    }
+    Ok(stored.id)
+}
+
 /// Imports what was found, once.
 fn once(args: &Args, mut places: Vec<Place>, imports: Imports, context: &Context) -> Result<(), Failure> {
     let mode = if args.dry_run { ImportMode::Try } else { ImportMode::Store };
@@ -163,7 +186,11 @@ fn once(args: &Args, mut places: Vec<Place>, imports: Imports, context: &Context
         ImportMode::Store => context.archive()?,
         ImportMode::Try => context.archive_to_read()?,
     };
-    Work::new(archive, imports, mode, context).import_all(&items, &mut report, context)?;
+    let into = match &args.into {
+        Some(name) => Some(target(name, &archive, &items)?),
+        None => None,
+    };
+    Work::new(archive, imports, mode, into, context).import_all(&items, &mut report, context)?;
     let survey = args.scan.then(|| Survey::of(&places));
     report.show(survey.as_ref(), context)?;
     if args.scan && report.added() > 0 {

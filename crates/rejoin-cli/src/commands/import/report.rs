@@ -7,6 +7,7 @@ use rejoin::formats::Detection;
 use rejoin::{ImportMode, Imported, ImportedConversation};
 use serde_json::{Value as Json, json};
 
+use super::placed;
 use super::scope::{Item, Place};
 use super::survey::Survey;
 use crate::context::Context;
@@ -81,6 +82,7 @@ impl Report {
         if self.failed.is_empty() || !self.done.is_empty() || self.unchanged > 0 {
             writeln!(answer, "{}", self.told())?;
         }
+        placed::tell(&self.done, self.mode, &mut answer)?;
         self.tell_deleted(&mut answer)?;
         self.tell_changed(&mut answer)?;
         self.tell_redacted(&mut answer)?;
@@ -279,6 +281,9 @@ pub(super) fn conversation(one: &ImportedConversation) -> Json {
         "short": one.id.short().to_string(),
         "source_id": one.source_id,
         "title": one.title,
+        "imported_as": placed::name(one.imported_as),
+        "beside": placed::beside(one.imported_as),
+        "branch_head": placed::branch_head(one.imported_as),
         "is_new": one.is_new,
         "parent": one.parent,
         "messages": one.messages,

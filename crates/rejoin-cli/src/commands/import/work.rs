@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rejoin::formats::ReadLimits;
 use rejoin::store::Task;
-use rejoin::{Archive, Import, ImportMode, Imported, Imports};
+use rejoin::{Archive, ConversationId, Import, ImportMode, Imported, Imports};
 
 use super::meter::Meter;
 use super::projects::Projects;
@@ -27,13 +27,21 @@ pub(super) struct Work<'a> {
     pub(super) imports: Imports,
     pub(super) projects: Projects<'a>,
     pub(super) mode: ImportMode,
+    /// The conversation that a file is added to, if one was named.
+    into: Option<ConversationId>,
     noted: Instant,
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(archive: Archive, imports: Imports, mode: ImportMode, context: &'a Context) -> Self {
+    pub(super) fn new(
+        archive: Archive,
+        imports: Imports,
+        mode: ImportMode,
+        into: Option<ConversationId>,
+        context: &'a Context,
+    ) -> Self {
         let projects = Projects::new(context, archive.clone());
-        Self { archive, imports, projects, mode, noted: Instant::now() }
+        Self { archive, imports, projects, mode, into, noted: Instant::now() }
     }
 
     /// Imports each source. One that fails does not stop the others.
@@ -78,6 +86,9 @@ impl<'a> Work<'a> {
             project: &|directory| projects.key_of(directory),
             progress,
         };
+        if let Some(id) = self.into {
+            return self.archive.import_into(id, &item.source, item.format, &mut how);
+        }
         self.archive.import_noting(&mut self.imports, &item.source, item.format, item.deleted, &mut how)
     }
 

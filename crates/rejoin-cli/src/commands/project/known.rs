@@ -96,7 +96,7 @@ pub(super) fn all(archive: &Archive) -> Result<Vec<Known>, Failure> {
     for project in archive.known_projects()? {
         known.insert(project.key.clone(), project.into());
     }
-    let list = List { includes_expired: true, ..List::default() };
+    let (now, list) = (archive.now(), List { includes_expired: true, ..List::default() });
     archive.each_conversation(&list, &mut |stored| {
         let key = stored.conversation.project.clone().unwrap_or_default();
         let entry = known.entry(key.clone()).or_insert_with(|| Known {
@@ -106,7 +106,8 @@ pub(super) fn all(archive: &Archive) -> Result<Vec<Known>, Failure> {
         entry.conversations += 1;
         entry.messages += stored.messages;
         entry.bytes += stored.bytes;
-        entry.last_active_at = entry.last_active_at.max(Some(stored.last_active_at));
+        let active = Some(stored.last_active_at).filter(|active| !active.is_far_ahead_of(now));
+        entry.last_active_at = entry.last_active_at.max(active);
         Ok(())
     })?;
     for (id, path, answer) in project_key::answers(archive)? {

@@ -56,6 +56,8 @@ pub(crate) fn named(
 }
 
 /// Those whose title or summary holds every word; when there are none, those whose first or last words do.
+///
+/// A title that was imported may be anything, so it does not hide a conversation that began here.
 pub(crate) fn matching(items: Vec<StoredConversation>, text: &str) -> Vec<StoredConversation> {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     let holds = |text: &str| {
@@ -70,13 +72,12 @@ pub(crate) fn matching(items: Vec<StoredConversation>, text: &str) -> Vec<Stored
         let keywords = synopsis.map(|synopsis| synopsis.keywords.join(" ")).unwrap_or_default();
         holds(&format!("{title}\n{summary}\n{keywords}"))
     });
-    if titled.is_empty() {
-        return rest
-            .into_iter()
-            .filter(|stored| holds(&format!("{}\n{}", stored.first, stored.last)))
-            .collect();
+    if titled.iter().any(|stored| !stored.is_imported()) {
+        return titled;
     }
-    titled
+    let is_alone = titled.is_empty();
+    let said = rest.into_iter().filter(|stored| holds(&format!("{}\n{}", stored.first, stored.last)));
+    titled.into_iter().chain(said.filter(|stored| is_alone || !stored.is_imported())).collect()
 }
 
 fn one(stored: StoredConversation) -> Found {

@@ -9,3 +9,4 @@ mod faults;
 mod folder;
 mod unreadable;
 mod vault;
+mod imports;

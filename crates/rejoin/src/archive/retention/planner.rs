@@ -1,5 +1,6 @@
 //! Works out what goes: each conversation by the policy, and the runs of its sub-agents with it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::archive::retention::runs::{Runs, goes_along};
@@ -144,10 +145,16 @@ impl<'a> Planner<'a> {
     }
 
     /// The oldest of one project that are too many. What is in use does not count.
-    fn surplus(&mut self, sweep: &Sweep<'_>, project: Vec<StoredConversation>) -> Result<Vec<Vec<Expiring>>> {
+    fn surplus(
+        &mut self,
+        sweep: &Sweep<'_>,
+        mut project: Vec<StoredConversation>,
+    ) -> Result<Vec<Vec<Expiring>>> {
         let Some(most) = sweep.retention.max_per_project.filter(|most| project.len() as u64 > *most) else {
             return Ok(Vec::new());
         };
+        // A list ends with what is dated far ahead. When that was used is not known, so it goes last here.
+        project.sort_by_key(|stored| Reverse((stored.last_active_at, stored.id)));
         let (mut counted, mut surplus) = (0, Vec::new());
         for stored in project {
             let family = self.family(Expiring { stored, at: self.archive.now(), cause: Cause::Surplus })?;

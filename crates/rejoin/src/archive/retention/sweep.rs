@@ -8,7 +8,8 @@ use crate::archive::retention::runs::goes_along;
 use crate::archive::retention::{Cause, Expiring, Retention, RetentionPlan};
 use crate::archive::{Archive, AuditAction, PurgeReason, PurgeReport};
 use crate::error::{ErrorKind, Result};
-use crate::model::{ConversationId, Time};
+use crate::model::{ConversationId, Message, StoredConversation, Time};
+use crate::store::{Order, Selection};
 
 /// What a sweep goes over, and what it must not touch.
 #[derive(Clone, Copy)]
@@ -123,13 +124,33 @@ impl Archive {
         Ok(going)
     }
 
+    /// True when a message is younger than the policy allows. A clock that was set back for a while has dated the last
+    /// activity too early, and not what was said before.
+    fn was_used_since(&self, stored: &StoredConversation, sweep: &Sweep<'_>) -> Result<bool> {
+        let now = self.now();
+        let mut newest = stored.last_active_at;
+        let all = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
+        let read = self.store().read(stored.id, all, &mut |seen| {
+            let said_at = Message::from_body(seen.body).ok().and_then(|message| message.created_at);
+            newest = newest.max(said_at.filter(|time| *time <= now).unwrap_or_default());
+            Ok(())
+        });
+        // What is damaged expires all the same.
+        read.or_else(|error| if error.kind() == ErrorKind::Corrupt { Ok(()) } else { Err(error) })?;
+        let used = StoredConversation { last_active_at: newest, ..stored.clone() };
+        Ok(!sweep.retention.is_expired(&used, now))
+    }
+
     fn is_still_due(&self, expiring: &Expiring, sweep: &Sweep<'_>) -> Result<bool> {
         let now = match self.conversation(expiring.stored.id) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             stored => stored?,
         };
         let is_due = match expiring.cause {
-            Cause::Age | Cause::Own => sweep.retention.is_expired(&now, self.now()),
+            Cause::Age => {
+                sweep.retention.is_expired(&now, self.now()) && !self.was_used_since(&now, sweep)?
+            }
+            Cause::Own => sweep.retention.is_expired(&now, self.now()),
             Cause::Surplus | Cause::Along => now == expiring.stored,
         };
         Ok(is_due && !self.is_in_use(now.id, sweep)?)

@@ -398,7 +398,8 @@ fn append(to: &dyn Store, row: &Row, opening: Option<Opening<'_>>, entries: &[En
         entries,
         tip: Tip { first, last },
         branch: None,
-        active: if entries.is_empty() { row.created } else { row.active },
+        active: if entries.is_empty() { row.created.min(row.active) } else { row.active },
+        now: row.active,
         blobs: &[],
     };
     to.append(&turn).map(drop)

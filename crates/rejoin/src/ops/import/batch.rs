@@ -26,7 +26,6 @@ pub(super) struct Batch {
     bytes: usize,
     first: String,
     last: String,
-    active: Option<Time>,
 }
 
 struct Draft {
@@ -36,6 +35,7 @@ struct Draft {
     body: String,
     label: Option<String>,
     pin: Pin,
+    said_at: Option<Time>,
 }
 
 /// Whether a message survives every compaction.
@@ -64,7 +64,6 @@ impl Batch {
         pin: Pin,
     ) {
         self.bytes += body.len();
-        self.active = self.active.max(message.created_at);
         let is_own = message.extra.field(crate::formats::INJECTED).is_none();
         if self.first.is_empty() && message.role == Role::User && is_own {
             self.first = preview(&message.text());
@@ -75,7 +74,8 @@ impl Batch {
                 self.last = text;
             }
         }
-        self.drafts.push(Draft { id, parent, digest, body, label: message.label.clone(), pin });
+        let (label, said_at) = (message.label.clone(), message.created_at);
+        self.drafts.push(Draft { id, parent, digest, body, label, pin, said_at });
     }
 
     /// Adds what something was read from, under its name.
@@ -95,8 +95,28 @@ impl Batch {
         self.drafts.len() >= MESSAGES || self.sources.len() >= 2 * MESSAGES || self.bytes >= BYTES
     }
 
+    /// The message that an append makes the head.
+    pub(super) fn last(&self) -> Option<MessageId> {
+        self.drafts.last().map(|draft| draft.id)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.drafts.is_empty() && self.sources.is_empty()
+    }
+
+    /// Messages of a conversation that keeps its own previews.
+    pub(super) fn without_previews(&mut self) {
+        self.first.clear();
+        self.last.clear();
+    }
+
+    /// When something was last said, which is not when it was imported. What is dated far ahead of the clock says nothing
+    /// about that: it must not make a conversation the newest.
+    fn active(&self, created: Option<Time>, now: Time) -> Time {
+        let said = self.drafts.iter().filter_map(|draft| draft.said_at);
+        let is_possible = |time: &Time| !time.is_far_ahead_of(now);
+        let newest = said.filter(is_possible).max().or(created.filter(is_possible));
+        newest.map_or_else(Time::default, |newest| newest.min(now))
     }
 
     /// Stores the messages, and creates the conversation if it is not there.
@@ -148,8 +168,8 @@ impl Batch {
             entries: &entries,
             tip: Tip { first: &self.first, last: &self.last },
             branch: None,
-            // A conversation was last active when something was last said in it, not when it was imported.
-            active: self.active.or(created).unwrap_or(now),
+            active: self.active(created, now),
+            now,
             blobs: &blobs,
         };
         store.append(&turn).map(drop)

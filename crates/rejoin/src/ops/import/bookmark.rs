@@ -16,9 +16,21 @@ const NAME: &[u8] = b"import.head";
 pub(super) struct Bookmark {
     /// The message that someone was at here; none when the source says where the head belongs.
     pub(super) here: Option<MessageId>,
+    /// Where the appends so far have left the head. Who finds it elsewhere knows that someone moved it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) left_at: Option<MessageId>,
 }
 
 impl Bookmark {
+    pub(super) const fn of(here: Option<MessageId>) -> Self {
+        Self { here, left_at: None }
+    }
+
+    /// The same once an append has moved the head.
+    pub(super) fn left_at(self, head: Option<MessageId>) -> Self {
+        Self { left_at: head.or(self.left_at), ..self }
+    }
+
     /// The one that an import has left.
     pub(super) fn left(store: &dyn Store, id: ConversationId) -> Result<Option<Self>> {
         let mut left = None;

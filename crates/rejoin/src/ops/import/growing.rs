@@ -6,25 +6,29 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::formats::{
-    Aside, Format, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
+    Format, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
     unfinished,
 };
-use crate::model::{
-    Block, Branch, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time,
-};
+use crate::model::{Block, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time};
 use crate::ops::import::attached::{Attached, Stored};
 use crate::ops::import::batch::{Batch, Creation, Pin};
 use crate::ops::import::bookmark::Bookmark;
-use crate::ops::import::header::{self, header_of, row_of};
+use crate::ops::import::counterpart::Counterparts;
+use crate::ops::import::header::{header_of, row_of};
 use crate::ops::import::identity::{Names, source_hash};
+use crate::ops::import::location::began_here;
 use crate::ops::import::regrow::{Half, Regrowth};
-use crate::ops::import::{Destination, ImportMode, ImportedConversation};
+use crate::ops::import::route::Route;
+use crate::ops::import::{Destination, ImportMode, Known};
 use crate::ops::redact::{Tally, is_same};
 use crate::ops::view::{Compaction, Kept};
-use crate::store::{Anchor, Change, Facets, Named, Order, Row, Selection, Space};
+use crate::store::{Anchor, Facets, Named, Order, Row, Selection, Space};
 
 /// The longest text of a message that is compared; a line has a limit, too.
 const SOURCE_BYTES: usize = 1 << 30;
+
+/// What stands in each message that was imported, and in hardly any other.
+const NOTED: &str = "\"source\":";
 
 /// The message that asked for a run of a sub-agent.
 pub(super) struct Above {
@@ -38,14 +42,19 @@ pub(super) struct Growing<'a> {
     pub(super) format: &'static Format,
     pub(super) names: Names,
     pub(super) mode: ImportMode,
+    pub(super) route: Route,
     pub(super) id: ConversationId,
     pub(super) found: SourceConversation,
-    header: Conversation,
-    above: Option<Above>,
+    pub(super) header: Conversation,
+    pub(super) above: Option<Above>,
     /// The conversation as it was stored before; none when it is new.
     pub(super) stored: Option<Row>,
     /// True once it is in the store.
     pub(super) exists: bool,
+    /// True when someone went on here before.
+    pub(super) has_own: bool,
+    /// What it has in common with a source that has other ids.
+    counterparts: Counterparts,
     /// Where the head belongs, if an append may leave it elsewhere.
     pub(super) bookmark: Option<Bookmark>,
     /// Every message it has, with what it vouches for.
@@ -64,18 +73,18 @@ pub(super) struct Growing<'a> {
     pub(super) given: HashSet<MessageId>,
     /// Messages of the source that survive every compaction.
     pinned: HashSet<String>,
-    branches: Vec<SourceBranch>,
+    pub(super) branches: Vec<SourceBranch>,
     /// The names of the lines that are kept without being messages; none before one is asked for.
-    asides: Option<HashSet<Vec<u8>>>,
+    pub(super) asides: Option<HashSet<Vec<u8>>>,
     pub(super) last: Option<MessageId>,
     time: Time,
     pub(super) bytes: u64,
     pub(super) attached: Attached,
     pub(super) batch: Batch,
-    read: u64,
+    pub(super) read: u64,
     pub(super) added: u64,
     pub(super) grown: u64,
-    branched: u64,
+    pub(super) branched: u64,
     /// What was taken out of what is added.
     pub(super) tally: Tally,
 }
@@ -85,13 +94,13 @@ impl<'a> Growing<'a> {
         into: Destination<'a>,
         format: &'static Format,
         source: &Source,
-        found: SourceConversation,
+        known: Known,
+        route: Route,
         above: Option<Above>,
-        regrowth: Regrowth,
         mode: ImportMode,
     ) -> Result<Self> {
-        let names = Names(format);
-        let id = names.conversation(&found.id, found.created_at);
+        let Known { found, regrowth, .. } = known;
+        let (names, id) = (Names(format), route.id());
         let mut header = header_of(&found, format, source, above.as_ref(), into.now)?;
         if into.store.capabilities().is_sealed {
             header.privacy.exportable = false;
@@ -99,23 +108,31 @@ impl<'a> Growing<'a> {
         let clean = into.redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
         let header = clean.unwrap_or(header);
         let stored = row_of(into.store, id)?;
-        let mut known = HashMap::new();
+        let (mut known, mut has_own) = (HashMap::new(), false);
         if stored.is_some() {
             let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
             into.store.read(id, all, &mut |seen| {
                 known.insert(seen.id, seen.link);
+                has_own |= !seen.body.contains(NOTED);
                 Ok(())
             })?;
         }
+        let is_into = matches!(route, Route::Into(_));
+        let counterparts = if is_into { Counterparts::of(into.store, id)? } else { Counterparts::default() };
+        // What is only compared is never written to.
+        let mode = if matches!(route, Route::Compared(_)) { ImportMode::Try } else { mode };
         let mut growing = Self {
             into,
             format,
             names,
             mode,
+            route,
             id,
             time: found.created_at,
             bytes: stored.as_ref().map_or(0, |row| row.bytes),
             exists: stored.is_some(),
+            has_own,
+            counterparts,
             bookmark: None,
             found,
             header,
@@ -155,10 +172,21 @@ impl<'a> Growing<'a> {
         self.found = found;
     }
 
-    /// Where a run of a sub-agent hangs that this conversation started.
-    pub(super) fn parent_of(&self, parent: &SourceParent) -> Above {
+    /// Where a run of a sub-agent hangs that this conversation started. One that began here starts no runs in files: they
+    /// would be purged with it.
+    pub(super) fn parent_of(&self, parent: &SourceParent) -> Result<Option<Above>> {
+        let row = self.stored.as_ref().filter(|_| matches!(self.route, Route::Compared(_)));
+        if row.map(began_here).transpose()? == Some(true) {
+            return Ok(None);
+        }
         let message = parent.message.as_deref().map(|message| self.name(message));
-        Above { conversation: self.id, message: message.filter(|id| self.known.contains_key(id)) }
+        let message = message.filter(|id| self.known.contains_key(id));
+        Ok(Some(Above { conversation: self.id, message }))
+    }
+
+    /// True when a source has something that is not here.
+    pub(super) const fn has_news(&self) -> bool {
+        self.added + self.grown > 0
     }
 
     /// The id under which a message of the source is kept.
@@ -192,6 +220,9 @@ impl<'a> Growing<'a> {
             }
             None => None,
         };
+        if self.is_counterpart(parent, &found) {
+            return Ok(skipped);
+        }
         let anchor = parent.map(|id| Anchor { id, link: self.known[&id] });
         let nothing = Message::new(found.message.role, Vec::new());
         let said = std::mem::replace(&mut found.message, nothing);
@@ -222,7 +253,8 @@ impl<'a> Growing<'a> {
                     && !self.is_same(own, is_above.then_some(parent), &hash, &found.source)? =>
             {
                 // What stands twice in one source did not grow since.
-                is_half = !self.met.contains(&own) && self.regrow(own, parent, &found)?;
+                let is_into = matches!(self.route, Route::Into(_));
+                is_half = !is_into && !self.met.contains(&own) && self.regrow(own, parent, &found)?;
                 if is_half {
                     own
                 } else {
@@ -249,7 +281,9 @@ impl<'a> Growing<'a> {
         self.added += u64::from(!self.regrown.contains_key(&id));
         self.branched += u64::from(id != own);
         if self.mode == ImportMode::Store {
-            let pin = if self.pinned.contains(&found.id) { Pin::Set } else { Pin::Unset };
+            // Who asked for a branch pinned nothing.
+            let is_pinned = self.pinned.contains(&found.id) && !matches!(self.route, Route::Into(_));
+            let pin = if is_pinned { Pin::Set } else { Pin::Unset };
             self.keep_attached(&stored)?;
             self.batch.add(id, anchor, digest, stored.body, &stored.message, pin);
             if !self.format.is_own() {
@@ -262,6 +296,17 @@ impl<'a> Growing<'a> {
             self.flush_when_full()?;
         }
         Ok(skipped)
+    }
+
+    /// True when a message is here under another id: it says the same at the same place.
+    fn is_counterpart(&mut self, parent: Option<MessageId>, found: &SourceMessage) -> bool {
+        let own = self.names.message(&self.found.id, &found.id);
+        let same = self.counterparts.of_message(parent, &found.message);
+        let Some(same) = same.filter(|_| !self.known.contains_key(&own)) else { return false };
+        self.changed.insert(own, same);
+        self.last = Some(same);
+        self.met.insert(same);
+        true
     }
 
     /// Takes the message as it is stored: with a time, with what it was read from, and with what it keeps.
@@ -330,7 +375,7 @@ impl<'a> Growing<'a> {
     }
 
     /// A line of the source as it is stored.
-    fn redacted_line<'s>(&self, line: &'s str) -> Cow<'s, str> {
+    pub(super) fn redacted_line<'s>(&self, line: &'s str) -> Cow<'s, str> {
         let clean = self.into.redactor.and_then(|redactor| redactor.line(line, &mut Tally::default()));
         clean.map_or(Cow::Borrowed(line), Cow::Owned)
     }
@@ -360,39 +405,7 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// Keeps a line that is no message.
-    pub(super) fn put_aside(&mut self, aside: &Aside) -> Result<()> {
-        if self.mode == ImportMode::Try {
-            return Ok(());
-        }
-        let source = self.redacted_line(&aside.source).into_owned();
-        let name = |source: &str| format!("line:{:012}:{}", aside.line, source_hash(source));
-        let is_as_said =
-            source != aside.source && self.known_asides()?.contains(name(&aside.source).as_bytes());
-        if !is_as_said && self.known_asides()?.insert(name(&source).into_bytes()) {
-            self.batch.add_source(name(&source).as_bytes(), &source)?;
-        }
-        self.flush_when_full()
-    }
-
-    /// The names of the lines that are kept already.
-    fn known_asides(&mut self) -> Result<&mut HashSet<Vec<u8>>> {
-        let mut names = HashSet::new();
-        if self.asides.is_none() && self.stored.is_some() {
-            self.into.store.get(
-                Space::Source,
-                Some(self.id),
-                Named::Beginning(b"line:"),
-                &mut |name, _| {
-                    names.insert(name.to_vec());
-                    Ok(())
-                },
-            )?;
-        }
-        Ok(self.asides.get_or_insert(names))
-    }
-
-    fn flush_when_full(&mut self) -> Result<()> {
+    pub(super) fn flush_when_full(&mut self) -> Result<()> {
         if self.batch.is_full() { self.flush() } else { Ok(()) }
     }
 
@@ -417,59 +430,14 @@ impl<'a> Growing<'a> {
             header: &header,
             created: self.found.created_at,
         });
-        let bookmark = self.bookmark.map(Bookmark::to_bytes).transpose()?;
+        let bookmark =
+            self.bookmark.map(|here| here.left_at(self.batch.last())).map(Bookmark::to_bytes).transpose()?;
+        if matches!(self.route, Route::Into(_)) {
+            self.batch.without_previews();
+        }
         self.batch.store(self.into.store, self.id, creation, bookmark.as_deref(), self.into.now)?;
         self.batch = Batch::default();
         self.exists = true;
-        Ok(())
-    }
-
-    /// Stores what is left, sets the head, and tells what was done. A conversation without messages is none.
-    pub(super) fn finish(mut self) -> Result<Option<ImportedConversation>> {
-        if self.read == 0 {
-            return Ok(None);
-        }
-        if self.mode == ImportMode::Store {
-            self.flush()?;
-            self.erase_unused()?;
-            self.place_head()?;
-            self.place_branches()?;
-            if self.stored.is_some() {
-                header::complete(self.into.store, self.id, &self.header, self.into.now)?;
-            }
-        }
-        Ok(Some(ImportedConversation {
-            id: self.id,
-            source_id: self.found.id.clone(),
-            title: self.redacted_title(),
-            is_new: self.stored.is_none(),
-            parent: self.above.as_ref().map(|above| above.conversation),
-            is_waiting: self.found.parent.as_ref().is_some_and(|parent| parent.message.is_some())
-                && self.above.as_ref().is_some_and(|above| above.message.is_none()),
-            messages: self.read,
-            added: self.added,
-            grown: self.grown,
-            changed: self.branched,
-        }))
-    }
-
-    /// The title at the source, without what is not stored.
-    fn redacted_title(&self) -> Option<String> {
-        self.found.header.title.as_deref().map(|title| self.redacted_line(title).into_owned())
-    }
-
-    /// Gives branches their names, where none has the same.
-    fn place_branches(&self) -> Result<()> {
-        let there = self.stored.as_ref().map_or(&[][..], |row| &row.branches);
-        for branch in &self.branches {
-            let (id, head) = (self.names.message(&self.found.id, &branch.id), self.name(&branch.head));
-            if there.iter().any(|own| own.id == id) || !self.known.contains_key(&head) {
-                continue;
-            }
-            let title = self.redacted_line(&branch.title).into_owned();
-            let branch = Branch { id, title, head };
-            self.into.store.amend(self.id, None, &Change::Branch(&branch), self.into.now)?;
-        }
         Ok(())
     }
 }

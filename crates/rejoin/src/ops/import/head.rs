@@ -6,12 +6,19 @@ use crate::model::{Message, MessageId};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::growing::Growing;
 use crate::ops::import::header::row_of;
+use crate::ops::import::route::Route;
 use crate::store::{Change, Order, Selection};
 
 impl Growing<'_> {
     /// The bookmark that is there, or the one that is needed.
     pub(super) fn needed_bookmark(&self) -> Result<Option<Bookmark>> {
         let head = self.stored.as_ref().and_then(|row| row.head).map(|head| head.id);
+        if matches!(self.route, Route::Into(_)) {
+            // A branch that was cut off has left the head in it.
+            let left = if self.exists { Bookmark::left(self.into.store, self.id)? } else { None };
+            let left = left.filter(|left| head.is_some() && left.left_at == head);
+            return Ok(left.or_else(|| head.map(|head| Bookmark::of(Some(head)))));
+        }
         let is_of_someone = match head {
             Some(head) => self.source_of(head)?.is_none(),
             None => false,
@@ -24,8 +31,9 @@ impl Growing<'_> {
         {
             return Ok(Some(left));
         }
-        let here = head.filter(|_| is_of_someone || self.format.is_own());
-        Ok((here.is_some() || self.found.head.is_some()).then_some(Bookmark { here }))
+        // Whoever went on here and then back to an earlier message is where he wants to be.
+        let here = head.filter(|_| is_of_someone || self.has_own || self.format.is_own());
+        Ok((here.is_some() || self.found.head.is_some()).then_some(Bookmark::of(here)))
     }
 
     /// The head as it is now. Someone who went on here since the import began is who it belongs to.
@@ -38,7 +46,7 @@ impl Growing<'_> {
             && !self.known.contains_key(&id)
             && self.source_of(id)?.is_none()
         {
-            self.bookmark = Some(Bookmark { here: Some(id) });
+            self.bookmark = Some(Bookmark::of(Some(id)));
         }
         Ok(head)
     }
@@ -59,7 +67,7 @@ impl Growing<'_> {
             Ok(())
         })?;
         if newest.is_some() {
-            self.bookmark = Some(Bookmark { here: newest });
+            self.bookmark = Some(Bookmark::of(newest));
         }
         Ok(())
     }
@@ -75,6 +83,15 @@ impl Growing<'_> {
         (self.known.contains_key(&head) && Some(head) != self.last).then_some(head)
     }
 
+    /// True when a file of ours has everything that is here, so that its head counts. Only when it was read is that known.
+    fn follows_source(&self, here: MessageId) -> bool {
+        let is_all_met = || self.known.keys().all(|id| self.met.contains(id));
+        self.format.is_own()
+            && !matches!(self.route, Route::Into(_))
+            && self.met.contains(&here)
+            && is_all_met()
+    }
+
     /// Moves the head to where the program would go on, unless someone went on here.
     pub(super) fn place_head(&mut self) -> Result<()> {
         let was_cut_off = self.exists && Bookmark::left(self.into.store, self.id)?.is_some();
@@ -84,8 +101,7 @@ impl Growing<'_> {
         let now = self.notice_head()?;
         self.notice_newest()?;
         let here = self.bookmark.and_then(|bookmark| bookmark.here);
-        // Only when it was read is it known what a file of ours has.
-        let here = here.filter(|here| !self.format.is_own() || !self.met.contains(here));
+        let here = here.filter(|here| !self.follows_source(*here));
         let head = here.or_else(|| self.head()).or(self.last);
         if head.is_some() && head != now {
             self.into.store.amend(self.id, None, &Change::Head(head), self.into.now)?;

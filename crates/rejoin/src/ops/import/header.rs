@@ -14,7 +14,12 @@ const SUBAGENT: &str = "subagent";
 /// So often another may change the header while it is completed.
 const ATTEMPTS: usize = 5;
 
+/// The field that links a run of a sub-agent to what started it.
+const PARENT: &str = "parent";
+
 /// The header as it is stored: held, at rest, and with where it came from.
+///
+/// A file decides neither how long it is kept, nor where it came from, nor what it goes along with when that is purged.
 pub(super) fn header_of(
     found: &SourceConversation,
     format: &'static Format,
@@ -26,31 +31,37 @@ pub(super) fn header_of(
     if header.status == Status::Active {
         header.status = Status::Paused;
     }
-    if header.hold == Hold::None || !format.is_own() {
-        header.hold = Hold::Import;
+    header.hold = Hold::Import;
+    header.follows_retention = false;
+    header.expires_at = header.expires_at.filter(|expires| *expires > now);
+    if let Some(synopsis) = &mut header.synopsis {
+        // One that is newer than everything is never written anew.
+        synopsis.updated_at = synopsis.updated_at.min(now);
     }
-    // What another program's file became here once is still that after a way through a file of ours.
-    if header.origin.is_none() || !format.is_own() {
-        header.origin = Some(Origin {
-            format: format.name.to_owned(),
-            source_id: found.id.clone(),
-            source_path: Some(source.path().to_string_lossy().into_owned()),
-            imported_at: now,
-        });
-    }
-    // A file of ours has the rest in its header.
-    if format.is_own() && header.extra.field(SUBAGENT).is_some() {
-        return Ok(header);
-    }
-    if let Some(parent) = &found.parent {
+    header.origin = Some(origin_of(found, format, source, now));
+    header.extra.remove(PARENT);
+    if let Some(parent) = found.parent.as_ref().filter(|_| header.extra.field(SUBAGENT).is_none()) {
         header.kind = SUBAGENT.to_owned();
         header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
         header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
     }
     if let Some(Above { conversation, message: Some(message) }) = above {
-        header.extra.set("parent", Json::of(&json!({ "conversation": conversation, "message": message }))?);
+        header.extra.set(PARENT, Json::of(&json!({ "conversation": conversation, "message": message }))?);
     }
     Ok(header)
+}
+
+/// Where it came from. What another program's file became here once is still called after it in a file of ours, but that
+/// file is where it was read.
+fn origin_of(found: &SourceConversation, format: &'static Format, source: &Source, now: Time) -> Origin {
+    let said = found.header.origin.as_ref().filter(|_| format.is_own());
+    Origin {
+        format: said.map_or_else(|| format.name.to_owned(), |said| said.format.clone()),
+        read_as: said.map(|_| format.name.to_owned()),
+        source_id: said.map_or_else(|| found.id.clone(), |said| said.source_id.clone()),
+        source_path: Some(source.path().to_string_lossy().into_owned()),
+        imported_at: now,
+    }
 }
 
 /// The conversation as the store has it.
@@ -71,8 +82,8 @@ pub(super) fn complete(store: &dyn Store, id: ConversationId, found: &Conversati
         if header.project.is_none() {
             header.project.clone_from(&found.project);
         }
-        if let (None, Some(parent)) = (header.extra.field("parent"), found.extra.field("parent")) {
-            header.extra.set("parent", parent.clone());
+        if let (None, Some(parent)) = (header.extra.field(PARENT), found.extra.field(PARENT)) {
+            header.extra.set(PARENT, parent.clone());
         }
         if header == before {
             return Ok(());

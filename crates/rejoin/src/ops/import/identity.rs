@@ -5,6 +5,9 @@
 //! message        11 of base 62 of SHA-256( "rejoin/import/message/1\n" ‖ format ‖ 0 ‖ conversation ‖ 0 ‖ message )
 //! ```
 //!
+//! A separate conversation, beside one that has the same id at its source, is told apart by the place that it was read
+//! from and by a number, each after another zero.
+//!
 //! A message whose text changed at the source is another message: its digest follows its id, after another zero.
 //!
 //! Rejoin's own files have ids of Rejoin in them. They stay what they are; what is no id there gets one as above.
@@ -32,6 +35,13 @@ impl Names {
         own.unwrap_or_else(|| conversation_id(self.0.name, source, created))
     }
 
+    /// A conversation beside the one that has this id at its source.
+    pub(super) fn separate(self, source: &str, created: Time, area: &str, number: u32) -> ConversationId {
+        let number = number.to_string();
+        let parts = [self.0.name.as_bytes(), source.as_bytes(), area.as_bytes(), number.as_bytes()];
+        with_time(created, hash(CONVERSATION, &parts))
+    }
+
     /// A message or a branch.
     pub(super) fn message(self, conversation: &str, source: &str) -> MessageId {
         let own = source.parse().ok().filter(|_| self.0.is_own());
@@ -45,7 +55,10 @@ impl Names {
 }
 
 fn conversation_id(format: &str, source: &str, created: Time) -> ConversationId {
-    let hash = hash(CONVERSATION, &[format.as_bytes(), source.as_bytes()]);
+    with_time(created, hash(CONVERSATION, &[format.as_bytes(), source.as_bytes()]))
+}
+
+fn with_time(created: Time, hash: [u8; 32]) -> ConversationId {
     ConversationId::new(created, hash[..10].try_into().expect("a hash has 32 bytes"))
 }
 

@@ -2,30 +2,38 @@
 //!
 //! A source is read twice. The first time nothing is stored: whatever is wrong with the source ends it there, so that
 //! nothing is half imported, and what is known of a conversation only at its end is known before it is created. The
-//! second time its messages are appended in batches. A first reading that turns out to have misjudged a beginning is
+//! second time its messages are appended in batches. A source says nothing about a conversation that began here, unless
+//! whoever imports it asks for that. A first reading that turns out to have misjudged a beginning is
 //! repeated. An import that is cut off is finished by the next one.
 
+mod aside;
 mod attached;
 mod batch;
 mod bookmark;
+mod counterpart;
+mod finish;
 mod growing;
 mod head;
 mod header;
 mod identity;
+mod location;
 mod packed;
 mod regrow;
 mod report;
+mod route;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
-use growing::Growing;
+use growing::{Above, Growing};
 use header::row_of;
 use identity::Names;
 pub(crate) use identity::source_hash;
+use location::Location;
 pub(crate) use packed::{Packer, unpack};
 use regrow::Regrowth;
-pub use report::{Imported, ImportedConversation};
+pub use report::{Imported, ImportedAs, ImportedConversation};
+use route::{Route, Router};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, Piece, ReadLimits, Reading, Source, SourceConversation};
@@ -76,6 +84,8 @@ pub(crate) struct Destination<'a> {
     pub(crate) except: &'a HashSet<ConversationId>,
     /// What is taken out before anything is stored.
     pub(crate) redactor: Option<Redactor<'a>>,
+    /// The conversation that was asked for: what a source has becomes a branch of it.
+    pub(crate) target: Option<ConversationId>,
 }
 
 /// Imports one source.
@@ -94,6 +104,7 @@ pub(crate) fn import(
         // Who waits was told of one trial.
         if trial == 0 { pass.run(how) } else { pass.run(&mut again) }?;
         let done = pass.finish()?;
+        check_target(into.target, &done.report)?;
         if done.verdict == Verdict::Reliable && how.mode == ImportMode::Try {
             return Ok(done.report);
         }
@@ -107,9 +118,18 @@ pub(crate) fn import(
     Ok(pass.finish()?.report)
 }
 
+/// Refuses a source that has nothing for the conversation that was asked for.
+fn check_target(target: Option<ConversationId>, report: &Imported) -> Result<()> {
+    let is_branch = |one: &ImportedConversation| matches!(one.imported_as, ImportedAs::Branch { .. });
+    if target.is_none() || report.conversations.iter().any(is_branch) {
+        return Ok(());
+    }
+    Err(Error::invalid("it has no conversation that could become a branch"))
+}
+
 /// So often a source is read at most before anything is stored. Once is enough, except where the end of a source tells
-/// that its beginning was misjudged.
-const TRIALS: usize = 3;
+/// that its beginning was misjudged, or that it has more than the conversation that it is compared with.
+const TRIALS: usize = 4;
 
 /// Of so many conversations something may wait to be stored, where a source goes from one to the other and back.
 const WAITING: usize = 4;
@@ -118,9 +138,12 @@ const WAITING: usize = 4;
 type Learnt = HashMap<String, Known>;
 
 /// What is known of a conversation before it is read.
+#[derive(Clone)]
 struct Known {
     found: SourceConversation,
     regrowth: Regrowth,
+    /// Which conversation takes it; none when that is not known yet.
+    route: Option<Route>,
 }
 
 /// Whether a reading judged everything as the next one will.
@@ -145,6 +168,9 @@ struct Pass<'a> {
     mode: ImportMode,
     /// What the reading before has found out about each conversation.
     learnt: Learnt,
+    router: Router<'a>,
+    /// The conversation that becomes a branch of the one that was asked for.
+    branch: Option<String>,
     /// The conversations that are not complete, in order.
     growing: BTreeMap<u64, Growing<'a>>,
     /// Where each of them is, by its id at the source.
@@ -174,6 +200,12 @@ impl<'a> Pass<'a> {
             format,
             mode,
             learnt,
+            router: Router {
+                into,
+                names: Names(format),
+                location: Location::of(source, format, into.redactor),
+            },
+            branch: None,
             growing: BTreeMap::new(),
             places: HashMap::new(),
             met: 0,
@@ -278,22 +310,21 @@ impl<'a> Pass<'a> {
         self.flush()?;
         // When it was started may be known only at its end, and its id is made of that.
         let source_id = found.id.clone();
-        let first = || Known { found, regrowth: Regrowth::default() };
-        let known = self.learnt.entry(source_id.clone()).or_insert_with(first);
-        let (mut known, regrowth) = (known.found.clone(), known.regrowth.clone());
-        let id = Names(self.format).conversation(&known.id, known.created_at);
-        if self.is_deleted(id)? {
+        let first = || Known { found, regrowth: Regrowth::default(), route: None };
+        let mut known = self.learnt.entry(source_id.clone()).or_insert_with(first).clone();
+        let route = match known.route {
+            Some(route) => route,
+            None => self.router.route(&known.found)?,
+        };
+        self.check_alone(&source_id, route)?;
+        if self.router.is_deleted(route)? {
             self.passed_over.insert(source_id);
-            self.report.deleted.push(id);
+            self.report.deleted.push(route.id());
             return Ok(());
         }
-        known.header.project = known.header.project.map(|directory| project(&directory));
-        let parent = known.parent.as_ref().and_then(|parent| {
-            let place = self.places.get(&parent.conversation)?;
-            Some(self.growing.get(place)?.parent_of(parent))
-        });
-        let growing =
-            Growing::begin(self.into, self.format, self.source, known, parent, regrowth, self.mode)?;
+        known.found.header.project = known.found.header.project.map(|directory| project(&directory));
+        let above = self.above(&known.found)?;
+        let growing = Growing::begin(self.into, self.format, self.source, known, route, above, self.mode)?;
         self.growing.insert(self.met, growing);
         self.places.insert(source_id, self.met);
         self.touched.insert(self.met);
@@ -301,15 +332,31 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
+    /// Where a run of a sub-agent hangs, if what started it is in the source.
+    fn above(&self, found: &SourceConversation) -> Result<Option<Above>> {
+        let place =
+            found.parent.as_ref().and_then(|parent| Some((parent, self.places.get(&parent.conversation)?)));
+        let growing = place.and_then(|(parent, place)| Some((parent, self.growing.get(place)?)));
+        growing.map_or(Ok(None), |(parent, growing)| growing.parent_of(parent))
+    }
+
+    /// Refuses a second conversation for the one that was asked for.
+    fn check_alone(&mut self, source_id: &str, route: Route) -> Result<()> {
+        if !matches!(route, Route::Into(_)) {
+            return Ok(());
+        }
+        match self.branch.replace(source_id.to_owned()) {
+            Some(other) if other != source_id => Err(Error::invalid(
+                "it has several conversations, and only one can become a branch of another",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Stores what waits.
     fn flush(&mut self) -> Result<()> {
         let mut touched = std::mem::take(&mut self.touched).into_iter();
         touched.try_for_each(|place| self.growing.get_mut(&place).map_or(Ok(()), Growing::flush))
-    }
-
-    /// True when a conversation was imported before and is no longer there.
-    fn is_deleted(&self, id: ConversationId) -> Result<bool> {
-        Ok(self.into.except.contains(&id) && row_of(self.into.store, id)?.is_none())
     }
 
     fn is_passed_over(&self, conversation: &str) -> bool {
@@ -349,11 +396,21 @@ impl<'a> Pass<'a> {
         let regrowth = growing.learnt_regrowth();
         let is_stricter = regrowth.is_stricter_than(&known.regrowth);
         (known.found.head, known.regrowth) = (growing.learnt_head(), regrowth);
-        let id = Names(self.format).conversation(&known.found.id, known.found.created_at);
+        let route = match growing.route {
+            Route::Compared(beside) if growing.has_news() => self.router.separate(beside, &known.found)?,
+            route => route,
+        };
+        known.route = Some(route);
+        // When it began may be known only now.
+        let named = Names(self.format).conversation(&known.found.id, known.found.created_at);
+        let is_another = matches!(route, Route::Own(id) if id != named);
+        if is_another {
+            known.route = None;
+        }
         // A new conversation is as new under any id.
-        let is_another =
-            id != growing.id && (self.into.except.contains(&id) || row_of(self.into.store, id)?.is_some());
-        if is_stricter || is_another {
+        let was_misjudged =
+            is_another && (self.into.except.contains(&named) || row_of(self.into.store, named)?.is_some());
+        if is_stricter || was_misjudged || route != growing.route {
             self.verdict = Verdict::Misjudged;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::formats::Skipped;
-use crate::model::{ConversationId, Redacted};
+use crate::model::{ConversationId, MessageId, Redacted};
 
 /// Of how many skipped lines the reasons are kept; the others are counted.
 const REASONS: usize = 1_000;
@@ -30,6 +30,26 @@ pub struct Imported {
     pub reasons: Vec<Skipped>,
 }
 
+/// Which conversation here took what a source has of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportedAs {
+    /// One of its own, which is new or was read from the same place before.
+    Own,
+    /// One beside the conversation with this id, which began here or was read from another place.
+    Separate {
+        /// The conversation that has the same id at its source.
+        beside: ConversationId,
+    },
+    /// None: everything is here, in a conversation that began here or was read from another place.
+    Here,
+    /// The one that was asked for. Its head stays where it was.
+    Branch {
+        /// The last message of the branch.
+        head: Option<MessageId>,
+    },
+}
+
 /// What an import did to one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -40,6 +60,8 @@ pub struct ImportedConversation {
     pub source_id: String,
     /// Its title at the source.
     pub title: Option<String>,
+    /// Which conversation took it.
+    pub imported_as: ImportedAs,
     /// True when it was not there before.
     pub is_new: bool,
     /// The conversation that started it, if it is a run of a sub-agent.

@@ -1,6 +1,7 @@
 //! Appending a turn: its lines, one write, one sync.
 
 use crate::error::{Error, Result};
+use crate::store::activity::last_activity;
 use crate::store::jsonl::changes::{Happened, Noted};
 use crate::store::jsonl::files::{Opened, Purpose};
 use crate::store::jsonl::kept::Kept;
@@ -78,11 +79,13 @@ fn lines(turn: &Turn<'_>, kept: &Kept, forks: &[bool], stamp: Stamp) -> Vec<u8> 
     let of = turn.entries.len() + usize::from(turn.opening.is_some());
     let of = u32::try_from(of).unwrap_or(u32::MAX);
     let mut bytes = Vec::with_capacity(turn.entries.iter().map(|entry| entry.body.len() + 512).sum());
+    let resets_activity = last_activity(kept.active, turn) < kept.active;
     let mut n = 0;
     let mut write = |mut line: Line, message: &str| {
         n += 1;
         (line.n, line.of) = (n, of);
         if n == of {
+            line.resets_activity = resets_activity;
             line.change = Some(stamp);
             line.first = Some(turn.tip.first.to_owned()).filter(|_| kept.first.is_empty());
             line.first = line.first.filter(|first| !first.is_empty());

@@ -35,6 +35,8 @@ pub(super) struct Kept {
     pub(super) has_start: bool,
     /// True when messages were removed, so that numbers may be missing.
     pub(super) has_gaps: bool,
+    /// Messages before this sequence stood in the file when it was written anew; the first line says when it was active.
+    settled: u32,
     /// Lines that a new file would not have.
     pub(super) spent: Spent,
 }
@@ -114,6 +116,7 @@ impl Kept {
             blobs: BTreeMap::new(),
             has_start: false,
             has_gaps: false,
+            settled: 0,
             spent: Spent::default(),
         }
     }
@@ -176,6 +179,7 @@ impl Kept {
             self.version = standing.version;
             self.active = standing.active;
             self.next = standing.next;
+            self.settled = standing.next;
             self.first = standing.first;
             self.last = standing.last;
             self.branches = standing.branches;
@@ -218,7 +222,11 @@ impl Kept {
         self.bytes += u64::from(spot.body);
         self.next = self.next.max(seq + 1);
         self.head = Some(seq);
-        self.active = self.active.max(line.timestamp);
+        if line.resets_activity {
+            self.active = line.timestamp;
+        } else if seq >= self.settled {
+            self.active = self.active.max(line.timestamp);
+        }
         self.take_ends(line);
         Some(())
     }

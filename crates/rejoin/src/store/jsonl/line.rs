@@ -60,6 +60,9 @@ pub(super) struct Line {
     pub(super) label: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) pinned: bool,
+    /// True when the conversation was last active at this time, although an earlier line has a later one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) resets_activity: bool,
     /// The stamp of the change that this line belongs to, on the last line of those written together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) change: Option<Stamp>,
@@ -130,6 +133,7 @@ impl Line {
             forked: false,
             label: None,
             pinned: false,
+            resets_activity: false,
             change: None,
             first: None,
             last: None,

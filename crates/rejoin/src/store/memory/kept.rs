@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
+use crate::store::activity::last_activity;
 use crate::store::tip::previews;
 use crate::store::turn::{after_removal, left_behind};
 use crate::store::{
@@ -119,7 +120,7 @@ impl Kept {
         if !turn.tip.last.is_empty() {
             self.last = turn.tip.last.to_owned();
         }
-        self.active = self.active.max(turn.active);
+        self.active = last_activity(self.active, turn);
         Ok(forked)
     }
 

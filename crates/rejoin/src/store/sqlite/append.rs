@@ -3,7 +3,8 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::error::{Error, Result};
-use crate::model::{Digest, MessageId};
+use crate::model::{Digest, MessageId, Time};
+use crate::store::activity::last_activity;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::{blob, change, no_message, unknown};
 use crate::store::{Appended, Stale, Turn};
@@ -29,7 +30,7 @@ const GROWN: &str = "UPDATE conversation SET next = ?2, messages = ?3, bytes = ?
          first = iif(first = '', ?8, first), last = iif(?9 = '', last, ?9)
      WHERE n = ?1";
 
-/// The same, and that it was active later. To set that column, even to what it is, writes the pages of two indexes.
+/// The same, and when it was active. To set that column, even to what it is, writes the pages of two indexes.
 const GROWN_LATER: &str =
     "UPDATE conversation SET next = ?2, messages = ?3, bytes = ?4, roots = ?5, head = ?6,
          active = ?7, first = iif(first = '', ?8, first), last = iif(?9 = '', last, ?9)
@@ -147,9 +148,9 @@ fn write(
     conversation.messages += places.len() as i64;
     conversation.bytes += turn.entries.iter().map(|entry| entry.body.len() as i64).sum::<i64>();
     conversation.head = last.or(conversation.head);
-    let active = turn.active.as_micros();
+    let active = last_activity(Time::from_micros(conversation.active), turn).as_micros();
     transaction
-        .prepare_cached(if active > conversation.active { GROWN_LATER } else { GROWN })
+        .prepare_cached(if active == conversation.active { GROWN } else { GROWN_LATER })
         .during(ATTEMPT)?
         .execute(params![
             conversation.n,
@@ -350,6 +351,7 @@ mod tests {
             tip: Tip::default(),
             branch: None,
             active,
+            now: active,
             blobs: &[],
         };
         store.append(&turn).unwrap();

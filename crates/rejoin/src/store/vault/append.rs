@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Head, MessageId, Time};
+use crate::store::activity::last_activity;
 use crate::store::vault::VaultStore;
 use crate::store::vault::blob::SealedPut;
 use crate::store::vault::data_key::DataKey;
@@ -127,6 +128,8 @@ impl VaultStore {
             tip: Tip { first: &first, last: &last },
             branch: turn.branch.map(|branch| names.branch(inner, branch)),
             active: names.time(turn.active),
+            // The inner store keeps other times, which are in no order.
+            now: Time::from_micros(i64::MAX),
             blobs: &blobs,
         });
         let appended = appended.map_err(|error| {
@@ -189,7 +192,7 @@ fn tip<'t>(turn: &Turn<'t>, before: Option<&'t Grown>) -> (&'t str, SealedLast) 
         Some(First::Lost(first)) => first.as_str(),
         Some(First::Absent) | None => turn.tip.first,
     };
-    let active = before.map_or(turn.active, |before| before.active.max(turn.active));
+    let active = before.map_or(turn.active, |before| last_activity(before.active, turn));
     let head = before.and_then(|before| before.head);
     let last = turn.entries.last();
     let preview = match before {

@@ -47,7 +47,8 @@ impl VaultStore {
         let mut ring = self.held.ring(Some(inner));
         self.scan(inner, &mut ring, newest, &mut |scanned| {
             if let Some(body) = scanned.body {
-                active = active.max(time_of(body));
+                // What was said may carry any time.
+                active = active.max(time_of(body).min(Time::now()));
                 preview = previews(body).1;
             }
             if preview.is_some() { Next::Stop } else { Next::Go }

@@ -92,6 +92,21 @@ fn after_fifteen_days_with_fourteen_everything_is_gone_and_not_listed() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_for_a_while_expires_nothing_that_was_used() {
+    let lab = Lab::new();
+    lab.micros.store("2026-11-16T09:00:00Z".parse::<Time>().unwrap().as_micros(), Ordering::Relaxed);
+    let archive = archive_in(&lab);
+    let id = following(&archive, "one");
+    lab.turn_clock(-20 * DAY);
+    archive.resume(id).unwrap().append(Message::user("back")).unwrap();
+    lab.turn_clock(21 * DAY);
+
+    let looks_expired = DAYS_7.is_expired(&archive.conversation(id).unwrap(), archive.now());
+
+    assert_eq!((looks_expired, swept(&archive, DAYS_7)), (true, Some(0)));
+}
+
+#[test]
 fn a_shorter_policy_takes_effect_at_once() {
     let lab = Lab::new();
     let archive = archive_in(&lab);

@@ -3,3 +3,4 @@
 mod attempt;
 mod damage;
 mod vault;
+mod imports;

@@ -4,7 +4,7 @@ use rejoin::store::{
     Anchor, Appended, Change, Entry, Facets, ListQuery, Opening, Order, Read, Row, Safety, Selection, Stale,
     Store, Turn,
 };
-use rejoin::{Branch, ConversationId, Digest, Error, ErrorKind, MessageId, Result};
+use rejoin::{Branch, ConversationId, Digest, Error, ErrorKind, MessageId, Result, Time};
 
 use super::{Broken, Fault, Hook};
 
@@ -233,6 +233,10 @@ pub(super) const FAULTS: &[Fault] = &[
             store.inner.put(turn.blobs, Safety::Synced)?;
             Ok(appended)
         }),
+    ),
+    (
+        "last_activity_far_ahead_of_a_turn_is_replaced",
+        Hook::Append(|store, turn| store.inner.append(&Turn { now: Time::from_micros(i64::MAX), ..*turn })),
     ),
     (
         "blobs_of_a_turn_are_stored_with_it_or_not_at_all",

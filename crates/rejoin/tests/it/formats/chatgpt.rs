@@ -1,6 +1,7 @@
 //! Exports of ChatGPT.
 
 use std::fs;
+use std::path::Path;
 
 use rejoin::formats::{Format, ReadLimits, Source, Sources, Tree};
 use rejoin::{Archive, Block, Import, ImportMode, Role, Status};
@@ -135,9 +136,9 @@ fn a_directory_of_an_export_has_its_conversations_and_its_zip() {
 }
 
 /// The message that a conversation goes on from, and how many messages were added, after importing an export.
-fn imported(archive: &Archive, export: &Value) -> (String, Vec<u64>) {
-    let (_directory, path) = file_of("conversations.json", &[&export.to_string()]);
-    let source = Source::open(&path).unwrap();
+fn imported(archive: &Archive, path: &Path, export: &Value) -> (String, Vec<u64>) {
+    fs::write(path, export.to_string()).unwrap();
+    let source = Source::open(path).unwrap();
     let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
     let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
     let report = archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
@@ -150,15 +151,17 @@ fn a_newer_export_adds_only_what_is_new_and_moves_the_head() {
     let archive = Archive::open("memory:").unwrap();
     let mut export: Value = serde_json::from_str(&fs::read_to_string(fixture(EXPORT)).unwrap()).unwrap();
 
-    let first = imported(&archive, &export);
-    let again = imported(&archive, &export);
+    let downloads = tempfile::tempdir().unwrap();
+    let place = |name: &str| downloads.path().join(name);
+    let first = imported(&archive, &place("october.json"), &export);
+    let again = imported(&archive, &place("october.json"), &export);
     let mut asked = export[0]["mapping"]["u3"].clone();
     asked["parent"] = json!("a4");
     asked["message"]["content"]["parts"] = json!(["And badgers?"]);
     export[0]["mapping"]["u4"] = asked;
     export[0]["current_node"] = json!("u4");
     export[0]["update_time"] = json!(1_763_300_000.5);
-    let newer = imported(&archive, &export);
+    let newer = imported(&archive, &place("november.json"), &export);
 
     assert_eq!(first, ("None.".to_owned(), vec![14, 3]));
     assert_eq!(again, ("None.".to_owned(), vec![0, 0]));

@@ -8,10 +8,10 @@ use rejoin::formats::{
     Format, ReadLimits, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin,
     Tree,
 };
-use rejoin::store::Order;
+use rejoin::store::{Order, Put, Safety, Space};
 use rejoin::{
-    Archive, Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, Json, Message,
-    Status, StoredConversation, StoredMessage, Subagents, Time,
+    Archive, Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, ImportedAs,
+    Json, Message, Status, StoredConversation, StoredMessage, Subagents, Time,
 };
 use tempfile::TempDir;
 
@@ -129,6 +129,13 @@ impl Desk {
         self.archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap()
     }
 
+    fn import_into(&self, id: ConversationId, path: &Path) -> Imported {
+        let source = Source::open(path).unwrap();
+        let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
+        let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
+        self.archive.import_into(id, &source, Format::of(&source).unwrap(), &mut how).unwrap()
+    }
+
     fn everything(&self, id: ConversationId) -> Everything {
         let mut stored = self.archive.conversation(id).unwrap();
         stored.version = 0;
@@ -206,16 +213,78 @@ fn what_was_imported_once_is_recognised_after_a_way_through_a_file_of_ours() {
 }
 
 #[test]
-fn two_stores_can_take_turns() {
+fn a_conversation_that_began_here_grows_from_a_file_only_on_request() {
     let (here, there) = (Desk::new(), Desk::new());
     let id = rich(&here);
     there.import(&here.export(id));
     let head = there.archive.resume(id).unwrap().append(Message::user("And a bar?")).unwrap().head;
+    let (file, before) = (there.export(id), here.everything(id));
 
-    let imported = here.import(&there.export(id));
+    let separate = here.import(&file);
+    let again = here.import(&file);
+    let untouched = here.everything(id);
+    let asked = here.import_into(id, &file);
 
-    assert_eq!(imported.added(), 1);
-    assert_eq!(here.archive.conversation(id).unwrap().head.map(|head| head.id), Some(head));
+    let told = |imported: &Imported| {
+        imported.conversations.iter().map(|one| (one.added, one.imported_as)).collect::<Vec<_>>()
+    };
+    let beside = ImportedAs::Separate { beside: id };
+    assert_eq!(told(&separate), [(4, beside), (0, ImportedAs::Here)]);
+    assert_eq!((told(&again), untouched), (vec![(0, beside), (0, ImportedAs::Here)], before.clone()));
+    assert_eq!(told(&asked), [(1, ImportedAs::Branch { head: Some(head) }), (0, ImportedAs::Here)]);
+    let (after, messages) = here.everything(id);
+    let kept = &messages[..before.1.len()];
+    assert_eq!((after.head, after.conversation, kept), (before.0.head, before.0.conversation, &before.1[..]));
+    assert_eq!(here.archive.path(id, Some(head)).unwrap().len(), 3);
+}
+
+#[test]
+fn a_session_that_was_handed_on_comes_back_as_a_branch_where_it_went_on() {
+    let desk = Desk::new();
+    let id = rich(&desk);
+    let before = desk.archive.conversation(id).unwrap().head;
+    let mut tree = desk.archive.tree(id, Extent::Path(None)).unwrap();
+    let mut more = tree.messages[0].clone();
+    (more.id, more.message) = ("new".to_owned(), Message::user("And a bar?"));
+    more.parent = tree.messages.last().map(|last| last.id.clone());
+    tree.messages.push(more);
+    tree.conversations[0].head = Some("new".to_owned());
+    let (_directory, path) = written("claude", &tree);
+
+    let asked = desk.import_into(id, &path);
+
+    let ImportedAs::Branch { head: Some(head) } = asked.conversations[0].imported_as else {
+        panic!("{asked:?}")
+    };
+    let said: Vec<String> =
+        desk.archive.path(id, Some(head)).unwrap().iter().map(|stored| stored.message.text()).collect();
+    assert_eq!((asked.added(), desk.archive.conversation(id).unwrap().head), (1, before));
+    assert_eq!(said, ["Where to eat?", "A tasca.", "And a bar?"]);
+}
+
+#[test]
+fn a_branch_that_was_cut_off_gives_the_head_back() {
+    let (here, there) = (Desk::new(), Desk::new());
+    let id = rich(&here);
+    there.import(&here.export(id));
+    let branch = there.archive.resume(id).unwrap().append(Message::user("And a bar?")).unwrap().head;
+    let (file, before) = (there.export(id), here.archive.conversation(id).unwrap().head.unwrap().id);
+    here.import_into(id, &file);
+    let heads = [branch, before].map(|left_at| {
+        // As an import leaves it that is killed before its end.
+        let bookmark = serde_json::json!({"here": before, "left_at": left_at}).to_string();
+        let (name, bytes) = (b"import.head".as_slice(), Some(bookmark.as_bytes()));
+        let blob = Put { space: Space::State, owner: Some(id), name, bytes };
+        here.archive.store().put(&[blob], Safety::Synced).unwrap();
+        here.archive.rewind(id, branch).unwrap();
+
+        here.import_into(id, &file);
+
+        here.archive.conversation(id).unwrap().head.unwrap().id
+    });
+
+    // Who has moved it since stays there.
+    assert_eq!(heads, [before, branch]);
 }
 
 #[test]
@@ -227,7 +296,7 @@ fn a_message_that_was_tampered_with_stands_beside_the_true_one() {
     let text = fs::read_to_string(&path).unwrap().replace("A tasca.", "A trap.");
     fs::write(&path, text).unwrap();
 
-    let imported = desk.import(&path);
+    let imported = desk.import_into(id, &path);
 
     let (after, messages) = desk.everything(id);
     assert_eq!((imported.added(), imported.conversations[0].changed), (1, 1));

@@ -166,6 +166,7 @@ fn append_with(store: &dyn Store, id: ConversationId, blob: Put<'_>) {
             tip: Tip { first: "", last: "x" },
             branch: None,
             active: Time::now(),
+            now: Time::now(),
             blobs: &[blob],
         })
         .unwrap();

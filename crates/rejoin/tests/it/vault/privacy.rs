@@ -98,6 +98,7 @@ fn a_secret_in_a_path_is_not_stored_and_its_project_is_found_all_the_same() {
     let path = format!("/home/ada/{TOKEN}/trip");
     let origin = Origin {
         format: "codex".to_owned(),
+        read_as: None,
         source_id: "1".to_owned(),
         source_path: Some(format!("{path}/rollout.jsonl")),
         imported_at: Time::default(),

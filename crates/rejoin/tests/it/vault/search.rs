@@ -50,6 +50,7 @@ fn say(store: &dyn Store, to: u8, project: &str, said: &[(u32, i64, String)]) {
         tip: Tip::default(),
         branch: None,
         active: Time::default(),
+        now: Time::default(),
         blobs: &[],
     };
     match store.append(&turn(Some(opening))) {

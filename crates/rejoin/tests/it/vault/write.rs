@@ -65,6 +65,7 @@ pub(super) fn append(
         tip: Tip { first: "beginning", last: "end" },
         branch: None,
         active: NOW,
+        now: NOW,
         blobs: &[],
     })?;
     Ok(said)

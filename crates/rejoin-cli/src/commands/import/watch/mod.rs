@@ -100,7 +100,7 @@ impl<'a> Watch<'a> {
                         teller.recovered()?;
                     }
                     let finder = imports.finder();
-                    let work = Work::new(archive, imports, ImportMode::Store, context);
+                    let work = Work::new(archive, imports, ImportMode::Store, None, context);
                     let (followed, brought) = (Followed::default(), HashSet::new());
                     return Ok(Some(Self { ended, context, work, finder, followed, brought, pause: None }));
                 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rejoin::{ConversationId, Imported, ImportedConversation};
 use serde_json::{Value as Json, json};
 
+use super::super::placed;
 use super::super::report;
 use super::super::survey::below_home;
 use crate::context::Context;
@@ -86,6 +87,7 @@ impl<'a> Teller<'a> {
             program.to_owned(),
             if one.is_new { format!("{messages}, new") } else { messages },
         ];
+        parts.extend(placed::beside(one.imported_as).map(|beside| format!("beside {}", beside.short())));
         parts.extend(one.title.as_deref().map(|title| fit::truncate(&clean::line(title), TITLE)));
         parts.push(paint.apply(Meaning::Id, one.id.short().as_str()));
         let mut answer = self.context.answer();

@@ -273,6 +273,7 @@ fn read_from(path: &str) -> Origin {
     Origin {
         format: "claude".to_owned(),
         source_id: "1".to_owned(),
+        read_as: None,
         source_path: Some(path.to_owned()),
         imported_at: Time::from_micros(0),
     }

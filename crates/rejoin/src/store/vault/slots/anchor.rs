@@ -330,6 +330,7 @@ mod tests {
                 tip: Tip { first: "first", last: "last" },
                 branch: None,
                 active: Time::from_micros(0),
+                now: Time::from_micros(0),
                 blobs: &[],
             })
             .unwrap();

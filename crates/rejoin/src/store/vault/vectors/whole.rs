@@ -74,6 +74,7 @@ fn sealed() -> Arc<dyn Store> {
         tip: Tip { first: &first, last: &last },
         branch: None,
         active: names.time(NOW),
+        now: NOW,
         blobs: &[
             of(Space::Key, b"data", &wrapped),
             of(Space::Shard, b"ids\0\0\0\x01", &ids),

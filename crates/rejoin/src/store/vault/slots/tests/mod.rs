@@ -100,6 +100,7 @@ fn begin_with(inner: &dyn Store, id: ConversationId, blobs: &[Put<'_>]) -> Resul
         tip: Tip::default(),
         branch: None,
         active: NOW,
+        now: NOW,
         blobs,
     })?;
     Ok(())

@@ -1,0 +1,89 @@
+//! Which conversation here takes what a source says of one.
+//!
+//! | the conversation with its id here | what a source has of it |
+//! |---|---|
+//! | is not there | creates it |
+//! | was read from the same place | goes on in it |
+//! | began here, or was read from another place | is compared; anything new goes into a separate conversation |
+//! | was asked for by whoever imports | becomes a branch of it |
+
+use crate::error::{Error, Result};
+use crate::formats::SourceConversation;
+use crate::model::ConversationId;
+use crate::ops::import::Destination;
+use crate::ops::import::header::row_of;
+use crate::ops::import::identity::Names;
+use crate::ops::import::location::Location;
+
+/// So many separate conversations may have the same id at their sources and in one place. Only a forged file needs more.
+const SEPARATE: u32 = 100;
+
+/// Which conversation takes what a source says of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// One of its own, which is new or was read from the same place.
+    Own(ConversationId),
+    /// One beside the conversation that has its id.
+    Separate { id: ConversationId, beside: ConversationId },
+    /// None: everything may be in the conversation that has its id.
+    Compared(ConversationId),
+    /// The one that was asked for.
+    Into(ConversationId),
+}
+
+impl Route {
+    pub(super) const fn id(self) -> ConversationId {
+        match self {
+            Self::Own(id) | Self::Separate { id, .. } | Self::Compared(id) | Self::Into(id) => id,
+        }
+    }
+}
+
+/// Finds routes for the conversations of one source.
+pub(super) struct Router<'a> {
+    pub(super) into: Destination<'a>,
+    pub(super) names: Names,
+    pub(super) location: Location,
+}
+
+impl Router<'_> {
+    /// The route of a conversation, as far as it is known before its messages are.
+    pub(super) fn route(&self, found: &SourceConversation) -> Result<Route> {
+        if let Some(target) = self.into.target.filter(|_| found.parent.is_none()) {
+            return Ok(Route::Into(target));
+        }
+        let id = self.names.conversation(&found.id, found.created_at);
+        match row_of(self.into.store, id)? {
+            None => Ok(Route::Own(id)),
+            Some(row) if self.location.gave(&row)? => Ok(Route::Own(id)),
+            Some(_) => {
+                let separate = self.separate(id, found)?;
+                let is_there = row_of(self.into.store, separate.id())?.is_some();
+                Ok(if is_there { separate } else { Route::Compared(id) })
+            }
+        }
+    }
+
+    /// The route beside a conversation: one that was read from here before, or a new one.
+    pub(super) fn separate(&self, beside: ConversationId, found: &SourceConversation) -> Result<Route> {
+        let area = self.location.area().to_string_lossy().into_owned();
+        for number in 0..SEPARATE {
+            let id = self.names.separate(&found.id, found.created_at, &area, number);
+            // A file may name any id, so one that is there counts only if it was read from here.
+            match row_of(self.into.store, id)? {
+                Some(row) if !self.location.gave(&row)? => {}
+                _ => return Ok(Route::Separate { id, beside }),
+            }
+        }
+        Err(Error::conflict(format!("conversation `{}` has no free id here", found.id)))
+    }
+
+    /// True when what a route leads to was imported before and is no longer there.
+    pub(super) fn is_deleted(&self, route: Route) -> Result<bool> {
+        let id = match route {
+            Route::Own(id) | Route::Separate { id, .. } => id,
+            Route::Compared(_) | Route::Into(_) => return Ok(false),
+        };
+        Ok(self.into.except.contains(&id) && row_of(self.into.store, id)?.is_none())
+    }
+}
