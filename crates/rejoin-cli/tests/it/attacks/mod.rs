@@ -7,6 +7,6 @@ mod damage;
 mod display;
 mod faults;
 mod folder;
+mod imports;
 mod unreadable;
 mod vault;
-mod imports;

@@ -2,5 +2,5 @@
 
 mod attempt;
 mod damage;
-mod vault;
 mod imports;
+mod vault;
