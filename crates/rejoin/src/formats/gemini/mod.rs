@@ -17,6 +17,7 @@
 //! the one before stays as a branch, like everything that a rewind or a new list leaves out. Older files are one JSON
 //! object with a list.
 
+pub(in crate::formats) mod parts;
 mod place;
 mod read;
 mod record;
