@@ -52,6 +52,7 @@ mod items;
 mod json;
 mod key;
 mod leaves;
+mod lineage;
 mod lines;
 mod llm;
 mod named;
@@ -70,7 +71,7 @@ pub(crate) use finder::{PathKey, key_of};
 pub use fingerprint::Fingerprint;
 pub use key::Key;
 pub use piece::{
-    Aside, Piece, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceMessage,
+    Aside, Piece, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceKept, SourceMessage,
     SourceParent, SourcePin, Tree,
 };
 pub use source::{Source, Sources};
@@ -106,6 +107,9 @@ pub(crate) const SOURCE: &str = "source";
 
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";
+
+/// The field of a summary that is true when what it keeps is sent after it, and not before it.
+pub(crate) const KEPT_AFTER: &str = "kept_after";
 
 /// A kind of file that another program writes.
 #[derive(Clone, Copy, Debug)]

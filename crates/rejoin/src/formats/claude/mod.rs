@@ -31,9 +31,9 @@ pub(super) const FORMAT: Format = Format {
     places: &["~/.claude/projects", "$CLAUDE_CONFIG_DIR/projects"],
     fidelity: "Thinking without a signature, thinking of another provider and its sealed items are not written, because \
                they would be refused; sound, film and state become a line of text. A reply without a model gets one. \
-               Labels, pins and fields of other programs are not written. The program's own marks (modes, queues, file \
-               snapshots) and the envelope of a line (permissions, the structured form of a tool's result) are kept \
-               beside a message when it is imported, and not written again.",
+               Labels, pins and fields of other programs are not written. What the program attaches to prompts and notes \
+               for itself (modes, queues, costs, logged requests) and the envelope of a line (permissions, the structured \
+               form of a tool's result) are kept beside the messages when they are imported, and not written again.",
     detect,
     beside: Format::alone,
     read: read::read,

@@ -22,6 +22,7 @@ mod asked;
 pub(super) mod items;
 mod line;
 mod place;
+mod prompts;
 mod read;
 mod strand;
 mod write;

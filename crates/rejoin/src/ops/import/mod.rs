@@ -12,6 +12,7 @@ mod growing;
 mod head;
 mod header;
 mod identity;
+mod lineage;
 mod packed;
 mod regrow;
 mod report;
@@ -118,6 +119,7 @@ const WAITING: usize = 4;
 type Learnt = HashMap<String, Known>;
 
 /// What is known of a conversation before it is read.
+#[derive(Clone)]
 struct Known {
     found: SourceConversation,
     regrowth: Regrowth,
@@ -213,6 +215,17 @@ impl<'a> Pass<'a> {
         })
     }
 
+    /// The id of a conversation: the one that it has here since an earlier version, or the one that its names make.
+    fn id_of(&self, found: &SourceConversation) -> Result<ConversationId> {
+        let names = Names(self.format);
+        let id = names.conversation(&found.id, found.created_at);
+        let earlier = names.earlier_conversation(&found.id, found.created_at);
+        let is_there = |id| row_of(self.into.store, id).map(|row| row.is_some());
+        let is_earlier =
+            earlier != id && !is_there(id)? && (self.into.except.contains(&earlier) || is_there(earlier)?);
+        Ok(if is_earlier { earlier } else { id })
+    }
+
     fn take(&mut self, piece: Piece, project: &dyn Fn(&str) -> String) -> Result<()> {
         if self.touched.len() > WAITING {
             self.flush()?;
@@ -279,21 +292,20 @@ impl<'a> Pass<'a> {
         // When it was started may be known only at its end, and its id is made of that.
         let source_id = found.id.clone();
         let first = || Known { found, regrowth: Regrowth::default() };
-        let known = self.learnt.entry(source_id.clone()).or_insert_with(first);
-        let (mut known, regrowth) = (known.found.clone(), known.regrowth.clone());
-        let id = Names(self.format).conversation(&known.id, known.created_at);
+        let mut known = self.learnt.entry(source_id.clone()).or_insert_with(first).clone();
+        let id = self.id_of(&known.found)?;
         if self.is_deleted(id)? {
             self.passed_over.insert(source_id);
             self.report.deleted.push(id);
             return Ok(());
         }
-        known.header.project = known.header.project.map(|directory| project(&directory));
-        let parent = known.parent.as_ref().and_then(|parent| {
+        let header = &mut known.found.header;
+        header.project = header.project.take().map(|directory| project(&directory));
+        let parent = known.found.parent.as_ref().and_then(|parent| {
             let place = self.places.get(&parent.conversation)?;
             Some(self.growing.get(place)?.parent_of(parent))
         });
-        let growing =
-            Growing::begin(self.into, self.format, self.source, known, parent, regrowth, self.mode)?;
+        let growing = Growing::begin(self.into, self.format, self.source, id, known, parent, self.mode)?;
         self.growing.insert(self.met, growing);
         self.places.insert(source_id, self.met);
         self.touched.insert(self.met);
@@ -349,7 +361,8 @@ impl<'a> Pass<'a> {
         let regrowth = growing.learnt_regrowth();
         let is_stricter = regrowth.is_stricter_than(&known.regrowth);
         (known.found.head, known.regrowth) = (growing.learnt_head(), regrowth);
-        let id = Names(self.format).conversation(&known.found.id, known.found.created_at);
+        let found = known.found.clone();
+        let id = self.id_of(&found)?;
         // A new conversation is as new under any id.
         let is_another =
             id != growing.id && (self.into.except.contains(&id) || row_of(self.into.store, id)?.is_some());
