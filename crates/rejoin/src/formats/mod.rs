@@ -60,6 +60,7 @@ mod octets;
 mod opencode;
 mod order;
 mod piece;
+mod qwen;
 mod source;
 mod tag;
 pub(crate) mod unfinished;
@@ -85,6 +86,7 @@ use crate::formats::fingerprint::Companion;
 pub const FORMATS: &[&Format] = &[
     // Their first lines say it.
     &claude::FORMAT,
+    &qwen::FORMAT,
     &codex::FORMAT,
     &cody::FORMAT,
     &envoy::FORMAT,
@@ -123,6 +125,8 @@ pub struct Format {
     pub places: &'static [&'static str],
     /// What does not survive reading and writing it again.
     pub fidelity: &'static str,
+    /// What a message of it is read from, for whoever has a file in which every message is empty.
+    pub expects: &'static str,
     detect: fn(&Source) -> Detection,
     beside: fn(&Source) -> Vec<Companion>,
     read: fn(&Source, &mut Reading<'_>) -> Result<()>,

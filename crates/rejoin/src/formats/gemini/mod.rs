@@ -36,6 +36,7 @@ pub(super) const FORMAT: Format = Format {
     fidelity: "It is only read. How a tool's result was shown, its status and its times stay in the text that is kept \
                beside the message. A run of a sub-agent is linked to the newest message with a call before it, because \
                the file does not name one.",
+    expects: "records with `content` or `toolCalls`",
     detect,
     beside,
     read: read::read,

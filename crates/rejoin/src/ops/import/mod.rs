@@ -8,6 +8,7 @@
 mod attached;
 mod batch;
 mod bookmark;
+mod contents;
 mod growing;
 mod head;
 mod header;
@@ -20,6 +21,7 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
+use contents::Contents;
 use growing::Growing;
 use header::row_of;
 use identity::Names;
@@ -157,6 +159,7 @@ struct Pass<'a> {
     touched: BTreeSet<u64>,
     /// Conversations that are not imported.
     passed_over: HashSet<String>,
+    contents: Contents,
     report: Imported,
     tally: Tally,
     verdict: Verdict,
@@ -181,6 +184,7 @@ impl<'a> Pass<'a> {
             met: 0,
             touched: BTreeSet::new(),
             passed_over: HashSet::new(),
+            contents: Contents::default(),
             report: Imported::new(format.name, source.path().to_owned()),
             tally: Tally::default(),
             verdict: Verdict::Reliable,
@@ -212,7 +216,8 @@ impl<'a> Pass<'a> {
             // A source that is damaged, held by its program or cannot be read is at fault itself; the store is not, and
             // may take the next one.
             _ => error.of_kind(ErrorKind::Invalid),
-        })
+        })?;
+        self.contents.check(format)
     }
 
     /// The id of a conversation: the one that it has here since an earlier version, or the one that its names make.
@@ -229,6 +234,9 @@ impl<'a> Pass<'a> {
     fn take(&mut self, piece: Piece, project: &dyn Fn(&str) -> String) -> Result<()> {
         if self.touched.len() > WAITING {
             self.flush()?;
+        }
+        if let Piece::Message(found) = &piece {
+            self.contents.add(&found.message);
         }
         match piece {
             Piece::Conversation(found) => self.meet(*found, project),

@@ -16,6 +16,7 @@ mod cortext;
 mod cpe;
 mod database;
 mod documents;
+pub(crate) mod empty;
 mod envoy;
 mod fixtures;
 mod gemini;
@@ -26,6 +27,7 @@ mod json;
 mod llm;
 mod meanwhile;
 mod opencode;
+mod qwen;
 mod round;
 
 use std::fs;
