@@ -75,8 +75,8 @@ pub mod view {
     //! The view: what a model is sent.
 
     pub use crate::ops::{
-        CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, MediaRule, Recipient, Repair,
-        RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, view,
+        CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, KeptPlace, MediaRule, Recipient,
+        Repair, RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, view,
     };
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use rejoin::{ConversationId, Message};
+use rejoin::{ConversationId, Message, Time};
 use serde_json::json;
 
 use crate::terminal::Terminal;
@@ -177,6 +177,71 @@ fn all_of_a_project_are_exported_and_one_that_fails_does_not_stop_the_others() {
     );
     assert_eq!(outcome.stderr, told);
     assert_eq!(fs::read_dir(world.path("project/out")).unwrap().count(), 2);
+}
+
+#[test]
+fn runs_of_sub_agents_without_a_parent_are_exported_and_counted() {
+    let world = World::new();
+    let parent = lisbon(&world);
+    let archive = world.archive();
+    let head = archive.conversation(parent).unwrap().head.unwrap().id;
+    let run = |parent, message, run: &str| {
+        let mut run = archive.start_subagent(parent, message, "explorer", run).unwrap();
+        let text = format!("explore {}", run.id());
+        (run.id(), run.append(Message::user(text)).unwrap().head)
+    };
+    let (first, asked) = run(parent, head, "one");
+    run(first, asked, "two");
+    let along =
+        world.rejoin(["export", "--all", "--format", "json", "--output", "a/", "--json"]).run().json();
+    archive.delete_conversations(&[parent], "gone");
+
+    let alone =
+        world.rejoin(["export", "--all", "--format", "json", "--output", "b/", "--json"]).run().json();
+    let told = world.rejoin(["export", "--all", "--output", "c/"]).run();
+
+    let counts = |told: &serde_json::Value| {
+        (told["exported"].as_array().unwrap().len(), told["orphaned_runs"].as_u64().unwrap())
+    };
+    // The other one is the note that made the store.
+    assert_eq!((counts(&along), counts(&alone)), ((1, 0), (1, 1)));
+    let expected =
+        "Exported 1 conversation, including 1 sub-agent run without the conversation that started it.\n";
+    assert_eq!(told.stderr, expected);
+    let file = alone["exported"][0]["path"]
+        .as_str()
+        .unwrap()
+        .replace("[world]", &world.path("").display().to_string());
+    let text = fs::read_to_string(file).unwrap();
+    assert_eq!(text.matches("\"explore ").count(), 2, "{text}");
+}
+
+#[test]
+fn conversations_with_the_same_short_id_go_to_files_of_their_own() {
+    let world = World::new();
+    let id = lisbon(&world);
+    world.rejoin(["export", &id.to_string(), "--format", "json", "--output", "a.json"]).run();
+    let text = world.read("project/a.json");
+    // Such ids are no longer made, and a store may have them.
+    let ids = [1, 2, 3].map(|minute| ConversationId::new(Time::from_micros(minute * 60_000_000), [7; 10]));
+    for id_of_copy in ids {
+        world.write("project/b.json", &text.replace(&id.to_string(), &id_of_copy.to_string()));
+        world.rejoin(["import", "b.json"]).run();
+    }
+    let short = ids[0].short().to_string();
+
+    let outcomes = ["markdown", "json", "codex"].map(|format| {
+        let arguments = ["export", "--all-projects", "--format", format, "--output", "out/", "--json"];
+        let told = world.rejoin(arguments).run().json();
+        let paths = told["exported"].as_array().unwrap().iter().map(|one| one["path"].to_string());
+        (paths.collect::<std::collections::HashSet<_>>().len(), told["failed"].clone())
+    });
+    let asked = world.rejoin(["show", &short]).run();
+    let shown = ids.map(|id| world.rejoin(["show", &id.to_string()]).run().code);
+
+    assert_eq!(outcomes, [(4, json!([])), (4, json!([])), (4, json!([]))]);
+    assert!(ids.iter().all(|id| asked.stderr.contains(&id.to_string())), "{asked:?}");
+    assert_eq!(shown, [0; 3]);
 }
 
 #[test]

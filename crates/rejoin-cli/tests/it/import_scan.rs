@@ -64,6 +64,30 @@ fn a_dry_run_of_a_scan_only_shows() {
 }
 
 #[test]
+fn every_answer_to_a_scan_has_every_field() {
+    let world = home();
+    let fields = |arguments: &[&str]| {
+        let told = match arguments {
+            [one] => world.rejoin(["import", "--scan", "--json", one]).run(),
+            _ => world.rejoin(["import", "--scan", "--json"]).run(),
+        };
+        let told: Value = serde_json::from_str(told.stdout.lines().next().unwrap()).unwrap();
+        told.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    let dry = fields(&["--dry-run"]);
+    let asked = fields(&[]);
+    let imported = fields(&["--yes"]);
+    // What rests for a while is not looked at again.
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    fields(&["--yes"]);
+
+    let nothing_new = fields(&["--yes"]);
+
+    let expected = ["dry_run", "files", "unchanged", "failed", "unreadable", "other_files", "places"];
+    assert_eq!([dry, asked, imported, nothing_new], [expected; 4]);
+}
+
+#[test]
 fn a_scan_with_consent_imports_what_it_found() {
     let world = home();
     world.started("other");

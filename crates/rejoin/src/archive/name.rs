@@ -173,11 +173,15 @@ fn shown(text: &str) -> String {
 
 fn ambiguous<'f>(text: &str, found: impl Iterator<Item = &'f Found> + Clone) -> Error {
     let count = found.clone().count();
-    let names: Vec<String> = found
-        .take(SHOWN)
+    // Where two share a short id, only their whole ids tell them apart.
+    let id = |own: ConversationId| {
+        let is_other = |other: &Found| other.conversation != own && other.conversation.short() == own.short();
+        if found.clone().any(is_other) { own.to_string() } else { own.short().to_string() }
+    };
+    let names: Vec<String> = (found.clone().take(SHOWN))
         .map(|found| match found.message {
-            Some(message) => format!("{}/{message}", found.conversation.short()),
-            None => found.conversation.short().to_string(),
+            Some(message) => format!("{}/{message}", id(found.conversation)),
+            None => id(found.conversation),
         })
         .collect();
     let more = if count > SHOWN { ", ..." } else { "" };

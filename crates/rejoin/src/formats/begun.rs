@@ -24,10 +24,14 @@ impl<'a> Begun<'a> {
         names.iter().all(|name| self.0.iter().any(|(own, _)| own == name))
     }
 
+    /// The text of a value, as far as it goes.
+    pub(super) fn value(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
+    }
+
     /// The text of a field that is a string without escapes.
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
-        let (_, value) = self.0.iter().find(|(own, _)| *own == name)?;
-        value.strip_prefix('"')?.strip_suffix('"').filter(|text| !text.contains(['"', '\\']))
+        self.value(name)?.strip_prefix('"')?.strip_suffix('"').filter(|text| !text.contains(['"', '\\']))
     }
 }
 

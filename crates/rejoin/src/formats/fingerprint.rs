@@ -9,6 +9,8 @@
 //! ```
 //!
 //! Of each file count its device, number, size, and the times of its last change, also the one that no program can set.
+//! That one does not count of a database's log: SQLite, run by root, gives the log to the owner of the database each time
+//! it opens it, so that looking would be a change.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -25,7 +27,10 @@ use crate::model::Time;
 const READER: &str = env!("CARGO_PKG_VERSION");
 
 /// What a database keeps beside its file.
-const BESIDE: [&str; 2] = ["-wal", "-journal"];
+const BESIDE: [&str; 2] = [LOG, "-journal"];
+
+/// What the name of a database's log ends with.
+const LOG: &str = "-wal";
 
 /// A file that was changed less than this before it was looked at may change again and look the same: a clock of
 /// files has steps, the coarsest of two seconds.
@@ -58,14 +63,14 @@ impl Fingerprint {
         if metadata.is_dir() {
             look.below(path, 0);
         } else {
-            look.file(metadata);
+            look.at(path, metadata);
             for ending in BESIDE {
                 let mut beside = OsString::from(path);
                 beside.push(ending);
                 if let Ok(metadata) = fs::symlink_metadata(&beside)
                     && metadata.len() > 0
                 {
-                    look.file(&metadata);
+                    look.at(beside.as_ref(), &metadata);
                 }
             }
             look.below(&path.with_extension(""), 0);
@@ -104,20 +109,19 @@ struct Look {
 }
 
 impl Look {
-    fn file(&mut self, metadata: &Metadata) {
-        let (written, touched) = (
-            micros(metadata.mtime(), metadata.mtime_nsec()), //
-            micros(metadata.ctime(), metadata.ctime_nsec()),
-        );
+    fn at(&mut self, path: &Path, metadata: &Metadata) {
+        let is_log = path.as_os_str().as_encoded_bytes().ends_with(LOG.as_bytes());
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        let changed = if is_log { modified } else { (metadata.ctime(), metadata.ctime_nsec()) };
         for number in [metadata.dev(), metadata.ino(), metadata.len()] {
             self.hash.update(number.to_le_bytes());
         }
-        for number in [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()] {
+        for number in [modified.0, modified.1, changed.0, changed.1] {
             self.hash.update(number.to_le_bytes());
         }
         self.bytes += metadata.len();
-        self.written = self.written.max(written);
-        self.touched = self.touched.max(touched);
+        self.written = self.written.max(micros(modified.0, modified.1));
+        self.touched = self.touched.max(micros(changed.0, changed.1));
     }
 
     fn companion(&mut self, companion: &Companion) {
@@ -132,7 +136,7 @@ impl Look {
                     self.below(path, 0);
                 } else if metadata.is_file() {
                     self.hash.update(path.as_os_str().as_encoded_bytes());
-                    self.file(&metadata);
+                    self.at(path, &metadata);
                 }
             }
             Companion::Unreadable => self.unsettle(),
@@ -156,7 +160,7 @@ impl Look {
                 self.below(&path, depth + 1);
             } else if metadata.is_file() {
                 self.hash.update(path.as_os_str().as_encoded_bytes());
-                self.file(&metadata);
+                self.at(&path, &metadata);
             }
         }
     }
@@ -211,6 +215,27 @@ mod tests {
         assert_eq!((beside, with_empty_log), (first, with_run));
         assert!(first != with_run && with_run != with_log);
         assert_eq!([first.bytes(), with_run.bytes(), with_log.bytes()], [3, 6, 9]);
+    }
+
+    #[test]
+    fn a_log_that_was_given_to_its_owner_again_looks_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, log) = (directory.path().join("a.db"), directory.path().join("a.db-wal"));
+        for path in [&path, &log] {
+            fs::write(path, "one").unwrap();
+        }
+        let before = look(&path);
+        let touch = |path: &Path| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            fs::set_permissions(path, fs::metadata(path).unwrap().permissions()).unwrap();
+            look(path.with_extension("db").as_path())
+        };
+
+        let looks = [touch(&log), touch(&path)];
+
+        assert_eq!(looks.map(|look| look == before), [true, false], "(the log, the database itself)");
+        fs::write(&log, "two, and longer").unwrap();
+        assert_ne!(look(&path), looks[1]);
     }
 
     #[test]

@@ -53,6 +53,7 @@ mod items;
 mod json;
 mod key;
 mod leaves;
+mod lineage;
 mod lines;
 mod llm;
 mod named;
@@ -60,6 +61,7 @@ mod octets;
 mod opencode;
 mod order;
 mod piece;
+mod qwen;
 mod source;
 mod tag;
 pub(crate) mod unfinished;
@@ -71,7 +73,7 @@ pub(crate) use finder::{PathKey, key_of};
 pub use fingerprint::Fingerprint;
 pub use key::Key;
 pub use piece::{
-    Aside, Piece, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceMessage,
+    Aside, Piece, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceKept, SourceMessage,
     SourceParent, SourcePin, Tree,
 };
 pub use source::{Source, Sources};
@@ -85,6 +87,7 @@ use crate::formats::fingerprint::Companion;
 pub const FORMATS: &[&Format] = &[
     // Their first lines say it.
     &claude::FORMAT,
+    &qwen::FORMAT,
     &codex::FORMAT,
     &cody::FORMAT,
     &envoy::FORMAT,
@@ -108,6 +111,9 @@ pub(crate) const SOURCE: &str = "source";
 /// The field of a message's `extra` that is true when the program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";
 
+/// The field of a summary that is true when what it keeps is sent after it, and not before it.
+pub(crate) const KEPT_AFTER: &str = "kept_after";
+
 /// A kind of file that another program writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
@@ -120,6 +126,8 @@ pub struct Format {
     pub places: &'static [&'static str],
     /// What does not survive reading and writing it again.
     pub fidelity: &'static str,
+    /// What a message of it is read from, for whoever has a file in which every message is empty.
+    pub expects: &'static str,
     detect: fn(&Source) -> Detection,
     beside: fn(&Source) -> Vec<Companion>,
     read: fn(&Source, &mut Reading<'_>) -> Result<()>,

@@ -78,11 +78,53 @@ pub struct SourceMessage {
     /// What was said. A time that is missing becomes that of the message before it.
     pub message: Message,
     /// Of a compaction: the earlier messages that stay visible.
-    pub keeps: Vec<String>,
+    pub keeps: Vec<SourceKept>,
     /// The line it begins at, from 1; 0 where there are no lines.
     pub line: u64,
     /// The text it was read from, to the letter; lines are joined by line feeds.
     pub source: String,
+}
+
+/// A message that a compaction keeps visible.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Spelling", into = "Spelling")]
+pub struct SourceKept {
+    /// Which.
+    pub message: String,
+    /// What is sent of it, where that is not what was said: a long text is cut, a picture is left out.
+    pub text: Option<String>,
+}
+
+/// A message that is kept as it is goes by its name alone.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Spelling {
+    Whole(String),
+    Cut { message: String, text: String },
+}
+
+impl From<String> for SourceKept {
+    fn from(message: String) -> Self {
+        Self { message, text: None }
+    }
+}
+
+impl From<Spelling> for SourceKept {
+    fn from(spelling: Spelling) -> Self {
+        match spelling {
+            Spelling::Whole(message) => Self::from(message),
+            Spelling::Cut { message, text } => Self { message, text: Some(text) },
+        }
+    }
+}
+
+impl From<SourceKept> for Spelling {
+    fn from(kept: SourceKept) -> Self {
+        match kept.text {
+            None => Self::Whole(kept.message),
+            Some(text) => Self::Cut { message: kept.message, text },
+        }
+    }
 }
 
 /// A named branch as its source knows it.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::{SourceConversation, SourceMessage, SourceParent, octets};
+use crate::formats::{SourceConversation, SourceKept, SourceMessage, SourceParent, octets};
 use crate::model::{Conversation, Hold, Message, Time};
 
 /// The name of the field.
@@ -32,7 +32,7 @@ pub(super) struct MessageTag {
     label: Option<String>,
     /// Of a compaction: the messages that stay visible.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    keeps: Vec<String>,
+    keeps: Vec<SourceKept>,
     /// When it was said, if the line only knows it roughly.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Time>,

@@ -38,6 +38,6 @@ pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{survey, verify_conversation};
 pub use view::{
-    CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, MediaRule, Recipient, Repair, RepeatRule,
-    Said, TextRule, ThinkingRule, View, Viewed, view,
+    CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair,
+    RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, view,
 };

@@ -6,7 +6,7 @@ use rejoin::export::{html, markdown};
 use rejoin::formats::{FORMATS, Format, Key, Written};
 use rejoin::{Archive, Extent, StoredConversation, slug};
 
-use super::Wanted;
+use super::selection::Wanted;
 use crate::error::Failure;
 
 /// Bytes of a title in the name of a file: enough to recognise it, and short enough for every file system.
@@ -84,7 +84,7 @@ impl Kind {
         wanted: &Wanted,
         key: Option<&Key>,
     ) -> Result<Vec<Written>, Failure> {
-        let Wanted { stored, extent } = wanted;
+        let Wanted { stored, extent, .. } = wanted;
         let extent = *extent;
         let failed = |error| explain(error, stored);
         let text = |ending: &str, text: String| {
@@ -131,9 +131,9 @@ pub(super) fn file_name(wanted: &Wanted, ending: &str) -> String {
     words.truncate(end);
     let words = words.trim_end_matches('-');
     let words = if words.is_empty() { "conversation" } else { words };
-    let short = wanted.stored.id.short();
+    let id = &wanted.id;
     match wanted.extent {
-        Extent::Path(Some(message)) => format!("{words}-{short}-{message}{ending}"),
-        Extent::Path(None) | Extent::Tree => format!("{words}-{short}{ending}"),
+        Extent::Path(Some(message)) => format!("{words}-{id}-{message}{ending}"),
+        Extent::Path(None) | Extent::Tree => format!("{words}-{id}{ending}"),
     }
 }

@@ -3,24 +3,23 @@
 mod kind;
 mod place;
 mod report;
+mod selection;
 
 use std::path::{Path, PathBuf};
 
 use rejoin::formats::Key;
-use rejoin::{Archive, AuditAction, AuditEntry, Extent, Json, List, Named, StoredConversation};
+use rejoin::{Archive, AuditAction, AuditEntry, Json, StoredConversation};
 
 use self::kind::Kind;
 use self::place::{Destination, Replacing};
 use self::report::Report;
+use self::selection::{Wanted, wanted};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::{key_file, named};
+use crate::key_file;
 use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::ui::consent::Shown;
-
-/// The kind of a run of a sub-agent, which goes along with the conversation that started it.
-const SUBAGENT: &str = "subagent";
 
 /// Write conversations to files, to read or to pass on
 ///
@@ -82,13 +81,6 @@ pub(super) fn formats() -> Vec<(&'static str, String)> {
     kind::all().map(|kind| (kind.name(), kind.about())).collect()
 }
 
-/// One conversation to be written, and how much of it.
-#[derive(Debug)]
-struct Wanted {
-    stored: StoredConversation,
-    extent: Extent,
-}
-
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut archive = context.archive_to_read()?.passing_over_damage();
     let kind = Kind::named(&args.format)?;
@@ -106,7 +98,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     let progress = context.progress("Exporting", Unit::Items, Some(wanted.len() as u64));
     let mut replacing = Replacing::new(Consent::from(args.yes), wanted.len());
-    let mut report = Report::new(kind);
+    let mut report = Report::new(kind, &wanted);
     for one in wanted {
         let outcome = kind.write(&archive, &one, key.as_ref()).and_then(|files| {
             context.warn_of_damage(&archive, one.stored.id)?;
@@ -171,44 +163,6 @@ fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConvers
     {
         context.manner.warn(&format!("the export was not noted in the audit log: {error}"), None);
     }
-}
-
-/// What was asked for, in the order in which it was.
-fn wanted(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>, Failure> {
-    if args.all || args.all_projects {
-        return all(args, archive, context);
-    }
-    let mut wanted: Vec<Wanted> = Vec::new();
-    for id in &args.ids {
-        let named = named::resolve(archive, id)?;
-        let stored = archive.conversation(named.conversation())?;
-        let extent = match (&args.branch, named) {
-            (Some(name), _) => Extent::Path(Some(named::branch(&stored, name)?.head)),
-            (None, Named::Message(_, message)) => Extent::Path(Some(message)),
-            (None, Named::Conversation(_)) => Extent::Tree,
-        };
-        if !wanted.iter().any(|one| one.stored.id == stored.id && one.extent == extent) {
-            wanted.push(Wanted { stored, extent });
-        }
-    }
-    Ok(wanted)
-}
-
-fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>, Failure> {
-    let project = if args.all_projects { None } else { Some(context.project_key(archive)?) };
-    let list = List { project, includes_expired: true, ..List::default() };
-    let mut wanted = Vec::new();
-    archive.each_conversation(&list, &mut |stored| {
-        if stored.conversation.kind != SUBAGENT && stored.messages > 0 {
-            wanted.push(Wanted { stored, extent: Extent::Tree });
-        }
-        Ok(())
-    })?;
-    if wanted.is_empty() {
-        return Err(Failure::not_found("there are no conversations to export")
-            .hint("run `rejoin list --all-projects` to see those of other projects"));
-    }
-    Ok(wanted)
 }
 
 /// Writes one conversation to the standard output.

@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use rejoin::formats::Written;
 
-use super::Wanted;
 use super::kind::{Kind, file_name};
+use super::selection::Wanted;
 use crate::context::{Consent, Context};
 use crate::durable::{self, Existing};
 use crate::error::{Failure, Kind as FailureKind};

@@ -1,12 +1,14 @@
 //! What was written where, and what could not be.
 
+use std::collections::HashSet;
 use std::io::Write;
 
-use rejoin::StoredConversation;
+use rejoin::{ConversationId, StoredConversation};
 use serde_json::{Value as Json, json};
 
 use super::kind::Kind;
 use super::place::{Placed, State};
+use super::selection::{Standing, Wanted};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
@@ -16,13 +18,16 @@ use crate::ui::{clean, json, size};
 #[derive(Debug)]
 pub(super) struct Report {
     kind: Kind,
+    /// Runs of sub-agents that nothing takes along.
+    orphans: HashSet<ConversationId>,
     done: Vec<(StoredConversation, Placed)>,
     failed: Vec<(StoredConversation, Failure)>,
 }
 
 impl Report {
-    pub(super) const fn new(kind: Kind) -> Self {
-        Self { kind, done: Vec::new(), failed: Vec::new() }
+    pub(super) fn new(kind: Kind, wanted: &[Wanted]) -> Self {
+        let orphans = wanted.iter().filter(|one| one.standing == Standing::Orphan).map(|one| one.stored.id).collect();
+        Self { kind, orphans, done: Vec::new(), failed: Vec::new() }
     }
 
     /// Takes note of what became of a conversation. One that fails does not stop the others.
@@ -57,11 +62,21 @@ impl Report {
     fn told(&self) -> String {
         let counted = |state| self.done.iter().filter(|(_, placed)| placed.state == state).count() as u64;
         let written = self.done.len() as u64 - counted(State::Same);
-        let told = format!("Exported {}", size::count(written, "conversation", "conversations"));
+        let mut told = format!("Exported {}", size::count(written, "conversation", "conversations"));
+        let orphans = self.orphans();
+        if orphans > 0 {
+            let runs = size::count(orphans, "sub-agent run", "sub-agent runs");
+            told += &format!(", including {runs} without the conversation that started it");
+        }
         match counted(State::Same) {
             0 => format!("{told}."),
             same => format!("{told}; {} there already.", size::count(same, "file was", "files were")),
         }
+    }
+
+    /// How many of what was written are runs that nothing takes along.
+    fn orphans(&self) -> u64 {
+        self.done.iter().filter(|(stored, _)| self.orphans.contains(&stored.id)).count() as u64
     }
 
     fn to_json(&self) -> Json {
@@ -85,7 +100,7 @@ impl Report {
             .iter()
             .map(|(stored, failure)| json!({"id": stored.id, "title": stored.conversation.title, "why": failure.summary()}))
             .collect();
-        json!({"format": self.kind.name(), "exported": done, "failed": failed})
+        json!({"format": self.kind.name(), "exported": done, "orphaned_runs": self.orphans(), "failed": failed})
     }
 
     /// Fails when a conversation could not be written.

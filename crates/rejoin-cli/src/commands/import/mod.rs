@@ -15,7 +15,6 @@ use rejoin::formats::{FORMATS, Format};
 use rejoin::{Archive, ConversationId, ImportMode, Imports};
 use report::Report;
 use scope::{Item, Place, Scope};
-use serde_json::json;
 use survey::Survey;
 use work::Work;
 
@@ -128,7 +127,10 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
         let only = args.from.as_deref().map(Format::named).transpose()?;
         survey.show(only, context)?;
     } else if is_done || asks && !context.surroundings.terminal.stdin {
-        context.answer_json(&json!({"dry_run": args.dry_run, "places": survey.to_json()}))?;
+        // Whoever reads the answer finds the fields of every answer.
+        let mut report = Report::new(mode(args));
+        places.iter().for_each(|place| report.pass_over(place));
+        report.show(Some(&survey), context)?;
     }
     if is_done {
         if !context.is_json() && !args.dry_run && places.iter().any(|place| !place.unchanged.is_empty()) {
@@ -172,9 +174,13 @@ fn target(name: &str, archive: &Archive, items: &[Item]) -> Result<ConversationI
     Ok(stored.id)
 }
 
+const fn mode(args: &Args) -> ImportMode {
+    if args.dry_run { ImportMode::Try } else { ImportMode::Store }
+}
+
 /// Imports what was found, once.
 fn once(args: &Args, mut places: Vec<Place>, imports: Imports, context: &Context) -> Result<(), Failure> {
-    let mode = if args.dry_run { ImportMode::Try } else { ImportMode::Store };
+    let mode = mode(args);
     let mut report = Report::new(mode);
     let mut items: Vec<Item> = Vec::new();
     for place in &mut places {

@@ -37,6 +37,7 @@ pub(super) const FORMAT: Format = Format {
                reading all of them gives the tree again. Frames are by a person or an assistant: instructions and \
                tools speak as the assistant there. The files of attachments and sounds are named and not copied. \
                Snapshots for recovery are not read. Holds, origins and compactions that were undone stay in the store.",
+    expects: "a record whose `messages` have `content`",
     detect,
     beside: Format::alone,
     read: read::read,

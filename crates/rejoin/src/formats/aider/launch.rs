@@ -16,12 +16,29 @@ const PROMPT: &str = "####";
 const CONSOLE: &str = ">";
 const FENCE: &str = "```";
 
+/// The program ends what it prints, and what a person says, with a line break.
+const BREAK: &str = "  ";
+
+/// What the program prints after the command that it was launched with.
+const VERSION: &str = "> Aider v";
+
 /// Who says a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Person,
     Program,
     Model,
+}
+
+/// Where in a launch a line stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The command that was launched is printed first.
+    Command,
+    /// An argument of the command has more lines, which have no mark.
+    Argument,
+    /// Anything.
+    Talk,
 }
 
 /// A message while its lines come.
@@ -53,6 +70,8 @@ struct Launch {
     /// Where it begins.
     line: u64,
     open: Option<Open>,
+    /// What the lines are that come next.
+    next: Next,
     /// Its messages so far.
     count: u64,
     /// The messages before the first prompt, which gives the conversation its name.
@@ -77,10 +96,15 @@ impl Launches {
             self.launch = Launch::new(stamp.trim(), number);
             return Ok(());
         }
+        let is_blank = line.trim().is_empty();
+        if self.launch.is_argument(line) {
+            let open = self.launch.open.as_mut().expect("the command is open");
+            return open.go_on(line, line.strip_suffix(BREAK).unwrap_or(line), reading.limits().line_bytes);
+        }
         let is_fenced = self.launch.open.as_ref().is_some_and(|open| open.is_fenced);
         // The program ends every line of a prompt with a line break, and code hardly does: a reply that was cut off in its
         // code does not swallow what was asked next.
-        let may_ask = !is_fenced || line.ends_with("  ");
+        let may_ask = !is_fenced || line.ends_with(BREAK);
         let (speaker, text) = if let Some(text) = marked(line, PROMPT).filter(|_| may_ask) {
             (Speaker::Person, text)
         } else if let Some(text) = marked(line, CONSOLE).filter(|_| !is_fenced) {
@@ -88,7 +112,6 @@ impl Launches {
         } else {
             (Speaker::Model, line)
         };
-        let is_blank = line.trim().is_empty();
         match &mut self.launch.open {
             // An empty line ends what is not a reply.
             Some(open) if is_blank && open.speaker != Speaker::Model => self.close(reading),
@@ -154,12 +177,31 @@ impl Launch {
             stamp: stamp.to_owned(),
             line,
             open: None,
+            next: Next::Command,
             count: 0,
             early: Vec::new(),
             early_bytes: 0,
             conversation: None,
             model: None,
         }
+    }
+
+    /// True for a further line of the command that was launched: a prompt may be an argument of it, with several lines.
+    ///
+    /// The command ends with a line break. Where something has taken those away, the version ends it.
+    fn is_argument(&mut self, line: &str) -> bool {
+        let is_ended = line.ends_with(BREAK);
+        let has_prompt = || line.starts_with(CONSOLE) && line.contains("aider") && line.contains(" -");
+        let (is_argument, next) = match self.next {
+            Next::Command if line.trim().is_empty() => (false, Next::Command),
+            Next::Command if !is_ended && has_prompt() => (false, Next::Argument),
+            Next::Argument if !line.starts_with(VERSION) => {
+                (true, if is_ended { Next::Talk } else { Next::Argument })
+            }
+            Next::Command | Next::Argument | Next::Talk => (false, Next::Talk),
+        };
+        self.next = next;
+        is_argument
     }
 
     /// Begins the conversation, now that it has a name.
@@ -247,7 +289,7 @@ fn check(bytes: usize, most: u64) -> Result<()> {
 fn marked<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(mark)?;
     let rest = if rest.is_empty() { rest } else { rest.strip_prefix(' ')? };
-    Some(rest.strip_suffix("  ").unwrap_or(rest))
+    Some(rest.strip_suffix(BREAK).unwrap_or(rest))
 }
 
 /// The model, where the program prints it: `Main model: some-model with diff edit format`.

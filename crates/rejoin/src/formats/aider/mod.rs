@@ -28,6 +28,7 @@ pub(super) const FORMAT: Format = Format {
     fidelity: "It is only read. The file says who spoke by the first letters of a line, so a reply that begins a line \
                like a prompt or like output is divided there, unless it is code. Only launches have a time, without a \
                zone; it is read as UTC. What the program printed is kept as such, and not sent to a model.",
+    expects: "prompts after `####` and the replies to them",
     detect,
     beside: Format::alone,
     read,

@@ -26,6 +26,7 @@ pub(super) const FORMAT: Format = Format {
     fidelity: "It is only read. Pictures and recordings are kept as the names that the export gives them, without their \
                bytes. Nodes that say nothing, and what an export says about a conversation besides its title, its time \
                and its model, are kept beside it.",
+    expects: "`mapping` with messages that have `content`",
     detect,
     beside: Format::alone,
     read,

@@ -7,6 +7,9 @@ use crate::formats::begun::Begun;
 use crate::formats::found::Content;
 use crate::model::{Json, Time};
 
+/// The level of a system line that stands for instructions to the model; only Rejoin writes it.
+pub(super) const INSTRUCTION: &str = "instruction";
+
 /// A line. What is not here is kept with the text of the line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -34,6 +37,9 @@ pub(super) struct Line<'a> {
     pub(super) content: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) attachment: Option<&'a RawValue>,
+    /// What Rejoin writes beside the text of instructions that have more than one block.
+    #[serde(borrow)]
+    pub(super) blocks: Option<&'a RawValue>,
     pub(super) leaf_uuid: Option<String>,
     pub(super) custom_title: Option<String>,
     pub(super) ai_title: Option<String>,
@@ -103,6 +109,21 @@ impl Line<'_> {
         is_known
             && self.uuid.is_some()
             && (self.message.is_some() || self.subtype.is_some() || self.attachment.is_some())
+    }
+
+    /// True when somebody said something on it, or a compaction begins with it. Others are kept and are no messages:
+    /// what the program attaches to a prompt, and what it notes for itself.
+    pub(super) fn says_something(&self) -> bool {
+        match self.kind.as_deref() {
+            Some("user" | "assistant") => true,
+            Some("system") => self.subtype.as_deref() == Some("compact_boundary") || self.is_instruction(),
+            _ => false,
+        }
+    }
+
+    /// True for instructions to the model, which only Rejoin writes as a line.
+    pub(super) fn is_instruction(&self) -> bool {
+        self.is("system") && self.level.as_deref() == Some(INSTRUCTION)
     }
 
     /// When, if the line says so in a way that can be read.

@@ -22,7 +22,7 @@ mod reply;
 mod strand;
 mod write;
 
-use crate::formats::{Detection, Format, Source};
+use crate::formats::{Detection, Format, Source, qwen};
 
 /// Sessions of Claude Code.
 pub(super) const FORMAT: Format = Format {
@@ -31,9 +31,10 @@ pub(super) const FORMAT: Format = Format {
     places: &["~/.claude/projects", "$CLAUDE_CONFIG_DIR/projects"],
     fidelity: "Thinking without a signature, thinking of another provider and its sealed items are not written, because \
                they would be refused; sound, film and state become a line of text. A reply without a model gets one. \
-               Labels, pins and fields of other programs are not written. The program's own marks (modes, queues, file \
-               snapshots) and the envelope of a line (permissions, the structured form of a tool's result) are kept \
-               beside a message when it is imported, and not written again.",
+               Labels, pins and fields of other programs are not written. What the program attaches to prompts and notes \
+               for itself (modes, queues, costs, logged requests) and the envelope of a line (permissions, the structured \
+               form of a tool's result) are kept beside the messages when they are imported, and not written again.",
+    expects: "lines whose `message` has `content`: a text or a list of blocks",
     detect,
     beside: Format::alone,
     read: read::read,
@@ -50,6 +51,10 @@ fn detect(source: &Source) -> Detection {
         source.first_lines().any(|line| line::parse(line).is_ok_and(|line| line.is_of_a_session()))
             || source.cut_line().is_some_and(line::begins)
     };
+    // Another program writes the same envelope around something else.
+    if qwen::is_session(source) {
+        return Detection::No;
+    }
     // A run has a description beside it, which says nothing by itself.
     if is_read_with_another && (read::is_description(source) || is_session()) {
         return Detection::Part;

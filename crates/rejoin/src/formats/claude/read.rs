@@ -115,21 +115,21 @@ impl InFile<'_> {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let place = self.place(session, line)?;
-        let Some(uuid) = line.uuid.clone().filter(|_| !is_mark(line)) else {
+        let Some(uuid) = line.uuid.take().filter(|_| !is_mark(line)) else {
             return self.strands[place].mark(line, number, text, reading);
         };
         if place > 0 {
             self.places.insert(uuid.clone(), place);
         }
         let strand = &mut self.strands[place];
-        strand.line(uuid, line, number, text, &mut session.calls, reading).or_else(|error| {
+        if let Err(error) = strand.line(uuid.clone(), line, number, text, &mut session.calls, reading) {
             // What the reader could not take is told; what the taker refused ends the reading.
-            if error.kind() == crate::ErrorKind::Invalid {
-                reading.skip(self.path, number, error)
-            } else {
-                Err(error)
+            if error.kind() != crate::ErrorKind::Invalid {
+                return Err(error);
             }
-        })?;
+            strand.pass_over(uuid, line.parent_uuid.as_deref());
+            reading.skip(self.path, number, error)?;
+        }
         strand.check(&mut session.calls, reading)
     }
 

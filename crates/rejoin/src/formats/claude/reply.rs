@@ -72,6 +72,11 @@ impl Reply {
         self.known.contains(uuid)
     }
 
+    /// Learns of a line that follows one of its own and is no message.
+    pub(super) fn reach(&mut self, uuid: &str) {
+        self.known.insert(uuid.to_owned());
+    }
+
     /// Adds another line.
     pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &mut Said<'_>) -> Result<()> {
         self.held.add(text);

@@ -8,14 +8,14 @@ use crate::formats::claude::calls::Calls;
 use crate::formats::claude::line::{CompactMetadata, Line, Said, Segment};
 use crate::formats::claude::reply::{Complete, Reply, role_of};
 use crate::formats::held::Held;
-use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
-use crate::model::{Block, Fields, Json, Message, Other, Role, Summary};
+use crate::formats::lineage::Lineage;
+use crate::formats::{
+    Aside, INJECTED, KEPT_AFTER, Piece, Reading, SourceConversation, SourceKept, SourceMessage,
+};
+use crate::model::{Block, Fields, Json, Message, Role, Summary};
 
 /// How far back the two ends of what a compaction keeps are looked for.
 const RECENT: usize = 4_096;
-
-/// The level of a system line that stands for instructions to the model; only Rejoin writes it.
-pub(super) const INSTRUCTION: &str = "instruction";
 
 /// The program's own name for replies that no model wrote.
 const SYNTHETIC: &str = "<synthetic>";
@@ -32,7 +32,6 @@ enum Rank {
 /// One conversation while its lines are read.
 pub(super) struct Strand {
     conversation: SourceConversation,
-    is_told: bool,
     /// Lines that came before the first message.
     early: Vec<Aside>,
     held: Held,
@@ -45,6 +44,8 @@ pub(super) struct Strand {
     names: HashMap<String, String>,
     /// What follows one of these lines follows another message.
     follows: HashMap<String, String>,
+    /// Which lines of the tree are messages.
+    lineage: Lineage,
     /// The newest messages with their parents.
     recent: VecDeque<(String, Option<String>)>,
 }
@@ -58,7 +59,6 @@ impl Strand {
     pub(super) fn new(conversation: SourceConversation) -> Self {
         Self {
             conversation,
-            is_told: false,
             early: Vec::new(),
             held: Held::of("what comes before the first message"),
             rank: Rank::None,
@@ -66,6 +66,7 @@ impl Strand {
             boundary: None,
             names: HashMap::new(),
             follows: HashMap::new(),
+            lineage: Lineage::default(),
             recent: VecDeque::new(),
         }
     }
@@ -88,14 +89,39 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         self.note(line);
-        let conversation = self.conversation.id.clone();
-        let aside = Aside { conversation, line: number, source: text.to_owned() };
-        if self.is_told {
+        self.aside(number, text.to_owned(), reading)
+    }
+
+    /// Keeps a line without making a message of it.
+    fn aside(&mut self, line: u64, source: String, reading: &mut Reading<'_>) -> Result<()> {
+        let aside = Aside { conversation: self.conversation.id.clone(), line, source };
+        if !self.lineage.is_empty() {
             return reading.give(Piece::Aside(aside));
         }
-        self.held.add(text);
+        self.held.add(&aside.source);
         self.early.push(aside);
         self.held.check(reading.limits())
+    }
+
+    /// Takes a line of the tree that is no message. Whatever follows it follows what it follows.
+    pub(super) fn pass_over(&mut self, uuid: String, parent: Option<&str>) {
+        if self.is_part_of_a_message(&uuid) {
+            return;
+        }
+        if let (Some(reply), Some(parent)) = (&mut self.reply, parent)
+            && reply.has(parent)
+        {
+            reply.reach(&uuid);
+        }
+        self.lineage.pass_over(uuid, parent);
+    }
+
+    /// True for a line of a message, whether that was told or is open.
+    fn is_part_of_a_message(&self, uuid: &str) -> bool {
+        self.lineage.is_told(uuid)
+            || self.names.contains_key(uuid)
+            || self.reply.as_ref().is_some_and(|reply| reply.has(uuid))
+            || self.boundary.as_ref().is_some_and(|boundary| boundary.message.id == uuid)
     }
 
     fn note(&mut self, line: &Line<'_>) {
@@ -127,7 +153,14 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         self.learn(line);
+        if !line.says_something() {
+            self.pass_over(uuid, line.parent_uuid.as_deref());
+            return self.mark(line, number, text, reading);
+        }
         let mut said = line.message.take();
+        if said.is_none() && !line.is("system") {
+            return Err(Error::invalid("it has no content"));
+        }
         let parent = line.parent_uuid.as_deref();
         if let (Some(reply), Some(said), true) = (&mut self.reply, &mut said, line.is("assistant"))
             && reply.goes_on(said, parent)
@@ -144,16 +177,16 @@ impl Strand {
             source: text.to_owned(),
         };
         message.message.created_at = line.time();
+        if line.is_meta == Some(true) {
+            message.message.extra.set(INJECTED, Json::of(&true)?);
+        }
         if line.is("user") {
             message.message.blocks = said_by_user(said.as_mut())?;
             message.message.role = role_of(&message.message.blocks);
-            if line.is_meta == Some(true) {
-                message.message.extra.set(INJECTED, Json::of(&true)?);
-            }
             let follows_reply =
                 self.reply.as_ref().zip(parent).is_some_and(|(reply, parent)| reply.has(parent));
             if message.message.role == Role::Tool && follows_reply {
-                message.parent = parent.map(|parent| self.resolve(parent));
+                message.parent = parent.and_then(|parent| self.resolve(parent));
                 self.reply.as_mut().expect("it was looked at above").answer(message);
                 return Ok(());
             }
@@ -163,82 +196,91 @@ impl Strand {
             return self.hold(message, line, reading);
         }
         self.release(line, &mut message, reading)?;
-        message.parent = message.parent.map(|parent| self.resolve(&parent));
+        message.parent = message.parent.and_then(|parent| self.resolve(&parent));
         if let (true, Some(mut said)) = (line.is("assistant"), said) {
             message.message.role = Role::Assistant;
             message.message.is_error = line.is_api_error_message == Some(true);
             self.reply = Some(Reply::begin(message, &mut said)?);
             return Ok(());
         }
-        if !line.is("user") {
-            message.message.blocks = vec![foreign(line, text)?];
+        if line.is_instruction() {
+            message.message.blocks = instructions(line)?;
         }
         self.tell(message, reading)
     }
 
     /// Holds the mark of a compaction until its summary comes.
     fn hold(&mut self, mut message: SourceMessage, line: &Line<'_>, reading: &mut Reading<'_>) -> Result<()> {
-        if let Some(Boundary { message, .. }) = self.boundary.take() {
-            self.tell(message, reading)?;
-        }
-        message.parent = match &line.logical_parent_uuid {
-            Some(parent) => Some(self.resolve(parent)),
-            None => self.last().map(str::to_owned),
-        };
-        message.message.blocks = vec![foreign(line, &message.source)?];
+        self.abandon(reading)?;
+        let named = line.logical_parent_uuid.as_ref().and_then(|parent| self.resolve(parent));
+        // A fork has what the compaction keeps behind the summary, so the line that its mark follows has not come yet.
+        let named = named.filter(|parent| self.lineage.is_told(parent));
+        message.parent = named.or_else(|| self.last().map(str::to_owned));
         let metadata = line.compact_metadata.clone().unwrap_or_default();
         self.boundary = Some(Boundary { message, metadata });
         Ok(())
     }
 
-    /// Makes a summary of the line that follows the mark of a compaction. Before another line, the mark is told alone.
+    /// Lets go of the mark of a compaction that no summary followed: without one nothing takes the place of the history.
+    fn abandon(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let Some(Boundary { message, .. }) = self.boundary.take() else { return Ok(()) };
+        self.lineage.pass_over(message.id, message.parent.as_deref());
+        self.aside(message.line, message.source, reading)
+    }
+
+    /// Makes a summary of the line that follows the mark of a compaction. One without such a mark replaces nothing: the
+    /// program sends it, and everything before it.
     fn release(
         &mut self,
         line: &Line<'_>,
         message: &mut SourceMessage,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
+        let above = line.parent_uuid.as_deref().and_then(|parent| self.lineage.above(parent));
+        let follows = |boundary: &mut Boundary| above == Some(&boundary.message.id);
         let is_summary = line.is_compact_summary == Some(true);
-        let mut extra = Fields::new();
-        match self.boundary.take() {
-            Some(boundary) if is_summary && line.parent_uuid.as_deref() == Some(&boundary.message.id) => {
-                self.names.insert(boundary.message.id.clone(), message.id.clone());
-                message.parent = boundary.message.parent;
-                message.line = boundary.message.line;
-                message.source = format!("{}\n{}", boundary.message.source, message.source);
-                message.keeps = self.kept(&boundary.metadata);
-                extra = noted(&boundary.metadata)?;
-            }
-            Some(boundary) => self.tell(boundary.message, reading)?,
-            None => {}
-        }
-        if is_summary {
-            let text = message.message.text();
-            message.message.blocks = vec![Block::Summary(Summary { text, extra })];
-        }
+        let Some(boundary) = self.boundary.take_if(|boundary| is_summary && follows(boundary)) else {
+            return self.abandon(reading);
+        };
+        let text = message.message.text();
+        let extra = noted(&boundary.metadata)?;
+        message.message.blocks = vec![Block::Summary(Summary { text, extra })];
+        message.keeps = self.kept(&boundary.metadata);
+        self.names.insert(boundary.message.id, message.id.clone());
+        message.parent = boundary.message.parent;
+        message.line = boundary.message.line;
+        message.source = format!("{}\n{}", boundary.message.source, message.source);
         Ok(())
     }
 
     /// The messages that a compaction keeps visible.
-    fn kept(&self, metadata: &CompactMetadata) -> Vec<String> {
+    fn kept(&self, metadata: &CompactMetadata) -> Vec<SourceKept> {
         let uuids = match (&metadata.preserved_messages, &metadata.preserved_segment) {
             (Some(preserved), _) => preserved.uuids.clone(),
             (None, Some(segment)) => self.between(segment),
             (None, None) => Vec::new(),
         };
         let mut known = HashSet::new();
-        let named = uuids.iter().map(|uuid| self.names.get(uuid).unwrap_or(uuid));
-        named.filter(|id| known.insert(id.as_str())).cloned().collect()
+        let messages = uuids.iter().filter(|uuid| !self.lineage.is_passed(uuid));
+        let named = messages.map(|uuid| self.names.get(uuid).unwrap_or(uuid));
+        named.filter(|id| known.insert(id.as_str())).cloned().map(SourceKept::from).collect()
     }
 
     /// The messages from one end to the other, along the parents.
     fn between(&self, segment: &Segment) -> Vec<String> {
-        let name = |uuid: &String| self.names.get(uuid).unwrap_or(uuid).clone();
-        let (head, mut next) = (name(&segment.head_uuid), Some(name(&segment.tail_uuid)));
+        let name = |uuid: &str| self.names.get(uuid).map_or(uuid, String::as_str).to_owned();
+        let head = name(&segment.head_uuid);
+        // A line that is no message may be an end, too.
+        let is_passed = self.lineage.is_passed(&segment.head_uuid);
+        let outside = self.lineage.above(&segment.head_uuid).filter(|_| is_passed).map(name);
+        let mut next = self.lineage.above(&segment.tail_uuid).map(name);
         let mut found = Vec::new();
         for (id, parent) in self.recent.iter().rev() {
             if next.as_ref() != Some(id) {
                 continue;
+            }
+            if outside.as_ref() == Some(id) {
+                break;
             }
             found.push(id.clone());
             if *id == head {
@@ -278,7 +320,7 @@ impl Strand {
         }
         self.tell(reply, reading)?;
         results.into_iter().try_for_each(|mut result| {
-            result.parent = result.parent.map(|parent| self.names.get(&parent).unwrap_or(&parent).clone());
+            result.parent = result.parent.map(|parent| self.names.get(&parent).cloned().unwrap_or(parent));
             self.tell(result, reading)
         })
     }
@@ -287,25 +329,23 @@ impl Strand {
     pub(super) fn finish(mut self, calls: &mut Calls, reading: &mut Reading<'_>) -> Result<()> {
         let leaf = self.conversation.head.take();
         self.close(calls, reading)?;
-        if let Some(Boundary { message, .. }) = self.boundary.take() {
-            self.tell(message, reading)?;
-        }
-        if !self.is_told {
+        self.abandon(reading)?;
+        if self.lineage.is_empty() {
             return Ok(());
         }
-        let leaf = leaf.map(|leaf| self.resolve(&leaf));
+        let leaf = leaf.and_then(|leaf| self.resolve(&leaf));
         self.conversation.head = leaf.or_else(|| self.last().map(str::to_owned));
         reading.give(Piece::Conversation(Box::new(self.conversation)))
     }
 
     fn tell(&mut self, message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            self.is_told = true;
+        if self.lineage.is_empty() {
             reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
             for aside in std::mem::take(&mut self.early) {
                 reading.give(Piece::Aside(aside))?;
             }
         }
+        self.lineage.tell(&message.id);
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
@@ -329,10 +369,11 @@ impl Strand {
         self.conversation.head = None;
     }
 
-    /// The message that whoever follows this line follows.
-    fn resolve(&self, uuid: &str) -> String {
-        let named = self.names.get(uuid).map_or(uuid, String::as_str);
-        self.follows.get(named).map_or(named, String::as_str).to_owned()
+    /// The message that whoever follows this line follows; none when that is a root.
+    fn resolve(&self, uuid: &str) -> Option<String> {
+        let line = self.lineage.above(uuid)?;
+        let named = self.names.get(line).map_or(line, String::as_str);
+        Some(self.follows.get(named).map_or(named, String::as_str).to_owned())
     }
 }
 
@@ -344,6 +385,8 @@ fn said_by_user(said: Option<&mut Said<'_>>) -> Result<Vec<Block>> {
 /// What the summary's block says about its compaction.
 fn noted(metadata: &CompactMetadata) -> Result<Fields> {
     let mut fields = Fields::new();
+    // The program sends the summary first.
+    fields.set(KEPT_AFTER, Json::of(&true)?);
     if let Some(trigger) = &metadata.trigger {
         fields.set("trigger", Json::of(trigger)?);
     }
@@ -356,23 +399,9 @@ fn noted(metadata: &CompactMetadata) -> Result<Fields> {
     Ok(fields)
 }
 
-/// A line that no message of ours stands for, as a block of its own kind.
-fn foreign(line: &Line<'_>, text: &str) -> Result<Block> {
-    let kind = line.kind.clone().unwrap_or_default();
-    let mut fields = Fields::new();
-    match (kind.as_str(), line.attachment, line.content) {
-        ("attachment", Some(attachment), _) => fields.set("attachment", Json::parse(attachment.get())?),
-        ("system", _, Some(content)) => {
-            fields.set("subtype", Json::of(&line.subtype)?);
-            if let Ok(content) = serde_json::from_str::<String>(content.get())
-                && line.level.as_deref() == Some(INSTRUCTION)
-            {
-                return Ok(Block::text(content));
-            }
-            fields.set("content", Json::parse(content.get())?);
-        }
-        ("system", _, None) => fields.set("subtype", Json::of(&line.subtype)?),
-        _ => fields.set("line", Json::parse(text)?),
-    }
-    Ok(Block::Other(Other { kind, fields }))
+/// What a line of instructions says: its blocks, where Rejoin has written them beside the text.
+fn instructions(line: &Line<'_>) -> Result<Vec<Block>> {
+    let blocks = line.blocks.and_then(|blocks| serde_json::from_str(blocks.get()).ok()).map(blocks::read);
+    let text = || line.content.and_then(|content| serde_json::from_str::<String>(content.get()).ok());
+    blocks.unwrap_or_else(|| Ok(vec![Block::text(text().unwrap_or_default())]))
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::formats::claude::blocks::{self, Whose};
-use crate::formats::claude::strand::INSTRUCTION;
+use crate::formats::claude::line::INSTRUCTION;
 use crate::formats::claude::{FORMAT, place};
 use crate::formats::named::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
@@ -174,6 +174,13 @@ impl<'a> File<'a> {
             line["subtype"] = json!("informational");
             line["content"] = json!(found.message.text());
             line["level"] = json!(INSTRUCTION);
+            if !matches!(found.message.blocks.as_slice(), [Block::Text(_)]) {
+                let blocks = found.message.blocks.iter().filter_map(|block| blocks::write(block, Whose::Own));
+                line["blocks"] = blocks.collect();
+            }
+            if found.message.extra.field(INJECTED).is_some() {
+                line["isMeta"] = json!(true);
+            }
             return vec![self.put_line(&line)];
         };
         let mut line = self.line(&own.kind, found, &found.id, parent);
@@ -194,8 +201,13 @@ impl<'a> File<'a> {
         parent: Option<String>,
     ) -> Vec<String> {
         let id = self.uuid(&found.id).to_string();
-        let kept: Vec<String> =
-            found.keeps.iter().filter_map(|kept| self.lines.get(kept.as_str())).flatten().cloned().collect();
+        let kept: Vec<String> = found
+            .keeps
+            .iter()
+            .filter_map(|kept| self.lines.get(kept.message.as_str()))
+            .flatten()
+            .cloned()
+            .collect();
         let word = |name: &str| summary.extra.field(name).and_then(|value| value.to::<Value>().ok());
         let mut metadata = json!({ "trigger": word("trigger").unwrap_or_else(|| json!("manual")) });
         for (name, field) in [("preTokens", "tokens_before"), ("postTokens", "tokens_after")] {

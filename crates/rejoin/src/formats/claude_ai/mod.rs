@@ -26,6 +26,7 @@ pub(super) const FORMAT: Format = Format {
     fidelity: "It is only read. Files are kept by name, because the export has no bytes of them; of an attachment the \
                text that was extracted is kept. What an export says about a conversation besides its name and its time \
                is kept beside it.",
+    expects: "`chat_messages` with `text` or `content`",
     detect,
     beside: Format::alone,
     read,

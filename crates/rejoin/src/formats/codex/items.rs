@@ -63,13 +63,23 @@ fn message(found: &mut Found<'_>) -> Option<Item> {
     })
 }
 
-/// The text of what a user's message in a compaction's history says.
-pub(super) fn user_text(item: &Json) -> Option<String> {
+/// What the program calls a message of the user; a compaction repeats it under the same name.
+pub(super) fn id_of_prompt(found: &mut Found<'_>) -> Option<String> {
+    let is = |found: &mut Found<'_>, name: &str, quoted: &str| {
+        found.raw(name).is_some_and(|raw| raw.get() == quoted)
+    };
+    let is_prompt = is(found, "type", "\"message\"") && is(found, "role", "\"user\"");
+    is_prompt.then(|| found.text("id"))?
+}
+
+/// What a user's message in a compaction's history is called, and what it says.
+pub(super) fn prompt(item: &Json) -> Option<(Option<String>, String)> {
     let mut found: Found<'_> = serde_json::from_str(item.as_str()).ok()?;
     if found.text("type")? != "message" || found.text("role")? != "user" {
         return None;
     }
-    Some(Message::new(Role::User, parts(found.raw("content")?)?).text())
+    let text = Message::new(Role::User, parts(found.raw("content")?)?).text();
+    Some((found.text("id"), text))
 }
 
 /// The blocks of a list of parts.

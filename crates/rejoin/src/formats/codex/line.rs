@@ -7,6 +7,7 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::formats::SourceKept;
 use crate::formats::begun::Begun;
 use crate::formats::found::{Content, Found};
 use crate::model::{Json, Message, Time};
@@ -88,7 +89,7 @@ pub(super) struct Tag {
     /// The program's name for what is said in a tool's result that failed.
     pub(super) is_error: bool,
     /// What a compaction keeps.
-    pub(super) keeps: Option<Vec<String>>,
+    pub(super) keeps: Option<Vec<SourceKept>>,
 }
 
 /// What is known of a thread.

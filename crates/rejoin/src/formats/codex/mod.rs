@@ -22,6 +22,7 @@ mod asked;
 pub(super) mod items;
 mod line;
 mod place;
+mod prompts;
 mod read;
 mod strand;
 mod write;
@@ -46,6 +47,7 @@ pub(super) const FORMAT: Format = Format {
                of other providers and marks of other programs are left out; sound, film and state become a line of \
                text. What a compaction kept of a message in part is kept whole. Events and settings of the program are \
                kept beside the messages when they are imported, and not written again.",
+    expects: "`response_item` lines with `content`, calls or their output",
     detect,
     beside: place::beside,
     read: read::read,

@@ -1,15 +1,12 @@
 //! A thread while its lines are read.
 
-use std::collections::{HashMap, HashSet};
-
-use sha2::{Digest as _, Sha256};
-
 use crate::error::Result;
 use crate::formats::codex::API;
 use crate::formats::codex::items::{self, Item};
 use crate::formats::codex::line::{Compacted, Event, Line};
+use crate::formats::codex::prompts::Prompts;
 use crate::formats::held::Held;
-use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Json, Message, Other, Role, Summary, Usage};
 
 /// How the messages begin that the program adds as if the user had said them.
@@ -37,10 +34,10 @@ pub(super) struct Strand {
     held: Held,
     /// The messages from the first to the newest, as the program sees them.
     path: Vec<String>,
-    /// Where on the path a person said something, and the hash of what was said.
-    prompts: Vec<(usize, [u8; 32])>,
-    /// The same, by the hash.
-    said: HashMap<[u8; 32], Vec<usize>>,
+    /// What a person said on the path.
+    prompts: Prompts,
+    /// What the program calls the prompt that is told next.
+    prompt: Option<String>,
     /// What the name of a line that has only a number begins with.
     numbered: String,
 }
@@ -55,8 +52,8 @@ impl Strand {
             open: None,
             held: Held::of(MESSAGE),
             path: Vec::new(),
-            prompts: Vec::new(),
-            said: HashMap::new(),
+            prompts: Prompts::default(),
+            prompt: None,
             numbered: String::new(),
         }
     }
@@ -75,8 +72,13 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         if line.is_item() {
-            return match line.take().map_or(Item::Mark, items::read) {
-                Item::Said(role, blocks) => self.said(role, blocks, line, number, text, reading),
+            let mut found = line.take();
+            let id = found.as_mut().and_then(items::id_of_prompt);
+            return match found.map_or(Item::Mark, items::read) {
+                Item::Said(role, blocks) => {
+                    self.close_before(line, id, reading)?;
+                    self.said(role, blocks, line, number, text, reading)
+                }
                 Item::Reply(blocks) => self.reply(blocks, line, number, text, reading),
                 Item::Result(block) => self.result(block, line, number, text, reading),
                 Item::Mark => self.aside(number, text, reading),
@@ -88,6 +90,15 @@ impl Strand {
         let event = line.take_event();
         self.event(&line.kind, &event, reading)?;
         self.aside(number, text, reading)
+    }
+
+    /// Tells what is open before a message that does not go on with it, and notes what the program calls the message.
+    fn close_before(&mut self, line: &Line<'_>, id: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
+        if !self.goes_on(line) {
+            self.close(reading)?;
+            self.prompt = id.filter(|_| line.rejoin.is_none());
+        }
+        Ok(())
     }
 
     /// What a person, or the program in the person's place, said.
@@ -103,7 +114,6 @@ impl Strand {
         if self.goes_on(line) {
             return self.go_on(blocks, text, reading);
         }
-        self.close(reading)?;
         let mut found = self.begin(role, line, number, text);
         found.message.blocks = blocks;
         let is_injected = role == Role::System || begins_as_injected(&found.message.blocks);
@@ -186,20 +196,14 @@ impl Strand {
         self.tell(found, reading)
     }
 
-    /// The messages that a compaction keeps, found by what they say.
-    fn kept(&self, compacted: &Compacted) -> Vec<String> {
+    /// The messages that a compaction keeps, and what it sends of them.
+    fn kept(&self, compacted: &Compacted) -> Vec<SourceKept> {
+        let name = |place: usize| self.path[place].clone();
         let Some(history) = &compacted.replacement_history else {
-            return self.prompts.iter().map(|(place, _)| self.path[*place].clone()).collect();
+            return self.prompts.places().map(|place| SourceKept::from(name(place))).collect();
         };
-        let (mut times, mut known) = (HashMap::new(), HashSet::new());
-        let places = history.iter().filter_map(items::user_text).filter_map(|said| {
-            let hash = hash(&said);
-            let time: &mut usize = times.entry(hash).or_default();
-            *time += 1;
-            self.said.get(&hash)?.get(*time - 1)
-        });
-        let ids = places.map(|place| &self.path[*place]);
-        ids.filter(|id| known.insert(id.as_str())).cloned().collect()
+        let kept = self.prompts.kept(history.iter().filter_map(items::prompt));
+        kept.into_iter().map(|(place, text)| SourceKept { message: name(place), text }).collect()
     }
 
     /// Acts on a mark: a rollback, a model, the tokens of a reply.
@@ -226,8 +230,7 @@ impl Strand {
     /// The newest turns are no longer on the path. They stay as a branch.
     fn roll_back(&mut self, turns: u64) {
         for _ in 0..turns {
-            let Some((place, hash)) = self.prompts.pop() else { return };
-            self.said.get_mut(&hash).map(Vec::pop);
+            let Some(place) = self.prompts.pop() else { return };
             self.path.truncate(place);
         }
     }
@@ -324,9 +327,7 @@ impl Strand {
         let is_prompt =
             found.message.role == Role::User && !is_summary && found.message.extra.field(INJECTED).is_none();
         if is_prompt {
-            let hash = hash(&found.message.text());
-            self.prompts.push((self.path.len(), hash));
-            self.said.entry(hash).or_default().push(self.path.len());
+            self.prompts.push(self.path.len(), &found.message.text(), self.prompt.take());
         }
         self.path.push(found.id.clone());
         reading.give(Piece::Message(Box::new(found)))
@@ -351,8 +352,4 @@ fn begins_as_injected(blocks: &[Block]) -> bool {
         _ => None,
     });
     first.is_some_and(|said| INJECTIONS.iter().any(|start| said.starts_with(start)))
-}
-
-fn hash(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
 }

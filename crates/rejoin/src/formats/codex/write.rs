@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::formats::codex::items;
 use crate::formats::leaves::{main_first, paths};
 use crate::formats::named::uuid_of;
-use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
+use crate::formats::{INJECTED, SourceConversation, SourceKept, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Time};
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
@@ -81,8 +81,7 @@ impl File {
         let message = &found.message;
         if let Some(text) = summary_of(message) {
             self.end_turn();
-            let kept = before.iter().filter(|other| found.keeps.contains(&other.id));
-            let mut history: Vec<Value> = kept.flat_map(|other| items::write(&other.message)).collect();
+            let mut history: Vec<Value> = before.iter().flat_map(|other| kept(other, &found.keeps)).collect();
             history.extend(items::write(&Message::user(text)));
             let tag = json!({"id": found.id, "message": shell(message), "keeps": found.keeps});
             return self.put("compacted", json!({"message": text, "replacement_history": history}), &tag);
@@ -144,6 +143,15 @@ impl File {
         }
         self.bytes.extend_from_slice(line.to_string().as_bytes());
         self.bytes.push(b'\n');
+    }
+}
+
+/// The items of a message that a compaction keeps, as far as it does.
+fn kept(message: &SourceMessage, keeps: &[SourceKept]) -> Vec<Value> {
+    match keeps.iter().find(|kept| kept.message == message.id) {
+        None => Vec::new(),
+        Some(SourceKept { text: None, .. }) => items::write(&message.message),
+        Some(SourceKept { text: Some(text), .. }) => items::write(&Message::user(text.clone())),
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
                all of them gives the tree again. The program is not told of thinking and of items of other providers, \
                which it could not send on; these stand beside the turn in its line, where it passes over them. Times \
                are told to it in milliseconds. Holds, origins and compactions that were undone stay in the store.",
+    expects: "lines whose items have `content`",
     detect,
     beside: Format::alone,
     read: read::read,

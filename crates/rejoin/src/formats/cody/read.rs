@@ -9,7 +9,7 @@ use crate::formats::cody::line::{self, Line, Meta, Said, Tag};
 use crate::formats::found::Found;
 use crate::formats::lines::Lines;
 use crate::formats::tag::MessageTag;
-use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage};
+use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Message, Role, Summary, Time};
 
 /// So many prompts, the newest, stay beside a summary. The program does not say which it keeps, only that they are recent.
@@ -88,7 +88,7 @@ impl Strand {
                 let mut found = self.messages(tag, text, own, line.time);
                 if let (false, Some(summary)) = (is_own, found.first_mut()) {
                     let first = self.prompts.len().saturating_sub(KEPT);
-                    summary.keeps = self.prompts[first..].to_vec();
+                    summary.keeps = self.prompts[first..].iter().cloned().map(SourceKept::from).collect();
                 }
                 found
             }

@@ -35,6 +35,7 @@ pub(super) const FORMAT: Format = Format {
                reading all of them gives the tree again. The project is not written: it is the directory that holds the \
                folders. The markdown is made for readers and not read back; one that Cortext wrote is kept beside the \
                messages, section by section. Holds, origins and compactions that were undone stay in the store.",
+    expects: "lines of `messages.jsonl` with `content`",
     detect,
     beside: Format::alone,
     read: read::read,

@@ -32,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
                and PDF, marks of other programs, finish and details of usage) is written beside the message in fields \
                that CPE keeps and does not send. Ids become six characters. Status, participants, pins and the other \
                fields of a conversation are not written, apart from title, directory and model.",
+    expects: "messages with blocks of content",
     detect,
     beside: Format::alone,
     read: read::read,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::SourceParent;
+use crate::formats::{SourceKept, SourceParent};
 use crate::model::{Block, Json, Message, Settings, Time};
 
 /// The name of the tag among the fields of a message.
@@ -29,7 +29,7 @@ pub(super) struct Tag {
     pub(super) label: Option<String>,
     /// Of a summary: what stays.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) keeps: Vec<String>,
+    pub(super) keeps: Vec<SourceKept>,
     /// Of a root: the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) conversation: Option<Named>,

@@ -30,6 +30,7 @@ pub(super) const FORMAT: Format = Format {
                reading all of them gives the tree again. The program is told of calls in words; what it has no field \
                for stands beside it in the line, where it passes over it. Holds, origins and compactions that were \
                undone stay in the store.",
+    expects: "lines whose `message` has `content` or `parts`",
     detect,
     beside: Format::alone,
     read: read::read,

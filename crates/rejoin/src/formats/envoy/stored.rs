@@ -3,6 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::formats::SourceKept;
 use crate::formats::found::{Found, is_text};
 use crate::model::{Block, Json, Message};
 
@@ -10,7 +11,7 @@ use crate::model::{Block, Json, Message};
 pub(super) struct Stored {
     pub(super) id: String,
     pub(super) parent: Option<String>,
-    pub(super) keeps: Vec<String>,
+    pub(super) keeps: Vec<SourceKept>,
     pub(super) message: Message,
 }
 
@@ -28,7 +29,7 @@ pub(super) fn read(found: &mut Found<'_>, body: &RawValue) -> Option<Stored> {
 }
 
 /// What a compaction keeps, by the ids of the file; an import writes it down by the ids that it gives.
-fn keeps(block: &mut Block) -> Vec<String> {
+fn keeps(block: &mut Block) -> Vec<SourceKept> {
     let Block::Summary(summary) = block else { return Vec::new() };
     let Some(Ok(compaction)) = summary.extra.remove("compaction").map(|json| json.to::<Value>()) else {
         return Vec::new();
@@ -39,5 +40,7 @@ fn keeps(block: &mut Block) -> Vec<String> {
         }
     }
     let kept = compaction["kept"].as_array().into_iter().flatten();
-    kept.filter_map(|kept| kept["message"].as_str().map(str::to_owned)).collect()
+    let text = |field: &Value| field.as_str().map(str::to_owned);
+    kept.filter_map(|kept| Some(SourceKept { message: text(&kept["message"])?, text: text(&kept["text"]) }))
+        .collect()
 }

@@ -17,6 +17,7 @@
 //! the one before stays as a branch, like everything that a rewind or a new list leaves out. Older files are one JSON
 //! object with a list.
 
+pub(in crate::formats) mod parts;
 mod place;
 mod read;
 mod record;
@@ -35,6 +36,7 @@ pub(super) const FORMAT: Format = Format {
     fidelity: "It is only read. How a tool's result was shown, its status and its times stay in the text that is kept \
                beside the message. A run of a sub-agent is linked to the newest message with a call before it, because \
                the file does not name one.",
+    expects: "records with `content` or `toolCalls`",
     detect,
     beside,
     read: read::read,

@@ -8,11 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::formats::INJECTED;
-use crate::formats::content::kind_of;
-use crate::formats::found::{Found, is_text};
-use crate::model::{
-    Block, Fields, Json, Media, Message, Other, Role, Text, Thinking, Time, ToolCall, ToolResult, Usage,
-};
+use crate::formats::gemini::parts::parts;
+use crate::model::{Block, Fields, Json, Message, Other, Role, Thinking, Time, ToolResult, Usage};
 
 /// What the program says in the person's place.
 const INJECTIONS: [&str; 2] = ["<session_context>", "<hook_context>"];
@@ -78,9 +75,12 @@ impl Record {
     pub(super) fn read(raw: Raw<'_>) -> Result<Option<Self>> {
         let Some(id) = raw.id else { return Ok(None) };
         let kind = raw.kind.unwrap_or_default();
+        let content = raw.content.map(|content| parts(content, &id)).unwrap_or_default();
         let thoughts = raw.thoughts.unwrap_or_default().into_iter().filter_map(Thought::block);
+        // A checkpoint has them among the parts, too.
+        let thoughts = thoughts.filter(|thought| !content.iter().any(|part| is_same_thought(part, thought)));
         let mut blocks: Vec<Block> = thoughts.collect();
-        blocks.extend(raw.content.map(|content| parts(content, &id)).unwrap_or_default());
+        blocks.extend(content);
         let mut results = Vec::new();
         for (place, call) in raw.calls.unwrap_or_default().into_iter().enumerate() {
             call.take(&format!("{id}/{place}"), &mut blocks, &mut results)?;
@@ -168,6 +168,15 @@ impl Call<'_> {
         let Some(found) = found else { return Ok(()) };
         let has_failed = matches!(self.status.as_deref(), Some("error" | "cancelled"));
         let mut answers = parts(found, own);
+        let is_answered = !answers.is_empty();
+        // A checkpoint has the answers to all calls of the reply beside each of them.
+        answers.retain(|answer| match answer {
+            Block::ToolResult(result) => result.call_id == id || result.call_id.starts_with(own),
+            _ => true,
+        });
+        if is_answered && answers.is_empty() {
+            return Ok(());
+        }
         let output = match answers.as_slice() {
             [Block::ToolResult(result)] => result.output.clone(),
             [Block::Text(text)] => Json::of(&text.text)?,
@@ -219,69 +228,8 @@ fn usage(tokens: &Json) -> Option<Usage> {
     })
 }
 
-/// The blocks of a content: a text, a part, or a list of parts.
-fn parts(content: &RawValue, id: &str) -> Vec<Block> {
-    if is_text(content) {
-        let text: String = serde_json::from_str(content.get()).unwrap_or_default();
-        return if text.is_empty() { Vec::new() } else { vec![Block::text(text)] };
-    }
-    let list: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_else(|_| vec![content]);
-    list.into_iter().enumerate().filter_map(|(place, raw)| part(raw, &format!("{id}/part/{place}"))).collect()
-}
-
-fn part(raw: &RawValue, own: &str) -> Option<Block> {
-    if is_text(raw) {
-        return serde_json::from_str::<String>(raw.get()).ok().map(Block::text);
-    }
-    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
-    let is_thought = found.raw("thought").is_some_and(|thought| thought.get() == "true");
-    if let Some(text) = found.text("text") {
-        let extra = found.rest();
-        let block = if is_thought {
-            Block::Thinking(Thinking { text, signature: None, extra })
-        } else {
-            Block::Text(Text { text, extra })
-        };
-        return Some(block);
-    }
-    let known = inner(&mut found, "functionCall").map(|inner| called(inner, own, found.rest()));
-    let known = known.or_else(|| inner(&mut found, "functionResponse").map(|inner| answered(inner, own)));
-    let known = known.or_else(|| inner(&mut found, "inlineData").map(|inner| media(inner, "data")));
-    let known = known.or_else(|| inner(&mut found, "fileData").map(|inner| media(inner, "fileUri")));
-    Some(known.flatten().unwrap_or_else(|| {
-        let kind = found.first().unwrap_or("part").to_owned();
-        Block::Other(Other { kind, fields: found.all() })
-    }))
-}
-
-fn inner<'a>(found: &mut Found<'a>, name: &str) -> Option<Found<'a>> {
-    serde_json::from_str(found.raw(name)?.get()).ok()
-}
-
-fn called(mut found: Found<'_>, own: &str, extra: Fields) -> Option<Block> {
-    let id = found.text("id").unwrap_or_else(|| own.to_owned());
-    let input = found.raw("args").map(Json::from_raw).unwrap_or_default();
-    Some(Block::ToolCall(ToolCall { id, name: found.text("name")?, input, extra }))
-}
-
-/// What a tool answered: its output, or its error, as text where it is one.
-fn answered(mut found: Found<'_>, own: &str) -> Option<Block> {
-    let call_id = found.text("id").unwrap_or_else(|| own.to_owned());
-    let response = found.raw("response")?;
-    let mut fields: Option<Found<'_>> = serde_json::from_str(response.get()).ok();
-    let mut field = |name: &str| fields.as_mut().and_then(|fields| fields.raw(name)).map(Json::from_raw);
-    let (output, error) = (field("output"), field("error"));
-    let is_error = output.is_none() && error.is_some();
-    let output = output.or(error).unwrap_or_else(|| Json::from_raw(response));
-    Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: Fields::new() }))
-}
-
-fn media(mut found: Found<'_>, field: &str) -> Option<Block> {
-    let mime_type = found.text("mimeType").unwrap_or_else(|| "application/octet-stream".to_owned());
-    let kind = kind_of(&mime_type);
-    let value = Some(found.text(field)?);
-    let (data, uri) = if field == "data" { (value, None) } else { (None, value) };
-    Some(Block::Media(Media { kind, mime_type, data, uri, extra: found.rest() }))
+fn is_same_thought(part: &Block, thought: &Block) -> bool {
+    matches!(part, Block::Thinking(_)) && hash(part) == hash(thought)
 }
 
 /// What may go on while a reply is written.

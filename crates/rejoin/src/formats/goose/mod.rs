@@ -31,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
     ],
     fidelity: "It is only read. Who a message is hidden from, recipes and the state of extensions are kept beside the \
                messages. A run of a sub-agent does not say who asked for it.",
+    expects: "messages with a list as their `content`",
     detect,
     beside: Format::alone,
     read,

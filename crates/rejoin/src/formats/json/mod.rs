@@ -25,6 +25,7 @@ pub(super) const FORMAT: Format = Format {
     places: &[],
     fidelity: "Nothing that was said is lost, nor what is known about it: ids, branches, labels, pins, unknown fields. The \
                files that a conversation was once imported from are not in it.",
+    expects: "rows whose `message` has blocks",
     detect,
     beside: Format::alone,
     read: read::read,

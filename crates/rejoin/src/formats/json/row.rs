@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::formats::SourceKept;
 use crate::model::{Conversation, Message, Time};
 
 /// What is known of a conversation, apart from its messages.
@@ -48,6 +49,6 @@ pub(super) struct MessageRow {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) pinned: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) keeps: Vec<String>,
+    pub(super) keeps: Vec<SourceKept>,
     pub(super) message: Message,
 }

@@ -34,6 +34,7 @@ pub(super) const FORMAT: Format = Format {
     ],
     fidelity: "It is only read. What a provider answered to the letter, options and timings are kept beside the messages. \
                A message has the time of the call that it was first part of.",
+    expects: "messages with parts, or responses with a prompt",
     detect,
     beside: Format::alone,
     read,

@@ -32,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
     fidelity: "It is only read. Marks of steps, snapshots of files and what the program noted later are kept beside the \
                messages. Sessions of versions before 1.2, which are folders of small files, and the tables of the event \
                log are not read.",
+    expects: "messages with `parts`",
     detect,
     beside: Format::alone,
     read,

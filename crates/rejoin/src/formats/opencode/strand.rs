@@ -7,8 +7,10 @@ use serde_json::{Map, Value, json};
 use crate::error::Result;
 use crate::formats::opencode::parts::{self, Part};
 use crate::formats::opencode::session::{Revert, Session};
-use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage, unfinished};
-use crate::model::{Block, Message, Other, Role, Summary, Time, ToolResult, Usage};
+use crate::formats::{
+    Aside, INJECTED, KEPT_AFTER, Piece, Reading, SourceConversation, SourceKept, SourceMessage, unfinished,
+};
+use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Time, ToolResult, Usage};
 
 /// The messages that started sessions, by the session.
 pub(super) type Runs = HashMap<String, String>;
@@ -209,7 +211,10 @@ impl Strand {
                 other => blocks.push(other),
             }
         }
-        blocks.insert(0, Block::Summary(Summary { text: texts.join("\n"), ..Summary::default() }));
+        let mut extra = Fields::new();
+        // The program sends the summary first.
+        extra.set(KEPT_AFTER, Json::of(&true)?);
+        blocks.insert(0, Block::Summary(Summary { text: texts.join("\n"), extra }));
         let mut message = Message::new(Role::User, blocks);
         describe(&mut message, envelope.info);
         conclude(&mut message, envelope.info);
@@ -219,10 +224,10 @@ impl Strand {
     }
 
     /// The messages that stay visible beside a summary.
-    fn kept(&mut self) -> Vec<String> {
+    fn kept(&mut self) -> Vec<SourceKept> {
         let Some((end, Some(first))) = self.asked.take() else { return Vec::new() };
         let begin = self.places.iter().find(|(id, _)| *id == first).map_or(end, |(_, place)| *place);
-        self.ids[begin.min(end)..end].to_vec()
+        self.ids[begin.min(end)..end].iter().cloned().map(SourceKept::from).collect()
     }
 
     fn give(
@@ -242,7 +247,7 @@ impl Strand {
         id: String,
         time: Option<Time>,
         source: String,
-        keeps: Vec<String>,
+        keeps: Vec<SourceKept>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         message.created_at = time;

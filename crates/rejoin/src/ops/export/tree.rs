@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::formats::{
-    SOURCE, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin, Tree,
+    SOURCE, SourceBranch, SourceConversation, SourceKept, SourceMessage, SourceParent, SourcePin, Tree,
 };
 use crate::model::{
     Block, Conversation, ConversationId, Json, MessageId, StoredConversation, StoredMessage, Time,
@@ -149,7 +149,9 @@ fn exported(
         id: name(message.id).unwrap_or_else(|| message.id.to_string()),
         parent: message.parent.and_then(name),
         message: said,
-        keeps: compaction.kept.iter().filter_map(|kept| name(kept.message)).collect(),
+        keeps: (compaction.kept.into_iter())
+            .filter_map(|kept| Some(SourceKept { message: name(kept.message)?, text: kept.text }))
+            .collect(),
         line: 0,
         source: String::new(),
     }

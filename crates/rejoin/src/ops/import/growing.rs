@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::formats::{
-    Format, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
-    unfinished,
+    Format, KEPT_AFTER, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceKept, SourceMessage,
+    SourceParent, unfinished,
 };
 use crate::model::{Block, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time};
 use crate::ops::import::attached::{Attached, Stored};
@@ -21,7 +21,7 @@ use crate::ops::import::regrow::{Half, Regrowth};
 use crate::ops::import::route::Route;
 use crate::ops::import::{Destination, ImportMode, Known};
 use crate::ops::redact::{Tally, is_same};
-use crate::ops::view::{Compaction, Kept};
+use crate::ops::view::{Compaction, Kept, KeptPlace};
 use crate::store::{Anchor, Facets, Named, Order, Row, Selection, Space};
 
 /// The longest text of a message that is compared; a line has a limit, too.
@@ -326,11 +326,16 @@ impl<'a> Growing<'a> {
     }
 
     /// Writes down what a compaction keeps, by the ids here.
-    fn keep(&self, summary: &mut Summary, keeps: &[String]) -> Result<()> {
+    fn keep(&self, summary: &mut Summary, keeps: &[SourceKept]) -> Result<()> {
         let number = |name: &str| summary.extra.field(name).and_then(|tokens| tokens.to().ok()).unwrap_or(0);
-        let kept = keeps.iter().map(|message| Kept { message: self.name(message), text: None }).collect();
+        let kept = keeps.iter();
+        let kept =
+            kept.map(|kept| Kept { message: self.name(&kept.message), text: kept.text.clone() }).collect();
+        let is_after = summary.extra.field(KEPT_AFTER).is_some();
+        let place = if is_after { KeptPlace::AfterSummary } else { KeptPlace::BeforeSummary };
         let compaction = Compaction {
             kept,
+            place,
             tokens_before: number("tokens_before"),
             tokens_after: number("tokens_after"),
             ..Compaction::default()
@@ -354,10 +359,9 @@ impl<'a> Growing<'a> {
         source: &str,
     ) -> Result<bool> {
         let Some((above, before)) = self.source_of(id)? else { return Ok(false) };
-        let is_in_place = parent.is_none_or(|parent| above == parent);
-        Ok(is_in_place
-            && (before == hash
-                || self.stored_source(id, source)?.is_some_and(|before| is_same(&before, source))))
+        let is_text =
+            before == hash || self.stored_source(id, source)?.is_some_and(|before| is_same(&before, source));
+        Ok(is_text && parent.map_or(Ok(true), |parent| self.leads_to(above, parent))?)
     }
 
     /// What a stored message was read from, if that can have been this text; none when it is not kept.

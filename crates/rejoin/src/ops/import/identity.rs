@@ -1,10 +1,13 @@
 //! Ids of what is imported: the same source gives the same ids, so that importing again recognises what is there.
 //!
 //! ```text
-//! conversation   UUIDv7( its time at the source, SHA-256( "rejoin/import/conversation/1\n" ‖ format ‖ 0 ‖ source id ) )
+//! conversation   UUIDv7( its time at the source,
+//!                        SHA-256( "rejoin/import/conversation/2\n" ‖ format ‖ 0 ‖ source id ‖ 0 ‖ the time in milliseconds ) )
 //! message        11 of base 62 of SHA-256( "rejoin/import/message/1\n" ‖ format ‖ 0 ‖ conversation ‖ 0 ‖ message )
 //! ```
 //!
+//! The time is in the hash because the short id is made of the hash alone, and a program may write a session again under
+//! its id, with another time. Without it, as before version 2, both had one short id. What was imported so keeps its id.
 //! A separate conversation, beside one that has the same id at its source, is told apart by the place that it was read
 //! from and by a number, each after another zero.
 //!
@@ -19,7 +22,8 @@ use sha2::{Digest as _, Sha256};
 use crate::formats::Format;
 use crate::model::{ConversationId, Digest, MessageId, Time};
 
-const CONVERSATION: &[u8] = b"rejoin/import/conversation/1\n";
+const CONVERSATION: &[u8] = b"rejoin/import/conversation/2\n";
+const EARLIER_CONVERSATION: &[u8] = b"rejoin/import/conversation/1\n";
 const MESSAGE: &[u8] = b"rejoin/import/message/1\n";
 
 /// So many characters that two of a billion messages hardly ever meet, and that an imported id is told apart by eye.
@@ -35,11 +39,17 @@ impl Names {
         own.unwrap_or_else(|| conversation_id(self.0.name, source, created))
     }
 
+    /// The id that an earlier version gave a conversation.
+    pub(super) fn earlier_conversation(self, source: &str, created: Time) -> ConversationId {
+        let own = source.parse().ok().filter(|_| self.0.is_own());
+        own.unwrap_or_else(|| earlier_conversation_id(self.0.name, source, created))
+    }
+
     /// A conversation beside the one that has this id at its source.
     pub(super) fn separate(self, source: &str, created: Time, area: &str, number: u32) -> ConversationId {
-        let number = number.to_string();
-        let parts = [self.0.name.as_bytes(), source.as_bytes(), area.as_bytes(), number.as_bytes()];
-        with_time(created, hash(CONVERSATION, &parts))
+        let (millis, number) = (millis(created), number.to_string());
+        let name = [self.0.name.as_bytes(), source.as_bytes(), millis.as_bytes()];
+        with_time(created, hash(CONVERSATION, &[&name[..], &[area.as_bytes(), number.as_bytes()]].concat()))
     }
 
     /// A message or a branch.
@@ -55,7 +65,18 @@ impl Names {
 }
 
 fn conversation_id(format: &str, source: &str, created: Time) -> ConversationId {
-    with_time(created, hash(CONVERSATION, &[format.as_bytes(), source.as_bytes()]))
+    with_time(
+        created,
+        hash(CONVERSATION, &[format.as_bytes(), source.as_bytes(), millis(created).as_bytes()]),
+    )
+}
+
+fn earlier_conversation_id(format: &str, source: &str, created: Time) -> ConversationId {
+    with_time(created, hash(EARLIER_CONVERSATION, &[format.as_bytes(), source.as_bytes()]))
+}
+
+fn millis(created: Time) -> String {
+    (created.as_micros() / 1_000).to_string()
 }
 
 fn with_time(created: Time, hash: [u8; 32]) -> ConversationId {
@@ -115,12 +136,21 @@ mod tests {
 
         let ids = [
             conversation_id("claude", "s", created).to_string(),
+            earlier_conversation_id("claude", "s", created).to_string(),
             message_id("claude", "s", "m").to_string(),
             changed_id("claude", "s", "m", &Digest::chain(None, b"x")).to_string(),
         ];
 
         // Computed with another program; a change here makes every import be imported again.
-        assert_eq!(ids, ["01a1e0ad-c518-7e1e-98e3-cc71ebb4da4f", "Z8RTgI0IH3e", "YjpnM9uer2v"]);
+        assert_eq!(
+            ids,
+            [
+                "01a1e0ad-c518-7fa9-a3fb-e7c3c0a3efe7",
+                "01a1e0ad-c518-7e1e-98e3-cc71ebb4da4f",
+                "Z8RTgI0IH3e",
+                "YjpnM9uer2v"
+            ]
+        );
     }
 
     #[test]

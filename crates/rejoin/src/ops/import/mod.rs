@@ -10,12 +10,14 @@ mod aside;
 mod attached;
 mod batch;
 mod bookmark;
+mod contents;
 mod counterpart;
 mod finish;
 mod growing;
 mod head;
 mod header;
 mod identity;
+mod lineage;
 mod location;
 mod packed;
 mod regrow;
@@ -25,6 +27,7 @@ mod route;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
+use contents::Contents;
 use growing::{Above, Growing};
 use header::row_of;
 use identity::Names;
@@ -181,6 +184,7 @@ struct Pass<'a> {
     touched: BTreeSet<u64>,
     /// Conversations that are not imported.
     passed_over: HashSet<String>,
+    contents: Contents,
     report: Imported,
     tally: Tally,
     verdict: Verdict,
@@ -211,6 +215,7 @@ impl<'a> Pass<'a> {
             met: 0,
             touched: BTreeSet::new(),
             passed_over: HashSet::new(),
+            contents: Contents::default(),
             report: Imported::new(format.name, source.path().to_owned()),
             tally: Tally::default(),
             verdict: Verdict::Reliable,
@@ -242,12 +247,16 @@ impl<'a> Pass<'a> {
             // A source that is damaged, held by its program or cannot be read is at fault itself; the store is not, and
             // may take the next one.
             _ => error.of_kind(ErrorKind::Invalid),
-        })
+        })?;
+        self.contents.check(format)
     }
 
     fn take(&mut self, piece: Piece, project: &dyn Fn(&str) -> String) -> Result<()> {
         if self.touched.len() > WAITING {
             self.flush()?;
+        }
+        if let Piece::Message(found) = &piece {
+            self.contents.add(&found.message);
         }
         match piece {
             Piece::Conversation(found) => self.meet(*found, project),
@@ -322,7 +331,8 @@ impl<'a> Pass<'a> {
             self.report.deleted.push(route.id());
             return Ok(());
         }
-        known.found.header.project = known.found.header.project.map(|directory| project(&directory));
+        let header = &mut known.found.header;
+        header.project = header.project.take().map(|directory| project(&directory));
         let above = self.above(&known.found)?;
         let growing = Growing::begin(self.into, self.format, self.source, known, route, above, self.mode)?;
         self.growing.insert(self.met, growing);
@@ -402,7 +412,7 @@ impl<'a> Pass<'a> {
         };
         known.route = Some(route);
         // When it began may be known only now.
-        let named = Names(self.format).conversation(&known.found.id, known.found.created_at);
+        let named = self.router.id_of(&known.found)?;
         let is_another = matches!(route, Route::Own(id) if id != named);
         if is_another {
             known.route = None;

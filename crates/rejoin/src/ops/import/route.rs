@@ -52,7 +52,7 @@ impl Router<'_> {
         if let Some(target) = self.into.target.filter(|_| found.parent.is_none()) {
             return Ok(Route::Into(target));
         }
-        let id = self.names.conversation(&found.id, found.created_at);
+        let id = self.id_of(found)?;
         match row_of(self.into.store, id)? {
             None => Ok(Route::Own(id)),
             Some(row) if self.location.gave(&row)? => Ok(Route::Own(id)),
@@ -62,6 +62,16 @@ impl Router<'_> {
                 Ok(if is_there { separate } else { Route::Compared(id) })
             }
         }
+    }
+
+    /// The id of a conversation. One that an earlier version imported keeps the id it was given then.
+    pub(super) fn id_of(&self, found: &SourceConversation) -> Result<ConversationId> {
+        let id = self.names.conversation(&found.id, found.created_at);
+        let earlier = self.names.earlier_conversation(&found.id, found.created_at);
+        let is_there = |id| row_of(self.into.store, id).map(|row| row.is_some());
+        let is_earlier =
+            earlier != id && !is_there(id)? && (self.into.except.contains(&earlier) || is_there(earlier)?);
+        Ok(if is_earlier { earlier } else { id })
     }
 
     /// The route beside a conversation: one that was read from here before, or a new one.

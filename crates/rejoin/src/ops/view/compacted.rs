@@ -20,6 +20,9 @@ const FIELD: &str = "compaction";
 pub struct Compaction {
     /// The user's messages that stay, oldest first.
     pub kept: Vec<Kept>,
+    /// Where they stand.
+    #[serde(skip_serializing_if = "KeptPlace::is_before_summary")]
+    pub place: KeptPlace,
     /// Texts of the user that stay and were not stored yet, so that nothing can name them. They are newer than the
     /// messages that stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -33,6 +36,25 @@ pub struct Compaction {
     /// What the new view no longer mentions.
     #[serde(skip_serializing_if = "Vec::is_empty", with = "stored")]
     pub lost: Vec<Fact>,
+}
+
+/// Where the messages that stay stand in the view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum KeptPlace {
+    /// Before the summary, each for itself: a call or a result among them is sent as text.
+    #[default]
+    BeforeSummary,
+    /// Between the summary and what follows it, as they were said.
+    AfterSummary,
+}
+
+impl KeptPlace {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+    fn is_before_summary(&self) -> bool {
+        *self == Self::BeforeSummary
+    }
 }
 
 /// A message of the user that stays.
@@ -88,20 +110,25 @@ fn is_ignored(said: &Said<'_>, ignored: &[MessageId]) -> bool {
 pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) -> (Vec<Viewed<'a>>, usize) {
     let (before, after) = path.split_at(place);
     let compaction = Compaction::from_message(after[0].message).and_then(Result::ok).unwrap_or_default();
-    let mut shown: Vec<Viewed<'a>> = Vec::new();
+    let (mut shown, mut following): (Vec<Viewed<'a>>, Vec<Viewed<'a>>) = (Vec::new(), Vec::new());
+    let is_before = compaction.place == KeptPlace::BeforeSummary;
     let spoken = before.iter().position(|said| said.message.role == Role::Assistant).unwrap_or(before.len());
     // Of two for one message the first counts.
     let kept: HashMap<MessageId, &Kept> =
         compaction.kept.iter().rev().map(|kept| (kept.message, kept)).collect();
     for (place, said) in before.iter().enumerate() {
         let is_initial = said.message.role == Role::System
-            || place < spoken && said.message.role == Role::User && is_preamble(&said.message.text());
+            || is_before
+                && place < spoken
+                && said.message.role == Role::User
+                && is_preamble(&said.message.text());
+        let stays = if is_before { &mut shown } else { &mut following };
         match said.id.and_then(|id| kept.get(&id)) {
             _ if is_initial || said.is_pinned => shown.push(whole(said)),
             Some(Kept { text: Some(text), .. }) => {
-                shown.push(with_blocks(said, vec![Block::text(text.clone())]));
+                stays.push(with_blocks(said, vec![Block::text(text.clone())]));
             }
-            Some(_) => shown.push(whole(said)),
+            Some(_) => stays.push(whole(said)),
             None => {}
         }
     }
@@ -109,6 +136,7 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) 
     shown.extend(unsaved.map(|message| Viewed { id: None, message }));
     let carried = shown.len();
     shown.push(whole(&after[0]));
+    shown.append(&mut following);
     shown.extend(before.iter().filter_map(snapshots));
     shown.extend(all(&after[1..], ignored));
     (shown, carried)

@@ -22,7 +22,7 @@ use crate::model::{Message, MessageId, Role, StoredMessage};
 use crate::ops::view::fit::Fitting;
 use crate::ops::view::pairs::Pairing;
 
-pub use compacted::{Compaction, Kept};
+pub use compacted::{Compaction, Kept, KeptPlace};
 pub use recipient::{
     CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, RepeatRule, TextRule, ThinkingRule,
 };

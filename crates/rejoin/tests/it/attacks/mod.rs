@@ -2,5 +2,6 @@
 
 mod attempt;
 mod damage;
+mod histories;
 mod imports;
 mod vault;

@@ -4,7 +4,7 @@ use std::fs;
 
 use rejoin::formats::{Format, ReadLimits, Source, Tree};
 
-use crate::formats::{fixture, outline, read};
+use crate::formats::{file_of, fixture, outline, read};
 
 const HISTORY: &str = "aider/.aider.chat.history.md";
 
@@ -43,6 +43,35 @@ fn every_launch_with_a_prompt_is_a_conversation() {
 }
 
 #[test]
+fn a_prompt_of_several_lines_in_the_command_is_no_prompt_of_its_own() {
+    let launch = [
+        "# aider chat started at 2026-05-01 10:00:00",
+        "",
+        "> /usr/bin/aider --model m --message Fix it:",
+        "",
+        "#### not asked",
+        "> not printed",
+        "at last  ",
+        "> Aider v0.86.2  ",
+        "> Main model: m with diff edit format  ",
+        "",
+        "#### Fix it:  ",
+        "#### at last  ",
+        "",
+        "Done.",
+    ];
+    let stripped = launch.map(str::trim_end);
+
+    let told = [launch, stripped].map(|lines| {
+        let (_directory, path) = file_of(".aider.chat.history.md", &lines);
+        outline(&read(&path).messages)
+    });
+
+    let expected = ["m1 < - system: [console]", "m2 < m1 user: Fix it:\nat last", "m3 < m2 assistant: Done."];
+    assert_eq!(told, [expected, expected]);
+}
+
+#[test]
 fn prompts_and_replies_keep_their_lines() {
     let tree = read(&fixture(HISTORY));
 
@@ -74,7 +103,7 @@ fn names_stay_when_the_file_grows_and_when_its_beginning_is_cut_off() {
 fn two_launches_in_one_second_stay_apart() {
     let start = "# aider chat started at 2026-05-02 09:00:00";
     let lines = [start, "#### a", "", start, "#### b", "", start, "#### a"];
-    let (_directory, path) = crate::formats::file_of("history.md", &lines);
+    let (_directory, path) = file_of("history.md", &lines);
 
     let tree = read(&path);
 
@@ -86,8 +115,8 @@ fn two_launches_in_one_second_stay_apart() {
 #[test]
 fn the_same_launch_of_two_projects_is_two_conversations() {
     let lines = ["# aider chat started at 2026-05-02 09:00:00", "#### a"];
-    let (_one, one) = crate::formats::file_of(".aider.chat.history.md", &lines);
-    let (_other, other) = crate::formats::file_of(".aider.chat.history.md", &lines);
+    let (_one, one) = file_of(".aider.chat.history.md", &lines);
+    let (_other, other) = file_of(".aider.chat.history.md", &lines);
 
     assert_ne!(read(&one).conversations[0].id, read(&other).conversations[0].id);
 }
@@ -97,7 +126,7 @@ fn code_does_not_ask_and_a_reply_that_ends_in_its_code_is_answered() {
     let start = "# aider chat started at 2026-05-02 09:00:00";
     let lines =
         [start, "", "#### go  ", "", "So:", "```", "#### a heading", "more", "", "#### next  ", "", "Done."];
-    let (_directory, path) = crate::formats::file_of("history.md", &lines);
+    let (_directory, path) = file_of("history.md", &lines);
 
     let tree = read(&path);
 
@@ -113,7 +142,7 @@ fn code_does_not_ask_and_a_reply_that_ends_in_its_code_is_answered() {
 #[test]
 fn a_message_without_an_end_is_an_error() {
     let lines = ["# aider chat started at 2026-05-02 09:00:00", "#### go", "", "one", "two", "three"];
-    let (_directory, path) = crate::formats::file_of("history.md", &lines);
+    let (_directory, path) = file_of("history.md", &lines);
     let source = Source::open(&path).unwrap();
     let limits = ReadLimits { line_bytes: 60, file_bytes: 1 << 20, ..ReadLimits::default() };
 

@@ -5,12 +5,12 @@ use std::fs;
 use rejoin::formats::{Format, Source, Sources};
 use serde_json::{Value, json};
 
-use crate::formats::{file_of, fixture, outline, read};
+use crate::formats::{file_of, fixture, kept, outline, read};
 
 const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
 
 /// A line of the tree, one second after the other.
-pub(super) fn line(kind: &str, uuid: &str, parent: Option<&str>, more: Value) -> String {
+pub(crate) fn line(kind: &str, uuid: &str, parent: Option<&str>, more: Value) -> String {
     let second = uuid.bytes().fold(0u32, |sum, byte| (sum * 31 + u32::from(byte)) % 60);
     let mut line = json!({
         "type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": SESSION,
@@ -22,17 +22,17 @@ pub(super) fn line(kind: &str, uuid: &str, parent: Option<&str>, more: Value) ->
     line.to_string()
 }
 
-pub(super) fn user(uuid: &str, parent: Option<&str>, text: &str) -> String {
+pub(crate) fn user(uuid: &str, parent: Option<&str>, text: &str) -> String {
     line("user", uuid, parent, json!({"message": {"role": "user", "content": text}}))
 }
 
 /// One block of a reply.
-pub(super) fn reply(uuid: &str, parent: &str, response: &str, block: Value) -> String {
+pub(crate) fn reply(uuid: &str, parent: &str, response: &str, block: Value) -> String {
     let message = json!({"id": response, "model": "m", "role": "assistant", "content": [block]});
     line("assistant", uuid, Some(parent), json!({ "message": message }))
 }
 
-pub(super) fn text(text: &str) -> Value {
+pub(crate) fn text(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
@@ -60,9 +60,7 @@ fn a_real_session_is_read_whole() {
 
     let expected = [
         "4bac < - user: Hello there, TOOLTURN please",
-        "27d9 < 4bac system: [attachment]",
-        "68ab < 27d9 system: [attachment]",
-        "3270 < 68ab assistant: (mock thinking 2) | I'll run a command. | Bash>{\"command\":\"echo hello-from-to",
+        "3270 < 4bac assistant: (mock thinking 2) | I'll run a command. | Bash>{\"command\":\"echo hello-from-to",
         "e294 < 3270 tool: =\"hello-from-tool\"",
         "ac78 < e294 assistant: (mock thinking 3) | MOCK-REPLY 3; saw 4 messages",
         "b35b < ac78 user: second question",
@@ -79,16 +77,12 @@ fn a_real_session_is_read_whole() {
         "2238 < 1c17 user: <local-command-caveat>Caveat: ",
         "9d3e < 2238 user: <command-name>/compact</comman",
         "7719 < 9d3e user: <local-command-stdout>Compacte",
-        "afe2 < 7719 system: [attachment]",
-        "feb5 < afe2 system: [attachment]",
-        "8048 < feb5 user: Continue from where you left o",
+        "8048 < 7719 user: Continue from where you left o",
         "478c < 8048 assistant: No response requested.",
         "ab59 < 478c user: after compact question",
-        "706c < ab59 system: [attachment]",
-        "a976 < 706c assistant: (mock thinking 18) | MOCK-REPLY 18; saw 7 messages",
+        "a976 < ab59 assistant: (mock thinking 18) | MOCK-REPLY 18; saw 7 messages",
         "e898 < - user: SUBAGENT please reply",
-        "64e0 < e898 system: [attachment]",
-        "1e0a < 64e0 assistant: MOCK-REPLY 11; saw 2 messages",
+        "1e0a < e898 assistant: MOCK-REPLY 11; saw 2 messages",
     ];
     assert_eq!(outline(&tree.messages), expected);
     assert_eq!(tree.skipped, []);
@@ -128,7 +122,7 @@ fn a_compaction_keeps_what_its_boundary_preserved() {
 
     let [summary] = keeping.as_slice() else { panic!("{keeping:?}") };
     // The two preserved lines are one reply.
-    assert_eq!(summary.keeps, ["fbae52e6-a196-4e0d-a37e-a831f079e8c4"]);
+    assert_eq!(summary.keeps, kept(&["fbae52e6-a196-4e0d-a37e-a831f079e8c4"]));
 }
 
 #[test]
@@ -153,7 +147,7 @@ fn a_boundary_that_names_only_two_ends_keeps_all_between() {
 
     let tree = read(&path);
 
-    assert_eq!(tree.messages[4].keeps, ["u2", "a2"]);
+    assert_eq!(tree.messages[4].keeps, kept(&["u2", "a2"]));
     assert_eq!(outline(&tree.messages)[4..], ["s < a2 user: summary So far", "u3 < s user: three"]);
 }
 
@@ -284,15 +278,16 @@ fn unknown_lines_are_kept_and_broken_ones_told() {
         "{\"type\":\"user\",\"uuid\":7}".to_owned(),
         line("user", "x2", Some("x1"), json!({"message": {"role": "user"}})),
         user("u2", Some("x1"), "on"),
+        line("assistant", "x3", Some("u2"), json!({})),
         "{\"type\":\"assistant\",\"uu".to_owned(),
     ];
 
     let (messages, skipped) = read_lines(&lines);
 
-    assert_eq!(messages, ["u1 < - user: go", "x1 < u1 system: [marble-origami]", "u2 < x1 user: on"]);
-    assert_eq!(skipped.len(), 3, "{skipped:?}");
+    assert_eq!(messages, ["u1 < - user: go", "u2 < u1 user: on"]);
+    assert_eq!(skipped.len(), 4, "{skipped:?}");
     assert!(skipped[0].starts_with("3: a field is not what it should be"), "{skipped:?}");
-    assert_eq!(skipped[1..], ["4: it has no content", "6: it is not JSON"]);
+    assert_eq!(skipped[1..], ["4: it has no content", "6: it has no content", "7: it is not JSON"]);
 }
 
 /// A prompt as the program writes it: what is said comes before the name of the line.

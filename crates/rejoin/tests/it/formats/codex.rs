@@ -7,7 +7,8 @@ use rejoin::Status;
 use rejoin::formats::{Format, Source, Tree};
 use serde_json::{Value, json};
 
-use crate::formats::{fixture, outline, read};
+use crate::formats::round::round;
+use crate::formats::{fixture, kept, outline, read};
 
 const THREAD: &str = "01a1e059-7bf2-7302-8c1e-a7466ee2f7dc";
 const FORK: &str = "01a1e059-aaf0-7402-a1be-741b1091c000";
@@ -141,7 +142,17 @@ fn a_compaction_keeps_the_messages_that_it_repeats() {
     ];
     assert_eq!(outline(&tree.messages)[2..], expected);
     let keeps: Vec<_> = tree.messages.iter().flat_map(|found| found.keeps.clone()).collect();
-    assert_eq!(keeps, ["o7"]);
+    assert_eq!(keeps, kept(&["o7"]));
+}
+
+#[test]
+fn the_developers_text_survives_the_way_through_a_session_of_claude_code() {
+    let tree = read(&fixture("codex/compacted-0.166.jsonl"));
+
+    let after = round("claude", &tree);
+
+    let said = |tree: &Tree| tree.messages[0].message.clone();
+    assert_eq!((said(&after).blocks.len(), said(&after)), (2, said(&tree)));
 }
 
 #[test]
@@ -150,7 +161,7 @@ fn an_old_compaction_keeps_every_prompt_before_it() {
 
     let keeps: Vec<_> = tree.messages.iter().flat_map(|found| found.keeps.clone()).collect();
 
-    assert_eq!(keeps, ["l4", "l18"]);
+    assert_eq!(keeps, kept(&["l4", "l18"]));
 }
 
 #[test]
@@ -269,7 +280,7 @@ fn other_branches_are_files_of_their_own() {
     let source = fixture("claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl");
     let mut tree = read(&source);
     tree.conversations.truncate(1);
-    tree.messages[25].parent = Some(tree.messages[23].parent.clone().unwrap());
+    tree.messages[21].parent = Some(tree.messages[19].parent.clone().unwrap());
 
     let written = Format::named("codex").unwrap().write(&tree).unwrap();
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use rejoin::formats::{Format, ReadLimits, Source, Tree};
 
-use crate::formats::{file_of, fixture, outline, read};
+use crate::formats::{file_of, fixture, kept, outline, read};
 
 const TURNS: &str = "cody/conversations/conv_abc123.jsonl";
 const OLDER: &str = "cody/conversations/67e55044-10b1-426f-9247-bb680e5fe0c8.jsonl";
@@ -39,7 +39,7 @@ fn the_example_of_the_document_is_read_whole() {
         ("conv_abc123", "2023-11-09T21:20:00.000000Z".to_owned())
     );
     assert_eq!((settings.provider.as_deref(), settings.model.as_deref()), (Some("openai"), Some("gpt-4")));
-    assert_eq!(tree.messages[6].keeps, ["l1.0", "l3.0"]);
+    assert_eq!(tree.messages[6].keeps, kept(&["l1.0", "l3.0"]));
     assert_eq!(tree.messages[7].message.created_at.unwrap().to_string(), "2023-11-09T21:20:30.000000Z");
     assert_eq!((tree.asides.len(), tree.skipped.len()), (0, 0));
 }

@@ -66,6 +66,53 @@ fn owned(lines: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn a_session_that_was_resumed_twice_with_parallel_calls_is_one_line_of_messages() {
+    let tree = read(&fixture("gemini-0.61/session-2026-11-17T20-38-6bc5428e.jsonl"));
+
+    let expected = [
+        "d049 < - user: <session_context>\nThis is the ",
+        "5cf5 < d049 user: NTH1 PARTURN",
+        "9aed < 5cf5 assistant: (**Plan** mock thinking 718) | I'll run a command 718. | \
+         run_shell_command>{\"command\":\"echo hello-from-to | run_shell_command>{\"command\":\"echo hello-from-to | \
+         run_shell_command>{\"command\":\"echo hello-from-to",
+        "9aed < 9aed tool: =\"<untrusted_context>\\nOutput:  | =\"<untrusted_context>\\nOutput:  | \
+         =\"<untrusted_context>\\nOutput: ",
+        "1eed < 9aed assistant: (**Plan** mock thinking 719) | MOCK-REPLY 719; saw 3 messages",
+        "c71c < 1eed user: NTH2 end",
+        "a5ba < c71c assistant: (**Plan** mock thinking 720) | MOCK-REPLY 720; saw 5 messages",
+        "be5f < a5ba user: NTH3 PARTURN",
+        "76e2 < be5f assistant: (**Plan** mock thinking 721) | I'll run a command 721. | \
+         run_shell_command>{\"command\":\"echo hello-from-to | run_shell_command>{\"command\":\"echo hello-from-to | \
+         run_shell_command>{\"command\":\"echo hello-from-to",
+        "76e2 < 76e2 tool: =\"<untrusted_context>\\nOutput:  | =\"<untrusted_context>\\nOutput:  | \
+         =\"<untrusted_context>\\nOutput: ",
+        "2eef < 76e2 assistant: (**Plan** mock thinking 722) | MOCK-REPLY 722; saw 9 messages",
+        "f8be < 2eef user: NTH4 after",
+        "ae03 < f8be assistant: (**Plan** mock thinking 723) | MOCK-REPLY 723; saw 11 message",
+    ];
+    assert_eq!((outline(&tree.messages), tree.skipped.len()), (owned(&expected), 0));
+}
+
+#[test]
+fn only_the_answer_to_a_call_is_its_result() {
+    let answer = |id: Value, text: &str| json!({"functionResponse": {"id": id, "name": "read_file", "response": {"output": text}}});
+    let all = json!([answer(json!("c0"), "other"), answer(json!("c1"), "own"), answer(json!("c2"), "third")]);
+    let results = |result: Value| {
+        let tree = replayed(&[record("user", "u1", "go"), calling("g1", result)]);
+        outline(&tree.messages)[2..].to_vec()
+    };
+
+    let told = [
+        results(all),
+        results(json!([answer(json!("c2"), "third")])),
+        results(json!([answer(Value::Null, "unnamed")])),
+    ];
+
+    let result = |text: &str| vec![format!("g1/r < g1 tool: =\"{text}\"")];
+    assert_eq!(told, [result("own"), vec![], result("unnamed")]);
+}
+
+#[test]
 fn a_resumed_session_is_one_line_of_messages() {
     let tree = read(&fixture(RESUMED));
 

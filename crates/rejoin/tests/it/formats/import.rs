@@ -7,13 +7,14 @@ use rejoin::formats::{Format, ReadLimits, Source, Tree};
 use rejoin::store::{Children, Order};
 use rejoin::view::{Recipient, Said, view};
 use rejoin::{
-    Archive, ConversationId, Extent, Hold, Import, ImportMode, Imported, Limits, Message, Parent, Status,
-    StoredMessage, Subagents,
+    Archive, Block, ConversationId, Extent, Hold, Import, ImportMode, Imported, Limits, Message, Other,
+    Parent, Role, Status, StoredMessage, Subagents, Time,
 };
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::formats::claude::{reply, text, user};
+use crate::formats::claude::{line, reply, text, user};
 use crate::formats::round::written;
 use crate::formats::{fixture, outline, read, said};
 
@@ -57,6 +58,27 @@ impl Desk {
         self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap()
     }
 
+    /// What a recipient would be sent: roles and texts, those of one role after each other together; and the repairs.
+    pub(super) fn sent(
+        &self,
+        id: ConversationId,
+        recipient: &Recipient,
+    ) -> (Vec<(String, Vec<String>)>, Vec<String>) {
+        let path = self.archive.path(id, None).unwrap();
+        let view = view(&Said::all(&path), &[], recipient);
+        let mut sent: Vec<(String, Vec<String>)> = Vec::new();
+        for viewed in &view.messages {
+            let role = viewed.message.role.as_str().to_owned();
+            let texts = viewed.message.blocks.iter().filter_map(|block| block.words());
+            let texts = texts.map(|text| text.trim().to_owned()).collect();
+            match sent.last_mut() {
+                Some((before, said)) if *before == role => said.extend::<Vec<String>>(texts),
+                _ => sent.push((role, texts)),
+            }
+        }
+        (sent, view.repairs.iter().map(ToString::to_string).collect())
+    }
+
     pub(super) fn path(&self, id: ConversationId) -> Vec<String> {
         self.archive.path(id, None).unwrap().iter().map(|stored| stored.message.text()).collect()
     }
@@ -98,7 +120,7 @@ fn importing_twice_is_importing_once() {
     let (stored, messages) = (desk.archive.conversation(id).unwrap(), desk.all(id));
     let second = desk.import(&fixture(REAL));
 
-    assert_eq!((counts(&first), counts(&second)), ((27, 27, 0), (27, 0, 0)));
+    assert_eq!((counts(&first), counts(&second)), ((22, 22, 0), (22, 0, 0)));
     assert_eq!((desk.archive.conversation(id).unwrap(), desk.all(id)), (stored, messages));
 }
 
@@ -208,8 +230,8 @@ fn a_model_is_shown_the_summary_and_what_it_kept() {
 
     let texts: Vec<String> = shown.messages.iter().map(|viewed| said(&viewed.message)).collect();
     let expected = [
-        "assistant: (mock thinking 12) | MOCK-REPLY 12; saw 14 messages",
         "user: This session is being continue",
+        "assistant: (mock thinking 12) | MOCK-REPLY 12; saw 14 messages",
         "user: <local-command-caveat>Caveat: ",
         "user: <command-name>/compact</comman",
         "user: <local-command-stdout>Compacte",
@@ -421,4 +443,43 @@ fn a_conversation_beyond_its_limit_is_refused_whole() {
     let refused = format!("{:?}", refused.unwrap_err());
     assert!(refused.contains("`limits.conversation_bytes` = 500"), "{refused}");
     assert_eq!(desk.archive.list(&Default::default()).unwrap().items, []);
+}
+
+/// The id that the first version gave a conversation of Claude Code.
+fn earlier_id(session: &str, created: Time) -> ConversationId {
+    let hash = Sha256::digest(format!("rejoin/import/conversation/1\nclaude\0{session}"));
+    ConversationId::new(created, hash[..10].try_into().unwrap())
+}
+
+#[test]
+fn what_an_earlier_version_imported_keeps_its_id_and_comes_no_second_time() {
+    let (first, second) = (Desk::new(), Desk::new());
+    let session = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
+    let note = line("attachment", "n1", Some("u1"), json!({"attachment": {"type": "x"}}));
+    let lines = [user("u1", None, "one"), note, reply("a1", "n1", "m1", text("1"))];
+    let imported = first.import(&first.write(&lines)).conversations[0].clone();
+    // It had another id then, and what the program attaches was a message.
+    let mut tree = first.archive.tree_for(Format::named("json").unwrap(), imported.id, Extent::Tree).unwrap();
+    let earlier = earlier_id(session, tree.conversations[0].created_at);
+    tree.conversations[0].id = earlier.to_string();
+    let mut attached = tree.messages[0].clone();
+    let other = Block::Other(Other { kind: "attachment".to_owned(), fields: Default::default() });
+    attached.message = Message::new(Role::System, vec![other]);
+    (attached.id, attached.parent) = ("Attached".to_owned(), Some(attached.id));
+    tree.messages[1].parent = Some("Attached".to_owned());
+    tree.messages.insert(1, attached);
+    tree.messages.iter_mut().for_each(|found| found.conversation = earlier.to_string());
+    let (_directory, path) = written("json", &tree);
+    second.import(&path);
+
+    let again = second.import(&second.write(&lines)).conversations[0].clone();
+    let grown = [&lines[..], &[user("u2", Some("a1"), "two")]].concat();
+    let later = second.import(&second.write(&grown)).conversations[0].clone();
+
+    assert_eq!((again.id, again.is_new, again.added, again.changed), (earlier, false, 0, 0));
+    assert_eq!((later.id, later.added, later.changed), (earlier, 1, 0));
+    assert_eq!(
+        (imported.id == earlier, second.path(earlier)),
+        (false, vec!["one".into(), String::new(), "1".into(), "two".into()])
+    );
 }

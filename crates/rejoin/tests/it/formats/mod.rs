@@ -6,15 +6,17 @@ mod agent_voice;
 mod aider;
 mod bounds;
 mod chatgpt;
-mod claude;
+pub(crate) mod claude;
 mod claude_ai;
 mod codex;
 mod cody;
+mod compacted;
 mod complete;
 mod cortext;
 mod cpe;
 mod database;
 mod documents;
+pub(crate) mod empty;
 mod envoy;
 mod fixtures;
 mod gemini;
@@ -25,29 +27,30 @@ mod json;
 mod llm;
 mod meanwhile;
 mod opencode;
+mod qwen;
 mod round;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rejoin::formats::{Format, ReadLimits, Source, SourceMessage, Tree};
+use rejoin::formats::{Format, ReadLimits, Source, SourceKept, SourceMessage, Tree};
 use rejoin::{Block, Message};
 use tempfile::TempDir;
 
 /// A file that a real program wrote.
-fn fixture(path: &str) -> PathBuf {
+pub(crate) fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path)
 }
 
 /// Everything in a file, by the format that claims it.
-fn read(path: &Path) -> Tree {
+pub(crate) fn read(path: &Path) -> Tree {
     let source = Source::open(path).unwrap();
     let format = Format::of(&source).unwrap();
     Tree::gather(ReadLimits::default(), |reading| format.read(&source, reading)).unwrap()
 }
 
 /// A directory with one file of these lines.
-fn file_of(name: &str, lines: &[&str]) -> (TempDir, PathBuf) {
+pub(crate) fn file_of(name: &str, lines: &[&str]) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
     fs::write(&path, lines.join("\n") + "\n").unwrap();
@@ -55,7 +58,7 @@ fn file_of(name: &str, lines: &[&str]) -> (TempDir, PathBuf) {
 }
 
 /// A message on one line: `id < parent role: blocks`, ids cut to four characters.
-fn outline(messages: &[SourceMessage]) -> Vec<String> {
+pub(crate) fn outline(messages: &[SourceMessage]) -> Vec<String> {
     let cut = |id: &str| id.chars().take(4).collect::<String>();
     messages
         .iter()
@@ -64,6 +67,11 @@ fn outline(messages: &[SourceMessage]) -> Vec<String> {
             format!("{} < {parent} {}", cut(&found.id), said(&found.message))
         })
         .collect()
+}
+
+/// Messages that a compaction keeps as they are.
+fn kept(messages: &[&str]) -> Vec<SourceKept> {
+    messages.iter().map(|message| SourceKept::from((*message).to_owned())).collect()
 }
 
 /// What a message says: `role: blocks`.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::formats::import::Desk;
-use crate::formats::{fixture, read};
+use crate::formats::{fixture, kept, read};
 
 const REAL: &str = "ses_e1f9d9aeeffewo5vWTAZ6s94gG";
 
@@ -212,7 +212,7 @@ fn a_compaction_is_a_summary_that_keeps_its_tail() {
         "user: three",
     ];
     assert_eq!(said, expected);
-    assert_eq!(tree.messages[4].keeps, ["msg_3"]);
+    assert_eq!(tree.messages[4].keeps, kept(&["msg_3"]));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use rejoin::formats::{Format, ReadLimits, Source, SourceConversation, SourceMessage, Tree};
+use rejoin::formats::{Format, ReadLimits, Source, SourceConversation, SourceKept, SourceMessage, Tree};
 use rejoin::{Block, Json, Media, MediaKind, Message, Role, Summary, Thinking, Time, Usage};
 use tempfile::TempDir;
 
@@ -82,7 +82,7 @@ impl Maker {
                 let summary = Block::Summary(Summary { text, ..Summary::default() });
                 let place = self.add(parent, Message::new(Role::User, vec![summary]), time);
                 let kept = parent.map(|parent| self.messages[parent].id.clone());
-                self.messages[place].keeps.extend(kept);
+                self.messages[place].keeps.extend(kept.map(SourceKept::from));
                 place
             }
             Kind::Reply { thinking, text, calls } => self.reply(parent, thinking, text, calls, time),
@@ -172,6 +172,12 @@ pub(super) fn round(format: &str, tree: &Tree) -> Tree {
     for message in &mut read.messages {
         message.line = 0;
         message.source.clear();
+        for block in &mut message.message.blocks {
+            if let (Block::Summary(summary), "claude") = (block, format) {
+                // It sends what a compaction keeps after the summary, whatever others do.
+                summary.extra.remove("kept_after");
+            }
+        }
     }
     read.asides.clear();
     read

@@ -19,7 +19,7 @@ use rejoin::{
 };
 use serde_json::{Value, json};
 
-use crate::formats::fixture;
+use crate::formats::{fixture, kept};
 use crate::real_agent::{ANSWER, Agent, Desk};
 
 /// What is said to go on.
@@ -203,7 +203,7 @@ fn compacted() -> Tree {
         Message::user("NEW-Q"),
         Message::assistant("NEW-A"),
     ]);
-    tree.messages[6].keeps = vec!["m2".to_owned(), "m4".to_owned()];
+    tree.messages[6].keeps = kept(&["m2", "m4"]);
     tree
 }
 

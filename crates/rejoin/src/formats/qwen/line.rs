@@ -1,0 +1,70 @@
+//! One line of a session, as far as a reader looks into it.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::formats::begun::Begun;
+use crate::model::Time;
+
+/// A line. What is not here is kept with the text of the line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: Option<String>,
+    pub(super) uuid: Option<String>,
+    pub(super) parent_uuid: Option<String>,
+    pub(super) session_id: Option<String>,
+    #[serde(borrow)]
+    timestamp: Option<&'a RawValue>,
+    /// Who made it: `real_user` is the person.
+    pub(super) provenance: Option<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) model: Option<String>,
+    #[serde(borrow)]
+    pub(super) message: Option<Said<'a>>,
+    #[serde(borrow)]
+    pub(super) usage_metadata: Option<&'a RawValue>,
+}
+
+/// What the API sent or was sent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Said<'a> {
+    #[serde(borrow)]
+    pub(super) parts: Option<&'a RawValue>,
+}
+
+pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
+    serde_json::from_str(text)
+}
+
+/// True for the beginning of a line that only a session has.
+pub(super) fn begins(text: &str) -> bool {
+    let begun = Begun::of(text);
+    begun.has(&["parentUuid", "uuid", "sessionId"])
+        && begun.value("message").is_some_and(|said| Begun::of(said).has(&["parts"]))
+}
+
+impl Line<'_> {
+    /// True when somebody said something on it.
+    pub(super) fn says_something(&self) -> bool {
+        self.message.is_some() && matches!(self.kind.as_deref(), Some("user" | "assistant" | "tool_result"))
+    }
+
+    /// True when only a session has such a line.
+    pub(super) fn is_of_a_session(&self) -> bool {
+        self.uuid.is_some()
+            && self.session_id.is_some()
+            && self.message.as_ref().is_some_and(|said| said.parts.is_some())
+    }
+
+    /// When, if the line says so in a way that can be read.
+    pub(super) fn time(&self) -> Option<Time> {
+        serde_json::from_str(self.timestamp?.get()).ok()
+    }
+
+    pub(super) fn is(&self, kind: &str) -> bool {
+        self.kind.as_deref() == Some(kind)
+    }
+}

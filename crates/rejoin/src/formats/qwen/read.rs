@@ -1,0 +1,167 @@
+//! Reads a session: every line on which something is said is a message.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::formats::gemini::parts::parts;
+use crate::formats::held::Held;
+use crate::formats::lineage::Lineage;
+use crate::formats::lines::Lines;
+use crate::formats::qwen::line::Line;
+use crate::formats::{Aside, INJECTED, Piece, Reading, Source, SourceConversation, SourceMessage};
+use crate::model::{Block, Json, Message, Role, Time, Usage};
+
+/// Who says what a person said.
+const PERSON: &str = "real_user";
+
+pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
+    let mut session = Session {
+        stem: source.stem(),
+        conversation: SourceConversation::new(source.stem(), Time::default()),
+        is_begun: false,
+        early: Vec::new(),
+        held: Held::of("what comes before the first message"),
+        lineage: Lineage::default(),
+    };
+    let mut lines = Lines::open(source.path(), reading)?;
+    while lines.advance(reading)? {
+        let taken = match lines.parse() {
+            Ok(line) => session.line(line, lines.number(), lines.text(), reading),
+            Err(why) => Err(Error::invalid(why)),
+        };
+        match taken {
+            Err(error) if error.kind() == crate::ErrorKind::Invalid => {
+                reading.skip(source.path(), lines.number(), error)?;
+            }
+            taken => taken?,
+        }
+    }
+    if !session.lineage.is_empty() {
+        reading.give(Piece::Conversation(Box::new(session.conversation)))?;
+    }
+    Ok(())
+}
+
+/// A session while its lines are read.
+struct Session<'a> {
+    stem: &'a str,
+    conversation: SourceConversation,
+    /// True once a line has said which session it is.
+    is_begun: bool,
+    /// Lines that came before the first message.
+    early: Vec<Aside>,
+    held: Held,
+    lineage: Lineage,
+}
+
+impl Session<'_> {
+    fn line(&mut self, mut line: Line<'_>, number: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
+        self.learn(&line);
+        let Some(id) = line.uuid.take() else { return self.aside(number, text, reading) };
+        let message = if line.says_something() { said(&line, &id).transpose() } else { None };
+        let Some(message) = message else {
+            self.lineage.pass_over(id, line.parent_uuid.as_deref());
+            return self.aside(number, text, reading);
+        };
+        let message = match message {
+            Ok(message) => message,
+            Err(error) => {
+                self.lineage.pass_over(id, line.parent_uuid.as_deref());
+                return Err(error);
+            }
+        };
+        self.announce(reading)?;
+        self.lineage.tell(&id);
+        let parent = line.parent_uuid.as_deref().and_then(|parent| self.lineage.above(parent));
+        reading.give(Piece::Message(Box::new(SourceMessage {
+            conversation: self.conversation.id.clone(),
+            parent: parent.map(str::to_owned),
+            id,
+            message,
+            keeps: Vec::new(),
+            line: number,
+            source: text.to_owned(),
+        })))
+    }
+
+    /// Learns what a line says about the session.
+    fn learn(&mut self, line: &Line<'_>) {
+        if !self.is_begun
+            && let Some(time) = line.time()
+        {
+            self.is_begun = true;
+            self.conversation.created_at = time;
+            let is_uuid = uuid::Uuid::try_parse(self.stem).is_ok();
+            if let Some(named) = line.session_id.clone().filter(|_| !is_uuid) {
+                self.conversation.id = named;
+            }
+        }
+        let header = &mut self.conversation.header;
+        if header.project.is_none() {
+            header.project.clone_from(&line.cwd);
+        }
+        if line.model.is_some() {
+            header.settings.model.clone_from(&line.model);
+        }
+    }
+
+    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        if !self.lineage.is_empty() {
+            return Ok(());
+        }
+        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
+        std::mem::take(&mut self.early).into_iter().try_for_each(|aside| reading.give(Piece::Aside(aside)))
+    }
+
+    /// Keeps a line that is no message.
+    fn aside(&mut self, line: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
+        let aside = Aside { conversation: self.conversation.id.clone(), line, source: text.to_owned() };
+        if !self.lineage.is_empty() {
+            return reading.give(Piece::Aside(aside));
+        }
+        self.held.add(text);
+        self.early.push(aside);
+        self.held.check(reading.limits())
+    }
+}
+
+/// What is said on a line.
+fn said(line: &Line<'_>, id: &str) -> Result<Option<Message>> {
+    let Some(said) = &line.message else { return Ok(None) };
+    let found = said.parts.ok_or_else(|| Error::invalid("its message has no parts"))?;
+    let blocks = parts(found, id);
+    let has_results = blocks.iter().any(|block| matches!(block, Block::ToolResult(_)));
+    let role = match line.kind.as_deref() {
+        Some("assistant") => Role::Assistant,
+        _ if has_results => Role::Tool,
+        _ => Role::User,
+    };
+    let mut message = Message::new(role, blocks);
+    message.created_at = line.time();
+    if let Some(model) = &line.model {
+        message.extra.set("model", Json::of(model)?);
+    }
+    message.usage = line.usage_metadata.and_then(usage);
+    let is_injected = line.provenance.as_deref().is_some_and(|provenance| provenance != PERSON);
+    if role == Role::User && line.is("user") && is_injected {
+        message.extra.set(INJECTED, Json::of(&true)?);
+    }
+    Ok(Some(message))
+}
+
+fn usage(found: &RawValue) -> Option<Usage> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Tokens {
+        prompt_token_count: u64,
+        candidates_token_count: u64,
+        thoughts_token_count: u64,
+    }
+    let read: Tokens = serde_json::from_str(found.get()).ok()?;
+    Some(Usage {
+        input_tokens: read.prompt_token_count,
+        output_tokens: read.candidates_token_count.saturating_add(read.thoughts_token_count),
+        detail: Some(Json::from_raw(found)),
+    })
+}
