@@ -16,6 +16,8 @@ mod logging;
 mod named;
 mod picker;
 mod place;
+mod private;
+mod project_file;
 mod prompt;
 mod provider;
 mod redaction;
@@ -60,6 +62,9 @@ fn run(arguments: Arguments, manner: Manner) -> Result<(), Failure> {
     let mut surroundings = Surroundings::capture()?;
     surroundings.passphrase_file = arguments.everywhere.passphrase_file();
     let overrides = arguments.everywhere.overrides();
+    if !needs_no_configuration(&arguments) {
+        private::keep_own(&surroundings, manner)?;
+    }
     let config = match Config::load(&surroundings, &overrides) {
         Err(_) if needs_no_configuration(&arguments) => Config::built_in(&surroundings, &overrides)?,
         outcome => outcome?,

@@ -89,6 +89,7 @@ impl Config {
             last.hint = Some(self.remedy(reason.standing));
         }
         warnings.extend(unknown);
+        warnings.extend(project::unused(&self.project));
         warnings
     }
 

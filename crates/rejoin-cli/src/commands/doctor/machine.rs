@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rejoin_agent::Api;
 
@@ -13,6 +12,7 @@ use crate::commands::doctor::finding::Finding;
 use crate::commands::doctor::remedy::quoted;
 use crate::config::families::Provider;
 use crate::context::Context;
+use crate::git;
 use crate::provider::{KeyPlace, Known, find_key, unknown};
 
 /// The variable that names the file with the passphrase of a vault.
@@ -116,12 +116,8 @@ pub(super) fn check_tools(context: &Context) -> Vec<Finding> {
 }
 
 fn check_git() -> Finding {
-    let output = Command::new("git").arg("--version").output();
-    match output.ok().filter(|output| output.status.success()) {
-        Some(output) => {
-            let version = String::from_utf8_lossy(&output.stdout);
-            Finding::ok("git", version.trim().trim_start_matches("git version "))
-        }
+    match git::version() {
+        Some(version) => Finding::ok("git", version),
         None => Finding::warning(
             "git",
             "git was not found; a project that moves is not recognised",

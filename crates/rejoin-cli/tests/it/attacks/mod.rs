@@ -2,3 +2,5 @@
 
 #[path = "../../../../rejoin/tests/it/attacks/attempt.rs"]
 mod attempt;
+mod other_users;
+mod repository;
