@@ -1,7 +1,7 @@
 //! Writes whole files so that a crash leaves the old one or the new one, never a mixture.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 /// Replaces `path` with `content`, and returns once it would survive a crash.
 ///
-/// A file that exists keeps its permissions; one that does not is readable by its owner only.
+/// A file that exists keeps its permissions, except that others cannot write it; a new one is readable by its owner only.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     write(path, content, mode_of(path), Existing::Goes)
 }
@@ -73,13 +73,16 @@ pub(crate) fn create_private_directory(directory: &Path) -> io::Result<()> {
 }
 
 fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    // Whoever opens a file keeps it open when it is closed to others later, so it is private until it is complete. An odd
+    // umask must not take from the owner either.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(content)?;
+    file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()
 }
 
 fn mode_of(path: &Path) -> u32 {
-    fs::metadata(path).map_or(0o600, |metadata| metadata.permissions().mode() & 0o777)
+    fs::metadata(path).map_or(0o600, |metadata| metadata.permissions().mode() & 0o755)
 }
 
 /// Two processes must not share a temporary file, nor two threads.
@@ -127,7 +130,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("config.toml");
         fs::write(&path, "old").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
 
         replace(&path, b"new").unwrap();
 

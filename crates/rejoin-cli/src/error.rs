@@ -8,10 +8,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use rejoin::ErrorKind;
+use rejoin::store::Foreign;
 use rustix::io::Errno;
 use serde_json::json;
 
 use crate::context::Format;
+use crate::private;
 use crate::ui::clean;
 
 /// What went wrong: a kind to act on, what was attempted, why it failed and what to do next.
@@ -212,7 +214,8 @@ impl From<rejoin::Error> for Failure {
             _ => Kind::Other,
         };
         let mut failure = Self::new(kind, error.to_string());
-        failure.hint = next_step(&error).map(str::to_owned);
+        let foreign = Foreign::cause_of(&error).map(private::remedy);
+        failure.hint = foreign.or_else(|| next_step(&error).map(str::to_owned));
         if error.source().is_some() {
             failure.source = Some(Box::new(Cause(error)));
         }

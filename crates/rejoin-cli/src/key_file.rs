@@ -2,15 +2,18 @@
 //!
 //! A key is never an argument, which every program on the machine can see, and never shown or logged.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rejoin::formats::Key;
+use rejoin::store::Foreign;
+use rustix::fs::OFlags;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::private;
 use crate::ui::quote;
 
 /// Longer than a key in any form; more is a file that was named by mistake.
@@ -19,10 +22,18 @@ const LONGEST: u64 = 1024;
 /// Reads a key from a file that nobody but its owner may read.
 pub(crate) fn read(path: &Path, context: &Context) -> Result<Key, Failure> {
     let failed = |error| Failure::io(format!("read the key file `{}`", path.display()), error);
-    let file = File::open(context.surroundings.working_directory.join(path)).map_err(failed)?;
+    // A pipe in its place would be waited for.
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(context.surroundings.working_directory.join(path))
+        .map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(Failure::invalid(format!("the key file `{}` is not a file", path.display())));
+    }
+    if let Some(foreign) = Foreign::check(path, &metadata).filter(Foreign::is_of_another) {
+        return Err(private::refusal(format!("read the key file `{}`", path.display()), &foreign));
     }
     if metadata.mode() & 0o077 != 0 {
         let mode = metadata.mode() & 0o777;

@@ -2,12 +2,13 @@
 //!
 //! It is off unless the key `log` says otherwise, so that history leaves no trace outside its store.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Mutex;
 
+use rejoin::store::Foreign;
 use rustix::fs::OFlags;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -42,14 +43,23 @@ fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path).is_ok_and(|metadata| metadata.len() > LARGEST_LOG) {
         fs::rename(path, path.with_extension("log.old"))?;
     }
-    let flags = OFlags::NOFOLLOW.bits() as i32;
-    OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)
+    let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    if let Some(foreign) = Foreign::check(path, &found).filter(Foreign::is_of_another) {
+        return Err(foreign.into());
+    }
+    if !found.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    if found.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     #[test]

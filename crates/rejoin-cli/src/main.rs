@@ -19,6 +19,8 @@ mod logging;
 mod named;
 mod picker;
 mod place;
+mod private;
+mod project_file;
 mod project_key;
 mod prompt;
 mod provider;
@@ -76,6 +78,9 @@ fn run(arguments: Arguments, manner: Manner) -> Result<(), Failure> {
     let mut surroundings = Surroundings::capture()?;
     surroundings.passphrase_file = arguments.everywhere.passphrase_file();
     let overrides = arguments.everywhere.overrides();
+    if !needs_no_configuration(&arguments) {
+        private::keep_own(&surroundings, manner)?;
+    }
     let config = match Config::load(&surroundings, &overrides) {
         Err(_) if needs_no_configuration(&arguments) => Config::built_in(&surroundings, &overrides)?,
         outcome => outcome?,

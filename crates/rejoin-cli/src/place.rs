@@ -1,19 +1,22 @@
 //! Where this run works: the store it opens and the project it stands in.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use rejoin::{Archive, ConversationId, Limits, Redaction, StoreUrl, StoredConversation};
 
-use crate::child;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::private;
+use crate::project_file::{Reading, read_inside};
 use crate::redaction;
 use crate::talk::Unsaved;
 use crate::vault;
 
 /// Where a project may keep an id of its own, so that it can move.
 pub(crate) const IDENTITY: &str = ".rejoin/project";
+
+/// An id has at most 64 characters; the rest is room for line ends.
+const LONGEST_IDENTITY: usize = 256;
 
 /// How many of the things that were left out are named to people.
 const NAMED: usize = 3;
@@ -113,6 +116,7 @@ impl Context {
     }
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
+        private::keep_store(url, &self.surroundings.data_directory()?, self.manner)?;
         let store = url.open_with(&self.access()?).map_err(|error| {
             vault::explain(url, error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
@@ -186,9 +190,21 @@ pub(crate) fn carry_active(archive: &Archive, from: &str, to: &str) -> Result<()
 /// `project_key`.
 pub(crate) fn key_of(directory: &Path) -> Result<String, Failure> {
     let identity = directory.join(IDENTITY);
-    match fs::read_to_string(&identity) {
-        Ok(id) => check_identity(id.trim(), &identity),
-        Err(_) => Ok(directory.to_string_lossy().into_owned()),
+    let unusable = |why: &str| {
+        Failure::invalid(format!("`{}` {why}", identity.display()))
+            .hint("remove it to go by the path of the project")
+    };
+    match read_inside(&identity, directory, LONGEST_IDENTITY) {
+        Reading::Content(content) => check_identity(content.text().trim(), &identity),
+        Reading::Outside => Err(unusable("is a link that leads out of the project")),
+        Reading::Irregular => Err(unusable("is not a regular file")),
+        // Nothing in a directory of another user counts, and a file of theirs in one's own is no id.
+        Reading::Foreign(foreign) if foreign.path != directory => {
+            Err(private::refusal(format!("read `{}`", identity.display()), &foreign))
+        }
+        Reading::Foreign(_) | Reading::Absent | Reading::Failed(_) => {
+            Ok(directory.to_string_lossy().into_owned())
+        }
     }
 }
 
@@ -219,25 +235,6 @@ fn check_identity(id: &str, file: &Path) -> Result<String, Failure> {
     }
     Err(Failure::invalid(format!("`{}` does not hold a project id", file.display()))
         .hint("it may hold up to 64 letters, digits and hyphens; remove the file to go by the path"))
-}
-
-/// The repository's first commit, which a clone or a moved directory shares. No repository has none.
-pub(crate) fn first_commit(project: &Path) -> Option<String> {
-    if !project.join(".git").exists() {
-        return None;
-    }
-    let output = child::without_known_keys()
-        .command("git")
-        .arg("-C")
-        .arg(project)
-        // A repository's own configuration must not be able to run programs here.
-        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
-        .args(["rev-list", "--max-parents=0", "--max-count=1", "HEAD"])
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .ok()?;
-    let commit = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && !commit.is_empty()).then_some(commit)
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use rejoin::{Archive, List, Project};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::place::{carry_active, first_commit, key_of};
+use crate::git::first_commit;
+use crate::place::{carry_active, key_of};
 use crate::ui::{ask, clean, quote, size};
 
 /// What an answer is remembered under, with the id and the path.

@@ -1,7 +1,6 @@
 //! What is taken out before anything is stored: as the configuration says, and as a person is told.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rejoin::{Archive, ErrorKind, Personal, Redacted, Redaction};
@@ -9,6 +8,7 @@ use rejoin::{Archive, ErrorKind, Personal, Redacted, Redaction};
 use crate::context::Context;
 use crate::durable::{self, Existing};
 use crate::error::Failure;
+use crate::project_file::{Reading, read_own};
 use crate::ui::size;
 
 /// What the configuration wants to be taken out; none when it wants nothing.
@@ -47,18 +47,18 @@ pub(crate) fn keeping_key(archive: Archive, file: PathBuf) -> Archive {
 
 /// The key in a file; none when there is no file.
 pub(crate) fn kept_key(file: &Path) -> rejoin::Result<Option<[u8; 32]>> {
-    // A file that is longer than a key is none, however long it is.
-    let mut bytes = Vec::new();
-    let read = File::open(file).and_then(|opened| opened.take(33).read_to_end(&mut bytes));
-    match read {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unavailable("read the key of redaction").because(error)),
-        Ok(_) => bytes.try_into().map(Some).map_err(|_| {
-            rejoin::Error::new(
-                ErrorKind::Invalid,
-                format!("the key of redaction `{}` does not have 32 bytes", file.display()),
-            )
-        }),
+    let invalid = || {
+        let message = format!("the key of redaction `{}` does not have 32 bytes", file.display());
+        rejoin::Error::new(ErrorKind::Invalid, message)
+    };
+    match read_own(file, 32) {
+        Reading::Absent => Ok(None),
+        Reading::Content(content) if content.is_whole => {
+            content.bytes.try_into().map(Some).map_err(|_| invalid())
+        }
+        Reading::Content(_) | Reading::Irregular | Reading::Outside => Err(invalid()),
+        Reading::Foreign(foreign) => Err(unavailable("read the key of redaction").because(foreign)),
+        Reading::Failed(error) => Err(unavailable("read the key of redaction").because(error)),
     }
 }
 

@@ -26,7 +26,7 @@ pub enum ErrorKind {
     Unsupported,
     /// The place cannot be used now: missing, full, read-only or failing.
     Unavailable,
-    /// It is sealed, and what would open it is missing or wrong.
+    /// It is sealed, and what would open it is missing or wrong; or another user owns it or can write it.
     Denied,
 }
 

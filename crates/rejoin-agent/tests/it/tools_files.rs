@@ -411,3 +411,23 @@ fn the_subject_of_a_call_is_where_its_path_leads() {
     let absolute = shop.path("real").to_str().unwrap().to_owned();
     assert_eq!(subject, Subject::Path { tool: "edit", absolute, relative: Some("real".to_owned()) });
 }
+
+#[tokio::test]
+async fn a_pipe_or_a_device_in_the_place_of_an_ignore_file_does_not_hold_up_a_search() {
+    let shop = Workshop::new();
+    shop.write("a.txt", "green\n");
+    shop.write("trap/b.txt", "green\n");
+    shop.write("endless/c.txt", "green\n");
+    let status = std::process::Command::new("mkfifo").arg(shop.path("trap/.gitignore")).status().unwrap();
+    assert!(status.success());
+    symlink("/dev/zero", shop.path("endless/.ignore")).unwrap();
+    let limit = std::time::Duration::from_secs(20);
+
+    let found = tokio::time::timeout(limit, shop.said("find", json!({"pattern": "green"}))).await;
+    let within =
+        tokio::time::timeout(limit, shop.failed("find", json!({"pattern": "green", "path": "trap"}))).await;
+
+    assert_eq!(found.as_deref(), Ok("a.txt:1: green\n"));
+    let expected = "cannot search `trap`: its `.gitignore` or `.ignore` is not a regular file, or too large";
+    assert_eq!(within.as_deref(), Ok(expected));
+}

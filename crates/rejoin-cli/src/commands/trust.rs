@@ -12,6 +12,8 @@ use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
 use crate::ui::consent::{self, Line, Shown};
 use crate::ui::paint::Meaning;
+use crate::private;
+use crate::project_file::{Reading, read_inside};
 
 /// Let this project's own configuration set every key
 ///
@@ -66,17 +68,20 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> Result<(), Failure> {
-    let path = directory.join(project::FILE);
-    let text = file::text_of(&path)?.ok_or_else(|| {
-        Failure::not_found(format!("trust `{name}`"))
-            .because("it has no `.rejoin/config.toml`")
-            .hint("there is nothing to allow")
-    })?;
     if is_linked(directory) {
         return Err(Failure::new(Kind::Denied, format!("trust `{name}`"))
             .because(Standing::Linked.to_string())
             .hint("put a regular file in place of the link, then run `rejoin trust` again"));
     }
+    let path = directory.join(project::FILE);
+    if let Reading::Foreign(foreign) = read_inside(&path, directory, 0) {
+        return Err(private::refusal(format!("trust `{name}`"), &foreign));
+    }
+    let text = file::text_of(&path)?.ok_or_else(|| {
+        Failure::not_found(format!("trust `{name}`"))
+            .because("it has no `.rejoin/config.toml`")
+            .hint("there is nothing to allow")
+    })?;
     let settings = file::settings_in(&path, &text)?;
     let guarded: Vec<&Setting> = settings.iter().filter(|setting| !setting.key.is_harmless()).collect();
     if guarded.is_empty() {

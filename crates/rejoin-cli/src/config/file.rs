@@ -1,42 +1,43 @@
 //! Reads a configuration file into settings, each with its line.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read};
+use std::fs;
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
 use toml_edit::{Document, Item, TableLike, TomlError};
 
 use crate::config::keys::{self, Meaning};
 use crate::config::origin::{Origin, Place, Setting};
 use crate::config::project;
 use crate::error::{Failure, Kind};
+use crate::private;
+use crate::project_file::{Reading, read_inside, read_own};
 
 /// Far above any real configuration, and small enough to read without a thought.
-const LARGEST_FILE: u64 = 1 << 20;
+const LARGEST_FILE: usize = 1 << 20;
 
-/// Reads a file's text; `None` if there is no such file.
+/// Reads a file's text; `None` if there is no such file. A project's own file that leads elsewhere, or that another user
+/// owns or can write, counts as none; [`Config::warnings`](crate::config::Config::warnings) says so.
 pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
     let attempt = || format!("read `{}`", path.display());
-    // A repository can hold a named pipe under this name, and opening one would wait for ever.
-    let flags = OFlags::NONBLOCK.bits() as i32;
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(Failure::io(attempt(), error)),
+    let project = project::of_file(path);
+    let reading = match project {
+        Some(project) => read_inside(path, project, LARGEST_FILE),
+        None => read_own(path, LARGEST_FILE),
     };
-    let kind = file.metadata().map_err(|error| Failure::io(attempt(), error))?.file_type();
-    if !kind.is_file() {
-        return Err(Failure::invalid(attempt()).because("it is not a regular file"));
+    match reading {
+        Reading::Content(content) if content.is_whole => match String::from_utf8(content.bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(Failure::new(Kind::Corrupt, attempt()).because("it is not valid UTF-8")),
+        },
+        Reading::Content(_) => {
+            Err(Failure::new(Kind::TooLarge, attempt()).because("it is larger than 1 MiB"))
+        }
+        Reading::Foreign(foreign) if project.is_none() => Err(private::refusal(attempt(), &foreign)),
+        Reading::Absent | Reading::Outside | Reading::Foreign(_) => Ok(None),
+        Reading::Irregular => Err(Failure::invalid(attempt()).because("it is not a regular file")),
+        Reading::Failed(error) => Err(Failure::io(attempt(), error)),
     }
-    let mut text = String::new();
-    file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(|error| Failure::io(attempt(), error))?;
-    if text.len() as u64 > LARGEST_FILE {
-        return Err(Failure::new(Kind::TooLarge, attempt()).because("it is larger than 1 MiB"));
-    }
-    Ok(Some(text))
 }
 
 /// Checks the text of a file, key by key, in the order written.
@@ -127,11 +128,6 @@ fn edit_hint(path: &Path) -> &'static str {
 fn line_at(text: &str, span: Option<Range<usize>>) -> usize {
     let offset = span.map_or(0, |span| span.start).min(text.len());
     text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
-}
-
-/// A path through something that is no directory is as absent as one that ends nowhere.
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

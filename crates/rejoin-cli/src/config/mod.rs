@@ -121,6 +121,7 @@ impl Config {
             hint: likely.as_ref().map(|likely| format!("did you mean `{likely}`?")),
         });
         warnings.extend(unknown);
+        warnings.extend(project::unused(&self.project));
         warnings
     }
 

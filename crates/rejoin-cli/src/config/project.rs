@@ -1,9 +1,17 @@
 //! Which directory is the project.
+//!
+//! A project is what the user or root put there. A directory that another user owns or can write is nobody's project, and
+//! what lies above it is not looked at: whoever plants a `.git` in /tmp must not decide for everything below.
 
 use std::path::{Path, PathBuf};
 
+use rejoin::store::Foreign;
+
+use crate::config::Warning;
 use crate::config::choices::Scope;
 use crate::error::Failure;
+use crate::private;
+use crate::project_file::{Reading, read_inside};
 
 /// Where a project keeps its own configuration, below its directory.
 pub(crate) const FILE: &str = ".rejoin/config.toml";
@@ -11,21 +19,59 @@ pub(crate) const FILE: &str = ".rejoin/config.toml";
 /// What marks a directory as a project. In a linked work tree `.git` is a file.
 const MARKS: [&str; 2] = [".rejoin", ".git"];
 
+/// What is read of a directory beside its marks.
+const INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
 /// Returns the project that `start` belongs to, with symbolic links resolved so that it has one name only.
 pub(crate) fn directory_of(start: &Path, scope: Scope) -> Result<PathBuf, Failure> {
     let start = start
         .canonicalize()
         .map_err(|error| Failure::io(format!("find the project in `{}`", start.display()), error))?;
-    let marked = |directory: &&Path| MARKS.iter().any(|mark| directory.join(mark).exists());
     match scope {
         Scope::Directory => Ok(start),
-        Scope::Repository => Ok(start.ancestors().find(marked).unwrap_or(&start).to_owned()),
+        Scope::Repository => {
+            Ok(own_ancestors(&start).find(|own| is_marked(own)).unwrap_or(&start).to_owned())
+        }
     }
+}
+
+/// A directory and those above it, up to the first that another user owns or can write.
+pub(crate) fn own_ancestors(start: &Path) -> impl Iterator<Item = &Path> {
+    start.ancestors().take_while(|directory| Foreign::look(directory).is_none())
+}
+
+/// The project whose configuration file this is, if it is one.
+pub(super) fn of_file(path: &Path) -> Option<&Path> {
+    path.ends_with(FILE).then(|| path.ancestors().nth(2)).flatten()
+}
+
+/// What lies in a project and is not used, because somebody else could have written it.
+pub(super) fn unused(project: &Path) -> Option<Warning> {
+    if let Some(foreign) = Foreign::look(project) {
+        let has_some = is_marked(project) || INSTRUCTIONS.iter().any(|name| project.join(name).exists());
+        let message = format!("nothing in `{}` is used for configuration: {foreign}", project.display());
+        return has_some.then(|| Warning { message, hint: Some(private::remedy(&foreign)) });
+    }
+    let path = project.join(FILE);
+    let (why, hint) = match read_inside(&path, project, 0) {
+        Reading::Foreign(foreign) => (foreign.to_string(), private::remedy(&foreign)),
+        Reading::Outside => (
+            "it is reached through a symbolic link that leads out of the project".to_owned(),
+            "put a regular file in place of the link".to_owned(),
+        ),
+        Reading::Content(_) | Reading::Absent | Reading::Irregular | Reading::Failed(_) => return None,
+    };
+    Some(Warning { message: format!("ignored `{}`: {why}", path.display()), hint: Some(hint) })
+}
+
+fn is_marked(directory: &Path) -> bool {
+    MARKS.iter().any(|mark| directory.join(mark).exists())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -40,5 +86,23 @@ mod tests {
         let found = [Scope::Repository, Scope::Directory].map(|scope| directory_of(&below, scope).unwrap());
 
         assert_eq!(found, [repository, below]);
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_is_not_a_project_and_hides_what_is_above() {
+        let root = tempfile::tempdir().unwrap();
+        let repository = root.path().canonicalize().unwrap().join("repository");
+        let below = repository.join("shared/own/deep");
+        fs::create_dir_all(&below).unwrap();
+        fs::create_dir(repository.join(".git")).unwrap();
+        fs::create_dir(repository.join("shared/.git")).unwrap();
+        let found = |mode| {
+            fs::set_permissions(repository.join("shared"), Permissions::from_mode(mode)).unwrap();
+            directory_of(&below, Scope::Repository).unwrap()
+        };
+
+        let found = [0o755, 0o777, 0o1777].map(found);
+
+        assert_eq!(found, [repository.join("shared"), below.clone(), below]);
     }
 }

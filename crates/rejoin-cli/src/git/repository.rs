@@ -2,20 +2,14 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use rejoin_agent::Environment;
 
+use crate::config::project::own_ancestors;
 use crate::error::{Failure, Kind};
+use crate::git::start::{self, Reach};
 use crate::ui::quote;
-
-/// What would make git work in another repository than the one that is named.
-const ELSEWHERE: [&str; 5] =
-    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
-
-/// What the files of a project must not be able to do, whoever wrote them. A bare repository that lies among them is
-/// none, because its configuration could name programs to run; nor does a repository name what watches its files.
-const GUARDS: [&str; 4] = ["-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false"];
 
 /// What git leaves in its directory while it is in the middle of something.
 const UNDER_WAY: [(&str, &str); 5] = [
@@ -34,10 +28,10 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// The repository that a directory belongs to, if it belongs to one.
+    /// The repository that a directory belongs to, if it belongs to one that nobody else could have put there.
     pub(super) fn at(directory: &Path, environment: Environment) -> Result<Option<Self>, Failure> {
         // Where there is none, git is not asked and need not be there.
-        if !directory.ancestors().any(|above| above.join(".git").exists()) {
+        if !own_ancestors(directory).any(|above| above.join(".git").exists()) {
             return Ok(None);
         }
         let repository = Self { directory: directory.to_owned(), environment };
@@ -45,11 +39,31 @@ impl Repository {
         Ok((inside == "true\n").then_some(repository))
     }
 
+    /// The directory that it was asked for.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Where the repository keeps something of its own.
+    pub(super) fn git_path(&self, name: &str) -> Result<PathBuf, Failure> {
+        let path = self.run(["rev-parse", "--git-path", name])?;
+        Ok(self.directory.join(path.trim_end_matches('\n')))
+    }
+
+    /// The settings whose keys match a pattern, from all files of configuration that count, the strongest last.
+    pub(super) fn configured(&self, keys: &str) -> Result<Vec<(String, String)>, Failure> {
+        // Without any, git ends with a failure and says nothing.
+        let output = self.try_run(["config", "--null", "--get-regexp", keys])?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let settings =
+            text.split_terminator('\0').map(|setting| setting.split_once('\n').unwrap_or((setting, "true")));
+        Ok(settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    }
+
     /// Why nothing should be committed now, if there is a reason.
     pub(super) fn obstacle(&self) -> Result<Option<&'static str>, Failure> {
         for (name, what) in UNDER_WAY {
-            let path = self.run(["rev-parse", "--git-path", name])?;
-            if self.directory.join(path.trim()).exists() {
+            if self.git_path(name)?.exists() {
                 return Ok(Some(what));
             }
         }
@@ -72,7 +86,7 @@ impl Repository {
         Ok(text.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
     }
 
-    /// Commits these paths and nothing else, whatever is staged. The hooks of the repository run. What was not tracked
+    /// Commits these paths and nothing else, whatever is staged. The programs of the repository run. What was not tracked
     /// before is not tracked after a refusal either.
     pub(super) fn commit(
         &self,
@@ -86,11 +100,11 @@ impl Repository {
             words.chain([OsStr::new("--").to_owned()]).chain(paths).collect::<Vec<_>>()
         };
         if !new.is_empty() {
-            self.run(with(&["add", "--intent-to-add"], new))?;
+            self.check(self.start(Reach::Commit, with(&["add", "--intent-to-add"], new))?)?;
         }
         let mut commit = with(&["commit", "--quiet", "--only", "--message"], paths);
         commit.insert(4, message.into());
-        let committed = self.run(commit);
+        let committed = self.check(self.start(Reach::Commit, commit)?);
         if committed.is_err() && !new.is_empty() {
             // The first failure is the one to tell.
             let _ = self.run(with(&["rm", "--cached", "--quiet", "--force"], new));
@@ -106,7 +120,23 @@ impl Repository {
 
     /// Runs git and returns what it said; a failure tells what it complained about.
     fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<String, Failure> {
-        let output = self.try_run(arguments)?;
+        self.check(self.try_run(arguments)?)
+    }
+
+    fn try_run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Output, Failure> {
+        self.start(Reach::Look, arguments)
+    }
+
+    fn start<S: AsRef<OsStr>>(
+        &self,
+        reach: Reach,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Result<Output, Failure> {
+        start::in_repository(&self.environment, &self.directory, reach, arguments)
+            .map_err(|error| Failure::io("run `git`", error))
+    }
+
+    fn check(&self, output: Output) -> Result<String, Failure> {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -115,15 +145,6 @@ impl Repository {
         let told = told.unwrap_or_else(|| format!("git ended with {}", output.status));
         let hint = format!("run `git -C {} status` to see what is wrong", quote::path(&self.directory));
         Err(Failure::new(Kind::Other, told).hint(hint))
-    }
-
-    fn try_run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Output, Failure> {
-        let mut command = self.environment.command("git");
-        command.arg("-C").arg(&self.directory).args(GUARDS).args(arguments).stdin(Stdio::null());
-        for name in ELSEWHERE {
-            command.env_remove(name);
-        }
-        command.output().map_err(|error| Failure::io("run `git`", error))
     }
 }
 

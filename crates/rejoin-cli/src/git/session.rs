@@ -3,21 +3,20 @@
 //! The folder is written below the project as the format `cortext` lays it out, and committed whatever else is staged.
 //! The conversation itself is safe in the store; whatever goes wrong here is told and changes nothing there.
 
-use std::fs::{self, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use rejoin::formats::{Format, Tree, Written};
 use rejoin::{Archive, ConversationId, Extent, Fields, Json, StoreUrl, StoredConversation};
-use rustix::fs::OFlags;
 use serde::Deserialize;
 
 use crate::context::Context;
 use crate::durable;
 use crate::error::{Failure, Kind};
+use crate::git::programs;
 use crate::git::repository::Repository;
 use crate::named;
+use crate::project_file::text_inside;
 
 /// The format whose folders are committed, and the field of a header that names them.
 const FORMAT: &str = "cortext";
@@ -26,7 +25,10 @@ const FORMAT: &str = "cortext";
 const STATE: &str = ".session/session.json";
 
 /// What is read of the state of a session: far more than one has.
-const STATE_BYTES: u64 = 4 << 20;
+const STATE_BYTES: usize = 4 << 20;
+
+/// What the store remembers of the programs that were told, with the directory of the repository.
+const PROGRAMS: &str = "notice.git-programs:";
 
 /// So many conversations of one day may want the same name.
 const ATTEMPTS: usize = 1000;
@@ -71,6 +73,7 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
         durable::replace(&project.join(&file.path), &file.bytes)
             .map_err(|error| Failure::io(format!("write `{}`", file.path.display()), error))?;
     }
+    tell_programs(context, archive, &repository)?;
     let tracked = repository.listed(&["ls-files"], &folder)?;
     let paths: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
     let new: Vec<PathBuf> = paths.iter().filter(|path| !tracked.contains(path)).cloned().collect();
@@ -86,6 +89,17 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
     let commit =
         repository.commit(&paths, &new, &format!("Conversation \"{}\": {what}", named::title(&stored)))?;
     Ok(Some(format!("Committed {} as {commit}", folder.display())))
+}
+
+/// Says which programs run, before the first commit in a repository and whenever they are others.
+fn tell_programs(context: &Context, archive: &Archive, repository: &Repository) -> Result<(), Failure> {
+    let (told, name) =
+        (programs::told(repository)?, format!("{PROGRAMS}{}", repository.directory().display()));
+    if context.shows_notes() && archive.recall(&name)?.as_ref() != Some(&told) {
+        context.note(&told);
+        archive.remember(&name, Some(&told))?;
+    }
+    Ok(())
 }
 
 /// What is sealed in a vault would stand in the repository in the clear, so both the configuration and the conversation have
@@ -113,8 +127,7 @@ fn placed(tree: &mut Tree, project: &Path) -> Result<Vec<Written>, Failure> {
     let wanted = folder_of(&files)?;
     let id = tree.conversations[0].id.clone();
     let is_own = |folder: &Path| {
-        check_inside(project, folder).is_ok()
-            && owner(&project.join(folder).join(STATE)).as_ref() == Some(&id)
+        check_inside(project, folder).is_ok() && owner(&project.join(folder)).as_ref() == Some(&id)
     };
     let day = wanted.parent().unwrap_or(&wanted).to_owned();
     check_inside(project, &day)?;
@@ -149,8 +162,8 @@ fn folder_of(files: &[Written]) -> Result<PathBuf, Failure> {
     folder.ok_or_else(|| Failure::invalid("write the session of a conversation without messages"))
 }
 
-/// The conversation whose state a file holds. The repository may have brought anything under that name.
-fn owner(path: &Path) -> Option<String> {
+/// The conversation whose state a folder holds. The repository may have brought anything under that name.
+fn owner(folder: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct State {
         rejoin: Tag,
@@ -159,14 +172,8 @@ fn owner(path: &Path) -> Option<String> {
     struct Tag {
         id: String,
     }
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(STATE_BYTES).read_to_end(&mut bytes).ok()?;
-    serde_json::from_slice::<State>(&bytes).ok().map(|state| state.rejoin.id)
+    let text = text_inside(&folder.join(STATE), folder, STATE_BYTES)?;
+    serde_json::from_str::<State>(&text).ok().map(|state| state.rejoin.id)
 }
 
 /// A repository may bring links along, and must not be able to have files written elsewhere.

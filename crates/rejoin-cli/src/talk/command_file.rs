@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 use crate::config::trust::is_trusted;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::project_file::{Reading, read_inside, read_own};
+use crate::private::{self, Others};
+use crate::project_file::{Reading, read_inside, read_own};
 
 /// The longest file: some fifteen thousand words.
 const LARGEST: usize = 100_000;
@@ -87,21 +88,35 @@ pub(crate) fn find(context: &Context, name: &str) -> Result<Option<CommandFile>,
     }
     let project = context.config.project();
     let file = format!("{name}.md");
-    let own = read_inside(&project.join(OF_PROJECT).join(&file), project, LARGEST);
-    let (found, owner) = match own {
-        Reading::Absent => (read_own(&of_user(context)?.join(&file), LARGEST), Owner::User),
-        other => (other, Owner::Project),
+    let of_project = project.join(OF_PROJECT).join(&file);
+    let (place, found, owner) = match read_inside(&of_project, project, LARGEST) {
+        // Nothing of a directory of another user is used, and the configuration said so.
+        Reading::Foreign(foreign) if foreign.path == project => read_of_user(context, &file)?,
+        Reading::Absent => read_of_user(context, &file)?,
+        other => (of_project, other, Owner::Project),
     };
+    let shown = place.display();
     match found {
         Reading::Absent => Ok(None),
-        Reading::Text { text, is_whole: true, .. } => Ok(Some(parse(name, owner, &text))),
-        Reading::Text { is_whole: false, place, .. } => {
-            Err(Failure::invalid(format!("`{}` is longer than {LARGEST} bytes", place.display())))
-        }
+        Reading::Content(content) if content.is_whole => Ok(Some(parse(name, owner, &content.text()))),
+        Reading::Content(_) => Err(Failure::invalid(format!("`{shown}` is longer than {LARGEST} bytes"))),
         Reading::Outside => {
             Err(Failure::invalid(format!("`{OF_PROJECT}/{file}` is a link that leads out of the project")))
         }
+        Reading::Irregular => Err(Failure::invalid(format!("`{shown}` is not a regular file"))),
+        Reading::Foreign(foreign) => Err(private::refusal(format!("read `{shown}`"), &foreign)),
+        Reading::Failed(error) => Err(Failure::io(format!("read `{shown}`"), error)),
     }
+}
+
+/// A file of the user's own, which only the user may write.
+fn read_of_user(context: &Context, file: &str) -> Result<(PathBuf, Reading, Owner), Failure> {
+    let folder = of_user(context)?;
+    let place = folder.join(file);
+    private::keep(&folder, Others::Read, context.manner)?;
+    private::keep(&place, Others::Read, context.manner)?;
+    let found = read_own(&place, LARGEST);
+    Ok((place, found, Owner::User))
 }
 
 /// The command with this name, which must exist.

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rejoin::StoredConversation;
 
+use crate::config::project;
 use crate::context::Context;
+use crate::private;
+use crate::project_file::{Content, Reading, read_inside};
 use crate::talk::command_file::{self, CommandFile};
-use crate::talk::project_file::{Reading, read_inside};
 use crate::talk::stop;
 use crate::ui::clean;
 
@@ -105,34 +107,46 @@ fn instruction_files(context: &Context) -> Vec<InstructionFile> {
     let mut found = Vec::new();
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut left = LARGEST_TOGETHER;
+    let warn = |message: &str, hint: Option<&str>| context.manner.warn(message, hint);
     for file in folders.iter().flat_map(|folder| FILES.map(|name| folder.join(name))) {
         let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
         match read_inside(&file, root, LARGEST.min(left)) {
-            Reading::Absent => {}
-            Reading::Outside => context
-                .manner
-                .warn(&format!("`{name}` is a link that leads out of the project, so it was not read"), None),
+            // Nothing of a directory of another user is used, and the configuration said so.
+            Reading::Foreign(foreign) if foreign.path == root => {}
             // Projects often keep one of the two as a link to the other.
-            Reading::Text { place, .. } if seen.contains(&place) => {}
-            Reading::Text { mut text, place, is_whole } => {
-                left -= text.len().min(left);
-                if !is_whole {
-                    text.push_str("\n[the rest was left out]");
-                    context
-                        .manner
-                        .warn(&format!("only the beginning of `{name}` is sent to the model"), None);
-                }
-                seen.push(place);
-                found.push(InstructionFile { name, text });
+            Reading::Content(content) if seen.contains(&content.place) => {}
+            Reading::Content(content) => {
+                left -= content.bytes.len().min(left);
+                found.push(InstructionFile { text: text_of(&content, &name, context), name });
+                seen.push(content.place);
+            }
+            Reading::Absent => {}
+            Reading::Outside => {
+                warn(&format!("`{name}` is a link that leads out of the project, so it was not read"), None);
+            }
+            Reading::Irregular => warn(&format!("`{name}` is not a regular file, so it was not read"), None),
+            Reading::Failed(error) => warn(&format!("`{name}` could not be read: {error}"), None),
+            Reading::Foreign(foreign) => {
+                warn(&format!("`{name}` was not read: {foreign}"), Some(&private::remedy(&foreign)));
             }
         }
     }
     found
 }
 
+/// What a model is told of a file.
+fn text_of(content: &Content, name: &str, context: &Context) -> String {
+    let mut text = content.text();
+    if !content.is_whole {
+        text.push_str("\n[the rest was left out]");
+        context.manner.warn(&format!("only the beginning of `{name}` is sent to the model"), None);
+    }
+    text
+}
+
 /// The nearest directory above that is a repository, or the project itself.
 fn repository_of(project: &Path) -> &Path {
-    project.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(project)
+    project::own_ancestors(project).find(|folder| folder.join(".git").exists()).unwrap_or(project)
 }
 
 /// Sets a text apart so that it cannot pretend to be anything else.

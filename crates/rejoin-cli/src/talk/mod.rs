@@ -8,7 +8,6 @@ mod initial;
 pub(crate) mod leftover;
 mod once;
 mod partner;
-mod project_file;
 mod quiet;
 pub(crate) mod reach;
 mod session;

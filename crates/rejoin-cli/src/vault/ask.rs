@@ -6,11 +6,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rejoin::store::Foreign;
 use rejoin::vault::{Answer, Secret, SlotKind, Wanted};
 use rejoin::{Error, ErrorKind, Result};
 
 use crate::context::{Context, Manner, Notes};
 use crate::error::{Failure, Kind};
+use crate::private;
 use crate::surroundings::Surroundings;
 use crate::ui::{clean, secret};
 
@@ -114,7 +116,12 @@ fn read_file(path: &Path) -> std::result::Result<Secret, Failure> {
     let attempt = || format!("read the passphrase from `{}`", path.display());
     let file = File::open(path).map_err(|error| Failure::io(attempt(), error))?;
     let metadata = file.metadata().map_err(|error| Failure::io(attempt(), error))?;
-    // A pipe of a shell has no permissions that would say anything.
+    // A pipe of a shell has neither an owner nor permissions that would say anything.
+    let foreign =
+        Foreign::check(path, &metadata).filter(|foreign| metadata.is_file() && foreign.is_of_another());
+    if let Some(foreign) = foreign {
+        return Err(private::refusal(attempt(), &foreign));
+    }
     if metadata.is_file() && metadata.permissions().mode() & 0o077 != 0 {
         return Err(Failure::new(Kind::Denied, attempt())
             .because("others can read it")

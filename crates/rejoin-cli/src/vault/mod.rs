@@ -6,6 +6,7 @@ mod keyring;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rejoin::store::Foreign;
 use rejoin::vault::{Keyholder, Places, SecretFiles};
 use rejoin::{Access, ErrorKind, StoreUrl};
 
@@ -44,9 +45,11 @@ fn key_directory(surroundings: &Surroundings) -> Option<PathBuf> {
 
 /// A failure to open a store, with what to do about it.
 pub(crate) fn explain(url: &StoreUrl, error: rejoin::Error) -> Failure {
-    let kind = error.kind();
+    let (kind, is_foreign) = (error.kind(), Foreign::cause_of(&error).is_some());
     let failure = Failure::from(error);
     match (url, kind) {
+        // What is sealed or missing is not what is wrong.
+        _ if is_foreign => failure,
         (StoreUrl::Vault(_), ErrorKind::Denied) => failure.hint(
             "unlock the keyring, or give a passphrase or recovery key at the terminal or with `--passphrase-file FILE`; \
              `rejoin vault status` shows what opens the vault",

@@ -87,8 +87,8 @@ vault.repack_every 5 default";
 #[test]
 fn directories_follow_the_base_directory_variables() {
     let world = World::new();
-    world.write("elsewhere/rejoin/config.toml", "log = \"off\"\nstore = \"sqlite:~/trip.db\"\n");
-    let elsewhere = world.path("elsewhere");
+    world.write("home/elsewhere/rejoin/config.toml", "log = \"off\"\nstore = \"sqlite:~/trip.db\"\n");
+    let elsewhere = world.path("home/elsewhere");
 
     let outcome = world
         .rejoin(["config", "get", "store"])

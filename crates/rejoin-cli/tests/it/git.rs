@@ -79,13 +79,66 @@ fn a_stopped_conversation_is_committed_alone_and_what_is_staged_stays_staged() {
     let committed = git(&world, &["show", "--format=", "--name-only", "HEAD"]);
     let commit = git(&world, &["rev-parse", "--short", "HEAD"]);
     let folder = committed.lines().next().unwrap().split("/.session").next().unwrap().to_owned();
-    assert_eq!(outcome.stderr, format!("Committed {folder} as {commit}"));
+    let programs = "Committing in [world]/project runs programs that the repository or your configuration of git \
+                    names: the hook `pre-commit`.";
+    assert_eq!(outcome.stderr, format!("{programs}\nCommitted {folder} as {commit}"));
     assert_eq!(subjects(&world), ["Conversation \"Lisbon\": session state saved", "Begin"]);
     let expected = [".session/messages.jsonl", ".session/session.json", "chat.md"];
     assert_eq!(committed.lines().collect::<Vec<_>>(), expected.map(|name| format!("{folder}/{name}")));
     assert_eq!(world.read("project/seen.txt"), committed);
     assert_eq!(staged, "code.txt\nnew.txt\n");
     assert_eq!(git(&world, &["show", ":code.txt"]), "two\n");
+}
+
+#[test]
+fn the_programs_that_a_commit_runs_are_told_before_the_first_and_when_they_change() {
+    let world = repository();
+    let id = talked(&world).to_string();
+    world.write("project/.gitattributes", "conversations/** filter=x\n");
+    let first = world.rejoin(["stop", &id]).run().stderr;
+    let again = world.rejoin(["stop", &id, "--complete"]).run().stderr;
+    git(&world, &["config", "filter.x.clean", "touch ../seen; cat"]);
+    world.archive().reopen(id.parse().unwrap()).unwrap();
+    world.rejoin(["rename", &id, "Porto"]).run();
+
+    let changed = world.rejoin(["stop", &id]).run().stderr;
+
+    let none = "Committing in [world]/project runs no program of the repository: it has no hooks, filters or signing.\n";
+    let filter = "Committing in [world]/project runs programs that the repository or your configuration of git names: the \
+                  filter `x` (`touch ../seen; cat`).\n";
+    assert!(first.starts_with(none), "{first}");
+    assert!(again.starts_with("Committed "), "{again}");
+    assert!(changed.starts_with(filter), "{changed}");
+    assert!(world.path("seen").exists());
+}
+
+#[test]
+fn looking_at_a_repository_before_a_commit_fetches_nothing() {
+    let world = repository();
+    let id = talked(&world).to_string();
+    let trap = world.path("sprung");
+    world.write("trap", &format!("#!/bin/sh\ntouch {}\n", trap.display()));
+    fs::set_permissions(world.path("trap"), fs::Permissions::from_mode(0o755)).unwrap();
+    let first = git(&world, &["rev-parse", "HEAD^{tree}"]).trim().to_owned();
+    fs::remove_file(world.path(format!("project/.git/objects/{}/{}", &first[..2], &first[2..]))).unwrap();
+    for (key, value) in [
+        ("core.repositoryformatversion", "1"),
+        ("extensions.partialClone", "x"),
+        ("remote.x.promisor", "true"),
+        ("remote.x.url", "."),
+        ("remote.x.uploadpack", world.path("trap").to_str().unwrap()),
+        ("core.fsmonitor", world.path("trap").to_str().unwrap()),
+    ] {
+        git(&world, &["config", key, value]);
+    }
+    let _ = fs::remove_file(&trap);
+
+    let outcome = world.rejoin(["stop", &id]).run();
+
+    assert!(!trap.exists(), "{outcome:?}");
+    let plain =
+        Command::new("git").args(["show", &first]).current_dir(world.path("project")).output().unwrap();
+    assert!(trap.exists(), "{plain:?}");
 }
 
 #[test]
@@ -147,7 +200,7 @@ fn a_hook_that_refuses_leaves_the_index_and_the_conversation_as_they_were() {
 
     let stderr = "warning: the session was not committed: No commits today.\n\
                   hint: run `git -C [world]/project status` to see what is wrong\n";
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, stderr));
+    assert_eq!((outcome.code, outcome.stderr.split_once('\n').map(|(_, rest)| rest)), (0, Some(stderr)));
     assert_eq!(subjects(&world), ["Begin"]);
     assert_eq!(git(&world, &["diff", "--cached", "--name-only"]), "code.txt\n");
     assert_eq!(git(&world, &["ls-files"]), "code.txt\n");
@@ -215,7 +268,7 @@ fn a_repository_that_cannot_be_used_is_told() {
 
     let begins = ["not a git repository", "Unable to create '[world]/project/.git/"];
     let is_told = [0, 1].map(|place| {
-        told[place].starts_with(&format!("warning: the session was not committed: {}", begins[place]))
+        told[place].contains(&format!("warning: the session was not committed: {}", begins[place]))
             && told[place].ends_with("hint: run `git -C [world]/project status` to see what is wrong\n")
     });
     assert_eq!(is_told, [true, true], "{told:?}");
@@ -293,7 +346,7 @@ fn the_first_commit_of_a_repository_may_be_a_session() {
 
     let outcome = world.rejoin(["stop", &id]).run();
 
-    assert!(outcome.stderr.starts_with("Committed "), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("\nCommitted "), "{}", outcome.stderr);
     assert_eq!(subjects(&world), ["Conversation \"Lisbon\": session state saved"]);
 }
 

@@ -221,7 +221,10 @@ fn a_completed_conversation_is_asked_about() {
     terminal.enter("n");
     terminal.wait_for("refused with 1");
     terminal.enter("clear; rejoin resume trip-to-porto");
-    terminal.wait_for("again? [y/N]");
+    // The question before is on the screen until it is cleared.
+    terminal.wait_until("the second question", |screen| {
+        !screen.contains("refused with") && screen.contains("again? [y/N]")
+    });
     terminal.enter("y");
 
     terminal.wait_for("Resumed conversation with 2 messages");

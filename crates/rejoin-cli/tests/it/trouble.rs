@@ -27,7 +27,7 @@ fn a_file_that_is_no_database_is_refused_and_left_alone() {
 #[test]
 fn another_programs_database_is_refused_and_left_alone() {
     let world = World::new();
-    fs::create_dir_all(world.store().parent().unwrap()).unwrap();
+    world.write("home/.local/share/rejoin/README", "");
     let foreign = Connection::open(world.store()).unwrap();
     foreign.execute_batch("CREATE TABLE shopping (what TEXT)").unwrap();
 
@@ -37,7 +37,8 @@ fn another_programs_database_is_refused_and_left_alone() {
         "error: `[world]/home/.local/share/rejoin/rejoin.db` is another program's database\n{DOCTOR}"
     );
     let tables: i64 = foreign.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
-    assert_eq!((outcome, tables), (Outcome::failure(1, &expected), 1));
+    let mode = world.store().metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((outcome, tables, mode), (Outcome::failure(1, &expected), 1, 0o644));
 }
 
 #[test]

@@ -471,7 +471,6 @@ fn shared_with_a_laptop() -> (World, SlotId) {
     let access = rejoin::Access { keys, anchors, ..rejoin::Access::default() };
     let url = rejoin::StoreUrl::Sqlite(world.store()).sealed();
     world.user_config(&format!("store = \"{url}\"\n"));
-    std::fs::create_dir_all(world.store().parent().unwrap()).unwrap();
     let keys = url.keys(&access, rejoin::Existing::Optional).unwrap();
     let added = keys.create(&[NewSlot::File, NewSlot::Keyring], rejoin::Time::now()).unwrap();
     (world, added[1].id)

@@ -1,7 +1,8 @@
 //! A home and a project for one test, and the real program run in them with an empty environment.
 
-use std::fs;
+use std::fs::{self, DirBuilder, Permissions};
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -45,7 +46,7 @@ impl World {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        fs::create_dir_all(root.join("home")).unwrap();
+        DirBuilder::new().mode(0o700).create(root.join("home")).unwrap();
         fs::create_dir_all(root.join("project/.git")).unwrap();
         Self { _directory: directory, root, store: ("sqlite", "rejoin.db") }
     }
@@ -67,11 +68,17 @@ impl World {
         self.root.join(relative)
     }
 
-    /// Writes a file, creating the directories above it.
+    /// Writes a file, creating the directories above it. What is below the home is the user's alone, as it should be.
     pub(crate) fn write(&self, relative: &str, text: &str) {
         let path = self.path(relative);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        let is_private = relative.starts_with("home/");
+        let (directories, files) = if is_private { (0o700, 0o600) } else { (0o755, 0o644) };
+        DirBuilder::new().recursive(true).mode(directories).create(path.parent().unwrap()).unwrap();
+        let is_new = !path.exists();
+        fs::write(&path, text).unwrap();
+        if is_new {
+            fs::set_permissions(path, Permissions::from_mode(files)).unwrap();
+        }
     }
 
     pub(crate) fn read(&self, relative: &str) -> String {

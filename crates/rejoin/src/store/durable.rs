@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
 use tempfile::NamedTempFile;
 
+use crate::store::Foreign;
+
 /// Stands in the name of a draft, before the number of the process that fills it.
 const DRAFT: &str = ".part-";
 
@@ -205,14 +207,25 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file that exists. A link in its place is refused: it could lead out of the store.
+/// Opens a file that exists. A link in its place is refused: it could lead out of the store. So is a file of another user.
 pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(NO_LINK).open(path)
+    own(OpenOptions::new().read(true).custom_flags(NO_LINK).open(path)?, path)
 }
 
-/// Opens a file that exists, to read it and to write to it. A link in its place is refused.
+/// Opens a file that exists, to read it and to write to it. A link in its place is refused, and a file of another user.
 pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).custom_flags(NO_LINK).open(path)
+    own(OpenOptions::new().read(true).write(true).custom_flags(NO_LINK).open(path)?, path)
+}
+
+/// Refuses a file of another user. One of the user's own that others can write is taken away from them first.
+fn own(file: File, path: &Path) -> io::Result<File> {
+    let Some(foreign) = Foreign::check(path, &file.metadata()?) else { return Ok(file) };
+    if foreign.owner != foreign.user {
+        return Err(foreign.into());
+    }
+    tracing::warn!(mode = foreign.mode, "a file that others could write was made private");
+    file.set_permissions(Permissions::from_mode(foreign.mode & 0o700))?;
+    Ok(file)
 }
 
 /// Creates a file of one's own, 0600. One that exists is an error. Its name is not durable yet.

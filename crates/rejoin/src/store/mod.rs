@@ -11,6 +11,7 @@ mod jsonl;
 mod memory;
 mod newest;
 mod notice;
+mod owner;
 pub(crate) mod place;
 mod print;
 mod query;
@@ -28,6 +29,7 @@ pub use jsonl::{JsonlOptions, JsonlStore};
 pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};
+pub use owner::Foreign;
 pub(crate) use print::{Print, Printing};
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,

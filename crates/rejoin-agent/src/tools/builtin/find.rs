@@ -36,6 +36,15 @@ const LARGEST_FILE: u64 = 20_000_000;
 /// A search takes no longer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What the walk itself reads in each directory, to know what to pass over.
+const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+
+/// The longest of these that is read.
+const LARGEST_IGNORE_FILE: u64 = 1 << 20;
+
+/// Why a directory is not searched.
+const UNWALKABLE: &str = "its `.gitignore` or `.ignore` is not a regular file, or too large";
+
 /// Finds text in files, or files by name.
 #[derive(Debug)]
 pub(super) struct Find {
@@ -153,8 +162,14 @@ impl Search {
             .follow_links(false)
             .require_git(false)
             .git_global(false)
+            // A `.git` that is a file names the directory that this would be read in.
+            .git_exclude(false)
+            .parents(place.path.ancestors().skip(1).all(can_be_walked))
             .sort_by_file_name(std::ffi::OsStr::cmp)
-            .filter_entry(|entry| entry.file_name() != ".git" || entry.depth() == 0);
+            .filter_entry(|entry| {
+                (entry.file_name() != ".git" || entry.depth() == 0)
+                    && (!entry.file_type().is_some_and(|kind| kind.is_dir()) || can_be_walked(entry.path()))
+            });
         if let Some(glob) = &input.glob {
             let mut only = OverrideBuilder::new(&place.path);
             let built = only.add(glob).and_then(|only| only.build());
@@ -179,6 +194,9 @@ impl Search {
             .or_else(|_| files::open(&self.root.path).map(drop))
         {
             return Output::failure(format!("cannot search `{}`: {error}", self.root.shown()));
+        }
+        if !can_be_walked(&self.root.path) {
+            return Output::failure(format!("cannot search `{}`: {UNWALKABLE}", self.root.shown()));
         }
         let started = Instant::now();
         let mut findings = Findings::default();
@@ -235,6 +253,14 @@ impl Search {
             }
         }
     }
+}
+
+/// False when the walk would wait for a pipe or read without end, because of what a directory says is to be passed over.
+fn can_be_walked(directory: &Path) -> bool {
+    IGNORE_FILES.iter().all(|name| match directory.join(name).metadata() {
+        Ok(found) => found.is_dir() || (found.is_file() && found.len() <= LARGEST_IGNORE_FILE),
+        Err(_) => true,
+    })
 }
 
 impl Findings {

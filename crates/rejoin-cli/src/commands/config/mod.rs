@@ -17,6 +17,8 @@ use crate::config::origin::{Origin, Setting};
 use crate::config::{file, trust};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::private;
+use crate::project_file::{Reading, read_inside};
 
 /// Show and change the configuration
 ///
@@ -84,6 +86,10 @@ impl Target {
             return Err(Failure::new(Kind::Denied, format!("change `{}`", path.display()))
                 .because("it is reached through a symbolic link")
                 .hint("put a regular file in place of the link"));
+        }
+        // What it holds now would not be read, and so be lost.
+        if let Reading::Foreign(foreign) = read_inside(&path, context.config.project(), 0) {
+            return Err(private::refusal(format!("change `{}`", path.display()), &foreign));
         }
         Ok(path)
     }

@@ -12,6 +12,7 @@ use crate::commands::doctor::finding::Finding;
 use crate::commands::doctor::remedy::quoted;
 use crate::config::families::Provider;
 use crate::context::Context;
+use crate::git;
 use crate::provider::{KeyPlace, Known, find_key, unknown};
 
 /// The variable that names the file with the passphrase of a vault.
@@ -115,12 +116,8 @@ pub(super) fn check_tools(context: &Context) -> Vec<Finding> {
 }
 
 fn check_git(context: &Context) -> Finding {
-    let output = context.environment().command("git").arg("--version").output();
-    match output.ok().filter(|output| output.status.success()) {
-        Some(output) => {
-            let version = String::from_utf8_lossy(&output.stdout);
-            Finding::ok("git", version.trim().trim_start_matches("git version "))
-        }
+    match git::version(&context.environment()) {
+        Some(version) => Finding::ok("git", version),
         None => Finding::warning(
             "git",
             "git was not found; a project that moves is not recognised",

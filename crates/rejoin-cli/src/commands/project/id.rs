@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use rejoin::store::Foreign;
 use rejoin::{Archive, ConversationId, Nature, Project, SystemNature, Time};
 use serde_json::json;
 
@@ -13,6 +14,7 @@ use crate::error::{Failure, Kind};
 use crate::place::{self, IDENTITY};
 use crate::project_key::{carried_id, key_at, project_at};
 use crate::ui::quote;
+use crate::private;
 
 /// Give this project an id, so that its directory can move freely
 ///
@@ -55,6 +57,9 @@ fn write(directory: &Path) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Denied, format!("write `{}`", file.display()))
             .because("its directory is a symbolic link")
             .hint("put a directory in place of the link"));
+    }
+    if let Some(foreign) = Foreign::look(directory) {
+        return Err(private::refusal(format!("write `{}`", file.display()), &foreign));
     }
     let mut random = [0; 10];
     SystemNature.fill(&mut random);

@@ -8,5 +8,7 @@ mod display;
 mod faults;
 mod folder;
 mod imports;
+mod other_users;
+mod repository;
 mod unreadable;
 mod vault;

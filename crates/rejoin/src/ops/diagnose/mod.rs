@@ -11,7 +11,7 @@ use crate::model::Time;
 use crate::ops::contents::Contents;
 use crate::ops::verify::{survey, verify_conversation};
 use crate::store::place::{self, Belonging};
-use crate::store::{Examination, Store, Task};
+use crate::store::{Examination, Foreign, Store, Task};
 
 /// Below this it is time to look.
 const LITTLE_SPACE: u64 = 256 << 20;
@@ -111,8 +111,8 @@ fn is_log(belonging: &Belonging) -> bool {
 fn judge_belonging(belonging: &Belonging, from: &Viewpoint) -> Vec<Ailment> {
     let Belonging { path, mode, owner, is_directory } = belonging.clone();
     let mut ailments = Vec::new();
-    // Directories of the system belong to others; what lies in them is what must not.
-    let is_ours = !is_directory || from.own_directory.as_ref() == Some(&path);
+    // Directories of the system belong to root; what lies in them must not.
+    let is_ours = !is_directory || owner != 0 || from.own_directory.as_ref() == Some(&path);
     if owner != from.user && is_ours {
         ailments.push(Ailment::WrongOwner { path: path.clone(), owner, expected: from.user });
     }
@@ -133,6 +133,10 @@ fn judge_opening(found: &Examination) -> Option<Ailment> {
         Ok(_) => return None,
         Err(error) => error,
     };
+    // Whose it is and who can write it was told of each file.
+    if Foreign::cause_of(error).is_some() {
+        return None;
+    }
     match error.kind() {
         ErrorKind::Locked => Some(Ailment::Held { process: found.holders.writers.first().copied() }),
         // The network file system was named with its own words.

@@ -53,7 +53,7 @@ use crate::store::jsonl::writing::Writer;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob, WAIT, durable, place,
+    VisitBlob, WAIT, durable, owner, place,
 };
 
 /// Keeps conversations in files of JSON lines.
@@ -136,8 +136,17 @@ fn prepare(layout: &Layout) -> Result<()> {
     }
     durable::create_private_directory(&changes)
         .during(|| format!("create the directory `{}`", root.display()))?;
+    refuse_foreign(layout)?;
     place::refuse_network(root)?;
     durable::create_private(&changes).during(|| format!("create `{}`", changes.display()))
+}
+
+/// Refuses a store that another user owns or can write. Files that lie in it are looked at when they are opened.
+fn refuse_foreign(layout: &Layout) -> Result<()> {
+    let own = [layout.root().to_owned(), layout.own(), layout.blobs(), layout.temporary()];
+    own.iter().try_for_each(|directory| owner::refuse_directory(directory)).map_err(|cause| {
+        Error::new(ErrorKind::Denied, format!("open the store `{}`", layout.root().display())).because(cause)
+    })
 }
 
 /// Tells others that the store is open. Only one who erases it stands in the way.

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::log;
 use crate::store::sqlite::migrate::identify;
-use crate::store::{durable, place};
+use crate::store::{durable, owner, place};
 
 /// `RJON`: says whose file it is.
 pub(super) const APPLICATION_ID: i32 = 0x524A_4F4E;
@@ -149,6 +149,8 @@ fn open_recognized(
     };
     harden(&mut connection, wait).map_err(explained)?;
     use_log(&connection, wait, usage, recognize).map_err(explained)?;
+    // In a directory such as /tmp somebody may have put a log there since it was looked at.
+    refuse_foreign(path)?;
     // SQLite finds the log by name. A file that was put aside meanwhile must not be used with the log of the other
     // file that has its name by now.
     if identity(path) != before {
@@ -221,6 +223,7 @@ fn unusable(attempt: &str, path: &Path, cause: io::Error) -> Error {
 fn prepare_file(path: &Path) -> Result<()> {
     durable::create_private_directory(path)
         .map_err(|cause| unusable("create the directory", durable::directory_of(path), cause))?;
+    refuse_foreign(path)?;
     let existing = match path.symlink_metadata() {
         Ok(existing) => existing,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -247,6 +250,17 @@ pub(super) const fn is_fragment(length: u64) -> bool {
 
 fn stranger(path: &Path) -> Error {
     Error::invalid(format!("`{}` is not a Rejoin database", path.display()))
+}
+
+/// Refuses a database that another user owns, can write or can put another file in the place of. What stands in the log
+/// counts as much as what stands in the file.
+fn refuse_foreign(path: &Path) -> Result<()> {
+    let files = ["", "-wal", "-shm"].map(|suffix| durable::beside(path, suffix));
+    let checked = owner::refuse_directory(durable::directory_of(path))
+        .and_then(|()| files.iter().try_for_each(|file| owner::refuse_file(file)));
+    checked.map_err(|cause| {
+        Error::new(ErrorKind::Denied, format!("open the database `{}`", path.display())).because(cause)
+    })
 }
 
 /// Refuses a file that is no database, whatever its log says. An empty one is a database that was never written to.

@@ -4,4 +4,5 @@ mod attempt;
 mod damage;
 mod histories;
 mod imports;
+mod other_users;
 mod vault;

@@ -1,0 +1,139 @@
+//! Keeps the user's own files private, and refuses those that another user owns or can write.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rejoin::StoreUrl;
+use rejoin::store::Foreign;
+
+use crate::context::Manner;
+use crate::error::{Failure, Kind};
+use crate::surroundings::Surroundings;
+use crate::ui::quote;
+
+/// Everybody may write here, and remove only what is theirs, as in /tmp.
+const STICKY: u32 = 0o1000;
+
+/// Where the header of a database says whose it is.
+const APPLICATION: Range<usize> = 68..72;
+
+/// What others may do with a file or directory of the user at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Others {
+    Nothing,
+    /// They may look, if the user lets them.
+    Read,
+}
+
+/// Sees to the files that the program reads before anything else: configuration, trust, and the directories of its own.
+pub(crate) fn keep_own(surroundings: &Surroundings, manner: Manner) -> Result<(), Failure> {
+    let config = surroundings.user_config_file()?;
+    if let Some(directory) = config.parent() {
+        keep(directory, Others::Read, manner)?;
+    }
+    let (data, state) = (surroundings.data_directory()?, surroundings.state_directory()?);
+    let own = [&config, &data, &data.join("trust.toml"), &state, &state.join("redact.key")];
+    own.into_iter().try_for_each(|path| keep(path, Others::Nothing, manner))
+}
+
+/// Sees to the files of a store, before it is opened.
+pub(crate) fn keep_store(url: &StoreUrl, own_directory: &Path, manner: Manner) -> Result<(), Failure> {
+    let within = |directory: &Path| if directory == own_directory { Others::Nothing } else { Others::Read };
+    match url {
+        // What another program keeps there is refused when it is opened, and left as it is.
+        StoreUrl::Sqlite(path) if is_of_another_program(path) => Ok(()),
+        StoreUrl::Sqlite(path) => {
+            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let directory = directory.unwrap_or(Path::new("."));
+            keep(directory, within(directory), manner)?;
+            ["", "-wal", "-shm"].iter().try_for_each(|suffix| {
+                // A link in its place is refused when the store is opened.
+                let file = Some(beside(path, suffix)).filter(|file| !file.is_symlink());
+                file.map_or(Ok(()), |file| keep(&file, Others::Nothing, manner))
+            })
+        }
+        StoreUrl::Jsonl(root) => {
+            keep(root, within(root), manner)?;
+            keep(&root.join(".store"), Others::Nothing, manner)
+        }
+        StoreUrl::Vault(inner) => keep_store(inner, own_directory, manner),
+        _ => Ok(()),
+    }
+}
+
+/// True for a file that is no database of Rejoin's. Of a new one, only the log says whose it is.
+fn is_of_another_program(path: &Path) -> bool {
+    let mut header = [0; APPLICATION.end];
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let is_read = is_file && File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok();
+    is_read && header[APPLICATION] != *b"RJON" && !beside(path, "-wal").exists()
+}
+
+/// The file beside `path` whose name has `suffix` added.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Takes from others what they may not do, and says so. What another user owns is refused.
+pub(crate) fn keep(path: &Path, others: Others, manner: Manner) -> Result<(), Failure> {
+    let Ok(found) = path.metadata() else { return Ok(()) };
+    let user = rustix::process::geteuid().as_raw();
+    let (mode, wanted) = (found.mode() & 0o7777, wanted(path, &found, others));
+    let mut after = found;
+    if after.uid() == user && wanted != mode {
+        // A file system without permissions, or one that cannot be written to, keeps them as they are.
+        let _ = fs::set_permissions(path, Permissions::from_mode(wanted));
+        let Ok(changed) = path.metadata() else { return Ok(()) };
+        after = changed;
+    }
+    let is_refused = |foreign: &Foreign| foreign.is_of_another() || !is_sticky(&after);
+    if let Some(foreign) = Foreign::check(path, &after).filter(is_refused) {
+        return Err(refusal(format!("use `{}`", path.display()), &foreign));
+    }
+    if after.mode() & 0o7777 != mode {
+        let could = if mode & 0o022 == 0 { "read" } else { "write to" };
+        let message = format!(
+            "others could {could} `{}` (mode {mode:o}); its mode is {:o} now",
+            path.display(),
+            after.mode() & 0o7777
+        );
+        manner.warn(&message, None);
+    }
+    Ok(())
+}
+
+fn wanted(path: &Path, found: &Metadata, others: Others) -> u32 {
+    let mode = found.mode() & 0o7777;
+    match others {
+        Others::Nothing => mode & 0o700,
+        Others::Read if is_sticky(found) || Foreign::check(path, found).is_none() => mode,
+        Others::Read => mode & !0o022,
+    }
+}
+
+fn is_sticky(found: &Metadata) -> bool {
+    found.is_dir() && found.mode() & STICKY != 0
+}
+
+/// The failure to use what another user owns or can write.
+pub(crate) fn refusal(attempt: impl Into<String>, foreign: &Foreign) -> Failure {
+    Failure::new(Kind::Denied, attempt).because(foreign.clone()).hint(remedy(foreign))
+}
+
+/// What to do about it.
+pub(crate) fn remedy(foreign: &Foreign) -> String {
+    let path = quote::path(&foreign.path);
+    match (foreign.is_of_another(), foreign.user) {
+        (true, 0) => format!("run rejoin as user {}, or run `chown 0 {path}` if you trust it", foreign.owner),
+        (true, user) => format!("run `sudo chown {user} {path}` if you trust what it holds"),
+        (false, user) if user == foreign.owner => {
+            format!("run `chmod go-w {path}` if you trust what it holds")
+        }
+        (false, _) => format!("run `sudo chmod go-w {path}` if you trust what it holds"),
+    }
+}

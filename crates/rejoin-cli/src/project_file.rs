@@ -1,0 +1,206 @@
+//! Reads small files that a folder brings along, such as `AGENTS.md`, `.rejoin/project` or `.git/HEAD`.
+//!
+//! Nobody knows who wrote them, so one function reads them all: never through a link out of the folder, never anything but
+//! a regular file, never more than was asked for, and nothing that another user owns or can write.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rejoin::store::Foreign;
+use rustix::fs::OFlags;
+
+/// What a file holds, or why it was not read.
+#[derive(Debug)]
+pub(crate) enum Reading {
+    Content(Content),
+    /// There is no such file.
+    Absent,
+    /// It is a link to somewhere outside the folder.
+    Outside,
+    /// It is a directory, a pipe, a socket or a device.
+    Irregular,
+    /// Another user owns or can write it, or the folder.
+    Foreign(Foreign),
+    Failed(io::Error),
+}
+
+/// What a file holds, or the beginning of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) bytes: Vec<u8>,
+    /// Where it is, with links resolved.
+    pub(crate) place: PathBuf,
+    pub(crate) is_whole: bool,
+}
+
+impl Content {
+    /// The text; what is no text is replaced.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
+        if !self.is_whole {
+            // The cut may have gone through a character.
+            text.truncate(text.trim_end_matches('\u{fffd}').len());
+        }
+        text
+    }
+}
+
+/// Reads a file of at most so many bytes that lies in a directory, also through links within it.
+pub(crate) fn read_inside(file: &Path, directory: &Path, most: usize) -> Reading {
+    if let Some(foreign) = Foreign::look(directory) {
+        return Reading::Foreign(foreign);
+    }
+    match (fs::canonicalize(file), fs::canonicalize(directory)) {
+        (Ok(place), Ok(directory)) if !place.starts_with(&directory) => Reading::Outside,
+        (Ok(place), Ok(_)) => read(place, most),
+        // A link that leads nowhere could lead somewhere in a moment.
+        (Err(_), _) if fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink()) => Reading::Outside,
+        (Err(error), _) | (_, Err(error)) => failed(error),
+    }
+}
+
+/// Reads a file of the user's own, wherever it leads.
+pub(crate) fn read_own(file: &Path, most: usize) -> Reading {
+    match fs::canonicalize(file) {
+        Ok(place) => read(place, most),
+        Err(error) => failed(error),
+    }
+}
+
+/// The whole text of a file in a directory; none where there is none that can be used.
+pub(crate) fn text_inside(file: &Path, directory: &Path, most: usize) -> Option<String> {
+    match read_inside(file, directory, most) {
+        Reading::Content(content) if content.is_whole => String::from_utf8(content.bytes).ok(),
+        _ => None,
+    }
+}
+
+/// Reads a file whose path has no links. Opening a pipe waits for ever and opening a device may do anything, so neither
+/// is opened; one that took the file's place in the meantime is neither waited for nor followed.
+fn read(place: PathBuf, most: usize) -> Reading {
+    match fs::symlink_metadata(&place) {
+        Ok(found) if !found.is_file() => return Reading::Irregular,
+        Ok(_) => {}
+        Err(error) => return failed(error),
+    }
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&place);
+    let file = match opened.and_then(|file| Ok((file.metadata()?, file))) {
+        Ok((found, _)) if !found.is_file() => return Reading::Irregular,
+        Ok((found, file)) => match Foreign::check(&place, &found) {
+            Some(foreign) => return Reading::Foreign(foreign),
+            None => file,
+        },
+        Err(error) => return failed(error),
+    };
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    if let Err(error) = file.take(limit).read_to_end(&mut bytes) {
+        return failed(error);
+    }
+    let is_whole = bytes.len() <= most;
+    bytes.truncate(most);
+    Reading::Content(Content { bytes, place, is_whole })
+}
+
+/// A path through something that is no directory is as absent as one that ends nowhere.
+fn failed(error: io::Error) -> Reading {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Reading::Absent,
+        _ => Reading::Failed(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// A directory that tests use as a project.
+    fn project() -> (tempfile::TempDir, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().canonicalize().unwrap().join("project");
+        fs::create_dir(&project).unwrap();
+        (home, project)
+    }
+
+    fn word(reading: &Reading) -> String {
+        match reading {
+            Reading::Content(content) => content.text(),
+            Reading::Absent => "absent".to_owned(),
+            Reading::Outside => "outside".to_owned(),
+            Reading::Irregular => "irregular".to_owned(),
+            Reading::Foreign(_) => "foreign".to_owned(),
+            Reading::Failed(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_link_out_of_the_project_is_not_followed() {
+        let (home, project) = project();
+        fs::write(home.path().join("key"), "secret").unwrap();
+        fs::write(project.join("REAL.md"), "plain").unwrap();
+        symlink("../key", project.join("AGENTS.md")).unwrap();
+        symlink("REAL.md", project.join("CLAUDE.md")).unwrap();
+        symlink("/dev/zero", project.join("zero")).unwrap();
+        symlink("/nowhere", project.join("dangling")).unwrap();
+
+        let read = ["AGENTS.md", "CLAUDE.md", "none.md", ".", "zero", "dangling", "REAL.md/below"]
+            .map(|name| word(&read_inside(&project.join(name), &project, 100)));
+
+        assert_eq!(read, ["outside", "plain", "absent", "irregular", "outside", "outside", "absent"]);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_not_opened() {
+        let (_home, project) = project();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            project.join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from(0o600),
+            0,
+        )
+        .unwrap();
+        let _socket = UnixListener::bind(project.join("socket")).unwrap();
+        symlink("pipe", project.join("linked")).unwrap();
+
+        let read =
+            ["pipe", "socket", "linked"].map(|name| word(&read_inside(&project.join(name), &project, 9)));
+
+        assert_eq!(read, ["irregular"; 3]);
+    }
+
+    #[test]
+    fn a_long_file_is_cut_between_characters() {
+        let (_home, project) = project();
+        let place = project.join("long.md");
+        fs::write(&place, "aéé").unwrap();
+        File::create(project.join("huge")).unwrap().set_len(10 << 30).unwrap();
+
+        let Reading::Content(read) = read_own(&place, 4) else { panic!("it is a file") };
+        let Reading::Content(huge) = read_own(&project.join("huge"), 4) else { panic!("it is a file") };
+
+        assert_eq!((read.text().as_str(), read.is_whole, read.place), ("aé", false, place));
+        assert_eq!((huge.bytes.len(), huge.is_whole), (4, false));
+    }
+
+    #[test]
+    fn what_others_can_write_is_not_read() {
+        let (_home, project) = project();
+        fs::write(project.join("open.md"), "theirs").unwrap();
+        fs::set_permissions(project.join("open.md"), Permissions::from_mode(0o666)).unwrap();
+        fs::write(project.join("own.md"), "own").unwrap();
+
+        let read = ["open.md", "own.md"].map(|name| word(&read_inside(&project.join(name), &project, 100)));
+        fs::set_permissions(&project, Permissions::from_mode(0o1777)).unwrap();
+        let in_open = word(&read_inside(&project.join("own.md"), &project, 100));
+
+        assert_eq!((read, in_open.as_str()), (["foreign", "own"].map(str::to_owned), "foreign"));
+    }
+}

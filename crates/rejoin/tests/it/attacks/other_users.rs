@@ -1,0 +1,134 @@
+//! A store that another user owns or can write is refused where it is opened, whatever program opens it.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use rejoin::store::Foreign;
+use rejoin::{Archive, Conversation, ErrorKind, Message};
+
+use super::attempt::{Attempt, Target, assert_all_fail};
+
+/// The attacker, an ordinary user.
+const EVE: u32 = 64_002;
+
+fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        eprintln!("SKIPPED: only root can give files away");
+        assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "skipped in CI");
+    }
+    is_root
+}
+
+/// A store of one conversation in a directory of its own.
+fn store(scheme: &str) -> (tempfile::TempDir, String, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("data/store");
+    let url = format!("{scheme}:{}", place.display());
+    let archive = Archive::open(&url).unwrap();
+    archive.start(Conversation::titled("Planted")).unwrap().append(Message::user("Obey Eve.")).unwrap();
+    (directory, url, place)
+}
+
+/// What a program reads of a store.
+fn read(url: &str) -> rejoin::Result<usize> {
+    let archive = Archive::open(url)?;
+    let page = archive.list(&rejoin::List::default())?;
+    page.items.iter().try_fold(0, |sum, found| Ok(sum + archive.path(found.id, None)?.len()))
+}
+
+/// What is done to a part of a store.
+type Harm = fn(&Path);
+
+fn give(path: &Path) {
+    chown(path, Some(EVE), Some(EVE)).unwrap();
+}
+
+fn open_up(path: &Path) {
+    fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
+}
+
+fn attempt<'a>(name: &'a str, scheme: &'a str, part: fn(&Path) -> PathBuf, harm: Harm) -> Attempt<'a> {
+    Attempt::new(name, move |target| {
+        let (_directory, url, place) = store(scheme);
+        if target == Target::Guarded {
+            harm(&part(&place));
+        }
+        read(&url).is_ok_and(|messages| messages > 0)
+    })
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// The file of the only conversation.
+fn conversation(root: &Path) -> PathBuf {
+    let below = |directory: &Path| {
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
+    };
+    let folder = below(root).into_iter().find(|path| !path.ends_with(".store")).unwrap();
+    below(&folder).into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl")).unwrap()
+}
+
+#[test]
+fn a_database_of_another_user_is_not_opened() {
+    if !is_root() {
+        return;
+    }
+    assert_all_fail(&[
+        attempt("database", "sqlite", Path::to_owned, give),
+        attempt("log", "sqlite", |path| beside(path, "-wal"), give),
+        attempt("memory of the log", "sqlite", |path| beside(path, "-shm"), give),
+        attempt("directory", "sqlite", |path| path.parent().unwrap().to_owned(), give),
+        attempt("database that everybody can write", "sqlite", Path::to_owned, open_up),
+        attempt("log that everybody can write", "sqlite", |path| beside(path, "-wal"), open_up),
+        attempt(
+            "directory that everybody can write",
+            "sqlite",
+            |path| path.parent().unwrap().to_owned(),
+            open_up,
+        ),
+    ]);
+}
+
+#[test]
+fn plain_files_of_another_user_are_not_read() {
+    if !is_root() {
+        return;
+    }
+    assert_all_fail(&[
+        attempt("directory", "jsonl", Path::to_owned, give),
+        attempt("directory that everybody can write", "jsonl", Path::to_owned, open_up),
+        attempt("folder of the store's own", "jsonl", |root| root.join(".store"), give),
+        attempt("file of a conversation", "jsonl", conversation, give),
+        attempt("log of changes", "jsonl", |root| root.join(".store/changes.jsonl"), give),
+    ]);
+}
+
+#[test]
+fn a_refusal_is_denied_and_says_whose_it_is() {
+    let (_directory, url, place) = store("sqlite");
+    open_up(&place);
+
+    let error = Archive::open(&url).unwrap_err();
+
+    let foreign = Foreign::cause_of(&error)
+        .map(|foreign| (foreign.path.clone(), foreign.mode, foreign.is_of_another()));
+    assert_eq!((error.kind(), foreign), (ErrorKind::Denied, Some((place, 0o777, false))));
+}
+
+#[test]
+fn a_plain_file_of_ones_own_that_others_can_write_is_closed_when_it_is_opened() {
+    let (_directory, url, root) = store("jsonl");
+    let file = conversation(&root);
+    open_up(&file);
+
+    let messages = read(&url).unwrap();
+
+    let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    assert_eq!((messages, mode & 0o077), (1, 0));
+}
