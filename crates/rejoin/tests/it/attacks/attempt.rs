@@ -36,7 +36,11 @@ pub(crate) fn assert_all_fail(attempts: &[Attempt<'_>]) {
     let broken = named(Target::Guarded, true);
     let pointless = named(Target::Control, false);
 
-    assert_eq!((broken, pointless), (Vec::new(), Vec::new()), "(attempts that succeeded, controls that failed)");
+    assert_eq!(
+        (broken, pointless),
+        (Vec::new(), Vec::new()),
+        "(attempts that succeeded, controls that failed)"
+    );
 }
 
 #[test]

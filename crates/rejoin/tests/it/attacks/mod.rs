@@ -1,3 +1,4 @@
 //! What outsiders tried against Rejoin, one file for each rule they tried to break.
 
 mod attempt;
+mod redaction;
