@@ -56,6 +56,7 @@ pub(in crate::ops::redact::find) const COMMANDS: &[Context] = &[
     loose(&["net use", "net user"], last!(r"^net user?[^\n|;]*")).finds(&["net user ada ‹Orchid99› /add"]).leaves(&["net use Z: /delete"]),
     loose(&["htpasswd"], last!(r"^htpasswd -[^\n|;]*")).finds(&["htpasswd -b /etc/nginx/users ada ‹Orchid99›"]),
     loose(&["rabbitmqctl"], last!(r"^rabbitmqctl [^\n|;]*(?:add_user|change_password)[^\n|;]*")).finds(&["rabbitmqctl add_user ada ‹Orchid99›"]),
+    loose(&["mc alias set", "mc config host add"], last!(r"^mc [a-z ]+ \S+ https?://\S+ \S+")).finds(&["mc alias set minio http://localhost:9000 admin ‹Orchid99x›"]),
     loose(&["wpa_passphrase"], last!(r"^wpa_passphrase +\S+")).finds(&["wpa_passphrase lisboa ‹Orchid99x›"]),
     loose(&["vault login", "vault operator unseal", "snyk auth", "cargo login", "ngrok authtoken", "add-authtoken", "nuget setapikey", "npm token revoke", "hf auth login", "railway login", "vercel login"],
         last!(r"(?i)^[a-z-]+(?: [a-z]+){0,2}(?: +-[^\s|;]+)*")).finds(&["vault login ‹n4Xq8Lr2Vt6Zw0BdK1›", "cargo login ‹n4Xq8Lr2Vt6Zw0BdK1›"]).leaves(&["vault login is broken since v1.13.2"]),
@@ -87,6 +88,7 @@ pub(in crate::ops::redact::find) const COMMANDS: &[Context] = &[
     command(&["sudo -s", "password-stdin", "passwd --stdin", "cryptsetup", "--passphrase-fd 0", "gh secret set", "gcloud secrets", "docker secret create", "podman secret create", "wrangler secret put", "vercel env add", "--with-token", "versions add", "secret-tool store", "fly secrets import", "pass insert", "kinit"],
         r#"(?:echo|printf)(?: +-[a-zA-Z]+)* +(?:["']%s(?:\\n)?["'] +)?(?:"([^"\n]+?)(?:\\n)?"|'([^'\n]+?)(?:\\n)?'|([^\s"'|;]+)) *\|"#).from(Start::Behind(LINE)).within(1)
         .finds(&["echo ‹Orchid99› | sudo -S true", "printf '%s' '‹marigold lamp 9›' | gh secret set DEPLOY", "echo -n \"‹Orchid99›\" | gcloud secrets create db --data-file=-"]).leaves(&["echo \"$PASSWORD\" | docker login --password-stdin"]),
+    command(&["<<< ", "<<<\"", "<<<'"], r"^<<< *{arg}").from(Start::Anchor).after("secret").finds(&["wrangler secret put API_KEY <<< ‹Orchid99›"]),
     command(&["<<< ", "<<<\"", "<<<'"], r"^<<< *{arg}").from(Start::Anchor).after("sudo -s").finds(&["sudo -S <<< \"‹Orchid99›\" apt update"]),
     command(&["<<< ", "<<<\"", "<<<'"], r"^<<< *{arg}").from(Start::Anchor).after("pass").finds(&["docker login --password-stdin <<< ‹Orchid99›"]).leaves(&["base64 -d <<< aGVsbG8gd29ybGQ"]),
 ];

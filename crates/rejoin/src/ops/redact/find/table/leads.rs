@@ -25,7 +25,8 @@ pub(in crate::ops::redact::find) const LEADS: &[Lead] = &[
     lead("=|?&+/:", r"^{aside}{gap}(?:\|\||&&|\?\?|//|[?:+|]|::)?=[>~]?", Reads::Any)
         .finds(&["api_key ||= \"‹a8f5f167f44f4964e6c998de›\"", "DB_PASSWORD ?= ‹Orchid99›", "password := \"‹Orchid99›\"", "'password' => '‹Orchid99›'", "password ??= '‹Orchid99›'"])
         .leaves(&["password ||= params[:password]", "token ?= $(shell gh auth token)"]),
-    lead(":", r#"^{gap}:([A-Za-z0-9_: &<>\[\].'?|]{3,39}=)[ "']"#, Reads::Any).finds(&["let api_key: &str = \"‹a8f5f167f44f4964e6c998de›\";"]),
+    lead(":", r#"^{gap}:([A-Za-z0-9_: &<>\[\].'?|]{3,39}=)[ "']"#, Reads::Quoted).finds(&["let api_key: &str = \"‹a8f5f167f44f4964e6c998de›\";"]),
+    lead(":", r#"^{gap}:([A-Za-z0-9_: &<>\[\].'?|]{2,38} = )"#, Reads::Nothing).leaves(&["pub const SET_PW: u32 = 1427140829;"]),
     lead(":", r"^{gap}:[ \t]*[|>][+-]?[0-9]?[+-]?[ \t]*(?:#[^\n]*)?\r?\n", Reads::Block)
         .finds(&["db:\n  password: |\n    ‹Orchid99›\n  port: 1\n", "password: >-\n  ‹marigold-lamp-nine›\n", "token: |-\n\t‹n4Xq8Lr2Vt6Zw0Bd›\n"]).leaves(&["password: |\n  The password that you were sent.\n"]),
     lead(":", r"^{aside}{gap}:[ \t\r*`>]*\n(?:[ \t\r*`>]*\n){0,2}[ \t\r*`>]*", Reads::OnlyWord).finds(&["Your new API token (shown once):\n\n    ‹n4Xq8Lr2Vt6Zw0BdK1›\n"]),
@@ -37,6 +38,7 @@ pub(in crate::ops::redact::find) const LEADS: &[Lead] = &[
     lead(">", r"^>(?:<!\[CDATA\[)?", Reads::UpTo('<')).before("<[A-Za-z0-9_.:-]+$").finds(&["<password>‹hunter2!x›</password>", "<password><![CDATA[‹hunter2!x›]]></password>"]),
     lead(">", r#"^["'](?: [^<>\n]*)?>"#, Reads::UpTo('<')).before(r#"(?:name|key|id)=["'][A-Za-z0-9_.-]+$"#).finds(&["<string name=\"api_key\">‹a8f5f167f44f4964e6c998de›</string>"]),
     // Lists of names and values.
+    lead("\nv", r#"^["']?\s{1,40}value: *[|>][+-]?[0-9]?[+-]?[ \t]*\r?\n"#, Reads::Block).finds(&["- name: API_TOKEN\n  value: |\n    ‹n4Xq8Lr2Vt6Zw0Bd›\n"]),
     lead(",\nvnts{", r#"^{gap}(?:,[\s"'\\]{0,40}|[\s"'\\]{1,40})(?:(?:type|sensitive|secret|secure|overwrite|kind|description)["']?\s*[:=]\s*["']?[A-Za-z ]*["']?,?\s*["']?){0,2}(?i:value|val)["'\\ ]*[:=]"#, Reads::Any)
         .finds(&["- name: DB_PASSWORD\n  value: ‹hunter2!x›\n", "{name: DB_PASSWORD, value: ‹hunter2!x›}", "<add key=\"MailPassword\" value=\"‹Orchid99›\" />"]).leaves(&["- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      key: password\n"]),
     lead(",", r#"^{apart},[ \\]*()["']"#, Reads::Listed).finds(&["define('DB_PASSWORD', '‹Orchid99›');", "os.getenv(\"DB_PASSWORD\", \"‹Orchid99›\")"]).leaves(&["[\"password\", \"token\"]"]),
