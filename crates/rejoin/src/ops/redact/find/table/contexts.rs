@@ -78,11 +78,17 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
         .from(Start::Before(2_000)).within(8 << 10)
         .finds(&["apiVersion: v1\nkind: Secret\ndata:\n  config.yaml: ‹cGFzc3dvcmQ6IE9yY2hpZDk5›\n"]).leaves(&["kind: Secret\nmetadata:\n  name: production\n  namespace: billings\n"]),
 
+    context("kubernetes-secret", &["\"kind\": \"secret\"", "\"kind\":\"secret\""], r#""[A-Za-z0-9._-]+"\s*:\s*"([A-Za-z0-9+/]{8,}={0,2})""#, Kind::Packed)
+        .from(Start::Before(2_000)).within(8 << 10)
+        .finds(&["see {\"data\": {\"x\": \"‹cGFzc3dvcmQ6IE9yY2hpZDk5›\"}, \"kind\": \"Secret\"}"]).leaves(&["see {\"kind\": \"Secret\", \"apiVersion\": \"v1\"}"]),
+
     // Objects and pages that say that a value is secret.
     context("sensitive-value", &["sensitive\"", "sensitive\\\"", "sensitive\\\\\\\""],
         r#"^[^{}]*"value"\s*:\s*"([^"\\\n]+)"[^{}]*"sensitive"\s*:\s*true|^[^{}]*"sensitive"\s*:\s*true[^{}]*"value"\s*:\s*"([^"\\\n]+)""#, Kind::Argument)
         .from(Start::Behind(&['{', '}'])).within(300)
         .finds(&["{\"sensitive\": true, \"type\": \"string\", \"value\": \"‹Orchid99›\"}"]),
+    context("sensitive-value", &["bcrypt_hash", "min_special"], r#""result"\s*:\s*"([^"\\\n]+)""#, Kind::Argument).from(Start::Before(1_000))
+        .finds(&["see {\"result\": \"‹x8Kd!2mQz›\", \"min_special\": 0}"]),
     context("html-password", &["type=\"password\"", "type='password'", "type=password"], r#"(?i)^<input\b[^<>]*\bvalue=(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'<>{]+))"#, Kind::Argument)
         .from(Start::Bracket('<')).hold(Hold::Line)
         .finds(&["<input type=\"password\" name=\"p\" value=\"‹Orchid99›\">", "<input value='‹Orchid99›' type='password'/>"])

@@ -39,7 +39,7 @@ pub(in crate::ops::redact::find) const LEADS: &[Lead] = &[
     lead(">", r#"^["'](?: [^<>\n]*)?>"#, Reads::UpTo('<')).before(r#"(?:name|key|id)=["'][A-Za-z0-9_.-]+$"#).finds(&["<string name=\"api_key\">‹a8f5f167f44f4964e6c998de›</string>"]),
     // Lists of names and values.
     lead("\nv", r#"^["']?\s{1,40}value: *[|>][+-]?[0-9]?[+-]?[ \t]*\r?\n"#, Reads::Block).finds(&["- name: API_TOKEN\n  value: |\n    ‹n4Xq8Lr2Vt6Zw0Bd›\n"]),
-    lead(",\nvnts{", r#"^{gap}(?:,[\s"'\\]{0,40}|[\s"'\\]{1,40})(?:(?:type|sensitive|secret|secure|overwrite|kind|description)["']?\s*[:=]\s*["']?[A-Za-z ]*["']?,?\s*["']?){0,2}(?i:value|val)["'\\ ]*[:=]"#, Reads::Any)
+    lead(",\nvnts{", r#"^{gap}(?:,[\s"'\\]{0,40}|[\s"'\\]{1,40})(?:(?:type|sensitive|secret|secure|overwrite|kind|description)["']?\s*[:=]\s*["']?[A-Za-z ]*["']?,?\s*["']?){0,2}(?i:(?:parameter)?value|val)["'\\ ]*[:=]"#, Reads::Any)
         .finds(&["- name: DB_PASSWORD\n  value: ‹hunter2!x›\n", "{name: DB_PASSWORD, value: ‹hunter2!x›}", "<add key=\"MailPassword\" value=\"‹Orchid99›\" />"]).leaves(&["- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      key: password\n"]),
     lead(",", r#"^{apart},[ \\]*()["']"#, Reads::Listed).finds(&["define('DB_PASSWORD', '‹Orchid99›');", "os.getenv(\"DB_PASSWORD\", \"‹Orchid99›\")"]).leaves(&["[\"password\", \"token\"]"]),
     lead(",", "^,", Reads::Cell([',', ';'])).before(BEGINS).finds(&["webhook_secret,‹n4Xq8Lr2Vt6Zw0Bd›\n"]),
