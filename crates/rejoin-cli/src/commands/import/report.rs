@@ -11,7 +11,7 @@ use super::placed;
 use super::scope::{Item, Place};
 use super::survey::Survey;
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::redaction::Taken;
 use crate::ui::{clean, json, quote, size};
 
@@ -217,7 +217,13 @@ impl Report {
     pub(super) fn judge(mut self) -> Result<(), Failure> {
         let all = self.failed.len() + self.done.len();
         match self.failed.len() {
-            0 => Ok(()),
+            0 if self.unreadable.is_empty() => Ok(()),
+            0 => {
+                let missing = size::count(self.unreadable.len() as u64, "path", "paths");
+                let paths = self.unreadable.iter().map(|(path, why)| format!("{}: {why}", path.display()));
+                Err(Failure::new(Kind::Unavailable, format!("{missing} could not be read"))
+                    .hint(format!("import again once they can be: {}", paths.collect::<Vec<_>>().join("; "))))
+            }
             1 if all == 1 => Err(self.failed.remove(0).1.or_hint("nothing of it was imported")),
             failed => {
                 let mut told = Vec::new();

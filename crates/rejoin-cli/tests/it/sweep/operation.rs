@@ -114,7 +114,6 @@ pub(crate) static IMPORT: Operation = Operation {
 pub(crate) static IMPORT_SOURCE: Operation = Operation {
     name: "import, its sources",
     swept: &["sources"],
-    done: Done::SameOrTold,
     at_least: 8,
     ..IMPORT
 };
@@ -132,7 +131,6 @@ fn subagents() -> World {
 pub(crate) static IMPORT_SUBAGENTS: Operation = Operation {
     name: "import, its sub-agents",
     prepare: subagents,
-    done: Done::NotCompared,
     ..IMPORT_SOURCE
 };
 

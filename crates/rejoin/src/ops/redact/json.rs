@@ -18,6 +18,17 @@ const KEY_LINE: usize = 16;
 /// A key that is spread over strings has no more of them.
 const KEY_LINES: usize = 500;
 
+/// What members are called that name the value beside them, and that value.
+const NAMES: [&str; 9] =
+    ["name", "key", "Name", "Key", "variable", "ParameterKey", "parameter", "field", "header"];
+const VALUES: [&str; 7] = ["value", "Value", "ParameterValue", "default", "val", "plaintext", "text_value"];
+
+/// What an object is called whose members are all secret, in a manifest that says so.
+const SECRET_OBJECTS: [&str; 2] = ["data", "stringData"];
+
+/// So far members of an object are looked for that say what the others are.
+const OBJECT_BYTES: usize = 4 << 10;
+
 /// JSON without its secrets; none when it has none.
 pub(super) fn redact(redactor: &Redactor<'_>, json: &str, tally: &mut Tally) -> Option<String> {
     let suspicions = redactor.rules.finder().suspicions(json);
@@ -31,7 +42,8 @@ pub(super) fn redact(redactor: &Redactor<'_>, json: &str, tally: &mut Tally) -> 
         out: String::new(),
         copied: 0,
         name: None,
-        pair: None,
+        objects: Vec::new(),
+        is_manifest: ["\"kind\":\"Secret\"", "\"kind\": \"Secret\""].iter().any(|kind| json.contains(kind)),
         key_lines: 0,
     };
     walk.run(tally);
@@ -59,10 +71,50 @@ struct Walk<'a> {
     copied: usize,
     /// The name that the next value has.
     name: Option<String>,
-    /// What an object calls the value that it has under `value`.
-    pair: Option<String>,
+    /// The objects that the next string is in.
+    objects: Vec<Object>,
+    /// True for what Kubernetes keeps secrets in.
+    is_manifest: bool,
     /// How many strings may still be lines of a private key that has begun.
     key_lines: usize,
+}
+
+/// What is known about an object before its strings come.
+#[derive(Debug, Default)]
+struct Object {
+    /// What it is called.
+    name: Option<String>,
+    /// What it calls the value that it has.
+    pair: Option<String>,
+    /// True when it says that its value is secret.
+    is_sensitive: bool,
+}
+
+impl Object {
+    /// Looks at the members up to the next object: a name may stand behind its value.
+    fn new(name: Option<String>, rest: &str) -> Self {
+        let near = &rest[..rest.floor_char_boundary(rest.len().min(OBJECT_BYTES))];
+        let near = &near[..near.find(['{', '}']).unwrap_or(near.len())];
+        let text =
+            |value: &str| value.strip_prefix('"').and_then(|text| Some(text.split_once('"')?.0.to_owned()));
+        let has_value = VALUES.iter().any(|name| member(near, name).is_some());
+        let pair = NAMES.iter().filter(|_| has_value).find_map(|name| member(near, name).and_then(text));
+        let is_true = |name: &str| member(near, name).is_some_and(|value| value.starts_with("true"));
+        let is_made = member(near, "min_special").is_some() || member(near, "override_special").is_some();
+        Self {
+            name,
+            pair,
+            is_sensitive: is_true("sensitive") || is_true("secret") || is_true("isSecret") || is_made,
+        }
+    }
+}
+
+/// What stands behind a name in written JSON.
+fn member<'j>(json: &'j str, name: &str) -> Option<&'j str> {
+    json.match_indices(name).find_map(|(at, _)| {
+        let rest = json[at + name.len()..].strip_prefix('"').filter(|_| json[..at].ends_with('"'))?;
+        rest.trim_start().strip_prefix(':').map(str::trim_start)
+    })
 }
 
 impl Walk<'_> {
@@ -86,8 +138,13 @@ impl Walk<'_> {
     /// Passes over what stands between two strings: signs, numbers and the words of JSON.
     fn pass(&mut self, from: usize, to: usize, tally: &mut Tally) {
         let between = &self.json[from..to];
-        if between.contains(['{', '}']) {
-            self.pair = None;
+        for (place, sign) in between.match_indices(['{', '}']) {
+            if sign == "{" {
+                let name = self.name.take();
+                self.objects.push(Object::new(name, &self.json[from + place + 1..]));
+            } else {
+                self.objects.pop();
+            }
         }
         if between.contains(['{', '[', ',']) {
             self.name = None;
@@ -137,7 +194,11 @@ impl Walk<'_> {
         let can_name = is_short && !text.contains(MARKER);
         match name.as_deref() {
             _ if is_name => self.name = can_name.then_some(said.text),
-            Some("name" | "key" | "Name" | "Key") => self.pair = can_name.then_some(said.text),
+            Some(name) if NAMES.contains(&name) => {
+                if let Some(object) = self.objects.last_mut() {
+                    object.pair = can_name.then_some(said.text);
+                }
+            }
             _ => {}
         }
     }
@@ -155,9 +216,17 @@ impl Walk<'_> {
                 self.key_lines = 0;
             }
         }
-        match name? {
-            "value" | "Value" => Finder::named(self.pair.as_deref()?, text),
-            name => Finder::named(name, text),
+        let name = name?;
+        let Some(object) = self.objects.last() else { return Finder::named(name, text) };
+        let is_value = VALUES.contains(&name);
+        let is_secret_object =
+            self.is_manifest && object.name.as_deref().is_some_and(|name| SECRET_OBJECTS.contains(&name));
+        if is_secret_object || object.is_sensitive && (is_value || name == "result") {
+            return Finder::sensitive(text);
+        }
+        match object.pair.as_deref().or(object.name.as_deref()) {
+            Some(pair) if is_value => Finder::named(pair, text),
+            _ => Finder::named(name, text),
         }
     }
 

@@ -11,12 +11,12 @@ mod json;
 mod key;
 mod message;
 mod own;
+mod reading;
 mod stream;
 mod string;
 mod tail;
 mod tally;
 mod text;
-mod unescape;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

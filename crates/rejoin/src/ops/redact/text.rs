@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::ops::redact::find::{Rule, Weight};
-use crate::ops::redact::unescape::{Reading, original, unbroken};
+use crate::ops::redact::reading::{Reading, original, unbroken};
 use crate::ops::redact::{Redactor, Rules, Tally};
 
 /// A text in a text in a text in a text: deeper nothing is looked for.
@@ -48,12 +48,14 @@ fn spans(rules: &Rules, text: &str) -> Vec<Span> {
     let mut all = Vec::new();
     let mut readings = vec![Reading::of(text)];
     while let Some(reading) = readings.last() {
-        for found in rules.find(&reading.text) {
-            let range = original(&readings, &unbroken(&reading.text, &found.range));
-            let secret = reading.text[found.range].to_owned();
-            all.push(Span { range, rule: found.rule, weight: found.weight, secret });
-        }
         let next = if readings.len() < DEPTH { reading.unescaped() } else { None };
+        let (depth, others) = (readings.len(), reading.others());
+        add_spans(rules, &readings, &mut all);
+        for other in others {
+            readings.push(other);
+            add_spans(rules, &readings, &mut all);
+        }
+        readings.truncate(depth);
         match next {
             Some(next) => readings.push(next),
             None => break,
@@ -69,6 +71,16 @@ fn spans(rules: &Rules, text: &str) -> Vec<Span> {
         }
     }
     apart
+}
+
+/// Adds the secrets of the last of these readings.
+fn add_spans(rules: &Rules, readings: &[Reading<'_>], all: &mut Vec<Span>) {
+    let Some(reading) = readings.last() else { return };
+    for found in rules.find(&reading.text) {
+        let range = original(readings, &unbroken(&reading.text, &found.range));
+        let secret = reading.text[found.range].to_owned();
+        all.push(Span { range, rule: found.rule, weight: found.weight, secret });
+    }
 }
 
 impl Span {

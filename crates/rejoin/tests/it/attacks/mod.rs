@@ -6,3 +6,4 @@ mod histories;
 mod imports;
 mod other_users;
 mod vault;
+mod redaction;

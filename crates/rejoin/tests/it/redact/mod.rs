@@ -5,6 +5,7 @@ mod audited;
 mod corpus;
 mod dice;
 mod guess;
+mod independent;
 mod notes;
 mod others;
 mod recall;

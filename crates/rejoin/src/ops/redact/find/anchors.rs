@@ -7,9 +7,9 @@
 /// How many letters give a number.
 const LETTERS: usize = 3;
 
-/// The table has so many bits of places: 16 KiB stay near the processor, and of unlike letters one in a hundred is let
-/// through by chance.
-const BITS: u32 = 14;
+/// The table has so many bits of places: 64 KiB stay near the processor, and of unlike letters one in fifty is let through by
+/// chance.
+const BITS: u32 = 15;
 
 /// Letters of both cases are the same without this bit. Other signs lose it too, and are told apart when they are
 /// compared.
@@ -20,7 +20,7 @@ const MASK: u32 = 0x00df_dfdf;
 pub(super) struct Anchors {
     words: Vec<&'static [u8]>,
     /// For each number, which of the lists below to compare with, from one; none is zero.
-    table: Box<[u8; 1 << BITS]>,
+    table: Box<[u16; 1 << BITS]>,
     lists: Vec<Vec<Entry>>,
 }
 
@@ -57,10 +57,8 @@ impl Anchors {
     fn add(&mut self, letters: [u8; LETTERS], place: usize, offset: usize) {
         let number = number(u32::from_le_bytes([letters[0], letters[1], letters[2], 0]));
         if self.table[number] == 0 {
-            // Two beginnings may share a list, as what is in it is compared anyway.
-            let list = u8::try_from(self.lists.len() + 1).unwrap_or_else(|_| shared(number));
-            self.lists.resize_with(self.lists.len().max(usize::from(list)), Vec::new);
-            self.table[number] = list;
+            self.lists.push(Vec::new());
+            self.table[number] = u16::try_from(self.lists.len()).expect("there are fewer places than that");
         }
         let word = self.words[place];
         let fourth = word.get(offset + LETTERS).copied();
@@ -90,7 +88,7 @@ impl Anchors {
         }
     }
 
-    fn compare(&self, list: u8, letters: u32, text: &[u8], at: usize, visit: &mut impl FnMut(usize, usize)) {
+    fn compare(&self, list: u16, letters: u32, text: &[u8], at: usize, visit: &mut impl FnMut(usize, usize)) {
         for entry in &self.lists[usize::from(list) - 1] {
             if letters & entry.mask != entry.letters {
                 continue;
@@ -103,11 +101,6 @@ impl Anchors {
             }
         }
     }
-}
-
-/// Which list a number shares with others, counted from one.
-fn shared(number: usize) -> u8 {
-    u8::try_from(number % usize::from(u8::MAX)).map_or(u8::MAX, |list| list + 1)
 }
 
 /// Where the letters of a word stand that texts have least often; none when it has fewer than three.

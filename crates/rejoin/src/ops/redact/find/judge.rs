@@ -3,9 +3,10 @@
 use crate::ops::redact::find::Rule;
 use crate::ops::redact::find::names::{Secrecy, is_stored_key, plain};
 use crate::ops::redact::find::placeholder::{is_named_placeholder, is_shown};
+use crate::ops::redact::find::table::words::TYPES;
 use crate::ops::redact::find::value::{
-    TYPES, has_digit, has_letter, is_call, is_code, is_dense, is_jumbled, is_numbered, is_password,
-    is_random, is_title, is_uncommon, is_uuid, is_words, is_wordy, variety,
+    has_digit, has_letter, is_call, is_code, is_dense, is_jumbled, is_numbered, is_password, is_random,
+    is_title, is_uncommon, is_uuid, is_words, is_wordy, variety,
 };
 
 /// How a value is written.
@@ -21,6 +22,8 @@ pub(super) enum Form {
     Said,
     /// `name("value")`
     Call,
+    /// Lines of their own below the name.
+    Block,
 }
 
 /// The fewest words of a pass phrase.
@@ -28,6 +31,16 @@ const PHRASE: usize = 3;
 
 /// The rule for a value, if it can be a secret.
 pub(super) fn judge(name: &str, secrecy: Secrecy, value: &str, form: Form) -> Option<Rule> {
+    if form == Form::Block {
+        let (lines, letters) = (value.lines().count(), value.split_whitespace().collect::<String>());
+        return match value.contains([' ', '\n']) {
+            false => {
+                judge(name, secrecy, value, Form::Line).or_else(|| judge(name, secrecy, value, Form::Bare))
+            }
+            true if lines == value.split_whitespace().count() => judge(name, secrecy, &letters, Form::Quoted),
+            true => judge(name, secrecy, value, Form::Quoted),
+        };
+    }
     if value.contains("://") || value.contains('\n') {
         return None;
     }
@@ -36,7 +49,10 @@ pub(super) fn judge(name: &str, secrecy: Secrecy, value: &str, form: Form) -> Op
         Secrecy::Key => is_key_value(value, form),
         Secrecy::Maybe => is_maybe_value(name, value, form),
     };
-    (is_secret && !is_named_placeholder(value)).then(|| Rule::Named(rule_of(name, secrecy, value, form)))
+    // `POSTGRES_PASSWORD=postgres`, `user_password=user`
+    let is_own_name = is_words(value) && plain(name).starts_with(&plain(value));
+    (is_secret && !is_own_name && !is_named_placeholder(value))
+        .then(|| Rule::Named(rule_of(name, secrecy, value, form)))
 }
 
 fn is_password_value(value: &str, form: Form) -> bool {
@@ -52,7 +68,7 @@ fn is_password_value(value: &str, form: Form) -> bool {
                 && (is_uncommon(value) && !is_code(value) || is_words(value) && !is_type(value))
         }
         Form::Bare => value.len() >= 6 && !is_code(value) && is_uncommon(value) && !is_shown(value),
-        Form::Said => is_password(value),
+        Form::Said | Form::Block => is_password(value),
         Form::Call => value.len() >= 6 && !is_spoken && is_uncommon(value) && !is_shown(value),
     }
 }
@@ -90,7 +106,7 @@ fn is_key_value(value: &str, form: Form) -> bool {
                 && !is_title(value)
                 && (!is_code(inner) || is_jumbled(value) && form == Form::Line)
         }
-        Form::Said => value.len() >= 16 && (is_random(value) || is_uuid(value)),
+        Form::Said | Form::Block => value.len() >= 16 && (is_random(value) || is_uuid(value)),
         Form::Call => value.len() >= 16 && is_random(value),
     }
 }
@@ -117,8 +133,8 @@ fn is_maybe_value(name: &str, value: &str, form: Form) -> bool {
         Form::Said if name == "key" => {
             is_random(value) && !value.bytes().all(|byte| byte.is_ascii_hexdigit())
         }
-        Form::Quoted | Form::Line | Form::Bare | Form::Said | Form::Call => {
-            let is_plain = form != Form::Quoted && is_code(value);
+        Form::Quoted | Form::Line | Form::Bare | Form::Said | Form::Call | Form::Block => {
+            let is_plain = form != Form::Quoted && is_code(value) || form == Form::Bare && is_wordy(value);
             (is_random(value) || is_dense(value)) && !is_plain && !name.ends_with("key")
         }
     }

@@ -3,32 +3,43 @@
 //! A few letters that a secret cannot do without are looked for in one pass; only where they stand is looked closer. So
 //! a text without them costs that pass and no more.
 
-mod address;
 mod anchors;
 mod assignment;
 mod columns;
-mod commands;
+mod context;
 mod judge;
 mod keys;
+mod letters;
 mod names;
+mod pattern;
 mod personal;
 mod placeholder;
 mod printed;
+mod reads;
 mod said;
-mod shapes;
+mod table;
+mod token;
 mod value;
-mod vendors;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 pub use personal::Personal;
 
 use crate::ops::redact::find::anchors::Anchors;
-use crate::ops::redact::find::assignment::Assignment;
-use crate::ops::redact::find::commands::{COMMANDS, READERS};
-use crate::ops::redact::find::vendors::VENDORS;
+use crate::ops::redact::find::assignment::Leads;
+use crate::ops::redact::find::context::{Context, Hold};
+use crate::ops::redact::find::letters::WORD;
+use crate::ops::redact::find::pattern::Pattern;
+use crate::ops::redact::find::table::commands::COMMANDS;
+use crate::ops::redact::find::table::contexts::CONTEXTS;
+use crate::ops::redact::find::table::names::{ENDINGS, WORDS};
+use crate::ops::redact::find::table::tokens::TOKENS;
+use crate::ops::redact::find::table::words::FOREIGN;
+use crate::ops::redact::find::token::{MayWrap, Shape, Token};
 use crate::ops::redact::fits::touches_marker;
+use crate::ops::redact::reading::has_disguise;
 
 /// What every marker begins with; nothing in a marker is a secret.
 pub(super) const MARKER: &str = "[redacted:";
@@ -70,7 +81,7 @@ pub(super) enum Weight {
     Header,
     Shape,
     /// By how many letters it was recognised.
-    Vendor(usize),
+    Token(usize),
 }
 
 /// A secret in a text.
@@ -84,10 +95,10 @@ pub(super) struct Found {
 /// What to look at where an anchor stands.
 #[derive(Clone, Copy, Debug)]
 enum Anchor {
-    /// A vendor's first letters, by place in the table.
-    Vendor(usize),
-    /// A command, by place in the table.
-    Command(usize),
+    /// The first letters of a token, by place in the table.
+    Token(usize),
+    /// What stands around a secret, by place in the tables.
+    Context(usize),
     /// A word in the name of something secret.
     Word,
     /// A word that ends the name of something secret, and begins others.
@@ -97,91 +108,28 @@ enum Anchor {
     PrivateKey,
     /// The last line of a private key.
     LastLine,
-    PuttyKey,
-    PackedKey,
-    JsonKey,
-    Jwt,
-    Address,
-    /// `user:password@tcp(`
-    Network,
-    Thin,
-    PasswordFile,
-    Bearer,
-    Authorization,
-    Cookie,
-    UserFlag,
-    Signature,
-    Code,
-    Identified,
-    Login,
-    Call,
-    Signing,
-    /// A command that reads a password which another one writes.
-    Reader,
     /// A letter that is written by its number.
     Escape,
+    /// One that nobody sees, or that looks like another.
+    Disguise,
 }
 
-/// Words in names of what is secret. Case does not matter.
-const WORDS: [&str; 9] = ["key", "token", "secret", "pass", "pwd", "auth", "cred", "cookie", "mnemonic"];
-
-/// Ends of such names.
-#[rustfmt::skip]
-const ENDINGS: [&str; 20] = [
-    "pat", "pin", "psk", "jwt", "sid", "salt", "session", "rootpw", "bindpw", "pw:", "pw=", "pw ", "seedphrase", "phrase", "sessionid", "sessid", "motdepasse", "dsn", "otp", "kennwort",
-];
-
-#[rustfmt::skip]
-const OTHERS: [(&str, Anchor); 49] = [
+const OTHERS: [(&str, Anchor); 15] = [
     ("-----begin ", Anchor::PrivateKey),
     ("---- begin ", Anchor::PrivateKey),
     ("-----end ", Anchor::LastLine),
-    ("private-lines:", Anchor::PuttyKey),
-    ("LS0tLS1CRUdJTi", Anchor::PackedKey),
-    ("\"kty\"", Anchor::JsonKey),
-    ("\\\"kty\\\"", Anchor::JsonKey),
-    ("eyj", Anchor::Jwt),
-    ("://", Anchor::Address),
-    ("@tcp(", Anchor::Network),
-    ("@unix(", Anchor::Network),
-    (":thin:", Anchor::Thin),
-    (":5432:", Anchor::PasswordFile),
-    (":*:", Anchor::PasswordFile),
-    ("bearer", Anchor::Bearer),
-    ("authorization", Anchor::Authorization),
-    ("cookie:", Anchor::Cookie),
-    (" -u ", Anchor::UserFlag),
-    (" --user ", Anchor::UserFlag),
-    ("sig=", Anchor::Signature),
-    ("signature=", Anchor::Signature),
-    ("?code=", Anchor::Code),
-    ("&code=", Anchor::Code),
-    ("identified by ", Anchor::Identified),
-    ("creds ", Anchor::Login),
-    ("creds:", Anchor::Login),
-    ("credentials ", Anchor::Login),
-    ("credentials:", Anchor::Login),
-    ("login ", Anchor::Login),
-    ("login:", Anchor::Login),
-    ("login(", Anchor::Call),
-    ("connect(", Anchor::Call),
-    ("connection(", Anchor::Call),
-    ("auth=(", Anchor::Call),
-    ("auth(", Anchor::Call),
-    ("authenticate(", Anchor::Call),
-    ("credentials(", Anchor::Call),
-    ("signin(", Anchor::Call),
-    ("client(", Anchor::Call),
-    ("authenticator(", Anchor::Call),
-    ("jwt.sign(", Anchor::Signing),
-    ("jwt.encode(", Anchor::Signing),
-    ("jwt.verify(", Anchor::Signing),
-    ("jwt.decode(", Anchor::Signing),
-    ("fernet(", Anchor::Signing),
-    ("hmac.new(", Anchor::Signing),
-    ("createhmac(", Anchor::Signing),
     ("\\u00", Anchor::Escape),
     ("\\x", Anchor::Escape),
+    ("\\u200", Anchor::Disguise),
+    ("\\u206", Anchor::Disguise),
+    ("\\ufeff", Anchor::Disguise),
+    ("\\uff", Anchor::Disguise),
+    ("\\u04", Anchor::Disguise),
+    ("\\u03", Anchor::Disguise),
+    ("\\u00ad", Anchor::Disguise),
+    ("%5f", Anchor::Disguise),
+    ("%2d", Anchor::Disguise),
+    ("%3d", Anchor::Disguise),
 ];
 
 /// What can follow an anchor of two letters: a number, of which both kinds of such anchors are made.
@@ -193,6 +141,9 @@ const FOREIGN_BYTES: usize = 80;
 /// No run of letters that is a secret is longer.
 const RUN_BYTES: usize = 8 << 10;
 
+/// A longer token is data such as a key.
+const DATA_BYTES: usize = 1_000;
+
 /// So many letters of a token that was cut off are worth hiding.
 const CUT_LETTERS: usize = 4;
 
@@ -200,23 +151,36 @@ const CUT_LETTERS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Finder {
     anchors: Anchors,
-    /// What each anchor is, and how long.
-    kinds: Vec<(Anchor, usize)>,
+    /// How long each anchor is, and all that it leads to.
+    kinds: Vec<(usize, Vec<Anchor>)>,
+    /// The lines of the tables, each with its pattern.
+    tokens: Vec<(&'static Token, Pattern)>,
+    contexts: Vec<(&'static Context, Pattern)>,
+    leads: Leads,
 }
 
 impl Finder {
     pub(super) fn new() -> Self {
-        let vendors = VENDORS.iter().enumerate().map(|(place, vendor)| (vendor.first, Anchor::Vendor(place)));
-        let commands =
-            COMMANDS.iter().enumerate().map(|(place, command)| (command.name, Anchor::Command(place)));
+        let shape = |token: &Token| match token.shape {
+            Shape::Like(pattern, _) => pattern,
+            Shape::Any | Shape::Exactly(_) | Shape::Strong | Shape::Uuid | Shape::Filled => "",
+        };
+        let tokens: Vec<_> = TOKENS.iter().map(|token| (token, Pattern::new(shape(token)))).collect();
+        let contexts: Vec<_> =
+            CONTEXTS.iter().chain(COMMANDS).map(|context| (context, Pattern::new(context.pattern))).collect();
+        let firsts = tokens.iter().enumerate().map(|(place, (token, _))| (token.first, Anchor::Token(place)));
+        let around = contexts.iter().enumerate().flat_map(|(place, (context, _))| {
+            context.anchors.iter().map(move |anchor| (*anchor, Anchor::Context(place)))
+        });
         let words = WORDS.iter().map(|word| (*word, Anchor::Word));
         let endings = ENDINGS.iter().map(|word| (*word, Anchor::Ending));
-        let foreign = said::FOREIGN.iter().map(|word| (*word, Anchor::Foreign));
-        let readers = READERS.iter().map(|word| (*word, Anchor::Reader));
-        let named = vendors.chain(commands).chain(words).chain(endings).chain(foreign).chain(readers);
-        let all: Vec<(&'static str, Anchor)> = named.chain(OTHERS).collect();
-        let anchors = Anchors::new(all.iter().map(|(letters, _)| *letters), DIGITS);
-        Self { anchors, kinds: all.into_iter().map(|(letters, kind)| (kind, letters.len())).collect() }
+        let foreign = FOREIGN.iter().map(|word| (*word, Anchor::Foreign));
+        let all = firsts.chain(around).chain(words).chain(endings).chain(foreign).chain(OTHERS);
+        let mut kinds: BTreeMap<&'static str, Vec<Anchor>> = BTreeMap::new();
+        all.for_each(|(letters, kind)| kinds.entry(letters).or_default().push(kind));
+        let anchors = Anchors::new(kinds.keys().copied(), DIGITS);
+        let kinds = kinds.into_iter().map(|(letters, kinds)| (letters.len(), kinds)).collect();
+        Self { anchors, kinds, tokens, contexts, leads: Leads::new() }
     }
 
     /// The places in written JSON that have to be looked at more closely, in order.
@@ -225,11 +189,15 @@ impl Finder {
     pub(super) fn suspicions(&self, json: &str) -> Vec<usize> {
         let mut places = Vec::new();
         self.each_anchor(json, |kind, at, end| {
-            if is_suspicious(kind, json.as_bytes(), at, end) {
+            if self.is_suspicious(kind, json.as_bytes(), at, end) {
                 places.push(at);
             }
         });
-        places.extend(shapes::dots(json.as_bytes()));
+        places.extend(dots(json.as_bytes()));
+        if has_disguise(json) {
+            // What is disguised may stand in any string.
+            places.extend(memchr::memchr_iter(b'"', json.as_bytes()));
+        }
         places.sort_unstable();
         places
     }
@@ -237,52 +205,31 @@ impl Finder {
     /// The secrets of a text, in no order; they may overlap.
     pub(super) fn secrets(&self, text: &str) -> Vec<Found> {
         let mut found = Vec::new();
-        let mut assignment = Assignment::default();
-        self.each_anchor(text, |kind, at, end| {
-            let one = match kind {
-                Anchor::Vendor(place) => VENDORS[place].at(text, at),
-                Anchor::Command(place) => COMMANDS[place].at(text, at),
-                Anchor::Ending if !ends_word(text.as_bytes(), end) => None,
-                Anchor::Word | Anchor::Ending => {
-                    assignment.at(text, at, &mut found);
-                    None
-                }
-                Anchor::Foreign => said::foreign(text, end),
-                Anchor::PrivateKey => keys::private_key(text, at),
-                Anchor::LastLine => keys::headless_key(text, at),
-                Anchor::PuttyKey => keys::putty_key(text, at),
-                Anchor::PackedKey => keys::packed_key(text, at),
-                Anchor::JsonKey => {
-                    keys::json_key(text, at, &mut found);
-                    None
-                }
-                Anchor::Jwt => shapes::jwt(text, at),
-                Anchor::Address => address::address(text, at),
-                Anchor::Network => address::network(text, at),
-                Anchor::Thin => address::thin(text, end),
-                Anchor::PasswordFile => address::password_file(text, at),
-                Anchor::Bearer => shapes::bearer(text, end),
-                Anchor::Authorization => shapes::authorization(text, end),
-                Anchor::Cookie => {
-                    shapes::cookies(text, end, &mut found);
-                    None
-                }
-                Anchor::UserFlag => shapes::user_flag(text, at, end),
-                Anchor::Signature => address::signature(text, at, end),
-                Anchor::Code => address::code(text, end),
-                Anchor::Identified => shapes::identified(text, end),
-                Anchor::Login => shapes::login(text, end),
-                Anchor::Call => shapes::call(text, end),
-                Anchor::Signing => shapes::signing(text, end),
-                Anchor::Reader => commands::piped(text, at),
-                Anchor::Escape => None,
-            };
-            if let Some(one) = one {
-                found.extend(shapes::partner(text, &one));
-                found.push(one);
+        let (mut seen, mut data) = (0, 0..0);
+        self.each_anchor(text, |kind, at, end| match kind {
+            Anchor::Token(_) if at > data.start && at < data.end => {}
+            Anchor::Token(place) => {
+                let (token, pattern) = &self.tokens[place];
+                let one = token.at(pattern, text, at);
+                // What is long is looked at once, whatever else begins in it.
+                data = one
+                    .iter()
+                    .filter(|one| one.range.len() > DATA_BYTES)
+                    .fold(data.clone(), |_, one| at..one.range.end);
+                found.extend(one);
             }
+            Anchor::Context(place) => {
+                let (context, pattern) = &self.contexts[place];
+                context.at(pattern, text, at, &mut found);
+            }
+            Anchor::Ending if !ends_word(text.as_bytes(), end) => {}
+            Anchor::Word | Anchor::Ending => self.leads.at(text, at, &mut seen, &mut found),
+            Anchor::Foreign => found.extend(said::foreign(text, end)),
+            Anchor::PrivateKey => found.extend(keys::private_key(text, at)),
+            Anchor::LastLine => found.extend(keys::headless_key(text, at)),
+            Anchor::Escape | Anchor::Disguise => {}
         });
-        found.extend(shapes::dots(text.as_bytes()).filter_map(|at| shapes::bot_token(text, at)));
+        found.extend(dots(text.as_bytes()).filter_map(|at| bot_token(text, at)));
         found.retain(|one| !touches_marker(text, &one.range));
         found
     }
@@ -293,49 +240,46 @@ impl Finder {
         assignment::named(name, value).or_else(|| is_key.then_some(Rule::Named("private-key")))
     }
 
+    /// The rule for a value that something says to be secret, unless it is an example.
+    pub(super) fn sensitive(value: &str) -> Option<Rule> {
+        (context::is_packed(value) || context::is_argument(value)).then_some(Rule::Named("sensitive-value"))
+    }
+
     /// Where at the end of a text a secret may have begun that is not complete.
     pub(super) fn unfinished(&self, text: &str) -> Option<usize> {
         let mut first: Option<usize> = None;
-        let line = text.rfind('\n').map_or(0, |line| line + 1);
         let word = last_word(text);
+        let line = open_line(text);
+        let block = assignment::open_block(text);
         self.each_anchor(text, |kind, at, end| {
             let begin = match kind {
-                Anchor::Vendor(place) => {
-                    let vendor = &VENDORS[place];
-                    let is_open = begins_word(text.as_bytes(), at) && vendor.reaches_end(text, at);
+                Anchor::Token(place) => {
+                    let (token, _) = &self.tokens[place];
+                    let is_open =
+                        begins_word(text.as_bytes(), at) && token.reaches_end(text, at, MayWrap::Yes);
                     is_open.then_some(at)
                 }
-                Anchor::Word | Anchor::Ending if at < line => None,
                 Anchor::Ending if !ends_word(text.as_bytes(), end) => None,
+                Anchor::Word | Anchor::Ending if block.is_some_and(|block| at >= block && at < line) => {
+                    assignment::unfinished(text, at)
+                }
+                Anchor::Word | Anchor::Ending if at < line => None,
                 Anchor::Word | Anchor::Ending => assignment::unfinished(text, at),
                 Anchor::PrivateKey => keys::is_open_key(text, at).then_some(at),
-                Anchor::PuttyKey
-                | Anchor::PackedKey
-                | Anchor::Jwt
-                | Anchor::Address
-                | Anchor::Network
-                | Anchor::Thin
-                | Anchor::PasswordFile
-                | Anchor::Signature
-                | Anchor::Code => (at >= word).then_some(word),
-                Anchor::Authorization | Anchor::Cookie | Anchor::Identified => (end >= line).then_some(at),
-                Anchor::Bearer | Anchor::UserFlag => {
-                    let rest = text[end..].trim_start_matches([' ', ':', '"', '\'', '=']);
-                    (text.len() - rest.len() >= word).then_some(at)
-                }
+                Anchor::Context(place) => match self.contexts[place].0.hold {
+                    Hold::Nothing => None,
+                    Hold::Word => (at >= word).then_some(word),
+                    Hold::Line => (end >= line).then_some(at),
+                    Hold::Next => {
+                        let rest = text[end..].trim_start_matches([' ', ':', '"', '\'', '=']);
+                        (text.len() - rest.len() >= word).then_some(at)
+                    }
+                },
                 Anchor::Foreign => {
                     let is_near = text.len() - end <= FOREIGN_BYTES && end >= line;
                     is_near.then(|| word.max(end))
                 }
-                // What they find is a word, and the last word is held back unless it is an ordinary one.
-                Anchor::Command(_)
-                | Anchor::LastLine
-                | Anchor::JsonKey
-                | Anchor::Login
-                | Anchor::Call
-                | Anchor::Signing
-                | Anchor::Reader
-                | Anchor::Escape => None,
+                Anchor::LastLine | Anchor::Escape | Anchor::Disguise => None,
             };
             first = [first, begin].into_iter().flatten().min();
         });
@@ -348,12 +292,12 @@ impl Finder {
         let mut first: Option<usize> = None;
         self.each_anchor(whole, |kind, at, end| {
             let is_cut = match kind {
-                Anchor::Vendor(place) => {
-                    let vendor = &VENDORS[place];
+                Anchor::Token(place) => {
+                    let (token, _) = &self.tokens[place];
                     let rest = &whole[end..];
-                    vendor.is_told_by_beginning()
+                    token.is_told_by_beginning()
                         && begins_word(whole.as_bytes(), at)
-                        && vendor.reaches_end(whole, at)
+                        && token.reaches_end(whole, at, MayWrap::No)
                         && rest.len() >= CUT_LETTERS
                         && rest.bytes().any(|byte| byte.is_ascii_digit())
                         && !placeholder::is_placeholder(rest)
@@ -368,59 +312,59 @@ impl Finder {
         first.map(|first| first..whole.len())
     }
 
+    /// A cheap look at the letters around an anchor.
+    fn is_suspicious(&self, kind: Anchor, bytes: &[u8], at: usize, end: usize) -> bool {
+        match kind {
+            Anchor::Token(place) => self.tokens[place].0.may_begin(bytes, at) || near_escape(bytes, at, end),
+            Anchor::Ending if !ends_word(bytes, end) => near_escape(bytes, at, end),
+            Anchor::Word | Anchor::Ending => assignment::is_suspicious(bytes, end),
+            Anchor::Context(place) => self.contexts[place].0.may_begin(bytes, at, end),
+            Anchor::Escape => {
+                let value = bytes
+                    .get(end..end + 2)
+                    .and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+                value.is_some_and(|value| {
+                    value.is_ascii_alphanumeric() || matches!(value, b'_' | b'-' | b':' | b'=' | b'.')
+                })
+            }
+            Anchor::Foreign | Anchor::PrivateKey | Anchor::LastLine | Anchor::Disguise => true,
+        }
+    }
+
     fn each_anchor(&self, text: &str, mut visit: impl FnMut(Anchor, usize, usize)) {
         self.anchors.each(text.as_bytes(), |anchor, at| {
-            let (kind, length) = self.kinds[anchor];
-            visit(kind, at, at + length);
+            let (length, kinds) = &self.kinds[anchor];
+            kinds.iter().for_each(|kind| visit(*kind, at, at + length));
         });
     }
 }
 
-/// A cheap look at the letters around an anchor.
-fn is_suspicious(kind: Anchor, bytes: &[u8], at: usize, end: usize) -> bool {
-    match kind {
-        Anchor::Vendor(place) => {
-            let vendor = &VENDORS[place];
-            vendor.may_begin(bytes, at) || near_escape(bytes, at, end)
-        }
-        Anchor::Ending if !ends_word(bytes, end) => near_escape(bytes, at, end),
-        Anchor::Word | Anchor::Ending => assignment::is_suspicious(bytes, end),
-        Anchor::Command(_) => bytes.get(end) == Some(&b' '),
-        Anchor::Login => bytes[end..].iter().take(80).any(u8::is_ascii_digit),
-        Anchor::Jwt => begins_word(bytes, at),
-        Anchor::Address => {
-            let authority = &bytes[end..bytes.len().min(end + 300)];
-            let end = authority.iter().position(|byte| matches!(byte, b' ' | b'"' | b'<' | b'>' | b'\\'));
-            authority[..end.unwrap_or(authority.len())].contains(&b'@')
-        }
-        Anchor::Escape => {
-            let value = bytes
-                .get(end..end + 2)
-                .and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
-            value.is_some_and(|value| {
-                value.is_ascii_alphanumeric() || matches!(value, b'_' | b'-' | b':' | b'=' | b'.')
-            })
-        }
-        Anchor::Foreign
-        | Anchor::PrivateKey
-        | Anchor::LastLine
-        | Anchor::PuttyKey
-        | Anchor::PackedKey
-        | Anchor::JsonKey
-        | Anchor::Network
-        | Anchor::Thin
-        | Anchor::PasswordFile
-        | Anchor::Bearer
-        | Anchor::Authorization
-        | Anchor::Cookie
-        | Anchor::UserFlag
-        | Anchor::Signature
-        | Anchor::Code
-        | Anchor::Identified
-        | Anchor::Call
-        | Anchor::Signing
-        | Anchor::Reader => true,
-    }
+/// Where the last line begins, or the one before it when nothing but a word has come of the last: what stands there may go on.
+fn open_line(text: &str) -> usize {
+    let line = text.rfind('\n').map_or(0, |line| line + 1);
+    let is_begun = !text[line..].trim_start().contains(char::is_whitespace);
+    if is_begun && line > 0 { text[..line - 1].rfind('\n').map_or(0, |line| line + 1) } else { line }
+}
+
+/// The places of the first dot in what may be a token of three parts that a bot has, in order.
+fn dots(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let is_plain = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_alphanumeric);
+    memchr::memchr_iter(b'.', bytes)
+        .filter(|at| bytes.get(at + 7) == Some(&b'.') && *at >= 23)
+        .filter(move |at| is_plain(&bytes[at - 8..*at]) && is_plain(&bytes[at - 23..at - 8]))
+}
+
+/// The token of a bot, whose first part is a number in base64 and ends at `at`.
+fn bot_token(text: &str, at: usize) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let id = bytes[..at].iter().rev().take(32).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let middle = bytes[at + 1..at + 7].iter().all(|byte| WORD.include(*byte));
+    let secret = run_of(text, at + 8, |byte| WORD.include(byte));
+    let is_token = (23..=28).contains(&id)
+        && matches!(bytes[at - id], b'M' | b'N' | b'O')
+        && middle
+        && secret.len() >= 25;
+    is_token.then(|| named(at - id..at + 8 + secret.len(), "discord-token", Weight::Shape))
 }
 
 fn near_escape(bytes: &[u8], at: usize, end: usize) -> bool {

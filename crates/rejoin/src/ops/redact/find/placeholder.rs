@@ -1,63 +1,13 @@
 //! What stands in the place of a secret without being one: examples, references, words that people are shown.
 
 use crate::ops::redact::find::MARKER;
-use crate::ops::redact::find::said::FOREIGN;
+use crate::ops::redact::find::table::words::{
+    EXAMPLES, FOREIGN, LABELS, REFERENCES, TELLING, TELLS, WEAK, WORDS,
+};
 use crate::ops::redact::find::value::{has_digit, has_letter, is_words, variety};
-
-/// What examples say in the place of a secret, in lower case.
-const EXAMPLES: [&str; 22] = [
-    "your",
-    "example",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "changeit",
-    "replace",
-    "insert",
-    "dummy",
-    "xxxx",
-    "****",
-    "....",
-    "\u{2026}",
-    "redacted",
-    "todo",
-    "00000000",
-    "sample",
-    "deadbeef",
-    "abcdefgh",
-    "12345678901234567890",
-    "<your",
-];
 
 /// So many letters and digits in a row are random when both cases are among them.
 const RANDOM: usize = 12;
-
-/// Words of which a text of nothing but words is an example, a reference or the name of a secret.
-#[rustfmt::skip]
-const TELLING: [&str; 34] = [
-    "change", "here", "goes", "secret", "secrets", "password", "passwords", "passwd", "token", "tokens", "key", "keys", "credential",
-    "credentials", "creds", "value", "production", "fake", "mock", "fixme", "default", "none", "null", "redacted", "hidden", "required",
-    "optional", "passwort", "kennwort", "passphrase", "apikey", "test", "testing", "env",
-];
-
-/// Whole values that say nothing.
-#[rustfmt::skip]
-const WORDS: [&str; 62] = [
-    "password", "passwd", "passphrase", "secret", "token", "key", "apikey", "api_key", "string", "none", "null", "nil", "true",
-    "false", "undefined", "required", "optional", "hidden", "test", "value", "empty", "unset", "default", "bearer", "text", "number",
-    "boolean", "object", "pass", "user", "username", "admin", "unknown", "incorrect", "invalid", "missing", "expired", "varchar",
-    "hashed", "encrypted", "plaintext", "bcrypt", "integer", "bytes", "confirm", "prompt", "disabled", "enabled", "contraseña",
-    "contrasena", "passwort", "kennwort", "wachtwoord", "senha", "hasło", "heslo", "lösenord", "parola", "basic", "digest", "public", "private",
-];
-
-/// What references to a secret that is kept elsewhere begin with, in lower case.
-#[rustfmt::skip]
-const REFERENCES: [&str; 34] = [
-    "vault:", "arn:", "ssm:", "aws:", "gcp:", "az:", "env:", "env.", "file:", "kv:", "sops:", "enc[", "enc:", "keyring:", "keyvault:", "bao:",
-    "k8s:", "doppler:", "infisical:", "ref+", "@microsoft.keyvault", "!ref", "!sub", "!getatt", "!vault", "projects/", "secrets.", "secrets/", "secret/", "secret:",
-    "process.env", "os.environ", "var.", "local.",
-];
 
 /// True when a value stands for a secret without being one.
 pub(super) fn is_placeholder(value: &str) -> bool {
@@ -71,8 +21,16 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || EXAMPLES.iter().any(|example| says(value, &lower, example))
         || lower.starts_with("my-")
         || WORDS.contains(&lower.as_str())
+        || is_weak(&lower)
         || ["${", "{{", "$(", "<%"].iter().any(|sign| lower.contains(sign) && lower.contains(['}', ')', '>']))
         || variety(value) <= 1
+}
+
+/// True for a word that everybody takes for an example, with a number or a sign behind it: `test123`, `Password1!`.
+fn is_weak(lower: &str) -> bool {
+    let word = lower.trim_end_matches(['!', '?', '.', '#', '@', '$']);
+    let digits = word.trim_end_matches(|letter: char| letter.is_ascii_digit() || matches!(letter, '_' | '-'));
+    WEAK.contains(&digits) && word.len() - digits.len() <= 5
 }
 
 /// True when a value says that it is an example. A random one may hold such a word by chance, in which case the rest is random.
@@ -111,9 +69,6 @@ fn is_path(value: &str) -> bool {
         })
 }
 
-/// Other words for a password that people are shown, in lower case.
-const LABELS: [&str; 7] = ["lozinka", "geslo", "parole", "parool", "slapta\u{17e}odis", "sandi", "laluan"];
-
 /// True for the word for a password in any language, and for other letters than Latin ones, in which no password is typed.
 fn is_label(value: &str, lower: &str) -> bool {
     let is_foreign = !value.is_ascii() && !has_letter(value);
@@ -130,26 +85,9 @@ pub(super) fn is_shown(value: &str) -> bool {
     let lower = value.to_lowercase();
     let has_sign = value.ends_with(['?', ':', '.', '\u{2026}']);
     let is_sentence = value.starts_with(|letter: char| letter.is_uppercase()) && !has_digit(value);
-    let tells = [
-        "pass",
-        "kennwort",
-        "contrase",
-        "senha",
-        "парол",
-        "密码",
-        "please",
-        "enter ",
-        "must",
-        "required",
-        "invalid",
-        "the ",
-        "token",
-        "secret",
-        " key",
-    ];
     let is_spoken = value.contains(' ');
     is_label(value, &lower)
-        || is_spoken && (has_sign || is_sentence || tells.iter().any(|word| lower.contains(word)))
+        || is_spoken && (has_sign || is_sentence || TELLS.iter().any(|word| lower.contains(word)))
         || !has_digit(value) && lower.ends_with(':')
         || !has_digit(value) && is_words(value) && lower.contains("pass")
         || lower.contains('|') && lower.contains("required")

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::ops::redact::find::judge::{Form, judge};
 use crate::ops::redact::find::names::Secrecy;
+use crate::ops::redact::find::table::words::{PROGRAMS, PROMPTS};
 use crate::ops::redact::find::value::is_password;
 use crate::ops::redact::find::{Rule, line_before, within};
 
@@ -13,16 +14,6 @@ const REST_BYTES: usize = 200;
 
 /// No password is longer, by far.
 const WORD_BYTES: usize = 1_000;
-
-/// What a line begins with that is typed.
-const PROMPTS: [&str; 6] = ["$ ", "# ", "% ", "> ", "\u{276f} ", "PS "];
-
-/// Programs that print secrets.
-#[rustfmt::skip]
-const PROGRAMS: [&str; 22] = [
-    "kubectl", "argocd", "vault", "aws", "gh", "az", "gcloud", "op", "pass", "oc", "helm", "heroku", "terraform", "pulumi", "security",
-    "secret-tool", "openssl", "bw", "doppler", "fly", "flyctl", "cat",
-];
 
 /// The only word of the line below the command whose last secret name ends at `end`.
 pub(super) fn below(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Option<(Range<usize>, Rule)> {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::ops::redact::find::judge::{Form, judge};
 use crate::ops::redact::find::names::Secrecy;
+use crate::ops::redact::find::table::words::{IS, LEADS};
 use crate::ops::redact::find::value::{has_digit, is_password};
 use crate::ops::redact::find::{Found, Rule, Weight, within};
 
@@ -12,43 +13,6 @@ const SENTENCE_BYTES: usize = 160;
 
 /// So many words may stand between a name and the word that leads to its value.
 const WORDS: usize = 6;
-
-/// Words that say what something is.
-#[rustfmt::skip]
-const IS: [&str; 15] = [
-    "is", "was", "be", "ist", "lautet", "war", "es", "est", "era", "equals", "-", "\u{2013}", "\u{2014}", "->", "\u{2192}",
-];
-
-/// Words that lead to a value, and to other things.
-const LEADS: [&str; 7] = ["to", "are", "as", "now", "auf", "with", "value"];
-
-/// Words for a password that are no part of any name.
-pub(super) const FOREIGN: [&str; 24] = [
-    "contrase\u{f1}a",
-    "Contrase\u{f1}a",
-    "clave:",
-    "clave es",
-    "senha",
-    "mot de passe",
-    "parola",
-    "wachtwoord",
-    "l\u{f6}senord",
-    "has\u{142}o",
-    "heslo",
-    "kodeord",
-    "adgangskode",
-    "salasana",
-    "jelsz\u{f3}",
-    "\u{15f}ifre",
-    "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
-    "\u{41f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
-    "\u{5bc6}\u{7801}",
-    "\u{5bc6}\u{78bc}",
-    "\u{30d1}\u{30b9}\u{30ef}\u{30fc}\u{30c9}",
-    "\u{be44}\u{bc00}\u{bc88}\u{d638}",
-    "m\u{1ead}t kh\u{1ea9}u",
-    "passwort",
-];
 
 /// The value that a sentence gives to the name that ends at `end`.
 pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Option<(Range<usize>, Rule)> {
@@ -123,7 +87,7 @@ impl Lead {
         match (self, secrecy) {
             (Self::Is, _) | (Self::To, Secrecy::Key | Secrecy::Maybe) => true,
             (Self::Name | Self::To, Secrecy::Password) => is_strong && is_password(word),
-            (Self::Name, Secrecy::Key) => word.len() >= 20 && has_digit(word),
+            (Self::Name, Secrecy::Key) => word.len() >= 20 && has_digit(word) && !word.starts_with('-'),
             (Self::Name, Secrecy::Maybe) | (Self::Other, _) => false,
         }
     }

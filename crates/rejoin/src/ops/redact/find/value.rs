@@ -1,6 +1,7 @@
 //! Whether a value can be a secret: not code, not a name, and for some names random enough.
 
 pub(super) use crate::ops::redact::find::placeholder::is_placeholder;
+use crate::ops::redact::find::table::words::{PATTERN, PRODUCTS, TECHNICAL, TYPES};
 
 /// True when a value is what a function returns.
 pub(super) fn is_call(value: &str) -> bool {
@@ -10,7 +11,14 @@ pub(super) fn is_call(value: &str) -> bool {
         name >= 2 && value.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
     let is_short = value.len() < 20 || variety(value) < 14;
     let is_word = name >= 4 && !value[..name].bytes().any(|byte| byte.is_ascii_digit());
-    is_named && value[name..].starts_with('(') && (is_short || is_word || value.ends_with(')'))
+    // Nobody calls a function with so many different signs and no quotes.
+    let is_wild = value.len() >= 32
+        && variety(value) >= 18
+        && has_digit(value)
+        && value.contains(['^', '*', '+', '=', '!', '%', '@', '#'])
+        && !value.contains(['"', '\'', ' ', ',', '$'])
+        && !value.ends_with(')');
+    is_named && !is_wild && value[name..].starts_with('(') && (is_short || is_word || value.ends_with(')'))
 }
 
 /// How many different bytes a text has.
@@ -45,11 +53,6 @@ pub(super) fn is_code(value: &str) -> bool {
         || ["String", "Bytes"].iter().any(|kind| value.ends_with(kind)) && is_name(value)
         || value.chars().all(|letter| letter.is_ascii_alphabetic() || matches!(letter, '_' | '.' | '-'))
 }
-
-/// What names of types have in them, in lower case.
-#[rustfmt::skip]
-pub(super) const TYPES: [&str; 11] =
-    ["str", "pass", "secret", "hash", "token", "key", "option", "byte", "text", "field", "input"];
 
 /// True for a name that a program has in the place of a value: `:password`, `@password`, `user?.password`, `String!`.
 fn is_reference(value: &str) -> bool {
@@ -87,9 +90,6 @@ pub(super) fn is_numbered(value: &str) -> bool {
     let word = value.trim_end_matches(|letter: char| letter.is_ascii_digit());
     word.len() < value.len() && word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
-
-/// Signs of a regular expression.
-const PATTERN: [&str; 9] = ["(?", "\\d", "\\w", "\\s", "[a-z", "[A-Z", "[0-9", ".*", ".+"];
 
 fn is_pattern(value: &str) -> bool {
     PATTERN.iter().filter(|sign| value.contains(**sign)).count() >= 2
@@ -157,49 +157,6 @@ pub(super) fn is_password(value: &str) -> bool {
         && !is_mail(value)
 }
 
-/// Words with digits that are no passwords.
-const TECHNICAL: [&str; 33] = [
-    "chacha20",
-    "poly1305",
-    "ed25519",
-    "x25519",
-    "curve25519",
-    "ecdsa-",
-    "base64",
-    "base32",
-    "base58",
-    "sha1",
-    "sha2",
-    "sha3",
-    "sha5",
-    "sha-",
-    "md5",
-    "utf8",
-    "utf-8",
-    "utf16",
-    "bcrypt",
-    "argon2",
-    "pbkdf2",
-    "oauth2",
-    "oauth1",
-    "ipv4",
-    "ipv6",
-    "http",
-    "x509",
-    "rs256",
-    "hs256",
-    "es256",
-    "aes-",
-    "aes1",
-    "1password",
-];
-
-/// What has versions without a dot.
-const PRODUCTS: [&str; 12] = [
-    "windows", "win", "ubuntu", "debian", "centos", "rhel", "fedora", "android", "macos", "python", "php",
-    "java",
-];
-
 /// True for the number of a version, perhaps with a word before it, in lower case.
 fn is_version(value: &str) -> bool {
     let number = value.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
@@ -263,7 +220,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
 }
 
 /// Shannon's entropy in bits a letter.
-fn entropy(value: &str) -> f64 {
+pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
     #[expect(clippy::cast_precision_loss, reason = "a value is far shorter than 2^52")]

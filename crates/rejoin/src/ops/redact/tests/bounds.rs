@@ -121,6 +121,39 @@ const REPEATED: [&str; 21] = [
     "-----END PRIVATE KEY-----", "?code=",
 ];
 
+/// The same for what goes over lines, is disguised, or is given to a command.
+#[rustfmt::skip]
+const WRAPPED: [&str; 30] = [
+    "password: |\n  x\n", "password: >- ", "ghp_16C7e4\\\n", "abc12345\nabc12345\n", "\"abc1\" + ", "LS0tLS1CRUdJTiB", "IBAAKCAQEA", "kind: Secret\n",
+    "p\u{430}ssword=", "\u{200b}", "a\u{200b}password: ", "%5f%3d", "\u{1b}[1m", "put-parameter --value ", "--from-literal=a=b secret ", "vault kv put a=b ",
+    "<input type=password ", "\"sensitive\": true {", "{\"value\":\"a\",\"name\":\"", "value: a\nname: password\n", "password ||= ", "password:=", "password=>",
+    "password || \"", "ConvertTo-SecureString ", "echo a | gh secret set ", "net user a b ", "${password:-", "insert into a (b,", "backup code a-b",
+];
+
+/// How long one line of these is.
+const LONG: usize = 5 << 20;
+
+#[test]
+fn a_line_of_five_megabytes_is_looked_at_in_one_pass() {
+    // In time that a debug build on a busy machine needs; the square would take days.
+    let most = Duration::from_secs(60);
+    let taken: Vec<(&str, Duration)> = with(&Redaction::new(), |redactor| {
+        let took = |unit: &'static str| {
+            let text = unit.repeat(LONG / unit.len());
+            let start = Instant::now();
+            let before = worked(start);
+            redactor.settled(&text);
+            redactor.rules.finder().suspicions(&text);
+            redactor.rules.finder().secrets(&text[..text.floor_char_boundary(LONG / 20)]);
+            (unit, worked(start).saturating_sub(before))
+        };
+        WRAPPED.into_iter().step_by(5).map(took).collect()
+    });
+
+    let slow: Vec<_> = taken.iter().filter(|(_, taken)| *taken > most).collect();
+    assert!(slow.is_empty(), "{slow:?} of {taken:?}");
+}
+
 /// A row of a file of JSON in one line.
 const ROW: &str =
     "{\"key\":12345,\"name\":\"an ordinary text, as such files have it, and more of it again\"},";
@@ -128,7 +161,8 @@ const ROW: &str =
 #[test]
 fn the_work_for_one_line_grows_with_its_length_and_not_with_its_square() {
     const TIMES: usize = 4;
-    let units = REPEATED.map(|unit| (unit, 16 << 10)).into_iter().chain([(ROW, 256 << 10)]);
+    let short = REPEATED.into_iter().chain(WRAPPED).map(|unit| (unit, 16 << 10));
+    let units = short.chain([(ROW, 256 << 10)]);
     let taken: Vec<(&str, [Duration; 2])> = with(&Redaction::new(), |redactor| {
         let both = |(unit, bytes): (&'static str, usize)| {
             let text = unit.repeat(bytes / unit.len());

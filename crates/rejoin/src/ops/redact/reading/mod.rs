@@ -1,7 +1,13 @@
-//! A text inside a text: what it says when its escapes are read, and where each letter stands.
+//! A text inside a text: what it says when its escapes are read, its disguises taken off or its lines joined, and where
+//! each letter stands.
+
+mod disguise;
+mod wrapped;
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+pub(super) use disguise::{has_disguise, undisguised_word};
 
 /// A reading of a text.
 #[derive(Debug)]
@@ -28,45 +34,72 @@ impl<'t> Reading<'t> {
         Self { text: Cow::Borrowed(text), escapes: Vec::new() }
     }
 
-    /// Where a place in it stands in the reading before. Any place in a letter stands where its escape begins.
-    fn place_before(&self, place: usize) -> usize {
-        let before = self.escapes.partition_point(|escape| escape.begin <= place);
-        match before.checked_sub(1).map(|last| self.escapes[last]) {
+    /// Where a part of it stands in the reading before. Any place in a letter stands where its escape begins; what was left
+    /// out at either edge is no part of it.
+    fn range_before(&self, range: &Range<usize>) -> Range<usize> {
+        let place = |place: usize, escapes: usize| match escapes.checked_sub(1).map(|last| self.escapes[last])
+        {
             Some(last) if place < last.end => last.written,
             Some(last) => last.written_end + (place - last.end),
             None => place,
-        }
+        };
+        let start = self.escapes.partition_point(|escape| escape.begin <= range.start);
+        let end = self.escapes.partition_point(|escape| escape.begin < range.end);
+        place(range.start, start)..place(range.end, end)
     }
 
     /// The same with one layer of escapes read; none when there are none.
     pub(super) fn unescaped(&self) -> Option<Reading<'static>> {
-        let bytes = self.text.as_bytes();
-        let mut next = memchr::memchr(b'\\', bytes);
-        next?;
-        let mut text = String::with_capacity(bytes.len());
-        let (mut escapes, mut at) = (Vec::new(), 0);
-        while let Some(slash) = next {
-            text.push_str(&self.text[at..slash]);
+        let mut writer = Writer::default();
+        let mut at = 0;
+        while let Some(slash) = memchr::memchr(b'\\', &self.text.as_bytes()[at..]).map(|next| at + next) {
             let (letter, length) = escape(&self.text[slash..]);
-            let begin = text.len();
-            text.push(letter);
-            at = slash + length;
             if length > 1 {
-                escapes.push(Escape { begin, end: text.len(), written: slash, written_end: at });
+                writer.replace(&self.text, slash..slash + length, letter.encode_utf8(&mut [0; 4]));
             }
-            next = memchr::memchr(b'\\', &bytes[at..]).map(|next| at + next);
+            at = slash + length;
         }
-        text.push_str(&self.text[at..]);
-        (!escapes.is_empty()).then_some(Reading { text: Cow::Owned(text), escapes })
+        writer.finish(&self.text)
+    }
+
+    /// Other ways to read the same letters: without disguises, and with lines joined that one token was wrapped into. Each
+    /// is made of the one before it.
+    pub(super) fn others(&self) -> Vec<Reading<'static>> {
+        let plain = disguise::undisguised(&self.text);
+        let joined = wrapped::joined(plain.as_ref().map_or(&self.text, |plain| &plain.text));
+        plain.into_iter().chain(joined).collect()
+    }
+}
+
+/// Writes a reading: what is not replaced stays.
+#[derive(Debug, Default)]
+struct Writer {
+    text: String,
+    escapes: Vec<Escape>,
+    copied: usize,
+}
+
+impl Writer {
+    /// Puts something in the place of a part of the text that is read. Parts come in order.
+    fn replace(&mut self, from: &str, part: Range<usize>, with: &str) {
+        self.text.push_str(&from[self.copied..part.start]);
+        let begin = self.text.len();
+        self.text.push_str(with);
+        self.copied = part.end;
+        self.escapes.push(Escape { begin, end: self.text.len(), written: part.start, written_end: part.end });
+    }
+
+    /// The reading; none when it says what was read.
+    fn finish(mut self, from: &str) -> Option<Reading<'static>> {
+        self.text.push_str(&from[self.copied..]);
+        (!self.escapes.is_empty()).then_some(Reading { text: Cow::Owned(self.text), escapes: self.escapes })
     }
 }
 
 /// Where a part of the last of these readings, of which each was made of the one before, stands in the text that was first
 /// read.
 pub(super) fn original(readings: &[Reading<'_>], range: &Range<usize>) -> Range<usize> {
-    readings.iter().rev().fold(range.clone(), |range, reading| {
-        reading.place_before(range.start)..reading.place_before(range.end)
-    })
+    readings.iter().rev().fold(range.clone(), |range, reading| reading.range_before(&range))
 }
 
 /// A part of a text that cuts no escape in two: what is left must be read as it was. One that begins within an escape begins

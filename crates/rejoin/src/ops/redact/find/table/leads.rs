@@ -1,0 +1,58 @@
+//! What leads from a name to its value, one line each, with texts that a test reads.
+
+use crate::ops::redact::find::assignment::{Lead, lead};
+use crate::ops::redact::find::reads::Reads;
+
+/// Nothing but signs stands before the name in its line.
+const BEGINS: &str = r#"(?:^|\n)[ \t+>#"'*`;$|-]*[A-Za-z0-9_.-]+$"#;
+
+/// The name is that of a variable of a shell, or of an option of a command or an address.
+const VARIABLE: &str = r#"(?:^|[^A-Za-z0-9_.-])(?:[A-Z0-9_]+|-[A-Za-z0-9_.-]*)$|[?&][A-Za-z0-9_.-]+$|(?:^|\s)-[^\s]+ ["']?[A-Za-z0-9_.-]+$"#;
+
+/// The first that fits leads to the value.
+#[rustfmt::skip]
+pub(in crate::ops::redact::find) const LEADS: &[Lead] = &[
+    // The port of a host, and the path of a name in a program.
+    lead(":", r"^:[^=\s]*", Reads::Nothing).before(r"//[A-Za-z0-9_.-]*$").leaves(&["grpc://auth:9090", "https://auth:8443/oauth/token"]),
+    lead(":", "^{gap}::(?:[^=]|$)", Reads::Nothing).leaves(&["crate::token::Orchid99x"]),
+    // Shells and addresses. What stands in backticks is a command.
+    lead("=", "^=`", Reads::Nothing).before(VARIABLE),
+    lead("=", r"^(=[=>~]*)[^\s]", Reads::Variable).before(VARIABLE).finds(&["DB_PASSWORD=‹marigold›", "--set auth.rootPassword=‹marigold›", "/x?token=‹n4Xq8Lr2Vt6Zw0Bd›"]).leaves(&["POSTGRES_PASSWORD=postgres", "PASSWORD=`pwgen -s 24 1`"]),
+    lead(":", r"^:[-=?]", Reads::UpTo('}')).before(r"\$\{[A-Za-z0-9_]+$").finds(&["psql ${DB_PASSWORD:-‹Orchid99›}"]).leaves(&["${DB_PASSWORD:?must be set}", "${DB_PASSWORD:-postgres}"]),
+    // Programs and settings.
+    lead("=:", r#"^{gap}[:=]>?\s*[A-Za-z0-9_.:]*(?:decode|hex|unhexlify|Buffer\.from|atob|base64|SecretStr|SecretString|Secret|bytes)\(()b?["']"#, Reads::Called).finds(&["encryption_key = base64.b64decode(\"‹k7Qz3mV9xT2bR8nW5cJ4hL6pY1gF0dSa=›\")"]),
+    lead("=", r"^{aside}{gap}={2,3}[~]?", Reads::Compared).finds(&["if password == \"‹Orchid99›\":"]).leaves(&["if password == \"expected\":"]),
+    lead("=|?&+/:", r"^{aside}{gap}(?:\|\||&&|\?\?|//|[?:+|]|::)?=[>~]?", Reads::Any)
+        .finds(&["api_key ||= \"‹a8f5f167f44f4964e6c998de›\"", "DB_PASSWORD ?= ‹Orchid99›", "password := \"‹Orchid99›\"", "'password' => '‹Orchid99›'", "password ??= '‹Orchid99›'"])
+        .leaves(&["password ||= params[:password]", "token ?= $(shell gh auth token)"]),
+    lead(":", r#"^{gap}:([A-Za-z0-9_: &<>\[\].'?|]{3,39}=)[ "']"#, Reads::Quoted).finds(&["let api_key: &str = \"‹a8f5f167f44f4964e6c998de›\";"]),
+    lead(":", r#"^{gap}:([A-Za-z0-9_: &<>\[\].'?|]{2,38} = )"#, Reads::Nothing).leaves(&["pub const SET_PW: u32 = 1427140829;"]),
+    lead(":", r"^{gap}:[ \t]*[|>][+-]?[0-9]?[+-]?[ \t]*(?:#[^\n]*)?\r?\n", Reads::Block)
+        .finds(&["db:\n  password: |\n    ‹Orchid99›\n  port: 1\n", "password: >-\n  ‹marigold-lamp-nine›\n", "token: |-\n\t‹n4Xq8Lr2Vt6Zw0Bd›\n"]).leaves(&["password: |\n  The password that you were sent.\n"]),
+    lead(":", r"^{aside}{gap}:[ \t\r*`>]*\n(?:[ \t\r*`>]*\n){0,2}[ \t\r*`>]*", Reads::OnlyWord).finds(&["Your new API token (shown once):\n\n    ‹n4Xq8Lr2Vt6Zw0BdK1›\n"]),
+    lead(":", r#"^{gap}[:=]>?\s*\{[^{}]{0,200}?(?:value|default|plain|stringValue)["']?\s*[:=]"#, Reads::Any).finds(&["\"db_password\": {\"type\": \"string\", \"value\": \"‹Orchid99›\"}"]),
+    lead("{", r#"^["']? *\{[^{}]{0,200}?default\s*="#, Reads::Any).finds(&["variable \"db_password\" {\n  default = \"‹Orchid99›\"\n}"]).leaves(&["variable \"db_password\" {\n  type = string\n}"]),
+    lead(":", r"^{aside}{gap}:=?", Reads::Any).finds(&["login:\n  password: ‹copper-river-lamp›", "{\"passphrase\": \"‹seven 7 small boats›\"}"]).leaves(&["password: ${DB_PASSWORD}", "\"password\": \"string\""]),
+    lead("|?o)", r#"^{gap}\)?(?:\|\||\?\?| or |\?:) *()["'`]"#, Reads::Called).finds(&["process.env.DB_PASSWORD || '‹Orchid99›'", "os.environ.get(\"DB_PASSWORD\") or \"‹Orchid99›\""]).leaves(&["process.env.DB_PASSWORD || ''"]),
+    // Elements.
+    lead(">", r"^>(?:<!\[CDATA\[)?", Reads::UpTo('<')).before("<[A-Za-z0-9_.:-]+$").finds(&["<password>‹hunter2!x›</password>", "<password><![CDATA[‹hunter2!x›]]></password>"]),
+    lead(">", r#"^["'](?: [^<>\n]*)?>"#, Reads::UpTo('<')).before(r#"(?:name|key|id)=["'][A-Za-z0-9_.-]+$"#).finds(&["<string name=\"api_key\">‹a8f5f167f44f4964e6c998de›</string>"]),
+    // Lists of names and values.
+    lead("\nv", r#"^["']?\s{1,40}value: *[|>][+-]?[0-9]?[+-]?[ \t]*\r?\n"#, Reads::Block).finds(&["- name: API_TOKEN\n  value: |\n    ‹n4Xq8Lr2Vt6Zw0Bd›\n"]),
+    lead(",\nvnts{", r#"^{gap}(?:,[\s"'\\]{0,40}|[\s"'\\]{1,40})(?:(?:type|sensitive|secret|secure|overwrite|kind|description)["']?\s*[:=]\s*["']?[A-Za-z ]*["']?,?\s*["']?){0,2}(?i:(?:parameter)?value|val)["'\\ ]*[:=]"#, Reads::Any)
+        .finds(&["- name: DB_PASSWORD\n  value: ‹hunter2!x›\n", "{name: DB_PASSWORD, value: ‹hunter2!x›}", "<add key=\"MailPassword\" value=\"‹Orchid99›\" />"]).leaves(&["- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      key: password\n"]),
+    lead(",", r#"^{apart},[ \\]*()["']"#, Reads::Listed).finds(&["define('DB_PASSWORD', '‹Orchid99›');", "os.getenv(\"DB_PASSWORD\", \"‹Orchid99›\")"]).leaves(&["[\"password\", \"token\"]"]),
+    lead(",", "^,", Reads::Cell([',', ';'])).before(BEGINS).finds(&["webhook_secret,‹n4Xq8Lr2Vt6Zw0Bd›\n"]),
+    lead("|", r"^{gap}\|", Reads::Cell(['|', '|'])).finds(&["| `API_TOKEN` | `‹n4Xq8Lr2Vt6Zw0Bd›` |"]).leaves(&["| password | string |"]),
+    // Calls.
+    lead("(", r#"^\(()["'\\]"#, Reads::Quoted).before(r"\.(?i:password)$|(?:^|[^A-Za-z0-9_])(?:[A-Za-z0-9_-]*\.)?(?:set|with)[A-Za-z0-9_]*$").finds(&["client.setPassword(\"‹Orchid99›\")"]),
+    lead("(", r#"^\(()["'\\]"#, Reads::Called).finds(&["Password(\"‹Orchid99!›\")"]).leaves(&["t(\"Your password\")", "password(\"confirm\")"]),
+    lead(")", r"^{apart}\)\.[A-Za-z0-9_.-]+\(", Reads::Called).finds(&["page.locator('#password').fill('‹Orchid99›')"]),
+    // Side by side.
+    lead("", r#"^[ \t][\\\] \t*]*()["'`]"#, Reads::Called).finds(&["ALTER ROLE ada PASSWORD '‹Orchid99›';"]),
+    lead("", r#"^[ \t]+([^ \t\n]+ = )""#, Reads::Quoted).finds(&["var pwd string = \"‹Orchid99›\""]),
+    lead("-", r"^{gap}[ \t](?:--body|-b|--value|--data)[ =]", Reads::Any).finds(&["gh secret set API_KEY --body ‹n4Xq8Lr2Vt6Zw0Bd›"]),
+    lead("", r"^{gap}[ \t]+", Reads::LastOfCommand).before(r"(?:^|[\n \t])(?:-gx|-x|-Ux|ENV|ARG|setenv|setx|set|put)(?:[ \t][^\n]*)?[ \t]\S*$").finds(&["set -gx MAIL_PASSWORD ‹Orchid9!›", "ENV SIGNING_KEY ‹n4Xq8Lr2Vt6Zw0Bd›"]),
+    lead("", r"^[ \t]+", Reads::Bare).before(r"(?:^|[^A-Za-z0-9_.-])-[A-Za-z0-9_.-]*$|login\s+\S+\s+password$").finds(&["psql --username ada --password ‹Orchid#99› app"]).leaves(&["--password-file /run/secrets/db"]),
+    lead("", r"^[ \t]+", Reads::LastOfLine).before(BEGINS).finds(&["requirepass ‹orchid99x›"]),
+];

@@ -1,0 +1,102 @@
+//! Every line of the tables does what it says.
+
+use super::*;
+use crate::ops::redact::find::letters::Letters;
+use crate::ops::redact::find::token::{Before, Shape, Token};
+use crate::ops::redact::tests::{plain, with};
+use crate::ops::redact::{Redaction, Tally};
+
+/// Letters of every kind, of which the bodies of tokens are made.
+const BODY: &str = "k7Qz3mV9xT2bR8nW5cJ4hL6pY1gF0dSaEuIoKrNtMvXwB3q9Zs7Lf5Hj2Pd8Gc4Ra6Tn1Wy0Ub";
+
+fn redacted(text: &str) -> String {
+    let clean = with(&Redaction::new(), |redactor| redactor.line(text, &mut Tally::default()));
+    plain(&clean.unwrap_or_else(|| text.to_owned()))
+}
+
+/// So many of these letters.
+fn letters(of: Letters, count: usize) -> String {
+    BODY.chars()
+        .cycle()
+        .filter(|letter| u8::try_from(*letter).is_ok_and(|byte| of.include(byte)))
+        .take(count)
+        .collect()
+}
+
+/// A token as a line of the table describes it.
+fn example(token: &Token) -> String {
+    let before = match token.before {
+        Before::Nothing => String::new(),
+        Before::Between(of, count, _) | Before::Last(of, count) => letters(of, count),
+    };
+    let body = match token.shape {
+        Shape::Any | Shape::Strong | Shape::Filled => letters(token.letters, token.least),
+        Shape::Exactly(length) => letters(token.letters, length),
+        Shape::Uuid => "7c3e9a1f-5b2d-4046-a3a7-c1f9b5d20486".to_owned(),
+        Shape::Like(_, example) => example.to_owned(),
+    };
+    format!("{before}{}{body}", token.first)
+}
+
+#[test]
+fn a_token_of_every_line_is_found() {
+    let left = tokens::TOKENS.iter().map(example).filter(|token| {
+        let clean = redacted(&format!("it is {token} now"));
+        !clean.starts_with("it is <") || !clean.ends_with("> now")
+    });
+
+    assert_eq!(left.collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn what_repeats_one_letter_is_no_token() {
+    let same = |token: &Token| {
+        let body = letters(token.letters, 1).repeat(token.least);
+        format!("it is {}{body} now", token.first)
+    };
+    let texts = tokens::TOKENS.iter().filter(|token| token.least >= 8).map(same);
+
+    assert_eq!(texts.filter(|text| redacted(text) != *text).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// The texts of the other tables: those in which something is found, and those that stay.
+fn texts() -> [Vec<&'static str>; 2] {
+    let contexts = || contexts::CONTEXTS.iter().chain(commands::COMMANDS);
+    let finds = contexts().flat_map(|line| line.finds).chain(leads::LEADS.iter().flat_map(|line| line.finds));
+    let leaves =
+        contexts().flat_map(|line| line.leaves).chain(leads::LEADS.iter().flat_map(|line| line.leaves));
+    [finds.copied().collect(), leaves.copied().collect()]
+}
+
+#[test]
+fn what_the_lines_of_the_tables_find_goes_and_the_rest_of_the_text_stays() {
+    let [finds, _] = texts();
+
+    let wrong = finds.iter().filter_map(|text| {
+        let clean = redacted(&text.replace(['‹', '›'], ""));
+        let secrets = text.split('‹').skip(1).filter_map(|part| part.split('›').next());
+        let around = text.split('‹').map(|part| part.rsplit('›').next().unwrap_or_default());
+        let is_left = secrets.into_iter().any(|secret| clean.contains(secret));
+        let is_whole = around.into_iter().all(|part| part.contains("AKIA") || clean.contains(part));
+        (is_left || !is_whole).then_some((*text, clean))
+    });
+
+    assert_eq!(wrong.collect::<Vec<_>>(), []);
+}
+
+#[test]
+fn what_the_lines_of_the_tables_leave_stays() {
+    let [_, leaves] = texts();
+
+    let changed = leaves.iter().map(|text| (*text, redacted(text))).filter(|(text, clean)| text != clean);
+
+    assert_eq!(changed.collect::<Vec<_>>(), []);
+}
+
+#[test]
+fn every_line_of_the_tables_has_a_text() {
+    let contexts = contexts::CONTEXTS.iter().chain(commands::COMMANDS);
+    let bare = contexts.filter(|line| line.finds.is_empty()).map(|line| line.pattern);
+
+    assert_eq!(bare.collect::<Vec<_>>(), [""; 0]);
+}
