@@ -21,34 +21,10 @@ pub(crate) struct Operation {
     pub(super) changes: bool,
     /// The parts of the world whose calls fail.
     pub(super) swept: &'static [&'static str],
-    /// What holds after a run that says that it succeeded.
-    pub(super) done: Done,
     /// What holds after a run that failed.
     pub(super) again: Again,
     /// So many calls fail at least, or the sweep missed its target.
     pub(super) at_least: usize,
-}
-
-/// What holds after a run that says that it succeeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
-    /// The result is that of a run without a fault.
-    Same,
-    /// Or it is told what could not be read.
-    SameOrTold,
-    /// Readers of sub-agents' runs pass over what cannot be read, so the result may be less.
-    NotCompared,
-}
-
-impl Done {
-    /// Whether another result is allowed after what was told.
-    pub(super) fn allows(self, told: &str) -> bool {
-        match self {
-            Self::Same => false,
-            Self::SameOrTold => told.contains("could not be"),
-            Self::NotCompared => true,
-        }
-    }
 }
 
 /// What holds after a run that failed.
@@ -106,17 +82,12 @@ pub(crate) static IMPORT: Operation = Operation {
     result: dump::store,
     changes: true,
     swept: STORE,
-    done: Done::Same,
     again: Again::GoesOn,
     at_least: 20,
 };
 
-pub(crate) static IMPORT_SOURCE: Operation = Operation {
-    name: "import, its sources",
-    swept: &["sources"],
-    at_least: 8,
-    ..IMPORT
-};
+pub(crate) static IMPORT_SOURCE: Operation =
+    Operation { name: "import, its sources", swept: &["sources"], at_least: 8, ..IMPORT };
 
 /// A world with a session whose sub-agent has files of its own.
 fn subagents() -> World {
@@ -128,11 +99,8 @@ fn subagents() -> World {
     world
 }
 
-pub(crate) static IMPORT_SUBAGENTS: Operation = Operation {
-    name: "import, its sub-agents",
-    prepare: subagents,
-    ..IMPORT_SOURCE
-};
+pub(crate) static IMPORT_SUBAGENTS: Operation =
+    Operation { name: "import, its sub-agents", prepare: subagents, ..IMPORT_SOURCE };
 
 fn copy_and_names(world: &World) -> Result<String> {
     let copy = world.path("project/monday.db");
@@ -156,7 +124,6 @@ pub(crate) static BACKUP: Operation = Operation {
     result: copy_and_names,
     changes: true,
     swept: &["home", "project"],
-    done: Done::Same,
     again: Again::WholeOrNot,
     at_least: 20,
 };
@@ -188,7 +155,6 @@ pub(crate) static RESTORE: Operation = Operation {
     result: store_and_kept,
     changes: true,
     swept: &["home", "project"],
-    done: Done::Same,
     again: Again::WholeOrNot,
     at_least: 20,
 };
@@ -200,7 +166,6 @@ pub(crate) static PURGE: Operation = Operation {
     result: dump::store,
     changes: true,
     swept: STORE,
-    done: Done::Same,
     again: Again::WholeOrNot,
     at_least: 15,
 };
@@ -215,7 +180,6 @@ pub(crate) static ROTATE: Operation = Operation {
     result: dump::store,
     changes: false,
     swept: STORE,
-    done: Done::Same,
     again: Again::WholeOrNot,
     at_least: 20,
 };
@@ -227,8 +191,7 @@ pub(crate) static ENCRYPT: Operation = Operation {
     result: dump::store,
     changes: false,
     swept: STORE,
-    done: Done::Same,
-    again: Again::NotTried,
+    again: Again::GoesOn,
     at_least: 20,
 };
 
@@ -244,7 +207,6 @@ pub(crate) static FORK: Operation = Operation {
     result: dump::store,
     changes: true,
     swept: STORE,
-    done: Done::Same,
     again: Again::NotTried,
     at_least: 15,
 };
@@ -256,7 +218,6 @@ pub(crate) static RENAME: Operation = Operation {
     result: dump::store,
     changes: true,
     swept: STORE,
-    done: Done::Same,
     again: Again::WholeOrNot,
     at_least: 15,
 };
@@ -271,7 +232,6 @@ pub(crate) static EXPORT: Operation = Operation {
     result: |world| Ok(dump::files(Path::new(&world.path("project/out")))),
     changes: true,
     swept: &["home", "project"],
-    done: Done::Same,
     again: Again::GoesOn,
     at_least: 10,
 };

@@ -5,5 +5,5 @@ mod damage;
 mod histories;
 mod imports;
 mod other_users;
-mod vault;
 mod redaction;
+mod vault;
