@@ -84,6 +84,10 @@ impl Reader<'_> {
     fn read_item(&mut self, item: &Item, line: usize) -> Result<(), Failure> {
         let place = Place { path: self.path, line };
         let name = keys::dotted(&self.segments);
+        // Without a value of its own, `store` can be a group, too.
+        if let Some(group) = item.as_table_like().filter(|_| keys::is_above_others(&name)) {
+            return self.read_table(group);
+        }
         match keys::meaning_of(&self.segments) {
             Meaning::Key { key, member } => {
                 let value = item.clone().into_value().ok().and_then(|value| key.shape.read(&value));

@@ -98,6 +98,12 @@ pub(crate) fn quoted(name: &str) -> Option<impl Iterator<Item = &str>> {
     (is_key(first) && is_key(name)).then(|| name.split('.'))
 }
 
+/// True for a key whose name is the beginning of others.
+pub(crate) fn is_above_others(name: &str) -> bool {
+    KEYS.iter().any(|key| key.name == name)
+        && KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+}
+
 /// What a dotted name means.
 #[derive(Debug)]
 pub(crate) enum Meaning {

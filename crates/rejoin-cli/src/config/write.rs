@@ -123,6 +123,8 @@ mod tests {
         let names = file::settings_in(Path::new("config.toml"), &text).unwrap().into_iter();
         assert_eq!(names.map(|setting| setting.name()).collect::<Vec<_>>(), ["store", "store.strict"]);
         assert_eq!(set(&text, "store.strict", false), text.replace("true", "false"));
+        let alone = file::settings_in(Path::new("config.toml"), "store.strict = true\n").unwrap();
+        assert_eq!(alone.into_iter().map(|setting| setting.name()).collect::<Vec<_>>(), ["store.strict"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::commands::config::Target;
-use crate::config::keys::KEYS;
+use crate::config::keys::{self, KEYS};
 use crate::config::{Config, Overrides, file};
 use crate::context::Context;
 use crate::durable;
@@ -79,7 +79,8 @@ fn starting_text() -> String {
             None => "\"\"".to_owned(),
         };
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n# {}\n# {} = {value}\n", key.about, key.name);
+        let quote = if keys::quoted(key.name).is_some() { "\"" } else { "" };
+        let _ = write!(text, "\n# {}\n# {quote}{}{quote} = {value}\n", key.about, key.name);
     }
     text
 }

@@ -44,7 +44,7 @@ enum Action {
     Decrypt(convert::DecryptArgs),
 }
 
-/// Use what is in the place of the vault, though it is older or another one
+/// Accept the vault that is there now, though it is older or another one
 ///
 /// A vault that is older than when it was last used is refused, and so is another vault or a plain store in its place: somebody
 /// may have put it there. Run this if it was you. It shows the ids of both vaults and asks.

@@ -7,7 +7,7 @@ use rejoin::formats::{Format, ReadLimits, Source, Tree};
 use rejoin::store::{Children, Order};
 use rejoin::view::{Recipient, Said, view};
 use rejoin::{
-    Archive, Block, ConversationId, Extent, Hold, Import, ImportMode, Imported, Limits, Message, Other,
+    Archive, Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, Limits, Message, Other,
     Parent, Role, Status, StoredMessage, Subagents, Time,
 };
 use serde_json::json;
@@ -471,8 +471,14 @@ fn what_an_earlier_version_imported_keeps_its_id_and_comes_no_second_time() {
     tree.messages.iter_mut().for_each(|found| found.conversation = earlier.to_string());
     let (_directory, path) = written("json", &tree);
     second.import(&path);
+    let source = second.write(&lines);
+    let read_from = |header: &mut Conversation| {
+        let origin = header.origin.as_mut().unwrap();
+        (origin.read_as, origin.source_path) = (None, Some(source.display().to_string()));
+    };
+    second.archive.update(earlier, read_from).unwrap();
 
-    let again = second.import(&second.write(&lines)).conversations[0].clone();
+    let again = second.import(&source).conversations[0].clone();
     let grown = [&lines[..], &[user("u2", Some("a1"), "two")]].concat();
     let later = second.import(&second.write(&grown)).conversations[0].clone();
 
