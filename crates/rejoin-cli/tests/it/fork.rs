@@ -107,9 +107,8 @@ fn an_ambiguous_name_shows_what_it_could_be() {
     let outcome = world.rejoin(["fork", message.as_str()]).run();
 
     let (a, b) = (lisbon.id(), rome.id());
-    let short = a.short();
     let expected = format!(
-        "error: `{message}` could be any of 2: {short}/{message}, {short}/{message}\n\
+        "error: `{message}` could be any of 2: {a}/{message}, {b}/{message}\n\
          hint: type more of it: `{a}/{message}` (Lisbon), `{b}/{message}` (Rome)\n"
     );
     assert_eq!(outcome, Outcome::failure(1, &expected));

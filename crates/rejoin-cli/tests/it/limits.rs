@@ -107,8 +107,11 @@ fn memory_that_runs_out_is_told_and_loses_nothing() {
         assert!(told.contains("memory"), "{:?} {told}", outcome.status);
     }
     let verified = world.rejoin(["verify", "--json"]).run();
-    let stored = Some(1 + outcomes.len() as u64 - failed.len() as u64);
-    assert_eq!((verified.code, verified.json()["messages"].as_u64()), (0, stored), "{}", verified.stdout);
+    // What was stored before the memory ran out may be there without a receipt.
+    let stored = verified.json()["messages"].as_u64().unwrap();
+    let (acknowledged, all) = (1 + outcomes.len() - failed.len(), 1 + outcomes.len());
+    assert_eq!(verified.code, 0, "{}", verified.stdout);
+    assert!((acknowledged as u64..=all as u64).contains(&stored), "{}", verified.stdout);
 }
 
 #[test]

@@ -396,7 +396,8 @@ fn root_does_not_act_on_what_a_user_wrote() {
 
     let expected = "warning: nothing in `[world]/project` is used for configuration: `[world]/project` belongs to user \
                     64002, not to you (user 0)\n\
-                    hint: run rejoin as user 64002, or run `chown 0 [world]/project` if you trust it\n";
+                    hint: run rejoin as user 64002, or run `chown 0 [world]/project` if you trust it\n\
+                    warning: nothing is saved: this run is incognito\n";
     assert_eq!((outcome.stderr.as_str(), outcome.code), (expected, 0));
 }
 
