@@ -43,7 +43,9 @@ impl Foreign {
             user: rustix::process::geteuid().as_raw(),
         };
         // The permissions of a link say nothing; nobody can write to one.
-        let is_open = !metadata.is_symlink() && can_others_write(found.mode, found.owner, metadata.gid());
+        let is_open = !metadata.is_symlink()
+            && (can_others_write(found.mode, found.owner, metadata.gid())
+                || (found.mode & 0o020 != 0 && has_access_list(path)));
         let is_foreign = found.is_of_another() || is_open;
         is_foreign.then_some(found)
     }
@@ -75,6 +77,13 @@ impl Foreign {
 const fn can_others_write(mode: u32, owner: u32, group: u32) -> bool {
     let is_private_group = group == owner && (owner == 0 || (owner >= FIRST_USER && owner != NOBODY));
     mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_private_group)
+}
+
+/// True when an access control list says who may write: what it allows shows as the permission of the group, whoever it
+/// is for.
+fn has_access_list(path: &Path) -> bool {
+    let found = rustix::fs::getxattr(path, "system.posix_acl_access", &mut [0_u8; 1024][..]);
+    matches!(found, Ok(_) | Err(rustix::io::Errno::RANGE))
 }
 
 /// Refuses a file that another user owns or can write. One that is missing is not refused.

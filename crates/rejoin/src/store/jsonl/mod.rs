@@ -141,9 +141,11 @@ fn prepare(layout: &Layout) -> Result<()> {
     durable::create_private(&changes).during(|| format!("create `{}`", changes.display()))
 }
 
-/// Refuses a store that another user owns or can write. Files that lie in it are looked at when they are opened.
+/// Refuses a store that another user owns, can write or can put another directory in the place of. Files that lie in it
+/// are looked at when they are opened.
 fn refuse_foreign(layout: &Layout) -> Result<()> {
-    let own = [layout.root().to_owned(), layout.own(), layout.blobs(), layout.temporary()];
+    let above = durable::directory_of(layout.root()).to_owned();
+    let own = [above, layout.root().to_owned(), layout.own(), layout.blobs(), layout.temporary()];
     own.iter().try_for_each(|directory| owner::refuse_directory(directory)).map_err(|cause| {
         Error::new(ErrorKind::Denied, format!("open the store `{}`", layout.root().display())).because(cause)
     })

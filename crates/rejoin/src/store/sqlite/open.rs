@@ -255,7 +255,8 @@ fn stranger(path: &Path) -> Error {
 /// Refuses a database that another user owns, can write or can put another file in the place of. What stands in the log
 /// counts as much as what stands in the file.
 fn refuse_foreign(path: &Path) -> Result<()> {
-    let files = ["", "-wal", "-shm"].map(|suffix| durable::beside(path, suffix));
+    // Rejoin leaves no journal behind, but SQLite plays back one that it finds.
+    let files = ["", "-wal", "-shm", "-journal"].map(|suffix| durable::beside(path, suffix));
     let checked = owner::refuse_directory(durable::directory_of(path))
         .and_then(|()| files.iter().try_for_each(|file| owner::refuse_file(file)));
     checked.map_err(|cause| {

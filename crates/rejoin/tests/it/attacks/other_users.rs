@@ -49,6 +49,20 @@ fn open_up(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
 }
 
+/// Lets the attacker write by an access control list. The group, which is that of the owner, shows what it allows.
+fn list_eve(path: &Path) {
+    let entry = |tag: u16, permissions: u16, id: u32| {
+        [&tag.to_le_bytes()[..], &permissions.to_le_bytes(), &id.to_le_bytes()].concat()
+    };
+    let entries = [(1, 6, u32::MAX), (2, 6, EVE), (4, 0, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)];
+    let list = entries.iter().fold(2_u32.to_le_bytes().to_vec(), |mut list, (tag, permissions, id)| {
+        list.extend(entry(*tag, *permissions, *id));
+        list
+    });
+    let flags = rustix::fs::XattrFlags::empty();
+    rustix::fs::setxattr(path, "system.posix_acl_access", &list, flags).unwrap();
+}
+
 fn attempt<'a>(name: &'a str, scheme: &'a str, part: fn(&Path) -> PathBuf, harm: Harm) -> Attempt<'a> {
     Attempt::new(name, move |target| {
         let (_directory, url, place) = store(scheme);
@@ -83,6 +97,16 @@ fn a_database_of_another_user_is_not_opened() {
         attempt("database", "sqlite", Path::to_owned, give),
         attempt("log", "sqlite", |path| beside(path, "-wal"), give),
         attempt("memory of the log", "sqlite", |path| beside(path, "-shm"), give),
+        attempt(
+            "journal that SQLite would play back",
+            "sqlite",
+            |path| beside(path, "-journal"),
+            |journal| {
+                fs::write(journal, b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7").unwrap();
+                give(journal);
+            },
+        ),
+        attempt("database with an access list", "sqlite", Path::to_owned, list_eve),
         attempt("directory", "sqlite", |path| path.parent().unwrap().to_owned(), give),
         attempt("database that everybody can write", "sqlite", Path::to_owned, open_up),
         attempt("log that everybody can write", "sqlite", |path| beside(path, "-wal"), open_up),
@@ -103,6 +127,12 @@ fn plain_files_of_another_user_are_not_read() {
     assert_all_fail(&[
         attempt("directory", "jsonl", Path::to_owned, give),
         attempt("directory that everybody can write", "jsonl", Path::to_owned, open_up),
+        attempt(
+            "directory above it that everybody can write",
+            "jsonl",
+            |root| root.parent().unwrap().to_owned(),
+            open_up,
+        ),
         attempt("folder of the store's own", "jsonl", |root| root.join(".store"), give),
         attempt("file of a conversation", "jsonl", conversation, give),
         attempt("log of changes", "jsonl", |root| root.join(".store/changes.jsonl"), give),
