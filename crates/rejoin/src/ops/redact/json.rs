@@ -23,6 +23,9 @@ const NAMES: [&str; 9] =
     ["name", "key", "Name", "Key", "variable", "ParameterKey", "parameter", "field", "header"];
 const VALUES: [&str; 7] = ["value", "Value", "ParameterValue", "default", "val", "plaintext", "text_value"];
 
+/// What an object has whose result is a password that a program made.
+const MADE: [&str; 3] = ["min_special", "override_special", "bcrypt_hash"];
+
 /// What an object is called whose members are all secret, in a manifest that says so.
 const SECRET_OBJECTS: [&str; 2] = ["data", "stringData"];
 
@@ -100,7 +103,7 @@ impl Object {
         let has_value = VALUES.iter().any(|name| member(near, name).is_some());
         let pair = NAMES.iter().filter(|_| has_value).find_map(|name| member(near, name).and_then(text));
         let is_true = |name: &str| member(near, name).is_some_and(|value| value.starts_with("true"));
-        let is_made = member(near, "min_special").is_some() || member(near, "override_special").is_some();
+        let is_made = MADE.iter().any(|name| member(near, name).is_some());
         Self {
             name,
             pair,

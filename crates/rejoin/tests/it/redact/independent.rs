@@ -71,7 +71,15 @@ fn squeezed(text: &str) -> Vec<char> {
 
 /// True when no part of a secret is left but what the text has elsewhere too, such as the name of the vendor.
 fn is_gone(secret: &Secret, stored: &str) -> bool {
-    let (letters, left) = (squeezed(&secret.secret), squeezed(stored).into_iter().collect::<String>());
+    // What a marker says is no part of the secret, though it may name the vendor.
+    let pieces = stored.split("[redacted:").enumerate();
+    let unmarked = |(place, piece): (usize, &'_ str)| match piece.split_once(']') {
+        Some((_, rest)) if place > 0 => rest.to_owned(),
+        _ => piece.to_owned(),
+    };
+    let unmarked: Vec<String> = pieces.map(unmarked).collect();
+    let (letters, left) =
+        (squeezed(&secret.secret), squeezed(&unmarked.join("\0")).into_iter().collect::<String>());
     let elsewhere: String = squeezed(&secret.text.replace(&secret.secret, "\0")).into_iter().collect();
     let length = PART.min(letters.len());
     let mut parts = letters.windows(length).map(|part| part.iter().collect::<String>());

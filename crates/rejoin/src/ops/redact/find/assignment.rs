@@ -184,7 +184,7 @@ pub(super) fn is_suspicious(bytes: &[u8], end: usize) -> bool {
         byte.is_ascii_digit() || matches!(byte, b'"' | b'\'' | b'!' | b'#' | b'$' | b'%' | b'&' | b'+' | b'@')
     };
     match near.iter().find(|byte| !is_between(byte)) {
-        Some(b'=' | b':' | b'>' | b'|' | b'[' | b'(' | b'?' | b'{') => true,
+        Some(b'=' | b':' | b'<' | b'>' | b'|' | b'[' | b'(' | b'?' | b'{') => true,
         // `name: X`, and `value: Y` in the next line.
         Some(b',' | b'\n' | b'n') if near.windows(5).any(|word| word.eq_ignore_ascii_case(b"value")) => true,
         _ => near.iter().any(is_telling) || is_second(bytes, end),

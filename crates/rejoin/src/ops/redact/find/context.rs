@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use crate::ops::redact::find::judge::is_credentials;
 use crate::ops::redact::find::pattern::Pattern;
 use crate::ops::redact::find::placeholder::{is_named_placeholder, is_placeholder, is_shown};
 use crate::ops::redact::find::value::{
-    entropy, has_digit, has_letter, is_code, is_password, is_random, is_words, variety,
+    entropy, has_digit, has_letter, is_code, is_password, is_random, is_uuid, is_words, variety,
 };
 use crate::ops::redact::find::{Found, Weight, begins_word, line_before, named, within};
 
@@ -82,6 +83,12 @@ pub(super) enum Kind {
     Packed,
     /// Key material, whatever it is.
     Key,
+    /// Base32, in one word or in groups of four.
+    Seed,
+    /// Base64 of a user and a password.
+    Login,
+    /// Letters of both cases and digits, or many digits, in no order that words have.
+    Opaque,
 }
 
 /// From where on a text is held back that is still arriving.
@@ -256,8 +263,32 @@ impl Kind {
             }
             Self::Packed => is_packed(value),
             Self::Key => value.len() >= 20 && variety(value) >= 9,
+            Self::Seed => is_seed(value),
+            Self::Login => is_credentials(value),
+            Self::Opaque => {
+                let is_mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+                let is_plain = !value.contains(['-', '_']) || is_uuid(value);
+                has_digit(value)
+                    && has_letter(value)
+                    && variety(value) >= 9
+                    && entropy(value) >= 3.0
+                    && (is_mixed && entropy(value) >= 4.0 || is_plain)
+                    && !is_placeholder(value)
+            }
         }
     }
+}
+
+/// True for the seed of one-time passwords: groups of words have digits in hardly any of them.
+fn is_seed(value: &str) -> bool {
+    let groups: Vec<&str> = value.split([' ', '-']).collect();
+    let mixed = groups.iter().filter(|group| has_digit(group) && has_letter(group)).count();
+    let letters = groups.concat();
+    let digits = letters.bytes().filter(u8::is_ascii_digit).count();
+    let is_loud = !letters.bytes().any(|byte| byte.is_ascii_lowercase());
+    (groups.len() == 1 && mixed == 1 && (is_loud || digits >= 2) || mixed >= 2)
+        && variety(&letters) >= 9
+        && !is_placeholder(&letters)
 }
 
 fn is_dotted_code(value: &str) -> bool {

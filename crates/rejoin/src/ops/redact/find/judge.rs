@@ -127,7 +127,7 @@ fn is_maybe_value(name: &str, value: &str, form: Form) -> bool {
         _ if name.ends_with("cookie") && value.contains('=') || is_numbered(value) => false,
         _ if is_stored_key(&name) => is_random(value) && !is_wordy(value),
         Form::Variable => is_random(value) || is_dense(value) || is_token && is_uuid(value),
-        Form::Quoted if is_token && is_uuid(value) => true,
+        Form::Quoted if is_token && (is_uuid(value) || is_strong(value)) => true,
         Form::Quoted | Form::Line if name.ends_with("auth") && is_login(value) => true,
         Form::Quoted if name == "auth" => is_credentials(value) || is_random(value),
         Form::Said if name == "key" => {
@@ -140,6 +140,18 @@ fn is_maybe_value(name: &str, value: &str, form: Form) -> bool {
     }
 }
 
+/// True for a password with everything in it that people are told to put there.
+pub(super) fn is_strong(value: &str) -> bool {
+    let has = |is_one: fn(&u8) -> bool| value.bytes().any(|byte| is_one(&byte));
+    let has_sign = value.contains(['!', '@', '#', '$', '%', '^', '&', '*', '?', '~', '+']);
+    value.len() >= 10
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && has_sign
+        && is_password(value)
+}
+
 /// True for a user and a password with a colon between them.
 fn is_login(value: &str) -> bool {
     value.split_once(':').is_some_and(|(user, password)| {
@@ -148,14 +160,15 @@ fn is_login(value: &str) -> bool {
 }
 
 /// True for a user and a password in base64, as programs keep them for a registry.
-fn is_credentials(value: &str) -> bool {
+pub(super) fn is_credentials(value: &str) -> bool {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
 
     let unpacked = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     unpacked.is_some_and(|text| {
-        text.split_once(':').is_some_and(|(user, password)| !user.is_empty() && password.len() >= 4)
-            && text.bytes().all(|byte| byte.is_ascii_graphic())
+        text.split_once(':').is_some_and(|(user, password)| {
+            !user.is_empty() && password.len() >= 4 && !is_named_placeholder(password)
+        }) && text.bytes().all(|byte| byte.is_ascii_graphic())
     })
 }
 

@@ -27,6 +27,7 @@ pub(super) const PATH: Letters = Letters::of("0-9A-Za-z_/-");
 pub(super) const ADDRESS: Letters = Letters::of("0-9A-Za-z_/@-");
 pub(super) const CRYPT: Letters = Letters::of("0-9A-Za-z_+/=$.,-");
 pub(super) const SESSION: Letters = Letters::of("0-9A-Za-z!._");
+pub(super) const SCRAM: Letters = Letters::of("0-9A-Za-z:$+/=");
 pub(super) const HASH: Letters = Letters::of("0-9A-Za-z:$");
 
 impl Letters {

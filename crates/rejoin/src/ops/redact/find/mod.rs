@@ -317,7 +317,10 @@ impl Finder {
         match kind {
             Anchor::Token(place) => self.tokens[place].0.may_begin(bytes, at) || near_escape(bytes, at, end),
             Anchor::Ending if !ends_word(bytes, end) => near_escape(bytes, at, end),
-            Anchor::Word | Anchor::Ending => assignment::is_suspicious(bytes, end),
+            // The sign that some anchors end with is no part of the name.
+            Anchor::Word | Anchor::Ending => {
+                assignment::is_suspicious(bytes, end - usize::from(!bytes[end - 1].is_ascii_alphabetic()))
+            }
             Anchor::Context(place) => self.contexts[place].0.may_begin(bytes, at, end),
             Anchor::Escape => {
                 let value = bytes

@@ -26,9 +26,13 @@ pub(super) fn below(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Opt
         return None;
     }
     let line = line_before(text, end, COMMAND_BYTES);
-    let is_command = PROMPTS.iter().any(|prompt| line.starts_with(prompt))
-        || PROGRAMS.iter().any(|name| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
-    let is_hash = word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let typed = PROMPTS.iter().find_map(|prompt| line.strip_prefix(prompt));
+    let command = typed.unwrap_or(line);
+    let is_known =
+        PROGRAMS.iter().any(|name| command.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
+    let is_command = typed.is_some() || is_known;
+    let is_summed = ["dgst", "sum", "sha", "md5"].iter().any(|word| command.contains(word));
+    let is_hash = (!is_known || is_summed) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let level = if secrecy == Secrecy::Maybe { Secrecy::Maybe } else { Secrecy::Password };
     let rule = judge(name, level, word, Form::Said).filter(|_| {
         is_command && line.len() < COMMAND_BYTES && !is_hash && !text[end..next].contains("://")

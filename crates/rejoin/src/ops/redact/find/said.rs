@@ -2,17 +2,21 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::judge::{Form, judge};
+use crate::ops::redact::find::judge::{Form, is_strong, judge};
 use crate::ops::redact::find::names::Secrecy;
 use crate::ops::redact::find::table::words::{IS, LEADS};
-use crate::ops::redact::find::value::{has_digit, is_password};
+use crate::ops::redact::find::value::{has_digit, is_code, is_password, is_title};
 use crate::ops::redact::find::{Found, Rule, Weight, within};
 
 /// A sentence is looked at so far after a name.
 const SENTENCE_BYTES: usize = 160;
 
 /// So many words may stand between a name and the word that leads to its value.
-const WORDS: usize = 6;
+const WORDS: usize = 9;
+
+/// So many words after a word of another language are looked at, and so many of them are near.
+const FOREIGN_WORDS: usize = 9;
+const NEAR: usize = 3;
 
 /// The value that a sentence gives to the name that ends at `end`.
 pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Option<(Range<usize>, Rule)> {
@@ -39,6 +43,11 @@ pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Opt
             .takes(written, value.start > 0, secrecy)
             .then(|| judge(name, secrecy, written, Form::Said))
             .flatten()
+        {
+            return Some((end + at + value.start..end + at + value.end, rule));
+        }
+        if lead.takes_chosen(written, secrecy)
+            && let Some(rule) = judge(name, Secrecy::Password, written, Form::Said)
         {
             return Some((end + at + value.start..end + at + value.end, rule));
         }
@@ -88,8 +97,29 @@ impl Lead {
             (Self::Is, _) | (Self::To, Secrecy::Key | Secrecy::Maybe) => true,
             (Self::Name | Self::To, Secrecy::Password) => is_strong && is_password(word),
             (Self::Name, Secrecy::Key) => word.len() >= 20 && has_digit(word) && !word.starts_with('-'),
-            (Self::Name, Secrecy::Maybe) | (Self::Other, _) => false,
+            (Self::Name, Secrecy::Maybe) => {
+                let has = |is_one: fn(&u8) -> bool| word.bytes().any(|byte| is_one(&byte));
+                word.len() >= 20
+                    && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                    && word.bytes().filter(u8::is_ascii_digit).count() >= 3
+                    && has(u8::is_ascii_uppercase)
+                    && has(u8::is_ascii_lowercase)
+            }
+            (Self::Other, _) => false,
         }
+    }
+
+    /// True when a word after it may be a key that a person has chosen.
+    fn takes_chosen(self, word: &str, secrecy: Secrecy) -> bool {
+        let has = |is_one: fn(&u8) -> bool| word.bytes().any(|byte| is_one(&byte));
+        matches!(self, Self::Is | Self::To)
+            && secrecy == Secrecy::Key
+            && word.len() >= 10
+            && word.bytes().filter(u8::is_ascii_digit).count() >= 2
+            && has(u8::is_ascii_lowercase)
+            && has(|byte| byte.is_ascii_uppercase() || byte.is_ascii_punctuation())
+            && !is_code(word)
+            && !is_title(word)
     }
 
     /// True when words in quotes after it may be the value.
@@ -129,9 +159,11 @@ pub(super) fn foreign(text: &str, end: usize) -> Option<Found> {
     let is_apart = |letter: char| {
         letter.is_whitespace() || !letter.is_ascii() || matches!(letter, '"' | '\'' | '`' | ':' | '=' | ',')
     };
-    let words = rest.split(is_apart).filter(|word| !word.is_empty()).take(3);
-    let word =
-        words.map(|word| word.trim_end_matches(['.', ';', ')', '?'])).find(|word| is_password(word))?;
+    let words = rest.split(is_apart).filter(|word| !word.is_empty()).take(FOREIGN_WORDS).enumerate();
+    let mut words = words.map(|(place, word)| (place, word.trim_end_matches(['.', ';', ')', '?'])));
+    // Further away a number alone tells nothing.
+    let (_, word) =
+        words.find(|(place, word)| if *place < NEAR { is_password(word) } else { is_strong(word) })?;
     let begin = end + rest.find(word)?;
     let rule = judge("password", Secrecy::Password, word, Form::Said)?;
     Some(Found { range: begin..begin + word.len(), rule, weight: Weight::Assignment })

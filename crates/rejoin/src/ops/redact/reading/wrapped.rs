@@ -17,11 +17,20 @@ pub(super) fn joined(text: &str) -> Option<Reading<'static>> {
     let bytes = text.as_bytes();
     let mut writer = Writer::default();
     let mut at = 0;
-    while let Some(line) = memchr::memchr2(b'\n', b'"', &bytes[at..]).map(|next| at + next) {
-        at = line + 1;
-        let part = match bytes[line] {
-            b'\n' => continuation(bytes, line).or_else(|| wrap(bytes, line)),
-            _ => pieces(bytes, line),
+    let mut lines = memchr::memchr_iter(b'\n', bytes).peekable();
+    let mut quotes = memchr::memchr3_iter(b'"', b'\'', b'`', bytes).peekable();
+    // Whichever comes first.
+    while let Some(place) = match (lines.peek(), quotes.peek()) {
+        (Some(line), Some(quote)) if quote < line => quotes.next(),
+        (None, _) => quotes.next(),
+        _ => lines.next(),
+    } {
+        if place < at {
+            continue;
+        }
+        let part = match bytes[place] {
+            b'\n' => continuation(bytes, place).or_else(|| wrap(bytes, place)),
+            _ => pieces(bytes, place),
         };
         if let Some((start, end, with)) = part.filter(|(start, _, _)| *start >= writer.copied) {
             writer.replace(text, start..end, with);
@@ -61,13 +70,14 @@ fn is_inside(bytes: &[u8], end: usize) -> bool {
 /// A line that ends with a token and another one that begins with its rest.
 fn wrap(bytes: &[u8], line: usize) -> Option<Part> {
     let end = line - usize::from(line > 0 && bytes[line - 1] == b'\r');
+    let end = before_border(bytes, end);
     let first = run_before(bytes, end);
     if first.len() < FIRST || !is_made(first) {
         return None;
     }
     let mut begin = line + 1 + blanks(&bytes[line + 1..]);
-    if bytes.get(begin) == Some(&b'>') {
-        begin += 1 + blanks(&bytes[begin + 1..]);
+    if let Some(border) = bytes.get(begin..).and_then(border) {
+        begin += border + blanks(&bytes[begin + border..]);
     }
     let rest = run_after(bytes, begin);
     let padding = rest.iter().rev().take_while(|byte| **byte == b'=').count();
@@ -76,7 +86,9 @@ fn wrap(bytes: &[u8], line: usize) -> Option<Part> {
         return None;
     }
     let next = bytes.get(begin + rest.len());
-    let is_end = matches!(next, None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<'));
+    let after = begin + rest.len();
+    let is_framed = border(&bytes[after + blanks(&bytes[after..])..]).is_some_and(|length| length > 1);
+    let is_end = is_framed || matches!(next, None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<'));
     let is_clear =
         rest.len() >= 12 && is_made(rest) && matches!(next, Some(b' ' | b',' | b'.' | b';' | b')'));
     // The last line of what is folded may be short.
@@ -98,12 +110,31 @@ fn pieces(bytes: &[u8], quote: usize) -> Option<Part> {
         .take_while(|byte| byte.is_ascii_whitespace() || matches!(byte, b'+' | b'\\' | b'.'))
         .count();
     let is_joined = rest[..gap].iter().any(|byte| matches!(byte, b'+' | b'\n' | b'.'));
-    let is_text = rest.get(gap) == Some(&b'"') && rest.get(gap + 1).is_some_and(|byte| is_of_token(*byte));
+    let is_text =
+        rest.get(gap) == Some(&bytes[quote]) && rest.get(gap + 1).is_some_and(|byte| is_of_token(*byte));
     (is_joined && is_text).then_some((quote, quote + 1 + gap + 1, ""))
 }
 
 fn blanks(bytes: &[u8]) -> usize {
     bytes.iter().take(200).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// Signs that lines are framed with: a quote in a mail, a comment, a box.
+const BORDERS: [&[u8]; 6] =
+    [b">", b"#", b"|", "\u{2502}".as_bytes(), "\u{2503}".as_bytes(), "\u{2551}".as_bytes()];
+
+/// How long the sign is that a line is framed with.
+fn border(bytes: &[u8]) -> Option<usize> {
+    BORDERS.iter().find(|border| bytes.starts_with(border)).map(|border| border.len())
+}
+
+/// Where a line ends before the sign that it is framed with, and before the blanks there.
+fn before_border(bytes: &[u8], end: usize) -> usize {
+    let near = &bytes[end.saturating_sub(200)..end];
+    match BORDERS.iter().find_map(|border| near.strip_suffix(*border)) {
+        Some(inner) => end - near.len() + inner.trim_ascii_end().len(),
+        None => end,
+    }
 }
 
 fn is_of_token(byte: u8) -> bool {

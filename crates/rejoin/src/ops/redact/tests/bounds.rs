@@ -123,11 +123,13 @@ const REPEATED: [&str; 21] = [
 
 /// The same for what goes over lines, is disguised, or is given to a command.
 #[rustfmt::skip]
-const WRAPPED: [&str; 30] = [
+const WRAPPED: [&str; 42] = [
     "password: |\n  x\n", "password: >- ", "ghp_16C7e4\\\n", "abc12345\nabc12345\n", "\"abc1\" + ", "LS0tLS1CRUdJTiB", "IBAAKCAQEA", "kind: Secret\n",
     "p\u{430}ssword=", "\u{200b}", "a\u{200b}password: ", "%5f%3d", "\u{1b}[1m", "put-parameter --value ", "--from-literal=a=b secret ", "vault kv put a=b ",
     "<input type=password ", "\"sensitive\": true {", "{\"value\":\"a\",\"name\":\"", "value: a\nname: password\n", "password ||= ", "password:=", "password=>",
     "password || \"", "ConvertTo-SecureString ", "echo a | gh secret set ", "net user a b ", "${password:-", "insert into a (b,", "backup code a-b",
+    "totp ab23 ", "otpAB23", "https://a/hook/", "hook/", "client(a,", "\"AC'AC", "\u{2502} abc12345 \u{2502}\n", "'abc1' + ", "openssl rand\nabc12345\n", "\tTRUE\t/\tTRUE\t1",
+    "<a type=password =>", "password</name><value>",
 ];
 
 /// How long one line of these is.

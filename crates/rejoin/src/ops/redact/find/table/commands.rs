@@ -82,6 +82,15 @@ pub(in crate::ops::redact::find) const COMMANDS: &[Context] = &[
         .finds(&["$p = \"‹Orchid99›\" | ConvertTo-SecureString -AsPlainText"]),
     loose(&["expect \"password", "expect \"*assword", "expect -re \"password"], r#"(?i)^expect[^\n]*\n\s*send(?: --)? "([^"\\\n]+)"#).finds(&["expect \"password:\"\nsend \"‹Orchid99›\\r\""]),
 
+    // Keys that a command prints, in the lines below it.
+    context("printed-key", &["openssl rand", "/dev/urandom", "pwgen", "keys list", "list-keys", "key list", "keys show", "key show", "print-access-token", "print-identity-token", "get-access-token", "auth token", "auth print", "get-login-password", "token create", "create token", "keys renew", "genkey", "genpsk", "gen-key", "generate-key", "generate:key", "key:generate", "generate-secret", "gensecret", "phx.gen.secret", "rake secret", "rails secret", "token_hex", "token_urlsafe", "generate_key", "randombytes", "credential reset", "credential list", "output -raw", "versions access", "get-secret-value", "get-parameter", "kv get", "secret show", "op read", "op://", "unseal", "show-secret", "reset-password", "get-password", "get-credentials"],
+        r"^[^\n]*\n((?:[A-Za-z0-9+/]{40,}\r?\n){0,40}[A-Za-z0-9+/=_-]{16,})[ \t\r]*(?:\n|$)", Kind::Numbered).within(4_000).entropy(3.0).hold(Hold::Line)
+        .finds(&["$ openssl rand -base64 32\n‹PSUxOYEmqdvRAq1uOdO1ysbv8ON75cZj7S3b75oSfiY=›\nnext", "$ az storage account keys list -o tsv\n‹5RcSY+rJ2ifQCacFymLo87gVC09CXTmNo4l2uWwaedYd36/NEAdk0xse8x==›", "$ terraform output -raw db\n‹68c29f507c7029b560c5512d8a23a457›"])
+        .leaves(&["openssl rand -hex 32\n```\nthen 2 more", "$ openssl rand -hex 32 > key\n$ ls -l", "kv get prints it\nan-ordinary-name-of-something"]),
+    context("printed-key", &["openssl rand", "pwgen", "output -raw", "makepasswd", "apg -", "versions access", "kv get", "op read", "pass show", "bw get password", "generate password", "get-password", "reset-password", "show-password", "initial-password", "gopass show", "keyring get", "find-generic-password", "get-parameter", "get-secret-value"],
+        r"^[^\n]*\n([!-~]{8,100})[ \t\r]*(?:\n|$)", Kind::Password).within(600).hold(Hold::Line).unless(&["http", "()", "```"])
+        .finds(&["$ pwgen -sy 16 1\n‹x8Kd!2mQz~Lr4›\n"]).leaves(&["$ pass show -c mail\nCopied to the clipboard.\n"]),
+
     // What one command writes and another one reads.
     command(&["chpasswd"], r#"(?:echo|printf)(?: +-[a-zA-Z]+)* +["']?[^\s:"'|]+:([^\s"'|\\]+)[^|\n]*\| *(?:sudo )?chpasswd"#).from(Start::Behind(LINE)).within(10)
         .finds(&["echo 'ada:‹Orchid99›' | chpasswd"]).leaves(&["echo \"$USER:$PASS\" | chpasswd"]),

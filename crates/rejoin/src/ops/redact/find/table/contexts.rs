@@ -62,10 +62,38 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
     context("authorization-header", &["authorization"], authorization!(r"(?:([A-Za-z0-9-]*[_+/=.~]{base64}*)(?:[^(]|$)|([A-Za-z0-9-]{8,})(?:[^ (A-Za-z0-9_+/=.~-]|$))"), Kind::Made)
         .hold(Hold::Line).entropy(2.5)
         .finds(&["Authorization: ‹7c3e9a1f5b2d8046›"]).leaves(&["headers: { Authorization: getAuthHeader() }", "Authorization: process.env.API_TOKEN_V2"]),
+    context("authorization-header", &["authorization"], r#"(?i)^authorization[ \t"'`\\\],|>({-]+(?:bearer|basic|token|digest|apikey|api-key|bot|negotiate|ntlm|ssws) +({base64}{8,})"#, Kind::Made)
+        .hold(Hold::Line).unless(&["realm"]).finds(&["proxy_set_header Authorization \"Basic ‹YWRhOk9yY2hpZDk5IQ==›\";", ".header(AUTHORIZATION, \"token ‹n4Xq8Lr2Vt6Zw0Bd›\")"]).leaves(&["Authorization \"Basic Authentication\"", "proxy_set_header Authorization \"Bearer $token\";"]),
+    context("authorization-header", &["basic "], r"^(?i:basic) +([A-Za-z0-9+/]{10,}={0,2})", Kind::Login)
+        .from(Start::Word).finds(&["the header was Basic ‹YWRhOk9yY2hpZDk5IQ==› then"]).leaves(&["Basic dXNlcjpwYXNzd29yZA==", "Basic Authentication"]),
+    context("cookie", &["\ttrue\t", "\tfalse\t", "\\ttrue\\t", "\\tfalse\\t"], r"^\S+\t(?:TRUE|FALSE)\t/[^\t\n]*\t(?:TRUE|FALSE)\t\d+\t[^\t\n]+\t([^\t\r\n]+)", Kind::Random)
+        .from(Start::Behind(&['\n'])).hold(Hold::Line)
+        .finds(&[".orders.local\tTRUE\t/\tTRUE\t1812345678\tsession_token\t‹n4xq8lr2vt6zw0bdk1›"]).leaves(&[".orders.local\tTRUE\t/\tFALSE\t1812345678\ttheme\tdark"]),
     context("cookie", &["cookie:"], r#"(?i)(?:^cookie:|;)[ \t]*[^=;\s"']*(?:sess|sid|auth|token|jwt|login|remember|user|id)[^=;\s"']*=([^;\s"']+)"#, Kind::Random)
         .within(4_000).hold(Hold::Line).finds(&["Cookie: theme=dark; sessionid=‹n4xq8lr2vt6zw0bdk1›"]).leaves(&["Cookie: theme=dark; lang=de"]),
 
+    // Addresses that are secrets themselves.
+    context("webhook-address", &["hook"],
+        r#"(?i)^[^\s:]{0,60}?https?://[^\s"'<>`]*?hook[^\s"'<>`/]*/(?:[a-z0-9_@.-]{1,80}/){0,4}([0-9a-z_-]{16,})(?:[/?#\s"'<>`),;\]|]|\.?(?:\s|$))"#, Kind::Opaque)
+        .from(Start::Behind(SPACES)).within(400).hold(Hold::Word)
+        .unless(&["github.com", "gitlab.com", "/blob/", "/tree/", "/commit", "/docs", "//docs.", "npmjs", "/blog", "/issues/", "readthedocs", "example.com"])
+        .finds(&["https://hook.eu1.make.com/‹qk4g2pgaueu9hn1og491l4qnzrv46zn2›", "url = \"https://mm.local/hooks/‹u9t9paml1z1aox1vahzhc1gvtv›\"", "https://n8n.local/webhook/‹7c3e9a1f-5b2d-4046-a3a7-c1f9b5d20486›"])
+        .leaves(&["https://api.local/webhooks/how-to-verify-signatures-2024", "https://github.com/a/hooks/blob/7c3e9a1f5b2d8046e3a7c1f9b5d20486a9c3e7f1/a", "https://api.local/hooks/useOAuth2TokenProvider.ts"]),
+    context("webhook-address", &["/with/key/"], "^/with/key/([A-Za-z0-9_-]{16,})", Kind::Token)
+        .shape().hold(Hold::Word).finds(&["https://maker.ifttt.com/trigger/birch/with/key/‹R6EbeCzJKJjmzk1wKvWfbpkL34ssp›"]).leaves(&["https://maker.ifttt.com/trigger/x/with/key/your-webhooks-key-goes-here"]),
+
+    // Seeds of one-time passwords.
+    context("totp-seed", &["totp", "2fa", "mfa", "otp", "authenticator", "setup key", "two-factor", "two factor", "2-step", "oathtool", "base32"],
+        r"\b([A-Z2-7]{16,64}|[a-z2-7]{16,64}|(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4}|(?:[a-z2-7]{4}[ -]){3,15}[a-z2-7]{4})(?:\b|=)", Kind::Seed)
+        .from(Start::Before(160)).within(160).hold(Hold::Line)
+        .finds(&["pyotp.TOTP(\"‹3YSWB5UPLZG6SM27›\")", "2FA setup key for ada:\n‹in3h vm67 xdmo gyod i6rl o35y pij3 s7ii›\nAccount: x", "‹OLDKHWUPLR4OVA4A3N7NJM3NC3›\n\" WINDOW_SIZE 3\n\" TOTP_AUTH\n"])
+        .leaves(&["the mfa code will work when used with 2345 from then", "TOTPAUTHENTICATIONSERVICE of mfa", "totp is at commit 7c3e9a1f5b2d8046e3a7c1f9b5d20486a9c3e7f1"]),
+
     // Key material.
+    context("password-hash", &[":::"], r"(?i)^[^\s:]+:\d+:([0-9a-f]{32}):([0-9a-f]{32}):::", Kind::Key)
+        .from(Start::Behind(SPACES)).shape().finds(&["ada:500:‹aad3b435b51404eeaad3b435b51404ee›:‹bd8f2284a6b8879836b21d1b64cb06fb›:::"]).leaves(&["note::: a:1:b:c:::"]),
+    context("password-hash", &["$krb5", "$dcc2$", "$netntlm"], r"^\$[A-Za-z0-9]+\$([!-~]{40,})", Kind::Key)
+        .within(8 << 10).shape().hold(Hold::Word).finds(&["$krb5tgs$‹23$*ada$ORDERS.LOCAL$http/web*$7c3e9a1f5b2d8046e3a7c1f9b5d20486$a9c3e7f1›"]),
     context("private-key", &["\"kty\"", "\\\"kty\\\""], r#""(?:d|p|q|dp|dq|qi|k)"\s*:\s*"([A-Za-z0-9_-]{20,})"#, Kind::Key)
         .from(Start::Bracket('{')).within(4_000).shape()
         .finds(&["{\"kty\": \"OKP\", \"d\": \"‹k7Qz3mV9xT2bR8nW5cJ4hL6pY1gF0dSaEuIoKrNtMvX›\"}"]),
@@ -89,9 +117,14 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
         .finds(&["{\"sensitive\": true, \"type\": \"string\", \"value\": \"‹Orchid99›\"}"]),
     context("sensitive-value", &["bcrypt_hash", "min_special"], r#""result"\s*:\s*"([^"\\\n]+)""#, Kind::Argument).from(Start::Before(1_000))
         .finds(&["see {\"result\": \"‹x8Kd!2mQz›\", \"min_special\": 0}"]),
-    context("html-password", &["type=\"password\"", "type='password'", "type=password"], r#"(?i)^<input\b[^<>]*\bvalue=(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'<>{]+))"#, Kind::Argument)
+    context("sensitive-value", &["random_password"], r#"result["\\]*\s*[:=]\s*\\*"([^"\\\n]+)"#, Kind::Argument).from(Start::Before(400)).within(600)
+        .finds(&["resource \"random_password\" \"db\" {\n    length = 32\n    result = \"‹n4Xq8Lr2Vt6Zw0Bd›\"\n}"]).leaves(&["password = random_password.db.result"]),
+    context("sensitive-value", &["\"key\": \"value\"", "\"key\":\"value\""], r#"^"key"\s*:\s*"value"\s*,\s*"value"\s*:\s*"([^"\\\n]+)""#, Kind::Random)
+        .finds(&["x: {\"key\": \"value\", \"value\": \"‹VaqtP5v3AuAiV5pVmW0ek3myzAYn›\"}"]).leaves(&["x: {\"key\": \"value\", \"value\": \"some text\"}"]),
+    context("html-password", &["type=\"password\"", "type='password'", "type=password", "type={\"password\"}", "type={'password'}", "passwordinput ", "passwordfield ", "inputpassword ", "input.password "],
+        r#"(?i)^<[a-z][a-z0-9.-]*\b(?:[^<>]|=>)*?\b(?:default|initial)?-?value=(?:\{?(?:"([^"\n]+)"|'([^'\n]+)')|([^\s"'<>{]+))"#, Kind::Argument)
         .from(Start::Bracket('<')).hold(Hold::Line)
-        .finds(&["<input type=\"password\" name=\"p\" value=\"‹Orchid99›\">", "<input value='‹Orchid99›' type='password'/>"])
+        .finds(&["<input type=\"password\" name=\"p\" value=\"‹Orchid99›\">", "<input value='‹Orchid99›' type='password'/>", "<TextField type=\"password\" onChange={() => x()} defaultValue=\"‹Orchid99›\" />", "<Field defaultValue={'‹Orchid99›'} type=\"password\" />"])
         .leaves(&["<input type=\"password\" name=\"password\" placeholder=\"Your password\">", "<input type=\"password\" value={password} />", "<input type=\"password\" value=\"\"><input type=\"submit\" value=\"Log in now\">"]),
 
     // Programs and queries.
@@ -111,10 +144,31 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
     context("call-password", &["login(", "connect(", "connection(", "auth=(", "auth = (", "auth(", "authenticate(", "credentials(", "credential(", "signin(", "client(", "authenticator("],
         r#"^[^(\n]{0,16}\([^)\n;]*,\s*{text}\s*(?:\)|$|[\n;])"#, Kind::Strong)
         .within(300).finds(&["smtp.login(\"ada\", \"‹Orchid99!›\")"]).leaves(&["client(\"ada\", \"read-only mode\")"]),
+    context("call-password", &["'ac", "\"ac"], r#"^["']AC[0-9a-f]{32}["'] ?, ?["']([0-9a-f]{32})["']"#, Kind::Numbered)
+        .shape().finds(&["require('twilio')('ACb7c3e9a1f5b2d8046e3a7c1f9b5d2048', '‹9f3ba522e5745ef62a5602d1b48ed8e1›')"]).leaves(&["x('ACb7c3e9a1f5b2d8046e3a7c1f9b5d2048', 'main')"]),
+    context("call-password", &["client(", "client.new(", "twilio(", "stripe(", "algoliasearch(", "plivo", "vonage", "pusher(", "oauth1(", "oauth1session(", "oauthhandler(", "basicawscredentials(", "awscredentials(", "credentials.create(", "credentials(", "signature(", "session(", "sdk(", "minio("],
+        r#"(?i)^[a-z0-9.]+ ?\((?:[^,()\n;]*,){1,3}?\s*["']([A-Za-z0-9+/=_-]{16,})["'](?:\s*,\s*["']([A-Za-z0-9+/=_-]{16,})["'])?(?:\s*,\s*["']([A-Za-z0-9+/=_-]{16,})["'])?"#, Kind::Random)
+        .within(300).finds(&["Client('AC0abc2954', '‹f73ba522e5745ef62a5602d1b48ed8e7›')", "new BasicAWSCredentials(\"ada\", \"‹n4Xq8Lr2Vt6Zw0BdK1sF5gH9jL3mP7qR1tU5vX9z›\")"]).leaves(&["client(\"a\", \"an-ordinary-name-of-it\")", "session(a, b)"]),
     context("call-password", &["jwt.sign(", "jwt.encode(", "jwt.verify(", "jwt.decode(", "fernet(", "hmac.new(", "createhmac("],
         r#"(?i)^[a-z.]+\((?:[^\n;"']*,)?\s*(?:["']sha\w*["'],\s*)?b?["']([^"'\s]{8,})["']"#, Kind::Token)
         .within(300).unless(&["'sha", "\"sha"])
         .finds(&["jwt.sign(payload, \"‹n4Xq8Lr2Vt6Zw0Bd›\")"]).leaves(&["jwt.verify(token, publicKey, { algorithms: ['RS256'] })"]),
+    context("basic-credentials", &[" as credentials", " as creds", " as login", " as the login", " as the credentials"],
+        r#"(?i)[ "'`(][a-z0-9_.@-]{2,}["'`]? *[/:] *["'`]?([^\s"'`]{6,})["'`]? as (?:the )?(?:credentials|creds|login)"#, Kind::Password)
+        .from(Start::Before(120)).within(24).finds(&["Use ada / ‹eDE?qQ%y7uIs#U› as credentials for it."]).leaves(&["use name / password as credentials"]),
+    context("basic-credentials", &["log in with ", "login with ", "sign in with ", "log in as ", "login as ", "sign in as "],
+        r#"(?i)^(?:log ?in|sign in) (?:with|as) (?:user )?["'`]?[a-z0-9_.@-]{2,}["'`]? *(?:/|:|and|with|using) *(?:the )?(?:password )?["'`]?([^\s"'`,]{6,})"#, Kind::Password)
+        .within(120).finds(&["log in with ada / ‹Orchid99x› there", "sign in as ada using ‹Orchid99x›"]).leaves(&["login with GitHub and OAuth2", "log in as ada with your phone"]),
+    context("basic-credentials", &[" as the password", " as password", " as my password", " as a password", " as your password", " as passphrase", " as the passphrase"],
+        r#"(?i)(?:with|use|using|enter|type|try|set|give|put|send) +["'`]?([^\s"'`]{6,})["'`]? as (?:the |my |a |your )?pass"#, Kind::Password)
+        .from(Start::Before(120)).within(24).finds(&["ssh in as root with ‹Orchid#99lamp› as the password"]).leaves(&["with OAuth2 as the password grant", "use something as password"]),
+    context("basic-credentials", &["]:587", "]:465", "]:25"], r"^\]:\d+[ \t]+[^\s:]+:(\S{4,})", Kind::Password)
+        .hold(Hold::Line).finds(&["[smtp.local]:587 ada@orders.local:‹lagoonAmber77!›"]).leaves(&["listening on [::1]:2525 now"]),
+    context("basic-credentials", &["enable secret", "enable password", "snmp-server community", "key-string", " secret 0 ", " secret 5 ", " secret 9 ", " password 0 ", " password 7 "],
+        r"(?i)^ ?(?:enable |snmp-server |key-)?(?:secret|password|community|string)(?: level \d+)?(?: \d)? +(\S{4,})", Kind::Password)
+        .within(120).hold(Hold::Line).finds(&["enable secret 0 ‹lagoonAmber77›", "snmp-server community ‹lagoonAmber77› RO", "username ada privilege 15 password 7 ‹0822455D0A16544541›"]).leaves(&["enable secret scanning for 2 repositories", "enable password protection"]),
+    context("basic-credentials", &["static:"], r"^static:[^\s:]+:(\S{4,})", Kind::Password)
+        .hold(Hold::Word).finds(&["smtp_sasl_password_maps = static:ada:‹Orchid#99›"]).leaves(&["static:foo:bar"]),
     context("basic-credentials", &["creds ", "creds:", "credentials ", "credentials:", "login ", "login:"],
         r#"(?i)^(?:creds|credentials|login)[ :](?:[^\n]{0,50}?[ "'`(:])?[A-Za-z0-9_.@-]{2,} *[:/] *([^\s"'`,)/:]{8,})"#, Kind::Password)
         .within(90).hold(Hold::Nothing).unless(&["http"])

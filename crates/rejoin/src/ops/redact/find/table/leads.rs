@@ -19,6 +19,21 @@ pub(in crate::ops::redact::find) const LEADS: &[Lead] = &[
     lead("=", "^=`", Reads::Nothing).before(VARIABLE),
     lead("=", r"^(=[=>~]*)[^\s]", Reads::Variable).before(VARIABLE).finds(&["DB_PASSWORD=‹marigold›", "--set auth.rootPassword=‹marigold›", "/x?token=‹n4Xq8Lr2Vt6Zw0Bd›"]).leaves(&["POSTGRES_PASSWORD=postgres", "PASSWORD=`pwgen -s 24 1`"]),
     lead(":", r"^:[-=?]", Reads::UpTo('}')).before(r"\$\{[A-Za-z0-9_]+$").finds(&["psql ${DB_PASSWORD:-‹Orchid99›}"]).leaves(&["${DB_PASSWORD:?must be set}", "${DB_PASSWORD:-postgres}"]),
+    // Texts that a language writes in its own way, or in the next line.
+    lead("=:", r"^{gap}[:=]>?\s*%?qq?\{", Reads::UpTo('}')).finds(&["my %c = (passwd => q{‹Orchid99›});", "password = %q{‹Orchid99›}"]),
+    lead("=:", r"^{gap}[:=]>?\s*%?qq?\(", Reads::UpTo(')')).finds(&["my $password = q(‹Orchid99›);"]),
+    lead("=:", r"^{gap}[:=]>?\s*(?:\[\[|q\[)", Reads::UpTo(']')).finds(&["local password = [[‹Orchid99›]]"]),
+    lead("=:", r#"^{gap}[:=]>?\s*(?:[uUL8]{0,2}R"[a-z]{0,8}\()"#, Reads::UpTo(')')).finds(&["auto password = R\"(‹Orchid99›)\";"]),
+    lead("=:", r##"^{gap}[:=]>?\s*(?:[a-z]?"""|[a-z]{0,2}#+")"##, Reads::UpTo('"')).finds(&["password = \"\"\"‹Orchid99›\"\"\"", "let password = r#\"‹Orchid99›\"#;"]),
+    lead("=:", r"^{gap}[:=]>?\s*[a-z]?'''", Reads::UpTo('\'')).finds(&["password = '''‹Orchid99›'''"]),
+    lead("=:", r#"^{gap}(?::[A-Za-z0-9_: &<>\[\].'?|]{2,39})?[:=]>?\s*(?:new\s+)?(?:[A-Za-z0-9_.]+::|[a-z]+\.)?(?:String::from|String|Some|Just|Ok|SecretString::from|SecretString|CString::new|Zeroizing::new|Secret::new|SecretBox::new|Arc::from|string|strdup|str|SecretStr|text)\(()[a-z]?["']"#, Reads::Quoted)
+        .finds(&["let mut secret_key: String = String::from(\"‹n4Xq8Lr2Vt6Zw0Bd›\");", "String password = new String(\"‹Orchid99›\");", "password: Some(\"‹Orchid99›\".into()),"]).leaves(&["password: Some(\"your password\".into())", "let password = String::from(\"password\");"]),
+    lead("=:", r#"^{gap}[:=]>?[ \t]*[(\\]?[ \t]*\r?\n[ \t]*()["']"#, Reads::Listed).finds(&["password =\n    \"‹Orchid99›\"\n", "api_key = (\n    \"‹a8f5f167f44f4964e6c998de›\"\n)"]).leaves(&["password =\n    \"changeme\"\n", "token:\n  \"type\": \"string2\""]),
+    lead("<", r"^{gap}<<?-", Reads::Any).finds(&["auth_token <- \"‹S!ja~jNtkJh7BKel›\""]).leaves(&["password <- readline(\"Password: \")", "token <- Sys.getenv(\"TOKEN\")"]),
+    lead("", r#"^[ \t]+(?i:as)[ \t]+[A-Za-z.]+[ \t]*=[ \t]*()["']"#, Reads::Quoted).finds(&["Dim password As String = \"‹Orchid99›\""]).leaves(&["Dim password As String = \"\""]),
+    lead("b", r#"^ by lazy \{ ?()["']"#, Reads::Quoted).finds(&["val password by lazy { \"‹Orchid99›\" }"]),
+    lead("{", r#"^\{()["']"#, Reads::Quoted).finds(&["std::string password{\"‹Orchid99›\"};"]).leaves(&["\\password{\"required\"}"]),
+    lead(":", r"^{gap}:[ \t]*!!(?:str|binary)[ \t]", Reads::Any).finds(&["password: !!str ‹Orchid99›"]).leaves(&["password: !!str"]),
     // Programs and settings.
     lead("=:", r#"^{gap}[:=]>?\s*[A-Za-z0-9_.:]*(?:decode|hex|unhexlify|Buffer\.from|atob|base64|SecretStr|SecretString|Secret|bytes)\(()b?["']"#, Reads::Called).finds(&["encryption_key = base64.b64decode(\"‹k7Qz3mV9xT2bR8nW5cJ4hL6pY1gF0dSa=›\")"]),
     lead("=", r"^{aside}{gap}={2,3}[~]?", Reads::Compared).finds(&["if password == \"‹Orchid99›\":"]).leaves(&["if password == \"expected\":"]),
@@ -36,10 +51,13 @@ pub(in crate::ops::redact::find) const LEADS: &[Lead] = &[
     lead("|?o)", r#"^{gap}\)?(?:\|\||\?\?| or |\?:) *()["'`]"#, Reads::Called).finds(&["process.env.DB_PASSWORD || '‹Orchid99›'", "os.environ.get(\"DB_PASSWORD\") or \"‹Orchid99›\""]).leaves(&["process.env.DB_PASSWORD || ''"]),
     // Elements.
     lead(">", r"^>(?:<!\[CDATA\[)?", Reads::UpTo('<')).before("<[A-Za-z0-9_.:-]+$").finds(&["<password>‹hunter2!x›</password>", "<password><![CDATA[‹hunter2!x›]]></password>"]),
+    lead("", r#"^["'](?: [^<>\n]*)?>\s{0,80}<(?i:value|string)>"#, Reads::UpTo('<')).before(r#"(?:name|key|id)=["'][A-Za-z0-9_.-]+$"#).finds(&["<setting name=\"ApiSecret\" serializeAs=\"String\"><value>‹n4Xq8Lr2Vt6Zw0Bd›</value></setting>"]),
     lead(">", r#"^["'](?: [^<>\n]*)?>"#, Reads::UpTo('<')).before(r#"(?:name|key|id)=["'][A-Za-z0-9_.-]+$"#).finds(&["<string name=\"api_key\">‹a8f5f167f44f4964e6c998de›</string>"]),
+    lead("<", r"^</(?:[a-z]+:)?(?i:name|key|property|param-name|entry-key|string|field|th|td|dt|b|strong|label)>\s{0,80}<(?:[a-z]+:)?(?i:value|string|val|param-value|data|td|dd|code)(?: [^<>\n]{0,80})?>(?:<!\[CDATA\[)?", Reads::UpTo('<'))
+        .finds(&["<name>javax.ConnectionPassword</name>\n  <value>‹hunter2!x›</value>", "<key>ApiPassword</key><string>‹Orchid99›</string>", "<td>Password</td><td>‹Orchid99›</td>"]).leaves(&["<name>db.password</name>\n  <value></value>", "<td>Password</td><td>required</td>", "<label>Password</label><input>"]),
     // Lists of names and values.
     lead("\nv", r#"^["']?\s{1,40}value: *[|>][+-]?[0-9]?[+-]?[ \t]*\r?\n"#, Reads::Block).finds(&["- name: API_TOKEN\n  value: |\n    ‹n4Xq8Lr2Vt6Zw0Bd›\n"]),
-    lead(",\nvnts{", r#"^{gap}(?:,[\s"'\\]{0,40}|[\s"'\\]{1,40})(?:(?:type|sensitive|secret|secure|overwrite|kind|description)["']?\s*[:=]\s*["']?[A-Za-z ]*["']?,?\s*["']?){0,2}(?i:(?:parameter)?value|val)["'\\ ]*[:=]"#, Reads::Any)
+    lead(",\nvnts{", r#"^{gap}(?:,[\s"'\\]{0,40}|[\s"'\\]{1,40}(?:#[^\n]{0,80}\n[ \t]*)?)(?:(?:type|sensitive|secret|secure|overwrite|kind|description)["']?\s*[:=]\s*["']?[A-Za-z ]*["']?,?\s*["']?){0,2}(?i:(?:parameter)?value|val)["'\\ ]*[:=]"#, Reads::Any)
         .finds(&["- name: DB_PASSWORD\n  value: ‹hunter2!x›\n", "{name: DB_PASSWORD, value: ‹hunter2!x›}", "<add key=\"MailPassword\" value=\"‹Orchid99›\" />"]).leaves(&["- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      key: password\n"]),
     lead(",", r#"^{apart},[ \\]*()["']"#, Reads::Listed).finds(&["define('DB_PASSWORD', '‹Orchid99›');", "os.getenv(\"DB_PASSWORD\", \"‹Orchid99›\")"]).leaves(&["[\"password\", \"token\"]"]),
     lead(",", "^,", Reads::Cell([',', ';'])).before(BEGINS).finds(&["webhook_secret,‹n4Xq8Lr2Vt6Zw0Bd›\n"]),
@@ -49,6 +67,8 @@ pub(in crate::ops::redact::find) const LEADS: &[Lead] = &[
     lead("(", r#"^\(()["'\\]"#, Reads::Called).finds(&["Password(\"‹Orchid99!›\")"]).leaves(&["t(\"Your password\")", "password(\"confirm\")"]),
     lead(")", r"^{apart}\)\.[A-Za-z0-9_.-]+\(", Reads::Called).finds(&["page.locator('#password').fill('‹Orchid99›')"]),
     // Side by side.
+    lead("", r#"^\*?[ \t]+()["']"#, Reads::Quoted).before(r"(?:^|[\n (>;&])(?:setx|setenv|setq|setq-default|setf|defvar|defconst|defparameter|defcustom|define|def|set!|set|export|-gx|-x|-Ux|ENV|ARG)(?:[ \t]+[-/][^ \t\n]+)*[ \t]+\*?[A-Za-z0-9_.-]+$")
+        .finds(&["C:\\> setx API_SECRET \"‹bdhPGsN=hf5HAD-Gd+z+HuO›\"", "(setq mail-api-key \"‹K3str3l-kestrel!58›\")", "setx /M DB_PASSWORD \"‹Orchid99›\""]).leaves(&["(defvar my-password \"Your password\")", "setx API_SECRET \"%1\""]),
     lead("", r#"^[ \t][\\\] \t*]*()["'`]"#, Reads::Called).finds(&["ALTER ROLE ada PASSWORD '‹Orchid99›';"]),
     lead("", r#"^[ \t]+([^ \t\n]+ = )""#, Reads::Quoted).finds(&["var pwd string = \"‹Orchid99›\""]),
     lead("-", r"^{gap}[ \t](?:--body|-b|--value|--data)[ =]", Reads::Any).finds(&["gh secret set API_KEY --body ‹n4Xq8Lr2Vt6Zw0Bd›"]),

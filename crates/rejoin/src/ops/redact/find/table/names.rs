@@ -75,7 +75,8 @@ pub(in crate::ops::redact::find) const STEMS: &[Stem] = &[
     ]),
     stem("pwd", PASSWORD),
     stem("pw", PASSWORD),
-    stem("auth", MAYBE).strong(&["master"]),
+    stem("masterauth", PASSWORD),
+    stem("auth", MAYBE),
     stem("passcode", PASSWORD),
     stem("passwrd", PASSWORD),
     stem("passwort", PASSWORD),
@@ -109,6 +110,9 @@ pub(in crate::ops::redact::find) const STEMS: &[Stem] = &[
     stem("sid", MAYBE),
     stem("dsn", MAYBE),
     stem("otp", MAYBE),
+    stem("totp", MAYBE),
+    stem("mfa", MAYBE),
+    stem("seed", MAYBE).strong(&["totp", "mfa", "otp", "wallet"]),
 ];
 
 /// Words that end other words, too, and count only as words of their own.
@@ -137,6 +141,6 @@ pub(in crate::ops::redact::find) const WORDS: [&str; 9] =
 
 /// Ends of such names.
 #[rustfmt::skip]
-pub(in crate::ops::redact::find) const ENDINGS: [&str; 20] = [
-    "pat", "pin", "psk", "jwt", "sid", "salt", "session", "rootpw", "bindpw", "pw:", "pw=", "pw ", "seedphrase", "phrase", "sessionid", "sessid", "motdepasse", "dsn", "otp", "kennwort",
+pub(in crate::ops::redact::find) const ENDINGS: [&str; 22] = [
+    "pat", "pin", "psk", "jwt", "sid", "salt", "session", "rootpw", "bindpw", "pw:", "pw=", "pw ", "seedphrase", "phrase", "sessionid", "sessid", "motdepasse", "dsn", "otp", "kennwort", "seed", "mfa",
 ];

@@ -92,8 +92,8 @@ pub(in crate::ops::redact::find) const TELLS: [&str; 15] = [
 
 /// Words that say what something is.
 #[rustfmt::skip]
-pub(in crate::ops::redact::find) const IS: [&str; 15] = [
-    "is", "was", "be", "ist", "lautet", "war", "es", "est", "era", "equals", "-", "\u{2013}", "\u{2014}", "->", "\u{2192}",
+pub(in crate::ops::redact::find) const IS: [&str; 20] = [
+    "\u{e9}", "\u{e8}", "jest", "\u{e4}r", "er", "is", "was", "be", "ist", "lautet", "war", "es", "est", "era", "equals", "-", "\u{2013}", "\u{2014}", "->", "\u{2192}",
 ];
 
 /// Words that lead to a value, and to other things.
@@ -101,9 +101,12 @@ pub(in crate::ops::redact::find) const LEADS: [&str; 7] = ["to", "are", "as", "n
 
 /// Words for a password that are no part of any name.
 #[rustfmt::skip]
-pub(in crate::ops::redact::find) const FOREIGN: [&str; 24] = [
+pub(in crate::ops::redact::find) const FOREIGN: [&str; 44] = [
     "contrase\u{f1}a", "Contrase\u{f1}a", "clave:", "clave es", "senha", "mot de passe", "parola", "wachtwoord", "l\u{f6}senord", "has\u{142}o",
-    "heslo", "kodeord", "adgangskode", "salasana", "jelsz\u{f3}", "\u{15f}ifre", "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}", "\u{41f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}", "\u{5bc6}\u{7801}", "\u{5bc6}\u{78bc}", "\u{30d1}\u{30b9}\u{30ef}\u{30fc}\u{30c9}", "\u{be44}\u{bc00}\u{bc88}\u{d638}", "m\u{1ead}t kh\u{1ea9}u", "passwort",
+    "heslo", "kodeord", "adgangskode", "salasana", "jelsz\u{f3}", "\u{15f}ifre", "\u{43f}\u{430}\u{440}\u{43e}\u{43b}", "\u{41f}\u{430}\u{440}\u{43e}\u{43b}", "\u{5bc6}\u{7801}", "\u{5bc6}\u{78bc}", "\u{30d1}\u{30b9}\u{30ef}\u{30fc}\u{30c9}", "\u{be44}\u{bc00}\u{bc88}\u{d638}", "m\u{1ead}t kh\u{1ea9}u", "passwort",
+    "clave de", "clave para", "contrasena", "haslo", "losenord", "\u{15e}ifre", "kata sandi", "lozinka", "zugangsdaten", "identifiants", "credenciales", "credenciais", "credenziali",
+    "\u{6697}\u{8a3c}\u{756a}\u{53f7}", "\u{53e3}\u{4ee4}", "\u{c554}\u{d638}", "\u{3ba}\u{3c9}\u{3b4}\u{3b9}\u{3ba}", "\u{643}\u{644}\u{645}\u{629} \u{627}\u{644}\u{645}\u{631}\u{648}\u{631}", "\u{5e1}\u{5d9}\u{5e1}\u{5de}",
+    "\u{92a}\u{93e}\u{938}\u{935}\u{930}\u{94d}\u{921}",
 ];
 
 /// What a line begins with that is typed.
@@ -111,7 +114,7 @@ pub(in crate::ops::redact::find) const PROMPTS: [&str; 6] = ["$ ", "# ", "% ", "
 
 /// Programs that print secrets.
 #[rustfmt::skip]
-pub(in crate::ops::redact::find) const PROGRAMS: [&str; 22] = [
+pub(in crate::ops::redact::find) const PROGRAMS: [&str; 24] = [
     "kubectl", "argocd", "vault", "aws", "gh", "az", "gcloud", "op", "pass", "oc", "helm", "heroku", "terraform", "pulumi", "security",
-    "secret-tool", "openssl", "bw", "doppler", "fly", "flyctl", "cat",
+    "secret-tool", "openssl", "bw", "doppler", "fly", "flyctl", "cat", "echo", "printenv",
 ];
