@@ -20,6 +20,8 @@ use crate::private;
 ///
 /// The id is written to `.rejoin/project`. Conversations go by it instead of the path. After the directory has moved, you
 /// are asked once whether it is the same project.
+///
+/// An id that comes with a pull, in a project that has conversations, is used once you run this.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
