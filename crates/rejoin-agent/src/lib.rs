@@ -4,6 +4,7 @@
 //! were approved, and records as it goes. It does not know which store it has.
 
 mod compact;
+mod directory_identity;
 mod environment;
 mod error;
 mod mcp;
@@ -15,6 +16,7 @@ mod tokens;
 mod tools;
 
 pub use compact::{CompactSettings, Compacted, Foreseen, Fullness, OnFailure};
+pub use directory_identity::directory_identity;
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
 pub use mcp::{ServerSpec, Servers};

@@ -6,7 +6,6 @@ mod commands;
 mod compaction;
 mod config;
 mod context;
-mod directory_identity;
 #[cfg(test)]
 mod documents;
 mod durable;

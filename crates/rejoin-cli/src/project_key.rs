@@ -2,7 +2,8 @@
 //!
 //! A project goes by the id in its `.rejoin/project`, or by its path. A clone or a download can carry the id of another
 //! project. So an id counts in the directory where it was first used; in any other it counts once the user has said that
-//! this is the same project. Everything that needs a key asks here.
+//! this is the same project. An id that nobody knows, in a directory that has conversations, counts once the user has said so
+//! with `rejoin project id`: a pull must not hide them. Everything that needs a key asks here.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +14,7 @@ use rejoin::{Archive, List, Project};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::first_commit;
-use crate::place::{carry_active, key_of};
+use crate::place::{IDENTITY, carry_active, key_of};
 use crate::ui::{ask, clean, quote, size};
 
 /// What an answer is remembered under, with the id and the path.
@@ -35,6 +36,8 @@ enum Claim {
     Settled(String),
     /// It carries the id of a project that is known elsewhere, and the user has not said what it is.
     Unanswered(Project),
+    /// It carries an id that nobody knows, and has conversations that go by `key`.
+    New { id: String, key: String },
     /// It carries something that cannot be an id.
     Unreadable(Failure),
 }
@@ -73,6 +76,15 @@ impl Context {
                 let told = format!("{}, so the project goes by its path", failure.summary());
                 self.manner.warn(&told, failure.next_step());
                 return Ok(path);
+            }
+            Claim::New { id, key } => {
+                let told = format!(
+                    "`{}` holds the new id `{id}`, which may have come with a pull; the project goes on without it",
+                    directory.join(IDENTITY).display()
+                );
+                let hint = "to keep its conversations under that id from now on, run `rejoin project id`";
+                self.manner.warn(&told, Some(hint));
+                return Ok(key);
             }
             Claim::Unanswered(known) => known,
         };
@@ -165,7 +177,7 @@ impl Context {
 /// What identifies the project in any directory, as far as that is known without asking.
 pub(crate) fn key_at(archive: &Archive, directory: &Path) -> Result<String, Failure> {
     Ok(match claim_of(archive, directory)? {
-        Claim::Settled(key) => key,
+        Claim::Settled(key) | Claim::New { key, .. } => key,
         Claim::Unanswered(_) | Claim::Unreadable(_) => text_of(directory),
     })
 }
@@ -174,6 +186,20 @@ pub(crate) fn key_at(archive: &Archive, directory: &Path) -> Result<String, Fail
 pub(crate) fn project_at(archive: &Archive, directory: &Path) -> Result<Project, Failure> {
     let key = key_at(archive, directory)?;
     Ok(Project { key, path: text_of(directory), first_commit: first_commit(directory) })
+}
+
+/// A directory as the project of an id that it carries and nobody knows, and what its conversations go by so far.
+pub(crate) fn new_project_at(
+    archive: &Archive,
+    directory: &Path,
+) -> Result<Option<(Project, String)>, Failure> {
+    Ok(match claim_of(archive, directory)? {
+        Claim::New { id, key } => {
+            let path = text_of(directory);
+            Some((Project { key: id, path, first_commit: first_commit(directory) }, key))
+        }
+        Claim::Settled(_) | Claim::Unanswered(_) | Claim::Unreadable(_) => None,
+    })
 }
 
 /// The id that a directory carries, whether or not it counts there.
@@ -248,14 +274,35 @@ fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {
         Some(known) => Ok(Claim::Unanswered(Project { key: id, ..known })),
         None => {
             // Conversations whose directory nobody remembers are not for the first who carries their id.
-            let list = List { project: Some(id.clone()), includes_expired: true, ..List::default() };
-            if archive.count(&list)? == 0 {
-                return Ok(Claim::Settled(id));
+            if has_conversations(archive, &id)? {
+                let unknown = Project { key: id.clone(), path: id, first_commit: None };
+                return Ok(Claim::Unanswered(unknown));
             }
-            let unknown = Project { key: id.clone(), path: id, first_commit: None };
-            Ok(Claim::Unanswered(unknown))
+            Ok(match key_so_far(archive, &path)? {
+                Some(key) => Claim::New { id, key },
+                None => Claim::Settled(id),
+            })
         }
     }
+}
+
+/// What the conversations of a directory go by, if it has any: an id that counted there, or its path.
+fn key_so_far(archive: &Archive, path: &str) -> Result<Option<String>, Failure> {
+    let answers = answers(archive)?.into_iter();
+    let joined = answers.filter(|(_, own, answer)| own == path && *answer == Answer::Same).map(|(id, ..)| id);
+    let kept = archive.key_as_kept(path);
+    let known = archive.known_projects()?.into_iter().filter(|known| known.path == kept && known.key != kept);
+    for key in known.map(|known| known.key).chain(joined).chain([path.to_owned()]) {
+        if has_conversations(archive, &key)? {
+            return Ok(Some(key));
+        }
+    }
+    Ok(None)
+}
+
+fn has_conversations(archive: &Archive, key: &str) -> Result<bool, Failure> {
+    let list = List { project: Some(key.to_owned()), includes_expired: true, ..List::default() };
+    Ok(archive.count(&list)? > 0)
 }
 
 /// Whether a project's directory is there. A path that nobody remembers is not absolute.

@@ -6,14 +6,18 @@
 pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let bare = strip(written);
     // `hello` is a greeting, not a slip for `help`: a short word may differ in one letter only.
-    let allowed = match bare.chars().count() {
+    let length = bare.chars().count();
+    let allowed = match length {
         0..=2 => 0,
         3..=5 => 1,
         6..=11 => 2,
         12.. => 3,
     };
+    // A name can be as long as the file that holds it, and to compare it takes time for every letter.
+    let is_comparable = |name: &&str| strip(name).chars().count().abs_diff(length) <= allowed;
     known
         .into_iter()
+        .filter(is_comparable)
         .map(|name| (strsim::damerau_levenshtein(&bare, &strip(name)), name))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)

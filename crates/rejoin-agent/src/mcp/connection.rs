@@ -14,6 +14,7 @@ use rmcp::{ClientHandler, Peer, RoleClient};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
 
+use crate::directory_identity::directory_identity;
 use crate::environment::Environment;
 use crate::mcp::ServerSpec;
 use crate::tools::group::{Endings, Group};
@@ -25,13 +26,16 @@ const LONGEST_LINE: u64 = 1000;
 #[derive(Debug)]
 pub(super) struct Surroundings {
     directory: PathBuf,
+    /// Tells the directory from another that has its path later.
+    identity: Option<String>,
     environment: Environment,
     endings: Endings,
 }
 
 impl Surroundings {
     pub(super) fn new(directory: PathBuf, environment: Environment) -> Self {
-        Self { directory, environment, endings: Endings::default() }
+        let identity = directory_identity(&directory);
+        Self { directory, identity, environment, endings: Endings::default() }
     }
 }
 
@@ -63,6 +67,10 @@ impl Connection {
         surroundings: &Surroundings,
         lifecycle: ClientLifecycleMode,
     ) -> Result<Self, Failed> {
+        if directory_identity(&surroundings.directory) != surroundings.identity {
+            let shown = surroundings.directory.display();
+            return Err(Failed::Start(format!("the directory `{shown}` was replaced or is gone")));
+        }
         let mut command = Command::from(surroundings.environment.command(&spec.command));
         command.args(&spec.arguments).current_dir(&surroundings.directory);
         command.envs(spec.environment.iter().map(|(name, value)| (name, value)));

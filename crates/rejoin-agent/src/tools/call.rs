@@ -4,6 +4,7 @@ use std::fmt;
 
 use rejoin::{Block, Json};
 
+use crate::error::Result;
 use crate::providers::Future;
 use crate::tools::rules;
 
@@ -24,6 +25,18 @@ impl Prepared {
         work: impl std::future::Future<Output = Output> + Send + 'static,
     ) -> Self {
         Self { plan, subject, work: Box::pin(work) }
+    }
+
+    /// The same, done only if `check` finds nothing against it at that moment.
+    pub(super) fn unless(self, check: impl FnOnce() -> Result<()> + Send + 'static) -> Self {
+        let work = self.work;
+        let checked = async move {
+            match check() {
+                Ok(()) => work.await,
+                Err(error) => Output::error(&error),
+            }
+        };
+        Self { work: Box::pin(checked), ..self }
     }
 
     /// Does it. Dropping the future ends it, and everything it started.

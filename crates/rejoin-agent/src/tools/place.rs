@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::directory_identity::directory_identity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tools::Subject;
 use crate::tools::input::wrong;
@@ -17,6 +18,8 @@ const MOST_LINKS: usize = 40;
 #[derive(Clone, Debug)]
 pub(super) struct Project {
     directory: PathBuf,
+    /// Tells the directory from another that has its path later.
+    identity: Option<String>,
 }
 
 /// A path with every link resolved. What does not exist yet is taken as it is written.
@@ -31,7 +34,24 @@ impl Project {
     pub(super) fn at(directory: &Path) -> Result<Self> {
         let attempt =
             || Error::new(ErrorKind::Invalid, format!("find the project `{}`", directory.display()));
-        Ok(Self { directory: directory.canonicalize().map_err(|cause| attempt().because(cause))? })
+        let directory = directory.canonicalize().map_err(|cause| attempt().because(cause))?;
+        let identity = directory_identity(&directory);
+        Ok(Self { directory, identity })
+    }
+
+    /// Refuses when the directory was moved away, or another one took its place: nobody agreed to anything in that one.
+    pub(super) fn check(&self) -> Result<()> {
+        let now = directory_identity(&self.directory);
+        if now == self.identity {
+            return Ok(());
+        }
+        let shown = self.directory.display();
+        Err(wrong(match now {
+            Some(_) => format!(
+                "another directory took the place of `{shown}`, so nothing was done; start `rejoin` there again"
+            ),
+            None => format!("the directory `{shown}` is not there any more, so nothing was done"),
+        }))
     }
 
     pub(super) fn directory(&self) -> &Path {

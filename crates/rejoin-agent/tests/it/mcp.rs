@@ -225,6 +225,30 @@ async fn a_server_that_dies_is_told_and_started_again() {
 }
 
 #[tokio::test]
+async fn a_server_is_not_started_in_a_directory_that_took_the_projects_place() {
+    if !has_python() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let project = root.path().join("project");
+    std::fs::create_dir(&project).unwrap();
+    let toolbox = || {
+        let servers = Servers::new(vec![server("test", &[])], &project, Environment::default());
+        Toolbox::default().with_servers(servers.with_limits(LONG, LONG, LONG))
+    };
+    let (before, replaced) = (toolbox(), toolbox());
+
+    let started = names(&before).await;
+    std::fs::rename(&project, root.path().join("old")).unwrap();
+    std::fs::create_dir(&project).unwrap();
+    let not_started = names(&replaced).await;
+
+    assert_eq!((started.len(), not_started.len()), (14, 0));
+    let told = replaced.troubles().join(" ");
+    assert!(told.contains("was replaced or is gone"), "{told}");
+}
+
+#[tokio::test]
 async fn a_call_that_hangs_ends_at_its_limit_and_the_server_is_told() {
     if !has_python() {
         return;

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use rejoin_agent::directory_identity;
 use serde_json::json;
 
 use crate::config::origin::{Origin, Setting};
@@ -73,6 +74,8 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
             .because(Standing::Linked.to_string())
             .hint("put a regular file in place of the link, then run `rejoin trust` again"));
     }
+    // Before the file is read: what is shown is what this directory holds.
+    let seen = directory_identity(directory);
     let path = directory.join(project::FILE);
     if let Reading::Foreign(foreign) = read_inside(&path, directory, 0) {
         return Err(private::refusal(format!("trust `{name}`"), &foreign));
@@ -97,7 +100,7 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
     }
     context.confirm_shown(&what, &Shown::line("Allow this?"), consent)?;
     // What was shown is what is trusted: the text in hand, not the file as it may be by now.
-    Register::update(&context.surroundings, |register| register.trust(name, &text))??;
+    Register::update(&context.surroundings, |register| register.trust(name, seen, &text))??;
     context.note(&format!("Trusted until the file changes: {name}"));
     answer("trusted", name, &guarded, context)
 }

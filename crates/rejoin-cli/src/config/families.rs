@@ -6,6 +6,7 @@ use rejoin_agent::Preset;
 
 use crate::config::Config;
 use crate::config::choices::{Choice, ProviderKind};
+use crate::config::keys;
 use crate::config::origin::Setting;
 use crate::config::value::{Value, Variables};
 use crate::error::Failure;
@@ -147,9 +148,8 @@ impl Family<'_> {
     }
 
     fn value(&self, field: &str) -> Option<&Value> {
-        self.settings()
-            .find(|setting| setting.key.name.ends_with(&format!(".{field}")))
-            .map(|found| &found.value)
+        let name = format!("{}{}.{field}", self.prefix, keys::dotted(&[self.name]));
+        self.config.settings.get(&name).map(|found| &found.value)
     }
 
     fn text(&self, field: &str) -> Option<String> {

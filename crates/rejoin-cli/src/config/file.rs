@@ -6,9 +6,10 @@ use std::path::Path;
 
 use toml_edit::{Document, Item, TableLike, TomlError};
 
-use crate::config::keys::{self, Meaning};
+use crate::config::keys::{self, Key, Meaning};
 use crate::config::origin::{Origin, Place, Setting};
 use crate::config::project;
+use crate::config::shape::Shape;
 use crate::error::{Failure, Kind};
 use crate::private;
 use crate::project_file::{Reading, read_inside, read_own};
@@ -42,15 +43,25 @@ pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
 
 /// Checks the text of a file, key by key, in the order written.
 pub(crate) fn settings_in(path: &Path, text: &str) -> Result<Vec<Setting>, Failure> {
+    read_settings(path, text, |key| key.shape)
+}
+
+/// The same for a file that the user does not trust: what would take long to check is not checked, as it does not count.
+pub(crate) fn settings_in_untrusted(path: &Path, text: &str) -> Result<Vec<Setting>, Failure> {
+    read_settings(path, text, |key| key.shape.uncompiled())
+}
+
+fn read_settings(path: &Path, text: &str, shape_of: fn(&Key) -> Shape) -> Result<Vec<Setting>, Failure> {
     let document = Document::parse(text).map_err(|error| broken(path, text, &error))?;
-    let mut reader = Reader { path, text, segments: Vec::new(), settings: Vec::new() };
+    let lines = Lines::of(text);
+    let mut reader = Reader { path, lines, shape_of, segments: Vec::new(), settings: Vec::new() };
     reader.read_table(document.as_table())?;
     Ok(reader.settings)
 }
 
 /// Describes text that is not TOML.
 pub(crate) fn broken(path: &Path, text: &str, error: &TomlError) -> Failure {
-    let place = Place { path, line: line_at(text, error.span()) };
+    let place = Place { path, line: Lines::of(text).at(error.span()) };
     Failure::invalid(format!("read `{place}`")).because(error.message().to_owned()).hint(edit_hint(path))
 }
 
@@ -61,7 +72,8 @@ pub(crate) fn is_link(path: &Path) -> bool {
 
 struct Reader<'a> {
     path: &'a Path,
-    text: &'a str,
+    lines: Lines,
+    shape_of: fn(&Key) -> Shape,
     segments: Vec<String>,
     settings: Vec<Setting>,
 }
@@ -69,7 +81,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read_table(&mut self, table: &dyn TableLike) -> Result<(), Failure> {
         for (name, item) in table.iter() {
-            let line = line_at(self.text, table.key(name).and_then(toml_edit::Key::span));
+            let line = self.lines.at(table.key(name).and_then(toml_edit::Key::span));
             let depth = self.segments.len();
             match keys::quoted(name).filter(|_| depth == 0) {
                 Some(segments) => self.segments.extend(segments.map(str::to_owned)),
@@ -83,14 +95,15 @@ impl Reader<'_> {
 
     fn read_item(&mut self, item: &Item, line: usize) -> Result<(), Failure> {
         let place = Place { path: self.path, line };
-        let name = keys::dotted(&self.segments);
+        let name = shortened(keys::dotted(&self.segments));
         // Without a value of its own, `store` can be a group, too.
         if let Some(group) = item.as_table_like().filter(|_| keys::is_above_others(&name)) {
             return self.read_table(group);
         }
         match keys::meaning_of(&self.segments) {
             Meaning::Key { key, member } => {
-                let value = item.clone().into_value().ok().and_then(|value| key.shape.read(&value));
+                let value =
+                    item.clone().into_value().ok().and_then(|value| (self.shape_of)(key).read(&value));
                 let value = value.ok_or_else(|| {
                     Failure::invalid(format!("read `{name}` in `{place}`"))
                         .because(format!("it must be {}", key.shape.expectation()))
@@ -113,6 +126,15 @@ impl Reader<'_> {
     }
 }
 
+/// A name for a message. Nobody can read one that is longer than any key.
+fn shortened(name: String) -> String {
+    const LONGEST: usize = 200;
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    }
+}
+
 /// What to do about a key that does not exist.
 pub(crate) fn unknown_hint<S: AsRef<str>>(segments: &[S]) -> String {
     match keys::suggestion_for(segments) {
@@ -129,9 +151,21 @@ fn edit_hint(path: &Path) -> &'static str {
     }
 }
 
-fn line_at(text: &str, span: Option<Range<usize>>) -> usize {
-    let offset = span.map_or(0, |span| span.start).min(text.len());
-    text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+/// Where the lines of a text end. A file can hold many keys, so they are counted once.
+struct Lines {
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self { ends: text.match_indices('\n').map(|(offset, _)| offset).collect() }
+    }
+
+    /// The number of the line in which something begins.
+    fn at(&self, span: Option<Range<usize>>) -> usize {
+        let start = span.map_or(0, |span| span.start);
+        self.ends.partition_point(|end| *end < start) + 1
+    }
 }
 
 #[cfg(test)]

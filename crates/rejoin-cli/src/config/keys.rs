@@ -121,11 +121,11 @@ pub(crate) enum Meaning {
 pub(crate) fn meaning_of<S: AsRef<str>>(segments: &[S]) -> Meaning {
     let mut is_group = false;
     for key in KEYS {
-        let pattern: Vec<&str> = key.name.split('.').collect();
-        let matches = segments.len() <= pattern.len()
-            && pattern.iter().zip(segments).all(|(wanted, given)| fits(wanted, given.as_ref()));
-        if matches && segments.len() == pattern.len() {
-            let place = pattern.iter().position(|part| *part == "<name>");
+        let mut pattern = key.name.split('.');
+        let matches =
+            segments.iter().all(|given| pattern.next().is_some_and(|wanted| fits(wanted, given.as_ref())));
+        if matches && pattern.next().is_none() {
+            let place = key.name.split('.').position(|part| part == "<name>");
             return Meaning::Key { key, member: place.map(|place| segments[place].as_ref().to_owned()) };
         }
         is_group |= matches;

@@ -131,7 +131,9 @@ fn project_settings(
     };
     // The standing is that of the very text that was read, whatever becomes of the file meanwhile.
     let standing = register.map(|register| register.standing(directory, &text));
-    let settings = match file::settings_in(&path, &text) {
+    let is_trusted = matches!(standing, Ok(Standing::Trusted));
+    let read = if is_trusted { file::settings_in } else { file::settings_in_untrusted };
+    let settings = match read(&path, &text) {
         Ok(settings) => settings,
         Err(failure) => return without_file(path, failure, standing?),
     };

@@ -9,11 +9,11 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use rejoin_agent::directory_identity;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::config::{file, project};
-use crate::directory_identity::directory_identity;
 use crate::durable;
 use crate::error::{Failure, Kind};
 use crate::surroundings::Surroundings;
@@ -154,10 +154,16 @@ impl Register {
         }
     }
 
-    pub(crate) fn trust(&mut self, name: &str, text: &str) -> Result<(), Failure> {
+    /// Trusts a text in the directory that had this identity when the user saw it.
+    pub(crate) fn trust(&mut self, name: &str, seen: Option<String>, text: &str) -> Result<(), Failure> {
         let directory = directory_identity(Path::new(name));
         if directory.is_none() {
             return Err(Failure::not_found(format!("trust `{name}`")).because("there is no such directory"));
+        }
+        if directory != seen {
+            return Err(Failure::new(Kind::Denied, format!("trust `{name}`"))
+                .because("the directory was replaced")
+                .hint("run `rejoin trust` again"));
         }
         self.projects.insert(name.to_owned(), Trusted { directory, file: Fingerprint::of(text) });
         Ok(())
@@ -245,7 +251,7 @@ mod tests {
         std::fs::create_dir(&own).unwrap();
         std::fs::create_dir(&other).unwrap();
         let mut register = Register::empty();
-        register.trust(own.to_str().unwrap(), "log = \"off\"\n").unwrap();
+        register.trust(own.to_str().unwrap(), directory_identity(&own), "log = \"off\"\n").unwrap();
 
         let standings = [(&own, "log = \"off\"\n"), (&own, "log = \"warn\""), (&other, "log = \"off\"\n")]
             .map(|(directory, text)| register.standing(directory, text));

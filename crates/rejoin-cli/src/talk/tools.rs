@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use rejoin::{Archive, ConversationId};
-use rejoin_agent::{Builtin, Rules, ServerSpec, Servers, Toolbox};
+use rejoin_agent::{Builtin, Rules, ServerSpec, Servers, Toolbox, directory_identity};
 
 use crate::context::Context;
-use crate::directory_identity::directory_identity;
 use crate::error::Failure;
 
 /// The flag that a refusal names.

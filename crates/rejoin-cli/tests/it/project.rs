@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use rejoin::{Archive, Conversation, Handle, Time};
+use rejoin::{Archive, Conversation, Handle, List, Time};
 
 use crate::past::{ask, minutes_ago};
 use crate::terminal::Terminal;
@@ -300,6 +300,63 @@ fn a_link_to_the_project_and_a_directory_inside_it_are_the_project() {
     let found = ["link", "project/src"].map(|directory| titles(&world, directory));
 
     assert_eq!(found, [["Lisbon"], ["Lisbon"]]);
+}
+
+#[test]
+fn an_id_that_a_pull_brings_hides_no_conversation() {
+    let world = World::new();
+    world.started("Lisbon");
+    world.write("project/.rejoin/project", "pulled-1\n");
+    let here = world.path("project");
+    let project = world.project_key();
+
+    let listed = world.rejoin(["list"]).run();
+    world.rejoin(["new", "--title", "Porto"]).run();
+    let by_path = world.archive().count(&List { project: Some(project), ..List::default() }).unwrap();
+    let adopted = world.rejoin(["project", "id"]).run();
+    let quiet = world.rejoin(["list"]).run();
+
+    let warning = "warning: `[world]/project/.rejoin/project` holds the new id `pulled-1`, which may have come with a pull; \
+                   the project goes on without it\n\
+                   hint: to keep its conversations under that id from now on, run `rejoin project id`\n";
+    assert!(listed.stdout.contains("Lisbon") && listed.stderr.contains(warning), "{listed:?}");
+    assert_eq!((by_path, adopted.stdout.as_str()), (2, "pulled-1\n"), "{adopted:?}");
+    assert!(quiet.stdout.contains("Lisbon") && quiet.stdout.contains("Porto"), "{quiet:?}");
+    assert!(!quiet.stderr.contains("pulled-1"), "{quiet:?}");
+    assert_eq!(Path::new(&world.archive().project("pulled-1").unwrap().unwrap().path), here);
+}
+
+#[test]
+fn an_id_that_a_pull_exchanges_hides_no_conversation() {
+    let world = World::new();
+    world.started("Lisbon");
+    let own = world.rejoin(["project", "id"]).run().stdout;
+    world.write("project/.rejoin/project", "pulled-1\n");
+
+    let listed = titles(&world, "project");
+    world.rejoin(["new", "--title", "Porto"]).run();
+    world.write("project/.rejoin/project", &own);
+    let before = titles(&world, "project");
+    world.write("project/.rejoin/project", "pulled-2\n");
+    let adopted = world.rejoin(["project", "id"]).run();
+
+    assert_eq!((listed.len(), before.len()), (1, 2), "{before:?}");
+    assert_eq!(adopted.stdout, "pulled-2\n", "{adopted:?}");
+    assert_eq!(titles(&world, "project").len(), 2);
+}
+
+#[test]
+fn an_id_counts_at_once_where_there_is_no_conversation() {
+    let world = World::new();
+    world.write("project/.rejoin/project", "cloned-1\n");
+
+    let outcome = world.rejoin(["new", "--title", "Porto"]).run();
+
+    assert!(!outcome.stderr.contains("cloned-1"), "{outcome:?}");
+    assert_eq!(
+        world.archive().project("cloned-1").unwrap().map(|known| known.key).as_deref(),
+        Some("cloned-1")
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A cloned repository cannot run programs, send text elsewhere, delete history or keep it from being saved.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::{Duration, Instant};
 
 use crate::world::{Outcome, World};
 
@@ -250,6 +251,34 @@ fn a_file_with_an_error_is_ignored_as_a_whole_and_told_without_failing() {
                   `[world]/project/.rejoin/config.toml:2`: it must be a whole number from 7 to 180, or \"forever\"\n\
                   hint: correct the line, or run `rejoin config edit --local`\n";
     assert_eq!(outcome, Outcome { stdout: "new\n".into(), stderr: stderr.into(), code: 0 });
+}
+
+/// How long a command takes in a project with this file, of which it says no more than a few lines.
+fn time_with(text: &str) -> Duration {
+    let world = World::new();
+    world.project_config(text);
+    let begun = Instant::now();
+    let outcome = world.rejoin(["list"]).run();
+    let took = begun.elapsed();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr.chars().take(500).collect::<String>());
+    assert!(outcome.stderr.contains("ignored"), "{}", outcome.stderr.chars().take(500).collect::<String>());
+    assert!(outcome.stderr.len() < 10_000, "{} bytes", outcome.stderr.len());
+    took
+}
+
+#[test]
+fn no_file_of_a_project_makes_every_command_slow() {
+    let keys: String =
+        (0..20_000).map(|number| format!("models.m{number}.context_window = 5000\n")).collect();
+    let groups: String =
+        (0..20_000).map(|number| format!("[models.m{number}]\ncontext_window = 5000\n")).collect();
+    let patterns = format!("redact.extra_patterns = [{}]\n", "'a.b',".repeat(150_000));
+    let name = format!("{} = 1\n", "m".repeat(1_000_000));
+
+    let took = [keys, groups, patterns, name].map(|text| time_with(&text));
+
+    // A hundred keys take no noticeable time, so each of these would take minutes if its time grew with the square.
+    assert!(took.iter().all(|took| *took < Duration::from_secs(10)), "{took:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod edit;
 mod find;
+mod in_place;
 mod list;
 mod read;
 mod run;
@@ -53,7 +54,7 @@ impl Builtin {
 
     pub(super) fn tools(&self, rules: &Arc<Mutex<Rules>>) -> Vec<Arc<dyn Tool>> {
         let project = || self.project.clone();
-        vec![
+        let tools: [Arc<dyn Tool>; 6] = [
             Arc::new(read::Read::new(project())),
             Arc::new(list::List::new(project())),
             Arc::new(find::Find::new(project(), Arc::clone(rules))),
@@ -65,7 +66,8 @@ impl Builtin {
                 self.environment.clone(),
                 self.endings.clone(),
             )),
-        ]
+        ];
+        tools.map(|tool| Arc::new(in_place::InPlace::new(tool, project())) as Arc<dyn Tool>).into()
     }
 }
 

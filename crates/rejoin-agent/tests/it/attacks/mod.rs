@@ -3,3 +3,4 @@
 #[path = "../../../../rejoin/tests/it/attacks/attempt.rs"]
 mod attempt;
 mod consent;
+mod folder;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rejoin_agent::directory_identity;
 use serde_json::json;
 
 use crate::commands::config::{NamedKey, Target};
@@ -76,7 +77,8 @@ fn standing(text: &str, context: &Context) -> Result<Standing, Failure> {
 /// The user trusted the old text and made this change, so nothing in the new one is unknown to them.
 fn renew_trust(text: &str, context: &Context) -> Result<(), Failure> {
     let Some(directory) = context.config.project_root().to_str() else { return Ok(()) };
-    Register::update(&context.surroundings, |register| register.trust(directory, text))?
+    let own = directory_identity(context.config.project_root());
+    Register::update(&context.surroundings, |register| register.trust(directory, own, text))?
 }
 
 fn tell_if_hidden(named: &NamedKey, path: &Path, effect: Option<&Config>, context: &Context) {

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use rejoin::{Archive, List, Project};
-use rejoin_agent::Rules;
+use rejoin_agent::{Rules, directory_identity};
 use serde_json::json;
 
 use super::known::{self, Known, not_known};
 use crate::config::project::directory_of;
 use crate::context::{Consent, Context};
-use crate::directory_identity::directory_identity;
 use crate::error::Failure;
 use crate::place;
 use crate::project_key::{self, carried_id, project_at};

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::durable;
 use crate::error::{Failure, Kind};
 use crate::place::{self, IDENTITY};
-use crate::project_key::{carried_id, key_at, project_at};
+use crate::project_key::{carried_id, key_at, new_project_at, project_at};
 use crate::ui::quote;
 use crate::private;
 
@@ -20,6 +20,8 @@ use crate::private;
 ///
 /// The id is written to `.rejoin/project`. Conversations go by it instead of the path. After the directory has moved, you
 /// are asked once whether it is the same project.
+///
+/// An id that comes with a pull, in a project that has conversations, is used once you run this.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,9 +35,16 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     if is_new {
         write(directory)?;
     }
-    refuse_foreign(&archive, directory)?;
-    let project = project_at(&archive, directory)?;
-    let moved = take_over(&archive, &project)?;
+    let (project, from) = match new_project_at(&archive, directory)? {
+        Some(new) => new,
+        None => {
+            refuse_foreign(&archive, directory)?;
+            let project = project_at(&archive, directory)?;
+            let path = project.path.clone();
+            (project, path)
+        }
+    };
+    let moved = take_over(&archive, &from, &project)?;
     if context.is_json() {
         let answer = json!({"id": project.key, "path": project.path, "conversations": moved});
         return context.answer_json(&answer);
@@ -68,11 +77,11 @@ fn write(directory: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::io(format!("write `{}`", file.display()), error))
 }
 
-/// Moves what is still kept under the path. Also when the id is old: a crash may have come between the two.
-fn take_over(archive: &Archive, project: &Project) -> Result<u64, Failure> {
+/// Moves what is still kept under the path, or under an older id. Also when the id is old: a crash may have come between the two.
+fn take_over(archive: &Archive, from: &str, project: &Project) -> Result<u64, Failure> {
     let known = archive.project(&project.key)?.unwrap_or_else(|| project.clone());
-    let moved = archive.move_project(&project.path, &known)?;
-    place::carry_active(archive, &project.path, &project.key)?;
+    let moved = archive.move_project(from, &known)?;
+    place::carry_active(archive, from, &project.key)?;
     Ok(moved)
 }
 

@@ -9,6 +9,7 @@ mod faults;
 mod folder;
 mod imports;
 mod other_users;
+mod replaced;
 mod repository;
 mod unreadable;
 mod vault;

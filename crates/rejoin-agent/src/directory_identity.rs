@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 ///
 /// File systems use inode numbers again, so the time of creation belongs to it where the file system keeps one. The
 /// device does not: its number may change when the machine starts.
-pub(crate) fn directory_identity(directory: &Path) -> Option<String> {
+pub fn directory_identity(directory: &Path) -> Option<String> {
     let metadata = fs::metadata(directory).ok().filter(fs::Metadata::is_dir)?;
     let created = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Some(match created {
