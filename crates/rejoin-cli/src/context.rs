@@ -149,6 +149,17 @@ impl Context {
         BufWriter::new(io::stdout().lock())
     }
 
+    /// Answers with one text that somebody else may have written: as it is for a program, made safe at a terminal.
+    pub(crate) fn answer_text(&self, text: &str) -> Result<(), Failure> {
+        let mut answer = self.answer();
+        match self.surroundings.terminal.stdout {
+            true => writeln!(answer, "{}", clean::block(text))?,
+            false => writeln!(answer, "{text}")?,
+        }
+        answer.flush()?;
+        Ok(())
+    }
+
     /// Answers a program: one value, one line.
     pub(crate) fn answer_json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let mut answer = self.answer();
