@@ -227,7 +227,7 @@ impl Context {
         }
         let terminal = self.surroundings.terminal;
         let keyboard = if terminal.stdin && terminal.stderr {
-            Keyboard::Present(io::stdin().lock())
+            Keyboard::Present(ask::person())
         } else {
             Keyboard::Absent
         };

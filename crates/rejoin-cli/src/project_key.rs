@@ -134,7 +134,7 @@ impl Context {
         eprint!("{}", clean::block(&told));
         let question = "Is this the same project, moved or checked out again? [y/N] ";
         loop {
-            let typed = ask::ask(question, &mut io::stdin().lock(), &mut io::stderr())?;
+            let typed = ask::ask(question, &mut ask::person(), &mut io::stderr())?;
             match typed.map(|typed| typed.to_ascii_lowercase()).as_deref() {
                 None => return Ok(None),
                 Some("y" | "yes") => return Ok(Some(Answer::Same)),
