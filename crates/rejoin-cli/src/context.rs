@@ -14,8 +14,7 @@ use crate::surroundings::Surroundings;
 use crate::ui;
 use crate::ui::ask::{self, Confirmation, Keyboard};
 use crate::ui::clean;
-use crate::ui::consent::{self, Desk, Line, Paged, Shown};
-use crate::ui::keyboard;
+use crate::ui::consent::{self, Line, Paged, Shown};
 use crate::ui::page;
 use crate::ui::paint::{ColorChoice, ColorSigns, Paint};
 use crate::ui::progress::{Progress, Unit, Visibility};
@@ -205,14 +204,7 @@ impl Context {
             consent::print_all(what, &mut io::stderr())?;
             return self.confirm(question, consent);
         }
-        let asked = |unseen| format!("{} [y/N] ", consent::about_unseen(question, unseen).text());
-        let mut desk = Desk {
-            out: &mut io::stderr(),
-            paint: Paint::Plain,
-            screen: &consent::screen,
-            key: &mut keyboard::key,
-        };
-        match consent::show(what, &asked, &mut desk)? {
+        match consent::show_before(what, question)? {
             Paged::ToTheEnd { unseen } => self.confirm(&consent::about_unseen(question, unseen), consent),
             Paged::Left(_) => Err(not_confirmed()),
         }

@@ -235,6 +235,28 @@ fn a_yes_before_the_end_was_shown_allows_nothing() {
 }
 
 #[test]
+fn a_directory_that_passes_for_the_project_whose_id_it_carries_is_seen_through() {
+    let world = World::new();
+    world.write("project/.rejoin/project", "trip-0190\n");
+    world.started("Lisbon");
+    world.write("project\u{200b}/.git/HEAD", "");
+    world.write("project\u{200b}/.rejoin/project", "trip-0190\n");
+    let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
+
+    terminal.enter("cd ../project?; clear; rejoin list");
+    let screen = terminal.wait_for("again? [y/N]").replace("\n┊ ", "");
+
+    let edged =
+        |end: &str| screen.lines().any(|line| line.starts_with("│ /") && line.trim_end().ends_with(end));
+    let attempts = [Attempt::new("zero width", |target| match target {
+        Target::Guarded => !edged("/project⟨U+200B⟩") || !edged("/project"),
+        Target::Control => clean::line("project\u{200b}") == "project",
+    })];
+    assert_all_fail(&attempts);
+    assert!(screen.contains("1 hidden or misleading character is shown as ⟨U+…⟩."), "{screen}");
+}
+
+#[test]
 fn a_small_terminal_and_one_that_changes_show_everything() {
     let content = long_file(30);
     let (world, _server) = world_asking(vec![
