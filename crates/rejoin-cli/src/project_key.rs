@@ -150,7 +150,9 @@ impl Context {
         if let Some(old) = moved {
             self.note(&format!(
                 "This looks like the project that was at {}. If it moved: rejoin project move {} {}",
-                old.path, old.path, project.path
+                old.path,
+                quote::argument(&old.path),
+                quote::argument(&project.path)
             ));
         }
         Ok(())
