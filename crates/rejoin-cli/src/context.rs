@@ -14,8 +14,7 @@ use crate::surroundings::Surroundings;
 use crate::ui;
 use crate::ui::ask::{self, Confirmation, Keyboard};
 use crate::ui::clean;
-use crate::ui::consent::{self, Desk, Line, Paged, Shown};
-use crate::ui::keyboard;
+use crate::ui::consent::{self, Line, Paged, Shown};
 use crate::ui::page;
 use crate::ui::paint::{ColorChoice, ColorSigns, Paint};
 use crate::ui::progress::{Progress, Unit, Visibility};
@@ -149,6 +148,17 @@ impl Context {
         BufWriter::new(io::stdout().lock())
     }
 
+    /// Answers with one text that somebody else may have written: as it is for a program, made safe at a terminal.
+    pub(crate) fn answer_text(&self, text: &str) -> Result<(), Failure> {
+        let mut answer = self.answer();
+        match self.surroundings.terminal.stdout {
+            true => writeln!(answer, "{}", clean::block(text))?,
+            false => writeln!(answer, "{text}")?,
+        }
+        answer.flush()?;
+        Ok(())
+    }
+
     /// Answers a program: one value, one line.
     pub(crate) fn answer_json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let mut answer = self.answer();
@@ -194,14 +204,7 @@ impl Context {
             consent::print_all(what, &mut io::stderr())?;
             return self.confirm(question, consent);
         }
-        let asked = |unseen| format!("{} [y/N] ", consent::about_unseen(question, unseen).text());
-        let mut desk = Desk {
-            out: &mut io::stderr(),
-            paint: Paint::Plain,
-            screen: &consent::screen,
-            key: &mut keyboard::key,
-        };
-        match consent::show(what, &asked, &mut desk)? {
+        match consent::show_before(what, question)? {
             Paged::ToTheEnd { unseen } => self.confirm(&consent::about_unseen(question, unseen), consent),
             Paged::Left(_) => Err(not_confirmed()),
         }
@@ -216,7 +219,7 @@ impl Context {
         }
         let terminal = self.surroundings.terminal;
         let keyboard = if terminal.stdin && terminal.stderr {
-            Keyboard::Present(io::stdin().lock())
+            Keyboard::Present(ask::person())
         } else {
             Keyboard::Absent
         };

@@ -15,7 +15,9 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::git::first_commit;
 use crate::place::{IDENTITY, carry_active, key_of};
-use crate::ui::{ask, clean, quote, size};
+use crate::ui::consent::{self, Line, Paged, Shown};
+use crate::ui::paint::Meaning;
+use crate::ui::{ask, quote, size};
 
 /// What an answer is remembered under, with the id and the path.
 const ANSWER: &str = "project-answer:";
@@ -134,19 +136,12 @@ impl Context {
             return Ok(None);
         }
         let list = List { project: Some(known.key.clone()), includes_expired: true, ..List::default() };
-        let count = size::count(archive.count(&list)?, "conversation", "conversations");
-        let missing = if is_directory(&known.path) { "" } else { ", which does not exist any more" };
-        let told = format!(
-            "{here} carries the id of another project, which has {count}:\n  {other}{missing}\n\
-             A clone or a download can carry a copied id. If it is the same project, its conversations are shown and \
-             continued here.\nTools that you have allowed there ask again here.\n",
-            here = clean::line(&text_of(self.config.project())),
-            other = clean::line(&known.path),
-        );
-        eprint!("{}", clean::block(&told));
-        let question = "Is this the same project, moved or checked out again? [y/N] ";
+        let about = about_claim(self.config.project(), known, archive.count(&list)?);
+        let question = Shown::line("Is this the same project, moved or checked out again?");
+        let Paged::ToTheEnd { unseen } = consent::show_before(&about, &question)? else { return Ok(None) };
+        let question = format!("{} [y/N] ", consent::about_unseen(&question, unseen).text());
         loop {
-            let typed = ask::ask(question, &mut io::stdin().lock(), &mut io::stderr())?;
+            let typed = ask::ask(&question, &mut ask::person(), &mut io::stderr())?;
             match typed.map(|typed| typed.to_ascii_lowercase()).as_deref() {
                 None => return Ok(None),
                 Some("y" | "yes") => return Ok(Some(Answer::Same)),
@@ -167,7 +162,9 @@ impl Context {
         if let Some(old) = moved {
             self.note(&format!(
                 "This looks like the project that was at {}. If it moved: rejoin project move {} {}",
-                old.path, old.path, project.path
+                old.path,
+                quote::argument(&old.path),
+                quote::argument(&project.path)
             ));
         }
         Ok(())
@@ -254,6 +251,26 @@ impl Answer {
     fn named(word: &[u8]) -> Option<Self> {
         [Self::Same, Self::Separate].into_iter().find(|answer| answer.as_str().as_bytes() == word)
     }
+}
+
+/// What the user is told before the question whether a directory is a project that is known elsewhere.
+fn about_claim(directory: &Path, known: &Project, conversations: u64) -> Vec<Line> {
+    let (here, other) = (Shown::line(&text_of(directory)), Shown::line(&known.path));
+    let count = size::count(conversations, "conversation", "conversations");
+    let missing = if is_directory(&known.path) { "" } else { " Its directory does not exist any more." };
+    let mut lines = vec![Line::own("This directory carries the id of another project:", Meaning::Plain)];
+    lines.extend(Line::edged(&here, |_| Meaning::Plain));
+    lines.push(Line::own("The other project is:", Meaning::Plain));
+    lines.extend(Line::edged(&other, |_| Meaning::Plain));
+    lines.extend(Line::report(&Shown::line(&format!("It has {count}.{missing}"))));
+    lines.push(Line::own(
+        "A clone or a download can carry a copied id. If it is the same project, its conversations are shown and \
+         continued here.",
+        Meaning::Plain,
+    ));
+    lines.push(Line::own("Tools that you have allowed there ask again here.", Meaning::Plain));
+    lines.extend(Line::notes(&[&here, &other]));
+    lines
 }
 
 fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {

@@ -11,6 +11,7 @@ use crate::config::trust::{Register, Standing, is_linked};
 use crate::config::{file, project};
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
+use crate::ui::clean;
 use crate::ui::consent::{self, Line, Shown};
 use crate::ui::paint::Meaning;
 use crate::private;
@@ -160,7 +161,7 @@ fn list(context: &Context) -> Result<(), Failure> {
     }
     let mut answer = context.answer();
     for (standing, directory) in rows {
-        writeln!(answer, "{standing:9}  {directory}")?;
+        writeln!(answer, "{standing:9}  {}", clean::line(directory))?;
     }
     answer.flush()?;
     Ok(())

@@ -3,6 +3,7 @@
 use rejoin::{Receipt, Settings, StoredConversation};
 
 use crate::named;
+use crate::ui::clean;
 
 /// The first line after coming back.
 pub(crate) fn resuming(stored: &StoredConversation) -> String {
@@ -16,7 +17,7 @@ pub(crate) fn came_back(messages: usize) -> String {
 
 /// Provider and model, as lists show them.
 pub(crate) fn talked_with(settings: &Settings) -> String {
-    let known = |name: &Option<String>| name.clone().unwrap_or_else(|| "unknown".to_owned());
+    let known = |name: &Option<String>| name.as_deref().map_or("unknown".to_owned(), clean::line);
     format!("{} ({})", known(&settings.provider), known(&settings.model))
 }
 

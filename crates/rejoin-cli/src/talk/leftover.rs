@@ -64,7 +64,7 @@ fn decide(context: &Context, turn: &OpenTurn, partial: Partial) -> Result<Decisi
     }
     loop {
         let question = "Keep it, discard it, or look at it first? [k/d/l] ";
-        match ask::ask(question, &mut io::stdin().lock(), &mut io::stderr())?.as_deref() {
+        match ask::ask(question, &mut ask::person(), &mut io::stderr())?.as_deref() {
             Some("k" | "keep" | "K") => return Ok(Decision::Keep),
             Some("d" | "discard" | "D") => return Ok(Decision::Discard),
             Some("l" | "look" | "L") => writeln!(io::stderr(), "{}", whole(turn))?,

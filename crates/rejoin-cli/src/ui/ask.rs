@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read, Write};
 
 use super::consent::Shown;
+use super::keyboard;
 
 /// The longest answer read, so that a file on the keyboard's place cannot fill the memory.
 const LONGEST_ANSWER: u64 = 4096;
@@ -25,6 +26,12 @@ pub(crate) enum Confirmation {
     No,
     /// There was nobody to ask; the caller says which flag answers instead.
     NotAsked,
+}
+
+/// The keyboard of a person who is about to be asked. What was typed before is thrown away: it was not meant as the answer.
+pub(crate) fn person() -> io::StdinLock<'static> {
+    keyboard::forget_typed();
+    io::stdin().lock()
 }
 
 /// Asks a question to be answered with yes or no, again until the answer is one of them.

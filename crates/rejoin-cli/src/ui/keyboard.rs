@@ -2,10 +2,18 @@
 
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
 };
+
+/// How long nothing may be typed before a key counts as an answer: somebody who types a text or holds a key is not
+/// answering a question that has just appeared.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Ctrl+C, as the terminal sends it.
+const INTERRUPT: u8 = 3;
 
 /// What is typed is neither shown nor waited for until this is dropped. Ctrl+C works as ever.
 #[derive(Debug)]
@@ -57,19 +65,51 @@ pub(crate) enum Key {
     Other,
 }
 
-/// Waits for a key. What was typed before the question is thrown away: it was not meant as its answer.
+/// Waits for a key that answers what is on the screen now.
+///
+/// What was typed before is thrown away, and so is what is typed until the keyboard was quiet for a while: it was not
+/// meant as the answer. Ctrl+C and Ctrl+D count at once.
 pub(crate) fn key() -> Key {
     let _hushed =
         Hushed::with(|modes| modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG));
+    forget_typed();
     let stdin = io::stdin();
-    let _ = tcflush(stdin.as_fd(), QueueSelector::IFlush);
+    let mut quiet = Quiet { since: Instant::now() };
     let mut bytes = [0; 64];
     loop {
         match rustix::io::read(stdin.as_fd(), &mut bytes) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(read) => return meaning(&bytes[..read]),
+            Ok(read) => {
+                if let Some(key) = quiet.answer(&bytes[..read], Instant::now()) {
+                    return key;
+                }
+            }
             Err(_) => return Key::End,
         }
+    }
+}
+
+/// Throws away what was typed and not yet read, where the input is a terminal.
+pub(crate) fn forget_typed() {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        let _ = tcflush(stdin.as_fd(), QueueSelector::IFlush);
+    }
+}
+
+/// Tells keys that answer a question from those that happen to be typed when it appears.
+#[derive(Debug)]
+struct Quiet {
+    /// When the question appeared, or the last key that did not count.
+    since: Instant,
+}
+
+impl Quiet {
+    fn answer(&mut self, bytes: &[u8], now: Instant) -> Option<Key> {
+        let key = if bytes.contains(&INTERRUPT) { Key::Interrupt } else { meaning(bytes) };
+        let is_quiet = now.duration_since(self.since) >= QUIET;
+        self.since = now;
+        (is_quiet || matches!(key, Key::Interrupt | Key::End)).then_some(key)
     }
 }
 
@@ -78,7 +118,7 @@ fn meaning(bytes: &[u8]) -> Key {
     match bytes {
         [b'\r' | b'\n'] => Key::Enter,
         [b' '] => Key::Space,
-        [3] => Key::Interrupt,
+        [INTERRUPT] => Key::Interrupt,
         [4] => Key::End,
         [letter @ (b'a'..=b'z' | b'A'..=b'Z')] => Key::Letter(char::from(*letter).to_ascii_lowercase()),
         _ => Key::Other,
@@ -105,5 +145,34 @@ mod tests {
             Key::Other,
         ];
         assert_eq!(keys, expected);
+    }
+
+    /// Types keys, each so many milliseconds after the one before, and returns the first that counts.
+    fn answered(typed: &[(u64, &[u8])]) -> Option<Key> {
+        let mut now = Instant::now();
+        let mut quiet = Quiet { since: now };
+        typed.iter().find_map(|(pause, bytes)| {
+            now += Duration::from_millis(*pause);
+            quiet.answer(bytes, now)
+        })
+    }
+
+    #[test]
+    fn a_key_counts_after_the_keyboard_was_quiet() {
+        let yes = Some(Key::Letter('y'));
+        let held = vec![(30, &b"y"[..]); 100];
+
+        assert_eq!(answered(&[(500, b"y")]), yes);
+        assert_eq!(answered(&[(499, b"y")]), None);
+        assert_eq!(answered(&[(400, b"a"), (400, b"v"), (400, b"\r"), (400, b" ")]), None);
+        assert_eq!(answered(&[(400, b"a"), (500, b"y")]), yes);
+        assert_eq!(answered(&held), None);
+    }
+
+    #[test]
+    fn who_wants_to_stop_does_not_wait() {
+        assert_eq!(answered(&[(0, b"\x03")]), Some(Key::Interrupt));
+        assert_eq!(answered(&[(0, b"abc\x03")]), Some(Key::Interrupt));
+        assert_eq!(answered(&[(0, b"\x04")]), Some(Key::End));
     }
 }

@@ -396,14 +396,15 @@ fn at_a_terminal_a_known_id_at_a_new_path_is_asked_about_once() {
     terminal.wait_for("Total: 1 conversation(s)");
     terminal.enter("cd ../other; clear; rejoin list");
     terminal.wait_until("the question about the other", |screen| {
-        screen.contains("other carries the id") && screen.contains("[y/N]")
+        screen.contains("/other\n") && screen.contains("[y/N]")
     });
     terminal.enter("n");
     terminal.wait_for("No saved conversations.");
     terminal.enter("clear; cd ../clone; rejoin list; cd ../other; rejoin list; echo do''ne");
     let again = terminal.wait_for("done\n");
 
-    assert!(asked.contains("carries the id of another project, which has 1 conversation:"), "{asked}");
+    assert!(asked.contains("This directory carries the id of another project:\n│ /"), "{asked}");
+    assert!(asked.contains("\nIt has 1 conversation.\n"), "{asked}");
     assert!(asked.contains("Tools that you have allowed there ask again here."), "{asked}");
     assert!(!again.contains("[y/N]") && again.contains("Lisbon"), "{again}");
     assert_eq!(titles(&world, "clone"), ["Lisbon"]);
@@ -421,7 +422,7 @@ fn a_project_that_moved_is_asked_about_too_and_is_known_at_its_new_path_afterwar
     terminal.enter("y");
     terminal.wait_for("Total: 1 conversation(s)");
 
-    assert!(asked.contains("which does not exist any more"), "{asked}");
+    assert!(asked.contains("It has 1 conversation. Its directory does not exist any more."), "{asked}");
     let path = world.archive().project("trip-0190").unwrap().unwrap().path;
     assert_eq!(Path::new(&path), world.path("clone"));
 }

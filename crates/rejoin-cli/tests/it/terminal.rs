@@ -11,6 +11,9 @@ use crate::world::World;
 /// How long the terminal may take to show something on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long somebody looks at a question before answering: longer than what the program asks for, as machines are busy.
+const QUIET: Duration = Duration::from_millis(800);
+
 /// A shell in a terminal of its own, in the project of a world.
 #[derive(Debug)]
 pub(crate) struct Terminal<'a> {
@@ -71,6 +74,12 @@ impl<'a> Terminal<'a> {
 
     pub(crate) fn key(&self, key: &str) {
         self.tmux(&["send-keys", key]);
+    }
+
+    /// Presses a key as an answer: what is typed before the keyboard was quiet for half a second does not count.
+    pub(crate) fn press(&self, key: &str) {
+        thread::sleep(QUIET);
+        self.key(key);
     }
 
     /// Pastes a text, as a terminal does that tells the program so.

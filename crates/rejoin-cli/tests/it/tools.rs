@@ -77,7 +77,7 @@ fn what_was_always_allowed_at_the_prompt_is_asked_again_in_another_directory() {
     terminal.wait_for_last(">");
     terminal.enter("touch it");
     terminal.wait_for("Allow? y once");
-    terminal.letters("a");
+    terminal.press("a");
     terminal.wait_for_last(">");
     terminal.enter("/quit");
     terminal.wait_for_last("$");

@@ -1,7 +1,5 @@
 //! `rejoin config get`
 
-use std::io::Write;
-
 use crate::commands::config::{NamedKey, to_json};
 use crate::context::Context;
 use crate::error::Failure;
@@ -26,8 +24,5 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         return context.answer_json(&to_json(setting));
     }
-    let mut answer = context.answer();
-    writeln!(answer, "{}", setting.value)?;
-    answer.flush()?;
-    Ok(())
+    context.answer_text(&setting.value.to_string())
 }

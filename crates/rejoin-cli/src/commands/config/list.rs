@@ -8,6 +8,7 @@ use crate::commands::config::to_json;
 use crate::config::keys::KEYS;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::clean;
 
 /// Show each value and where it came from
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,8 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut rows: Vec<[String; 3]> = config
         .settings()
         .filter(|(name, _)| name.starts_with(prefix))
-        .map(|(name, setting)| [name.to_owned(), setting.value.to_string(), setting.origin.to_string()])
+        // A project's file can name and set anything.
+        .map(|(name, setting)| [name, &setting.value.to_string(), &setting.origin.to_string()].map(clean::line))
         .collect();
     if args.all {
         let unset = KEYS.iter().filter(|key| key.default.is_none() && config.setting(key.name).is_none());

@@ -1,7 +1,5 @@
 //! `rejoin config path`
 
-use std::io::Write;
-
 use serde_json::json;
 
 use crate::commands::config::Target;
@@ -25,9 +23,6 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         return context.answer_json(&json!({"user": user, "project": project}));
     }
-    let mut answer = context.answer();
     let path = if args.target.local { project } else { &user };
-    writeln!(answer, "{}", path.display())?;
-    answer.flush()?;
-    Ok(())
+    context.answer_text(&path.to_string_lossy())
 }

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::Prompt;
 use crate::talk::{Overrides, command_file};
+use crate::ui::clean;
 
 /// A command that a file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,8 @@ pub(super) struct CommandFile {
 /// The command files of the project.
 pub(super) fn found(context: &Context) -> Vec<CommandFile> {
     let files = command_file::all(context).into_iter();
-    let about = |text: Option<String>| text.unwrap_or_else(|| "a command file".to_owned());
+    // The names are letters, digits and a few signs; what a file says about itself can be anything.
+    let about = |text: Option<String>| text.map_or("a command file".to_owned(), |text| clean::line(&text));
     files.map(|file| CommandFile { name: file.name, about: about(file.description) }).collect()
 }
 

@@ -3,8 +3,8 @@
 use super::After;
 use crate::error::Failure;
 use crate::prompt::{Prompt, Thinking};
-use crate::ui::fit;
 use crate::ui::paint::Meaning;
+use crate::ui::{clean, fit};
 
 /// The tools the model may ask for.
 pub(super) fn tools(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
@@ -14,7 +14,7 @@ pub(super) fn tools(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> 
     }
     let width = specs.iter().map(|spec| fit::width(&spec.name)).max().unwrap_or(0);
     for spec in &specs {
-        let about = spec.description.lines().next().unwrap_or_default();
+        let about = clean::line(spec.description.lines().next().unwrap_or_default());
         let columns = prompt.context.columns().unwrap_or(usize::MAX);
         let line = format!("{}  {about}", fit::pad_right(&spec.name, width));
         prompt.line_as_it_is(&fit::truncate(&line, columns))?;

@@ -10,7 +10,7 @@ mod lookalike;
 mod page;
 mod rows;
 
-pub(crate) use page::{Desk, Paged, about_unseen, print_all, screen, show};
+pub(crate) use page::{Desk, Paged, about_unseen, print_all, screen, show, show_before};
 pub(crate) use rows::Line;
 
 use rejoin::is_invisible;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::Shown;
 use super::rows::{self, Line, Row};
-use crate::ui::keyboard::Key;
+use crate::ui::keyboard::{self, Key};
 use crate::ui::page::Screen;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{fit, size};
@@ -74,6 +74,14 @@ pub(crate) fn show(
             Turn::Away(key) => return Ok(Paged::Left(key)),
         }
     }
+}
+
+/// Shows a person at the terminal what a question to be answered with yes or no is about.
+pub(crate) fn show_before(what: &[Line], question: &Shown) -> io::Result<Paged> {
+    let asked = |unseen| format!("{} [y/N] ", about_unseen(question, unseen).text());
+    let mut desk =
+        Desk { out: &mut io::stderr(), paint: Paint::Plain, screen: &screen, key: &mut keyboard::key };
+    show(what, &asked, &mut desk)
 }
 
 /// Where to go from the end of a page.

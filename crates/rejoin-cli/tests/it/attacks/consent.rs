@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -34,7 +32,7 @@ fn asked(id: &str, tool: &str, input: &Value) -> Vec<Step> {
 }
 
 /// A world whose model asks for these calls.
-fn world_asking(calls: Vec<(&'static str, Value)>) -> (World, ModelServer) {
+pub(super) fn world_asking(calls: Vec<(&'static str, Value)>) -> (World, ModelServer) {
     let world = World::new();
     let server = asking(calls);
     world.user_config(&server.config());
@@ -42,17 +40,11 @@ fn world_asking(calls: Vec<(&'static str, Value)>) -> (World, ModelServer) {
 }
 
 /// Waits for the question about the call that has this mark, and returns the screen.
-fn question(terminal: &Terminal<'_>, mark: &str) -> String {
+pub(super) fn question(terminal: &Terminal<'_>, mark: &str) -> String {
     terminal.wait_until(mark, |screen| {
         let last = screen.lines().rev().find(|line| !line.trim().is_empty());
         screen.contains(mark) && last.is_some_and(|line| line.trim_end() == QUESTION)
     })
-}
-
-/// Presses a key at a question. What is typed in the moment in which a question appears is thrown away.
-fn press(terminal: &Terminal<'_>, key: &str) {
-    thread::sleep(Duration::from_millis(150));
-    terminal.key(key);
 }
 
 /// One hostile text, what it passes for where text is only cleaned, and what a question must show of it.
@@ -78,7 +70,7 @@ fn assert_seen(tool: &'static str, input: impl Fn(&str) -> Value, disguises: &[D
     let mut screens = Vec::new();
     for number in 0..disguises.len() {
         screens.push(question(&terminal, &format!("#T{number}.")));
-        press(&terminal, "n");
+        terminal.press("n");
     }
     terminal.wait_for_last("$");
     let attempts: Vec<Attempt<'_>> = disguises
@@ -152,7 +144,7 @@ fn arguments_for_an_mcp_server_are_seen_through() {
     let Some(terminal) = Terminal::open(&world, 100, 40) else { return };
     terminal.enter("rejoin go");
     let screen = question(&terminal, "#T0.");
-    press(&terminal, "n");
+    terminal.press("n");
     let attempts = [Attempt::new("string in an argument", |target| match target {
         Target::Guarded => !screen.contains("\"x\": \"ok⟨U+009D⟩0; id⟨U+009C⟩⟨U+202E⟩ #T0.\""),
         Target::Control => clean::line("ok\u{9d}0; id\u{9c}\u{202e}") == "ok",
@@ -175,7 +167,7 @@ fn a_sign_that_was_typed_is_not_taken_for_a_sign() {
     terminal.enter("rejoin go");
     let screens = ["#T0.", "#T1.", "#T2.", "#T3.", "#T4."].map(|mark| {
         let screen = question(&terminal, mark);
-        press(&terminal, "n");
+        terminal.press("n");
         screen
     });
     let naive = |text: &str| text.replace('\u{202e}', "⟨U+202E⟩");
@@ -219,18 +211,18 @@ fn a_yes_before_the_end_was_shown_allows_nothing() {
     terminal.enter("rejoin go");
     terminal.wait_for("Lines 1-23 of 106. Space: more, e: go to the end, n: no");
 
-    press(&terminal, "y");
-    press(&terminal, "a");
-    press(&terminal, "Space");
+    terminal.press("y");
+    terminal.press("a");
+    terminal.press("Space");
     let second = terminal.wait_for("Lines 24-46 of 106.");
     let is_written_early = world.path("project/f").exists();
-    press(&terminal, "Enter");
+    terminal.press("Enter");
     terminal.wait_for("Lines 47-69 of 106.");
-    press(&terminal, "Space");
+    terminal.press("Space");
     terminal.wait_for("Lines 70-92 of 106.");
-    press(&terminal, "Space");
+    terminal.press("Space");
     let last = terminal.wait_for_last(QUESTION);
-    press(&terminal, "y");
+    terminal.press("y");
     terminal.wait_for_last("$");
 
     let attempts = [Attempt::new("yes on the first page", |target| match target {
@@ -240,6 +232,28 @@ fn a_yes_before_the_end_was_shown_allows_nothing() {
     assert_all_fail(&attempts);
     assert!(second.contains("│ +line 21\n") && last.contains("│ +owned\n"), "{second}\n{last}");
     assert_eq!(fs::read_to_string(world.path("project/f")).unwrap(), content);
+}
+
+#[test]
+fn a_directory_that_passes_for_the_project_whose_id_it_carries_is_seen_through() {
+    let world = World::new();
+    world.write("project/.rejoin/project", "trip-0190\n");
+    world.started("Lisbon");
+    world.write("project\u{200b}/.git/HEAD", "");
+    world.write("project\u{200b}/.rejoin/project", "trip-0190\n");
+    let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
+
+    terminal.enter("cd ../project?; clear; rejoin list");
+    let screen = terminal.wait_for("again? [y/N]").replace("\n┊ ", "");
+
+    let edged =
+        |end: &str| screen.lines().any(|line| line.starts_with("│ /") && line.trim_end().ends_with(end));
+    let attempts = [Attempt::new("zero width", |target| match target {
+        Target::Guarded => !edged("/project⟨U+200B⟩") || !edged("/project"),
+        Target::Control => clean::line("project\u{200b}") == "project",
+    })];
+    assert_all_fail(&attempts);
+    assert!(screen.contains("1 hidden or misleading character is shown as ⟨U+…⟩."), "{screen}");
 }
 
 #[test]
@@ -254,14 +268,14 @@ fn a_small_terminal_and_one_that_changes_show_everything() {
 
     let first = terminal.wait_for("Lines 1-9 of 36. Space, e: end, n: no");
     terminal.resize(60, 14);
-    press(&terminal, "Space");
+    terminal.press("Space");
     let wider = terminal.wait_for("Lines 10-22 of 36.");
-    press(&terminal, "n");
+    terminal.press("n");
     // The next question fills the screen, so the answer to this one scrolls away.
     terminal.wait_for("Lines 1-13 of 36.");
-    press(&terminal, "e");
+    terminal.press("e");
     let end = terminal.wait_for("Allow without having seen ");
-    press(&terminal, "y");
+    terminal.press("y");
     terminal.wait_for_last("$");
 
     assert!(first.contains("│ Create `f`") && wider.contains("│ +line 17\n"), "{first}\n{wider}");
@@ -276,7 +290,7 @@ fn a_text_that_imitates_the_question_does_not_pass_for_it() {
     let Some(terminal) = Terminal::open(&world, 80, 24) else { return };
     terminal.enter("rejoin go");
     let screen = question(&terminal, "#T0.");
-    press(&terminal, "n");
+    terminal.press("n");
     terminal.wait_for_last("$");
     let begins = |text: &str| text.lines().any(|line| line == format!("{QUESTION} no"));
 

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::attempt::{Attempt, Target, assert_all_fail};
 use crate::model_server::{ModelServer, call, end, reply};
+use crate::terminal::Terminal;
 use crate::world::{Outcome, World};
 
 /// The id of the project that the others pretend to be.
@@ -444,4 +445,62 @@ fn nobody_can_hide_that_nothing_is_saved() {
             !outcome.stdout.contains(r#"{"event":"not_saving""#)
         }),
     ]);
+}
+
+#[test]
+fn what_a_folder_says_about_its_commands_does_not_act_on_the_terminal() {
+    let server = ModelServer::start(|_| reply("done"));
+    let world = World::new();
+    world.user_config(&server.config());
+    let about = "BEGIN\u{1b}]2;owned\u{7}\u{202e}END";
+    world.write("project/.rejoin/commands/plan.md", &format!("---\ndescription: {about}\n---\nPlan.\n"));
+    world.write("project/about", about);
+    let Some(terminal) = Terminal::open(&world, 100, 60) else { return };
+    let title = || {
+        let shown = terminal.tmux(&["display-message", "-p", "#{pane_title}"]).stdout;
+        String::from_utf8(shown).unwrap().trim().to_owned()
+    };
+
+    terminal.enter("rejoin");
+    terminal.wait_for_last(">");
+    terminal.enter("/help");
+    let screen = terminal.wait_for("BEGIN");
+    let is_set_by_help = title() == "owned";
+    terminal.enter("/quit");
+    terminal.wait_for_last("$");
+
+    let attempts = [Attempt::new("escape sequence in a description", |target| match target {
+        Target::Guarded => is_set_by_help,
+        Target::Control => {
+            terminal.enter("clear; cat about");
+            terminal.wait_for("BEGIN");
+            title() == "owned"
+        }
+    })];
+    assert_all_fail(&attempts);
+    assert!(screen.contains("BEGINEND"), "{screen}");
+}
+
+#[test]
+fn the_name_of_a_folder_is_listed_without_what_acts_on_the_terminal() {
+    let world = World::new();
+    let name = "trip\u{1b}]2;owned\u{7}";
+    world.write(&format!("{name}/.git/HEAD"), "");
+    world.write(&format!("{name}/.rejoin/config.toml"), "retention.days = 77\n");
+    trust(&world, name);
+
+    let settings = world.rejoin(["config", "list", "retention.days"]).from(name).run().stdout;
+    let trusted = world.rejoin(["trust", "--list"]).from(name).run().stdout;
+    let path = world.rejoin(["config", "path", "--local"]).from(name).run().stdout;
+
+    // A program that asks for one path gets it as it is.
+    let is_named = path.contains(name);
+    let told = [("settings", settings), ("trusted", trusted)];
+    let attempts = told.each_ref().map(|(which, text)| {
+        Attempt::new(which, move |target| match target {
+            Target::Guarded => text.contains('\u{1b}') || !text.contains("/trip"),
+            Target::Control => is_named,
+        })
+    });
+    assert_all_fail(&attempts);
 }

@@ -1,5 +1,6 @@
 //! What outsiders tried against Rejoin, one file for each rule they tried to break.
 
+mod answers;
 #[path = "../../../../rejoin/tests/it/attacks/attempt.rs"]
 mod attempt;
 mod consent;
