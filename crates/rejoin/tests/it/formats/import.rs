@@ -7,8 +7,8 @@ use rejoin::formats::{Format, ReadLimits, Source, Tree};
 use rejoin::store::{Children, Order};
 use rejoin::view::{Recipient, Said, view};
 use rejoin::{
-    Archive, Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, Limits, Message, Other,
-    Parent, Role, Status, StoredMessage, Subagents, Time,
+    Archive, Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, Limits,
+    Message, Other, Parent, Role, Status, StoredMessage, Subagents, Time,
 };
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
