@@ -101,7 +101,7 @@ mod tests {
 
         let settings = file::settings_in(Path::new("config.toml"), &uncommented).unwrap();
 
-        let machine_independent = |key: &&crate::config::keys::Key| key.default.is_some_and(|default| !default.contains('<'));
+        let machine_independent = |key: &&keys::Key| key.default.is_some_and(|default| !default.contains('<'));
         assert_eq!(settings.len(), KEYS.iter().filter(machine_independent).count());
     }
 }

@@ -59,7 +59,7 @@ fn forbidden<'a>(from: &'a str, part: &'a str) -> Attempt<'a> {
         let world = history();
         let part = world.path("project").join(part);
         let before = fs::metadata(&part).unwrap().permissions();
-        fs::set_permissions(&part, Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&part, Permissions::from_mode(0o000)).unwrap();
 
         let outcome = import(&world, from, target);
         fs::set_permissions(&part, before).unwrap();

@@ -4,7 +4,7 @@
 //! is complete. Whatever is missing, damaged or does not fit is read from the files again.
 //!
 //! ```text
-//! {"format":3,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]]}
+//! {"format":3,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]],"bytes":1208}
 //! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  messages' ids  keys  damage  row
 //! ```
 //!
@@ -40,6 +40,8 @@ pub(super) struct Beginning {
     /// When every file was last looked at.
     pub(super) checked: Time,
     pub(super) folders: Vec<Folder>,
+    /// How many bytes its entries have, so that one that is missing is missed.
+    pub(super) bytes: u64,
 }
 
 /// A folder as it was found: its name, its inode, and when a name in it last changed.
@@ -331,11 +333,14 @@ pub(super) fn quoted(text: &str) -> String {
 /// Writes an index; entries come in the order of a list. Losing it costs nothing but time, so it is not synced. The
 /// caller holds the lock of those who write, so that nothing which is being removed is written again.
 pub(super) fn write(layout: &Layout, beginning: &Beginning, entries: &[Entry]) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(beginning).expect("it is plain data");
-    bytes.push(b'\n');
+    let mut rows = Vec::new();
     for entry in entries {
-        entry.write(&mut bytes);
+        entry.write(&mut rows);
     }
+    let beginning = Beginning { bytes: rows.len() as u64, ..beginning.clone() };
+    let mut bytes = serde_json::to_vec(&beginning).expect("it is plain data");
+    bytes.push(b'\n');
+    bytes.append(&mut rows);
     let path = layout.index();
     let draft = durable::draft_in(&layout.temporary(), &path)?;
     durable::write_at(draft.as_file(), 0, &bytes)?;

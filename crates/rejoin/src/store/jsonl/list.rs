@@ -115,6 +115,7 @@ impl JsonlStore {
         let fits = beginning.format == index::FORMAT
             && beginning.boot == recover::boot()
             && (0..TRUSTED).contains(&age)
+            && offset + beginning.bytes == metadata.len()
             && beginning.folders == self.folders()?;
         if !fits {
             return Ok(None);
@@ -235,7 +236,8 @@ impl JsonlStore {
                 *modified = -1;
             }
         }
-        let beginning = Beginning { format: index::FORMAT, boot: recover::boot(), stamp, checked, folders };
+        let beginning =
+            Beginning { format: index::FORMAT, boot: recover::boot(), stamp, checked, folders, bytes: 0 };
         // Where nothing can be written, every list looks at every file.
         let _ = self.write_index(&beginning, &entries);
         entries.iter().for_each(|entry| self.remember_keys(entry));

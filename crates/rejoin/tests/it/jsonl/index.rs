@@ -1,11 +1,13 @@
 //! The index is never the truth.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
-use rejoin::Conversation;
+use rejoin::{Conversation, ConversationId, List, Message};
 
-use crate::jsonl::Place;
+use crate::jsonl::{Place, replace_line};
 
 fn filled() -> (Place, PathBuf) {
     let place = Place::new();
@@ -86,4 +88,66 @@ fn a_list_sees_what_another_handle_wrote() {
     }
 
     assert_eq!(counts, [3, 4, 3, 4, 3, 4, 3]);
+}
+
+/// What lists and lookups answer: pages, a project, a total, what is left out, and an id by its beginning.
+fn answers(place: &Place, id: ConversationId) -> impl PartialEq + std::fmt::Debug + use<> {
+    let archive = place.archive();
+    let first = archive.list(&List { limit: 2, ..List::default() }).unwrap();
+    let second = archive.list(&List { cursor: first.next_cursor.clone(), ..List::default() }).unwrap();
+    let elsewhere =
+        archive.list(&List { project: Some("/elsewhere".to_owned()), ..List::default() }).unwrap();
+    let mut left_out = place.without_root(first.left_out);
+    left_out.sort();
+    let ids = |items: Vec<rejoin::StoredConversation>| {
+        items.into_iter().map(|stored| (stored.id, stored.messages)).collect::<Vec<_>>()
+    };
+    (
+        ids(first.items),
+        ids(second.items),
+        elsewhere.items.len(),
+        archive.count(&List::default()).unwrap(),
+        left_out,
+        archive.resolve_conversation(&id.to_string()[..13]).ok(),
+    )
+}
+
+#[test]
+fn a_list_from_the_index_says_what_a_list_from_the_files_says() {
+    let place = Place::new();
+    let [one, damaged, emptied, linked, last] =
+        ["one", "two", "three", "four", "five"].map(|text| place.talk(&[&[text], &["and more"]]));
+    replace_line(&place.file(damaged), 2, "rubbish");
+    fs::write(place.file(emptied), "").unwrap();
+    fs::remove_file(place.file(linked)).unwrap();
+    symlink("elsewhere", place.file(linked)).unwrap();
+    // A folder that changed a moment ago may change again without its time telling so.
+    let folder = fs::File::open(place.root.join("home_ada_trip")).unwrap();
+    folder.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+
+    let from_files = answers(&place, one);
+    let from_index = answers(&place, one);
+    place.archive().resume(last).unwrap().append(Message::user("later")).unwrap();
+    let changed_since = answers(&place, one);
+    fs::remove_file(place.root.join(".store/index")).unwrap();
+    let read_again = answers(&place, one);
+
+    assert_eq!(from_index, from_files);
+    assert_eq!(changed_since, read_again);
+}
+
+#[test]
+fn an_index_that_lacks_a_row_hides_no_conversation() {
+    let place = Place::new();
+    ["one", "two", "three"].iter().for_each(|text| drop(place.talk(&[&[text]])));
+    let folder = fs::File::open(place.root.join("home_ada_trip")).unwrap();
+    folder.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+    let listed = || place.archive().list(&List::default()).unwrap().items.len();
+    let index = place.root.join(".store/index");
+
+    let before = listed();
+    let lines: Vec<String> = fs::read_to_string(&index).unwrap().lines().map(str::to_owned).collect();
+    fs::write(&index, [&lines[..2], &lines[3..]].concat().join("\n") + "\n").unwrap();
+
+    assert_eq!((before, listed()), (3, 3));
 }
