@@ -145,7 +145,7 @@ fn no_damage_of_a_whole_file_goes_unsaid() {
         damage("a file that was emptied", |scene| fs::write(scene.file(), "").unwrap()),
         damage("a file of blank lines", |scene| fs::write(scene.file(), "\n \n\n").unwrap()),
         damage("a file of something else", |scene| {
-            fs::write(scene.file(), "# Shopping\n\n- milk\n").unwrap()
+            fs::write(scene.file(), "# Shopping\n\n- milk\n").unwrap();
         }),
         damage("a link instead of the file", |scene| {
             let file = scene.file();
