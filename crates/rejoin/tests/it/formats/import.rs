@@ -464,7 +464,7 @@ fn what_an_earlier_version_imported_keeps_its_id_and_comes_no_second_time() {
     tree.conversations[0].id = earlier.to_string();
     let mut attached = tree.messages[0].clone();
     let other = Block::Other(Other { kind: "attachment".to_owned(), fields: Default::default() });
-    attached.message = Message::new(Role::System, vec![other]);
+    (attached.message.role, attached.message.blocks) = (Role::System, vec![other]);
     (attached.id, attached.parent) = ("Attached".to_owned(), Some(attached.id));
     tree.messages[1].parent = Some("Attached".to_owned());
     tree.messages.insert(1, attached);
