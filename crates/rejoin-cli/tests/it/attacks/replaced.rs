@@ -2,8 +2,6 @@
 //! allowed there.
 
 use std::fs;
-use std::thread;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -35,12 +33,6 @@ fn replace(world: &World) {
     }
 }
 
-/// Presses a key at a question. What is typed in the moment in which a question appears is thrown away.
-fn press(terminal: &Terminal<'_>, key: &str) {
-    thread::sleep(Duration::from_millis(300));
-    terminal.letters(key);
-}
-
 #[test]
 fn what_is_allowed_is_not_done_in_a_directory_that_took_the_projects_place() {
     let server = model();
@@ -58,7 +50,7 @@ fn what_is_allowed_is_not_done_in_a_directory_that_took_the_projects_place() {
             if target == Target::Guarded {
                 replace(&world);
             }
-            press(&terminal, "y");
+            terminal.press("y");
             terminal.wait_for_last("$");
             world.path("project/ran").exists()
         }),
@@ -70,7 +62,7 @@ fn what_is_allowed_is_not_done_in_a_directory_that_took_the_projects_place() {
             terminal.wait_for_last(">");
             terminal.enter("touch it");
             terminal.wait_for("Allow? y once");
-            press(&terminal, "a");
+            terminal.press("a");
             terminal.wait_for_last(">");
             fs::remove_file(world.path("project/ran")).unwrap();
             if target == Target::Guarded {
@@ -89,7 +81,7 @@ fn what_is_allowed_is_not_done_in_a_directory_that_took_the_projects_place() {
             if target == Target::Guarded {
                 replace(&world);
             }
-            press(&terminal, "y");
+            terminal.press("y");
             terminal.key("Enter");
             let screen = terminal.wait_for_last("$");
             let is_told =
