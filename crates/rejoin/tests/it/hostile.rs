@@ -4,6 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -375,17 +376,25 @@ fn a_migration_that_was_killed_leaves_a_file_that_opens() {
     assert_eq!(everything(store.migrated_from().unwrap()), newest);
 }
 
+/// Set in the process that has an umask of its own: every thread of a process shares one.
+const UMASKED: &str = "REJOIN_TEST_UMASKED";
+
 #[test]
 fn files_are_the_owners_alone_whatever_the_umask() {
+    if std::env::var_os(UMASKED).is_none() {
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "hostile::files_are_the_owners_alone_whatever_the_umask"]);
+        assert!(program.env(UMASKED, "1").status().unwrap().success());
+        return;
+    }
     let directory = TempDir::new().unwrap();
-    let umask = rustix::process::umask(rustix::fs::Mode::empty());
+    rustix::process::umask(rustix::fs::Mode::empty());
     let path = directory.path().join("a/b/store.db");
     let store = SqliteStore::open(&path).unwrap();
     let archive = Archive::with_store(Arc::new(store));
     archive.start(Conversation::default()).unwrap();
     let copied =
         StoreUrl::Sqlite(path.clone()).backup(&directory.path().join("a/copy.db"), &mut |_, _, _| ());
-    rustix::process::umask(umask);
     copied.unwrap();
 
     let mode = |name: &str| fs::metadata(directory.path().join(name)).unwrap().mode() & 0o777;
