@@ -1,5 +1,6 @@
 //! Only what is typed as the answer to a question answers it.
 
+use std::fs;
 use std::thread;
 use std::time::Duration;
 
@@ -63,15 +64,22 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
     world.write("clone/.git/HEAD", "");
     world.write("clone/.rejoin/project", "trip-0190\n");
     let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
+    let go = world.path("go");
     let typed_ahead = |command: &str| {
-        terminal.enter(&format!("clear; echo slee''ps; sleep 1; {command}"));
-        terminal.wait_for("sleeps");
+        let wait = format!("until [ -e {} ]; do sleep 0.05; done", go.display());
+        terminal.enter(&format!("clear; echo wai''ts; {wait}; {command}"));
+        terminal.wait_for("waits");
         terminal.enter("y");
+        terminal.wait_until("the echo of what was typed", |screen| {
+            screen.lines().any(|line| line.trim() == "y")
+        });
+        fs::write(&go, "").unwrap();
         // What was typed is echoed; the program's own question comes after it.
         let screen = terminal.wait_until("the question or the shell", |screen| {
             let last = screen.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
             last.trim_end().ends_with("[y/N]") || last.trim_end() == "$"
         });
+        fs::remove_file(&go).unwrap();
         screen.trim_end().ends_with('$')
     };
     let answers = |answer: &str| {
