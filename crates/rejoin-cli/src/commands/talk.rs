@@ -23,13 +23,13 @@ pub(crate) struct Args {
     #[arg(last = true, value_name = "TEXT", hide = true)]
     literal: Option<String>,
 
-    /// Continue a conversation; without an id the newest of this project
+    /// Continue a conversation; without an id, the one last used in this project
     ///
     /// A value with white space is the message to send, not an id.
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["continue", "new", "incognito"])]
     resume: Option<String>,
 
-    /// Continue from a message; without an id the newest answer
+    /// Continue from a message; without an id, the last answer in this project
     ///
     /// When the message has been answered already, what follows becomes a branch.
     #[arg(short, long, value_name = "MESSAGE_ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["new", "incognito"])]

@@ -1,5 +1,7 @@
 //! Which conversation a talk goes on with.
 
+use std::collections::HashSet;
+
 use rejoin::store::Order;
 use rejoin::view::Compaction;
 use rejoin::{
@@ -105,19 +107,42 @@ fn at_message(archive: &Archive, stored: StoredConversation, message: MessageId)
     Ok(Found { stored, handle })
 }
 
+/// The conversation that was last used here. Imports are no use; they count where nothing was ever used.
 fn newest(context: &Context, archive: &Archive) -> Result<Option<StoredConversation>, Failure> {
-    let mut list =
-        List { project: Some(context.project_key(archive)?), limit: PAGE as usize, ..List::default() };
+    if let Some(resumed) = resumed_import(context, archive)? {
+        return Ok(Some(resumed));
+    }
+    let mut imported = None;
+    let mut list = List { limit: PAGE as usize, ..of_project(context, archive)? };
     loop {
         let page = archive.list(&list)?;
-        if let Some(found) = page.items.into_iter().find(is_of_people) {
-            return Ok(Some(found));
+        for stored in page.items.into_iter().filter(is_of_people) {
+            if archive.was_used_here(&stored)? {
+                return Ok(Some(stored));
+            }
+            imported.get_or_insert(stored);
         }
         match page.next_cursor {
             Some(cursor) => list.cursor = Some(cursor),
-            None => return Ok(None),
+            None => return Ok(imported),
         }
     }
+}
+
+/// An imported conversation that was resumed here, and not written to yet.
+fn resumed_import(context: &Context, archive: &Archive) -> Result<Option<StoredConversation>, Failure> {
+    let Some(active) = context.active_conversation(archive)? else { return Ok(None) };
+    let stored = match archive.conversation(active) {
+        // The list passes over it, and names it.
+        Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(None),
+        stored => stored?,
+    };
+    let is_resumed = is_of_people(&stored) && !archive.was_used_here(&stored)?;
+    Ok(is_resumed.then_some(stored))
+}
+
+fn of_project(context: &Context, archive: &Archive) -> Result<List, Failure> {
+    Ok(List { project: Some(context.project_key(archive)?), ..List::default() })
 }
 
 /// Whether people talk in it, so that it can be "the newest".
@@ -126,30 +151,53 @@ pub(crate) fn is_of_people(stored: &StoredConversation) -> bool {
     kind != OF_TOOLS && !kind.starts_with(&format!("{OF_TOOLS}:"))
 }
 
-/// The newest message of the project that a model or a tool said.
-fn newest_answer(
-    context: &Context,
+/// The newest message of the project that a model or a tool said, in conversations that were used here. Those of imports
+/// count where nothing was ever used.
+fn newest_answer(context: &Context, archive: &Archive) -> Result<Option<Answer>, Failure> {
+    if let Some(stored) = resumed_import(context, archive)?
+        && let Some((_, message)) = last_answer(archive, &stored)?
+    {
+        return Ok(Some((stored, message)));
+    }
+    let list = of_project(context, archive)?;
+    let mut is_any_used = false;
+    let used = newest_among(archive, list.clone(), &mut |stored| {
+        let is_used = archive.was_used_here(stored)?;
+        is_any_used |= is_used;
+        Ok(is_used)
+    })?;
+    if is_any_used { Ok(used) } else { newest_among(archive, list, &mut |_| Ok(true)) }
+}
+
+/// A message to go on from, and its conversation.
+type Answer = (StoredConversation, MessageId);
+
+fn newest_among(
     archive: &Archive,
-) -> Result<Option<(StoredConversation, MessageId)>, Failure> {
-    let mut list =
-        List { project: Some(context.project_key(archive)?), limit: PAGE as usize, ..List::default() };
-    let mut best: Option<(Time, StoredConversation, MessageId)> = None;
+    list: List,
+    admits: &mut dyn FnMut(&StoredConversation) -> Result<bool, Failure>,
+) -> Result<Option<Answer>, Failure> {
+    let mut list = List { limit: PAGE as usize, ..list };
+    let mut best: Option<(Time, Answer)> = None;
     loop {
         let page = archive.list(&list)?;
         for stored in page.items.into_iter().filter(is_of_people) {
             // What was last active before the best answer was given cannot hold a newer one.
-            if best.as_ref().is_some_and(|(time, ..)| stored.last_active_at < *time) {
-                return Ok(best.map(|(_, stored, message)| (stored, message)));
+            if best.as_ref().is_some_and(|(time, _)| stored.last_active_at < *time) {
+                return Ok(best.map(|(_, answer)| answer));
+            }
+            if !admits(&stored)? {
+                continue;
             }
             let Some((time, message)) = last_answer(archive, &stored)? else { continue };
             let time = plausible(time, &stored, archive.now());
-            if best.as_ref().is_none_or(|(known, ..)| time > *known) {
-                best = Some((time, stored, message));
+            if best.as_ref().is_none_or(|(known, _)| time > *known) {
+                best = Some((time, (stored, message)));
             }
         }
         match page.next_cursor {
             Some(cursor) => list.cursor = Some(cursor),
-            None => return Ok(best.map(|(_, stored, message)| (stored, message))),
+            None => return Ok(best.map(|(_, answer)| answer)),
         }
     }
 }
@@ -161,14 +209,24 @@ fn plausible(time: Time, stored: &StoredConversation, now: Time) -> Time {
     if is_wrong { Time::default() } else { time.min(stored.last_active_at) }
 }
 
+/// The newest answer of a conversation. One that an import brought counts on the way to the head only: an import does not
+/// decide where a talk goes on, and does not move the head.
 fn last_answer(archive: &Archive, stored: &StoredConversation) -> Result<Option<(Time, MessageId)>, Failure> {
+    let read = |error| damaged(stored.id, error);
+    let mut path: Option<HashSet<MessageId>> = None;
     let mut offset = 0;
     loop {
-        let messages = archive
-            .all_messages(stored.id, Order::NewestFirst, offset, PAGE)
-            .map_err(|error| damaged(stored.id, error))?;
-        let answer = messages.iter().find(|said| matches!(said.message.role, Role::Assistant | Role::Tool));
-        if let Some(said) = answer {
+        let messages = archive.all_messages(stored.id, Order::NewestFirst, offset, PAGE).map_err(read)?;
+        for said in messages.iter().filter(|said| matches!(said.message.role, Role::Assistant | Role::Tool)) {
+            if archive.was_imported(stored.id, said)? {
+                let path = match &mut path {
+                    Some(path) => path,
+                    None => path.insert(path_of(archive, stored.id)?),
+                };
+                if !path.contains(&said.id) {
+                    continue;
+                }
+            }
             return Ok(Some((said.message.created_at.unwrap_or(stored.created_at), said.id)));
         }
         if messages.is_empty() {
@@ -176,6 +234,11 @@ fn last_answer(archive: &Archive, stored: &StoredConversation) -> Result<Option<
         }
         offset += PAGE;
     }
+}
+
+fn path_of(archive: &Archive, id: ConversationId) -> Result<HashSet<MessageId>, Failure> {
+    let path = archive.path(id, None).map_err(|error| damaged(id, error))?;
+    Ok(path.into_iter().map(|said| said.id).collect())
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use crate::archive::Archive;
 use crate::archive::audit::{AuditAction, AuditEntry};
 use crate::error::Result;
-use crate::formats::{Format, Source};
-use crate::model::{ConversationId, MessageId};
-use crate::ops::{Destination, Import, ImportMode, Imported, import, unpack};
+use crate::formats::{Format, SOURCE, Source};
+use crate::model::{ConversationId, MessageId, StoredConversation, StoredMessage};
+use crate::ops::{Destination, Import, ImportMode, Imported, import, is_used_here, unpack};
 use crate::store::{Named, Order, Put, Safety, Selection, Space};
 
 impl Archive {
@@ -96,6 +96,16 @@ impl Archive {
             Ok(())
         })?;
         Ok(text)
+    }
+
+    /// True when a conversation began here, or was written to here after it was imported. What an import adds is no use of it.
+    pub fn was_used_here(&self, stored: &StoredConversation) -> Result<bool> {
+        is_used_here(self.store(), stored.id, &stored.conversation, stored.last_active_at)
+    }
+
+    /// True when an import added a message to a conversation that was here, or read it from a file of another program.
+    pub fn was_imported(&self, id: ConversationId, said: &StoredMessage) -> Result<bool> {
+        Ok(said.message.extra.field(SOURCE).is_some() || self.source_of(id, said.id)?.is_some())
     }
 
     /// Erases the sources of messages that are no longer there. Lines that are no messages may repeat their text, so

@@ -197,3 +197,127 @@ fn a_branch_takes_one_file_and_one_conversation() {
     assert!(several.stderr.starts_with("error: `--into` takes one file, and 2 were found\n"), "{several:?}");
     assert_eq!((nowhere.code, messages(&world, &id)), (1, 1), "{nowhere:?}");
 }
+
+/// A time of the clock, so many hours ahead.
+fn hours_ahead(hours: i64) -> String {
+    Time::now().plus_micros(hours * 3_600_000_000).to_string()
+}
+
+/// A question and an answer in a file, at this time.
+fn answered(world: &World, at: &str) -> Value {
+    let said = |role: &str, text: &str| json!({"role": role, "created_at": at, "blocks": [{"type": "text", "text": text}]});
+    json!({"id": STRANGER, "created_at": at,
+           "header": {"title": "Trap", "project": world.path("project")},
+           "messages": [{"id": "Evil01", "message": said("user", "a trap")},
+                        {"id": "Evil02", "parent": "Evil01", "message": said("assistant", "an answer")}]})
+}
+
+/// A world with two conversations that began here, both answered. The second was used last.
+fn two() -> (World, [String; 2]) {
+    let world = World::new();
+    let ids = ["Porto", "Lisbon"].map(|title| {
+        let id = world.started(title);
+        world.append(&id, "{\"role\":\"user\",\"content\":\"Where to eat?\"}\n{\"role\":\"assistant\",\"content\":\"A tasca.\"}\n");
+        id
+    });
+    (world, ids)
+}
+
+/// The texts of the path on which a talk went on.
+fn goes_on(world: &World, flag: &str) -> Vec<String> {
+    let outcome = world.rejoin([flag, "and then what?"]).run();
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let archive = world.archive();
+    let all = archive.list(&rejoin::List::default()).unwrap().items.into_iter();
+    let mut paths = all.map(|stored| archive.path(stored.id, None).unwrap());
+    let path = paths.find(|path| path.iter().any(|said| said.message.text() == "and then what?")).unwrap();
+    path.iter().map(|said| said.message.text()).collect()
+}
+
+fn is_trapped(world: &World, flag: &str) -> bool {
+    goes_on(world, flag).iter().any(|text| text == "an answer")
+}
+
+#[test]
+fn an_import_does_not_decide_where_a_talk_goes_on() {
+    let imported = |hours: i64, flag: &'static str| {
+        move |target| {
+            let (world, _) = two();
+            write(&world, &answered(&world, &hours_ahead(hours)));
+            assert_eq!(world.rejoin(["import", "x.json"]).run().code, 0);
+            if target == Target::Control {
+                world.rejoin(["resume", STRANGER]).run();
+            }
+            is_trapped(&world, flag)
+        }
+    };
+    let as_a_branch = |at: fn() -> String| {
+        move |target| {
+            let (world, [_, lisbon]) = two();
+            write(&world, &answered(&world, &at()));
+            assert_eq!(world.rejoin(["import", "x.json", "--into", &lisbon]).run().code, 0);
+            if target == Target::Control {
+                let rewound = world.rejoin(["rewind", &format!("{lisbon}/Evil02")]).run();
+                assert_eq!(rewound.code, 0, "{rewound:?}");
+            }
+            is_trapped(&world, "-c")
+        }
+    };
+    let makes_another_the_newest = |flag: &'static str| {
+        move |target| {
+            let (world, [porto, _]) = two();
+            write(&world, &answered(&world, &hours_ahead(10)));
+            match target {
+                Target::Guarded => world.rejoin(["import", "x.json", "--into", &porto]).run(),
+                Target::Control => world.rejoin(["append", &porto, "--role", "assistant", "here"]).run(),
+            };
+            goes_on(&world, flag);
+            let path = world.archive().path(porto.parse().unwrap(), None).unwrap();
+            path.iter().any(|said| said.message.text() == "and then what?")
+        }
+    };
+    let grows = |target| {
+        let (world, [_, lisbon]) = two();
+        let mut file = answered(&world, &hours_ahead(0));
+        write(&world, &file);
+        world.rejoin(["import", "x.json"]).run();
+        world.rejoin(["append", STRANGER, "used here"]).run();
+        world.append(&lisbon, "{\"role\":\"user\",\"content\":\"And to sleep?\"}\n");
+        let more = json!({"id": "Evil03", "parent": "Evil02", "message": file["messages"][1]["message"]});
+        file["messages"].as_array_mut().unwrap().push(more);
+        file["messages"][2]["message"]["created_at"] = json!(hours_ahead(1));
+        write(&world, &file);
+        match target {
+            Target::Guarded => world.rejoin(["import", "x.json"]).run(),
+            Target::Control => world.rejoin(["append", STRANGER, "used again"]).run(),
+        };
+        is_trapped(&world, "-r")
+    };
+
+    assert_all_fail(&[
+        Attempt::new("a file that is dated now, and -r", imported(0, "-r")),
+        Attempt::new("a file that is dated ahead, and -c", imported(10, "-c")),
+        Attempt::new("a branch that is dated ahead", as_a_branch(|| hours_ahead(10))),
+        Attempt::new("a branch that is dated now", as_a_branch(|| hours_ahead(0))),
+        Attempt::new("a branch of a conversation that was left, and -r", makes_another_the_newest("-r")),
+        Attempt::new("a branch of a conversation that was left, and -c", makes_another_the_newest("-c")),
+        Attempt::new("a file that grows after its conversation was used", grows),
+    ]);
+}
+
+#[test]
+fn what_was_imported_is_gone_on_with_once_it_is_resumed_or_where_nothing_else_was_used() {
+    let (world, _) = two();
+    write(&world, &answered(&world, "2026-01-02T03:04:05Z"));
+    world.rejoin(["import", "x.json"]).run();
+    let alone = World::new();
+    write(&alone, &answered(&alone, "2026-01-02T03:04:05Z"));
+    alone.rejoin(["import", "x.json"]).run();
+
+    let before = is_trapped(&world, "-r");
+    world.rejoin(["resume", STRANGER]).run();
+    let resumed = is_trapped(&world, "-c");
+    let continued = is_trapped(&alone, "-c");
+
+    assert_eq!((before, resumed, continued), (false, true, true));
+}

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, Message, MessageId, Role, Time, preview};
 use crate::ops::attachment::Settled;
-use crate::ops::import::bookmark::Bookmark;
+use crate::ops::import::activity::Dating;
 use crate::ops::import::packed::Packer;
 use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
 
@@ -125,7 +125,8 @@ impl Batch {
         store: &dyn Store,
         conversation: ConversationId,
         creation: Option<Creation<'_>>,
-        bookmark: Option<&[u8]>,
+        notes: &[Put<'_>],
+        dating: Dating,
         now: Time,
     ) -> Result<()> {
         let mut blobs: Vec<Put<'_>> = self
@@ -144,9 +145,7 @@ impl Batch {
             return store.put(&blobs, crate::store::Safety::Synced);
         }
         blobs.extend(self.settled.iter().map(|card| card.put(conversation)));
-        if bookmark.is_some() {
-            blobs.push(Bookmark::put(conversation, bookmark));
-        }
+        blobs.extend_from_slice(notes);
         let entries: Vec<Entry<'_>> = self
             .drafts
             .iter()
@@ -168,7 +167,10 @@ impl Batch {
             entries: &entries,
             tip: Tip { first: &self.first, last: &self.last },
             branch: None,
-            active: self.active(created, now),
+            active: match dating {
+                Dating::BySource => self.active(created, now),
+                Dating::Left(active) => active,
+            },
             now,
             blobs: &blobs,
         };

@@ -10,6 +10,7 @@ use crate::formats::{
     SourceParent, unfinished,
 };
 use crate::model::{Block, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time};
+use crate::ops::import::activity::{self, Dating};
 use crate::ops::import::attached::{Attached, Stored};
 use crate::ops::import::batch::{Batch, Creation, Pin};
 use crate::ops::import::bookmark::Bookmark;
@@ -22,7 +23,7 @@ use crate::ops::import::route::Route;
 use crate::ops::import::{Destination, ImportMode, Known};
 use crate::ops::redact::{Tally, is_same};
 use crate::ops::view::{Compaction, Kept, KeptPlace};
-use crate::store::{Anchor, Facets, Named, Order, Row, Selection, Space};
+use crate::store::{Anchor, Facets, Named, Order, Put, Row, Selection, Space};
 
 /// The longest text of a message that is compared; a line has a limit, too.
 const SOURCE_BYTES: usize = 1 << 30;
@@ -57,6 +58,8 @@ pub(super) struct Growing<'a> {
     counterparts: Counterparts,
     /// Where the head belongs, if an append may leave it elsewhere.
     pub(super) bookmark: Option<Bookmark>,
+    /// When it was last active, as far as this import says.
+    dating: Dating,
     /// Every message it has, with what it vouches for.
     pub(super) known: HashMap<MessageId, Digest>,
     /// The messages that this reading has met so far.
@@ -117,6 +120,7 @@ impl<'a> Growing<'a> {
                 Ok(())
             })?;
         }
+        let dating = Dating::by(route, into.store, stored.as_ref())?;
         let is_into = matches!(route, Route::Into(_));
         let counterparts = if is_into { Counterparts::of(into.store, id)? } else { Counterparts::default() };
         // What is only compared is never written to.
@@ -134,6 +138,7 @@ impl<'a> Growing<'a> {
             has_own,
             counterparts,
             bookmark: None,
+            dating,
             found,
             header,
             above,
@@ -286,7 +291,8 @@ impl<'a> Growing<'a> {
             let pin = if is_pinned { Pin::Set } else { Pin::Unset };
             self.keep_attached(&stored)?;
             self.batch.add(id, anchor, digest, stored.body, &stored.message, pin);
-            if !self.format.is_own() {
+            // What joins messages that are here can be told apart from them.
+            if !self.format.is_own() || self.stored.is_some() {
                 self.batch.add_source(id.as_str().as_bytes(), &source)?;
             }
             if is_half {
@@ -439,7 +445,13 @@ impl<'a> Growing<'a> {
         if matches!(self.route, Route::Into(_)) {
             self.batch.without_previews();
         }
-        self.batch.store(self.into.store, self.id, creation, bookmark.as_deref(), self.into.now)?;
+        let (id, now) = (self.id, self.into.now);
+        let dated = now.to_string();
+        let is_dated = self.stored.is_some() && self.dating == Dating::BySource;
+        let dated = is_dated.then(|| activity::note(id, dated.as_bytes()));
+        let bookmark = bookmark.as_deref().map(|bytes| Bookmark::put(id, Some(bytes)));
+        let notes: Vec<Put<'_>> = bookmark.into_iter().chain(dated).collect();
+        self.batch.store(self.into.store, id, creation, &notes, self.dating, now)?;
         self.batch = Batch::default();
         self.exists = true;
         Ok(())

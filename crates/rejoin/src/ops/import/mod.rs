@@ -6,6 +6,7 @@
 //! whoever imports it asks for that. A first reading that turns out to have misjudged a beginning is
 //! repeated. An import that is cut off is finished by the next one.
 
+mod activity;
 mod aside;
 mod attached;
 mod batch;
@@ -27,6 +28,7 @@ mod route;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
+pub(crate) use activity::is_used_here;
 use contents::Contents;
 use growing::{Above, Growing};
 use header::row_of;

@@ -315,8 +315,26 @@ fn a_branch_that_was_asked_for_brings_messages_and_nothing_else() {
         world.archive.conversation(id).unwrap().last == "a trap"
     };
 
+    let dates = |target| {
+        let world = World::new();
+        let before = world.own().last_active_at;
+        let mut file = world.longer();
+        file["messages"][2]["message"]["created_at"] = json!(Time::now());
+        let path = world.file("lisbon.json", &[file]);
+        match target {
+            Target::Guarded => {
+                world.import_into(&path);
+            }
+            Target::Control => {
+                world.archive.resume(world.own).unwrap().append(Message::user("on")).unwrap();
+            }
+        }
+        world.own().last_active_at != before
+    };
+
     assert_all_fail(&[
         Attempt::new("a head of its own", moves_the_head),
+        Attempt::new("a last activity", dates),
         Attempt::new("pins and names of branches", marks),
         Attempt::new("the words that a list shows", shows),
     ]);
@@ -621,4 +639,53 @@ fn a_purge_of_one_leaves_the_other() {
 
     assert!(world.archive.conversation(world.own).is_err());
     assert!(world.says(separate, "Where to eat?"));
+}
+
+#[test]
+fn an_import_is_no_use_of_a_conversation() {
+    let world = World::new();
+    let used = |id| world.archive.was_used_here(&world.archive.conversation(id).unwrap()).unwrap();
+    let (before, ahead) = (Time::now(), Time::now().plus_micros(3_600_000_000));
+    let dated = |said: usize| {
+        let line = |place: usize| {
+            let at = if place == 0 { before } else { ahead };
+            json!({"id": format!("Evil{place}"), "message": {"role": "user", "created_at": at,
+                   "blocks": [{"type": "text", "text": format!("line {place}")}]}})
+        };
+        let messages: Vec<Value> = (0..said).map(line).collect();
+        json!({"id": STRANGER, "created_at": "2026-11-15T19:27:27Z", "header": {}, "messages": messages})
+    };
+    let import = |said| world.import(&world.file("x.json", &[dated(said)]));
+    let active = || world.archive.conversation(id(STRANGER)).unwrap().last_active_at;
+
+    import(1);
+    let (at_first, first_active) = (used(id(STRANGER)), active());
+    import(2);
+    let (grown, grown_active) = (used(id(STRANGER)), active());
+    world.archive.resume(id(STRANGER)).unwrap().append(Message::user("mine")).unwrap();
+    let (written, written_active) = (used(id(STRANGER)), active());
+    import(3);
+    let (after, after_active) = (used(id(STRANGER)), active());
+
+    assert_eq!((used(world.own), at_first, grown, written, after), (true, false, false, true, true));
+    assert!(first_active < grown_active && grown_active < written_active);
+    assert_eq!(after_active, written_active);
+    assert!(world.says(id(STRANGER), "line 2"));
+}
+
+#[test]
+fn what_an_import_adds_to_a_conversation_is_told_from_what_was_said_here() {
+    let world = World::new();
+    world.import_into(&world.file("lisbon.json", &[world.longer()]));
+    world.import_into(&world.session("claude", &["from a session"]));
+
+    let all = world.archive.all_messages(world.own, Order::OldestFirst, 0, u64::MAX).unwrap();
+    let imported: Vec<(String, bool)> = all
+        .iter()
+        .map(|said| (said.message.text(), world.archive.was_imported(world.own, said).unwrap()))
+        .collect();
+
+    let expected =
+        [("Where to eat?", false), ("A tasca.", false), ("a trap", true), ("from a session", true)];
+    assert_eq!(imported, expected.map(|(text, is_imported)| (text.to_owned(), is_imported)));
 }
