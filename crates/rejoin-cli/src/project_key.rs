@@ -3,7 +3,8 @@
 //! A project goes by the id in its `.rejoin/project`, or by its path. A clone or a download can carry the id of another
 //! project. So an id counts in the directory where it was first used; in any other it counts once the user has said that
 //! this is the same project. An id that nobody knows, in a directory that has conversations, counts once the user has said so
-//! with `rejoin project id`: a pull must not hide them. Everything that needs a key asks here.
+//! with `rejoin project id`: a pull must not hide them. For the same reason, a directory whose id is gone, or does not count, goes
+//! by what its conversations went by so far. Everything that needs a key asks here.
 
 use std::io;
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::path::Path;
 use rejoin::store::{Named, Space};
 use rejoin::{Archive, List, Project};
 
+use crate::config::trust::is_trusted;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::first_commit;
@@ -40,6 +42,8 @@ enum Claim {
     Unanswered(Project),
     /// It carries an id that nobody knows, and has conversations that go by `key`.
     New { id: String, key: String },
+    /// It carries no id any more, and has conversations that go by one. It goes by `key`.
+    Removed { id: String, key: String },
     /// It carries something that cannot be an id.
     Unreadable(Failure),
 }
@@ -72,12 +76,19 @@ impl Context {
     fn settle_project(&self, archive: &Archive) -> Result<String, Failure> {
         let directory = self.config.project();
         let path = text_of(directory);
+        self.tell_of_scope(archive)?;
         let known = match claim_of(archive, directory)? {
             Claim::Settled(key) => return Ok(key),
+            Claim::Removed { id, key } => {
+                self.tell_of_removed(archive, &id, &key)?;
+                return Ok(key);
+            }
             Claim::Unreadable(failure) => {
-                let told = format!("{}, so the project goes by its path", failure.summary());
+                let key = key_without_id(archive, &path)?;
+                let by = if key == path { "its path".to_owned() } else { format!("the id `{key}`") };
+                let told = format!("{}, so the project goes by {by}", failure.summary());
                 self.manner.warn(&told, failure.next_step());
-                return Ok(path);
+                return Ok(key);
             }
             Claim::New { id, key } => {
                 let told = format!(
@@ -106,7 +117,7 @@ impl Context {
                 self.note(&format!(
                     "This is a separate project. To undo this: rejoin project merge . {other}"
                 ));
-                Ok(path)
+                key_without_id(archive, &path)
             }
             None => {
                 let told = format!(
@@ -116,9 +127,70 @@ impl Context {
                 let other = quote::argument(&known.path);
                 let hint = format!("if it is the same project, run `rejoin project merge . {other}`");
                 self.manner.warn(&told, Some(&hint));
-                Ok(path)
+                key_without_id(archive, &path)
             }
         }
+    }
+
+    /// Says that the id of the project is gone, and what that means for its conversations.
+    fn tell_of_removed(&self, archive: &Archive, id: &str, key: &str) -> Result<(), Failure> {
+        let file = self.config.project().join(IDENTITY);
+        let count = size::count(count_of(archive, id)?, "conversation", "conversations");
+        let (then, hint) = if key == id {
+            (
+                format!("the project goes on with it, and its {count}"),
+                "to give the project a new id, run `rejoin project id`; to keep this one, restore the file"
+                    .to_owned(),
+            )
+        } else {
+            (
+                format!("the project goes by its path, and {count} by that id"),
+                format!("to see them here again, restore the file or run `rejoin project merge {id} .`"),
+            )
+        };
+        let told =
+            format!("`{}` no longer holds the id `{id}`, perhaps since a pull; {then}", file.display());
+        self.manner.warn(&told, Some(&hint));
+        Ok(())
+    }
+
+    /// Says where the conversations of this directory are, when what counts as the project has changed.
+    fn tell_of_scope(&self, archive: &Archive) -> Result<(), Failure> {
+        let (start, project, root) = (self.config.start(), self.config.project(), self.config.project_root());
+        if project != root && !is_trusted(&self.surroundings, root) {
+            let count = count_of(archive, &key_at(archive, root)?)?;
+            let told = format!(
+                "`{}` sets `project.scope`, so `{}` is a project of its own; the project `{}` has {}",
+                self.config.project_file().display(),
+                project.display(),
+                root.display(),
+                size::count(count, "conversation", "conversations")
+            );
+            let hint = format!(
+                "to see them, run `rejoin list --project {}`; if separate projects are meant, run `rejoin trust`",
+                quote::path(root)
+            );
+            if count > 0 {
+                self.manner.warn(&told, Some(&hint));
+            }
+        } else if start != project {
+            let count = count_of(archive, &text_of(start))?;
+            let told = format!(
+                "`{}` is part of the project `{}`, and was a project of its own with {}",
+                start.display(),
+                project.display(),
+                size::count(count, "conversation", "conversations")
+            );
+            let hint = format!(
+                "to make them part of the project, run `rejoin project move {} {}`",
+                quote::path(start),
+                quote::path(project)
+            );
+            if count > 0 {
+                self.manner.warn(&told, Some(&hint));
+            }
+        }
+        Ok(())
     }
 
     /// An answer that cannot be kept counts for this run.
@@ -135,8 +207,7 @@ impl Context {
         if !terminal.stdin || !terminal.stderr || self.is_json() {
             return Ok(None);
         }
-        let list = List { project: Some(known.key.clone()), includes_expired: true, ..List::default() };
-        let about = about_claim(self.config.project(), known, archive.count(&list)?);
+        let about = about_claim(self.config.project(), known, count_of(archive, &known.key)?);
         let question = Shown::line("Is this the same project, moved or checked out again?");
         let Paged::ToTheEnd { unseen } = consent::show_before(&about, &question)? else { return Ok(None) };
         let question = format!("{} [y/N] ", consent::about_unseen(&question, unseen).text());
@@ -173,10 +244,10 @@ impl Context {
 
 /// What identifies the project in any directory, as far as that is known without asking.
 pub(crate) fn key_at(archive: &Archive, directory: &Path) -> Result<String, Failure> {
-    Ok(match claim_of(archive, directory)? {
-        Claim::Settled(key) | Claim::New { key, .. } => key,
-        Claim::Unanswered(_) | Claim::Unreadable(_) => text_of(directory),
-    })
+    match claim_of(archive, directory)? {
+        Claim::Settled(key) | Claim::New { key, .. } | Claim::Removed { key, .. } => Ok(key),
+        Claim::Unanswered(_) | Claim::Unreadable(_) => key_without_id(archive, &text_of(directory)),
+    }
 }
 
 /// A directory as a project, as far as that is known without asking.
@@ -195,7 +266,7 @@ pub(crate) fn new_project_at(
             let path = text_of(directory);
             Some((Project { key: id, path, first_commit: first_commit(directory) }, key))
         }
-        Claim::Settled(_) | Claim::Unanswered(_) | Claim::Unreadable(_) => None,
+        Claim::Settled(_) | Claim::Unanswered(_) | Claim::Removed { .. } | Claim::Unreadable(_) => None,
     })
 }
 
@@ -276,14 +347,14 @@ fn about_claim(directory: &Path, known: &Project, conversations: u64) -> Vec<Lin
 fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {
     let path = text_of(directory);
     let id = match key_of(directory) {
-        Ok(key) if key == path => return Ok(Claim::Settled(path)),
+        Ok(key) if key == path => return claim_without_id(archive, path),
         Ok(id) => id,
         Err(failure) => return Ok(Claim::Unreadable(failure)),
     };
     let answer = archive.recall(&name_of(&id, &path))?;
     match answer.and_then(|word| Answer::named(word.as_bytes())) {
         Some(Answer::Same) => return Ok(Claim::Settled(id)),
-        Some(Answer::Separate) => return Ok(Claim::Settled(path)),
+        Some(Answer::Separate) => return key_without_id(archive, &path).map(Claim::Settled),
         None => {}
     }
     match archive.project(&id)? {
@@ -303,23 +374,53 @@ fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {
     }
 }
 
+/// A directory without an id may have had one that a pull removed. It goes on with that, unless it has conversations by
+/// its path already.
+fn claim_without_id(archive: &Archive, path: String) -> Result<Claim, Failure> {
+    let Some(id) = id_so_far(archive, &path)? else { return Ok(Claim::Settled(path)) };
+    let key = if count_of(archive, &path)? > 0 { path } else { id.clone() };
+    Ok(Claim::Removed { id, key })
+}
+
+/// What a directory goes by where the id that it carries does not count.
+fn key_without_id(archive: &Archive, path: &str) -> Result<String, Failure> {
+    Ok(match claim_without_id(archive, path.to_owned())? {
+        Claim::Settled(key) | Claim::Removed { key, .. } | Claim::New { key, .. } => key,
+        Claim::Unanswered(_) | Claim::Unreadable(_) => path.to_owned(),
+    })
+}
+
 /// What the conversations of a directory go by, if it has any: an id that counted there, or its path.
 fn key_so_far(archive: &Archive, path: &str) -> Result<Option<String>, Failure> {
-    let answers = answers(archive)?.into_iter();
-    let joined = answers.filter(|(_, own, answer)| own == path && *answer == Answer::Same).map(|(id, ..)| id);
+    match id_so_far(archive, path)? {
+        Some(id) => Ok(Some(id)),
+        None => Ok(has_conversations(archive, path)?.then(|| path.to_owned())),
+    }
+}
+
+/// An id that counted in a directory and has conversations.
+fn id_so_far(archive: &Archive, path: &str) -> Result<Option<String>, Failure> {
     let kept = archive.key_as_kept(path);
     let known = archive.known_projects()?.into_iter().filter(|known| known.path == kept && known.key != kept);
-    for key in known.map(|known| known.key).chain(joined).chain([path.to_owned()]) {
-        if has_conversations(archive, &key)? {
-            return Ok(Some(key));
+    let answers = answers(archive)?.into_iter().filter(|(_, own, _)| own == path);
+    let (joined, separate): (Vec<_>, Vec<_>) = answers.partition(|(.., answer)| *answer == Answer::Same);
+    let is_separate = |id: &String| separate.iter().any(|(other, ..)| other == id);
+    let ids = known.map(|known| known.key).filter(|id| !is_separate(id));
+    for id in ids.chain(joined.iter().map(|(id, ..)| id.clone())) {
+        if has_conversations(archive, &id)? {
+            return Ok(Some(id));
         }
     }
     Ok(None)
 }
 
 fn has_conversations(archive: &Archive, key: &str) -> Result<bool, Failure> {
+    Ok(count_of(archive, key)? > 0)
+}
+
+fn count_of(archive: &Archive, key: &str) -> Result<u64, Failure> {
     let list = List { project: Some(key.to_owned()), includes_expired: true, ..List::default() };
-    Ok(archive.count(&list)? > 0)
+    Ok(archive.count(&list)?)
 }
 
 /// Whether a project's directory is there. A path that nobody remembers is not absolute.

@@ -17,6 +17,9 @@ use crate::ui::paint::Meaning;
 use crate::private;
 use crate::project_file::{Reading, read_inside};
 
+/// The key that changes what counts as the project.
+const SCOPE: &str = "project.scope";
+
 /// Let this project's own configuration set every key
 ///
 /// A cloned repository must not be able to run programs, send text elsewhere, delete history or keep it from being
@@ -87,7 +90,11 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
             .hint("there is nothing to allow")
     })?;
     let settings = file::settings_in(&path, &text)?;
-    let guarded: Vec<&Setting> = settings.iter().filter(|setting| !setting.key.is_harmless()).collect();
+    let mut guarded: Vec<&Setting> = settings.iter().filter(|setting| !setting.key.is_harmless()).collect();
+    if guarded.is_empty() {
+        // It counts without trust, and a warning says so until the user agrees.
+        guarded.extend(settings.iter().filter(|setting| setting.key.name == SCOPE));
+    }
     if guarded.is_empty() {
         if Register::read(&context.surroundings)?.directories().any(|known| known == name) {
             Register::update(&context.surroundings, |register| register.revoke(name))?;

@@ -29,6 +29,11 @@ impl Config {
         self.project_file.ancestors().nth(2).unwrap_or(&self.project)
     }
 
+    /// The directory that the project was looked for from, with symbolic links resolved.
+    pub(crate) fn start(&self) -> &Path {
+        &self.start
+    }
+
     /// The store's URL; a path in it is absolute.
     pub(crate) fn store(&self) -> &str {
         self.text("store")

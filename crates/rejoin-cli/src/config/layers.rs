@@ -50,6 +50,7 @@ impl Config {
         put_on_top(&mut base, surroundings, None, settings);
         put_on_top(&mut base, surroundings, None, flags(overrides)?);
         let config = Self {
+            start: project::directory_of(&start_of(surroundings, overrides), Scope::Directory)?,
             project: project_directory(surroundings, overrides, &base)?,
             project_file,
             settings: base,
@@ -69,6 +70,7 @@ impl Config {
         let project_file = project.join(project::FILE);
         Ok(Self {
             settings,
+            start: project::directory_of(&start_of(surroundings, overrides), Scope::Directory)?,
             project,
             project_file,
             ignored: Vec::new(),
@@ -178,10 +180,17 @@ fn flags(overrides: &Overrides) -> Result<Vec<Setting>, Failure> {
     };
     let key = KEYS.iter().find(|key| key.name == "store").expect("the table has the key `store`");
     let value = key.shape.read_text(&text).ok_or_else(|| {
-        Failure::usage(format!("read the flag `{flag}`"))
-            .because(format!("it must be {}", key.shape.expectation()))
+        Failure::usage(format!("read the flag `{flag}`")).because(key.shape.complaint_about(&text))
     })?;
     Ok(vec![Setting { key, member: None, value, origin: Origin::Flag(flag) }])
+}
+
+/// Where the project is looked for from.
+fn start_of(surroundings: &Surroundings, overrides: &Overrides) -> PathBuf {
+    match &overrides.project {
+        Some(directory) => surroundings.working_directory.join(directory),
+        None => surroundings.working_directory.clone(),
+    }
 }
 
 fn project_directory(
@@ -189,15 +198,11 @@ fn project_directory(
     overrides: &Overrides,
     settings: &Settings,
 ) -> Result<PathBuf, Failure> {
-    let start = match &overrides.project {
-        Some(directory) => surroundings.working_directory.join(directory),
-        None => surroundings.working_directory.clone(),
-    };
     let scope = match settings.get("project.scope").map(|setting| &setting.value) {
         Some(Value::Text(text)) => Scope::named(text).unwrap_or(Scope::Repository),
         _ => Scope::Repository,
     };
-    project::directory_of(&start, scope)
+    project::directory_of(&start_of(surroundings, overrides), scope)
 }
 
 fn members_in<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> Vec<String> {

@@ -29,6 +29,8 @@ use crate::config::trust::Standing;
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     settings: BTreeMap<String, Setting>,
+    /// The directory that the project was looked for from, with symbolic links resolved.
+    start: PathBuf,
     project: PathBuf,
     project_file: PathBuf,
     ignored: Vec<Ignored>,

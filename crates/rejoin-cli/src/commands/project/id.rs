@@ -44,7 +44,10 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
             (project, path)
         }
     };
-    let moved = take_over(&archive, &from, &project)?;
+    let mut moved = take_over(&archive, &from, &project)?;
+    if from != project.path {
+        moved += take_over(&archive, &project.path, &project)?;
+    }
     if context.is_json() {
         let answer = json!({"id": project.key, "path": project.path, "conversations": moved});
         return context.answer_json(&answer);

@@ -214,6 +214,156 @@ fn a_copied_id_adopts_no_conversation() {
     ]);
 }
 
+/// Whether a list shows nothing of Lisbon; the control goes by the path alone.
+fn is_hidden(world: &World, target: Target) -> bool {
+    match target {
+        Target::Guarded => !world.rejoin(["list"]).run().stdout.contains("Lisbon"),
+        Target::Control => {
+            let project = Some(world.project_key());
+            world.archive().list(&List { project, ..List::default() }).unwrap().items.is_empty()
+        }
+    }
+}
+
+#[test]
+fn a_pull_hides_no_conversation_by_the_id_of_the_project() {
+    let removed = |target| {
+        let (world, _) = trip();
+        fs::remove_file(world.path("project/.rejoin/project")).unwrap();
+        is_hidden(&world, target)
+    };
+    let removed_with_its_folder = |target| {
+        let (world, _) = trip();
+        fs::remove_dir_all(world.path("project/.rejoin")).unwrap();
+        is_hidden(&world, target)
+    };
+    let made_unreadable = |target| {
+        let (world, _) = trip();
+        world.write("project/.rejoin/project", "../../etc\n");
+        is_hidden(&world, target)
+    };
+    let made_another_projects = |target| {
+        let (world, _) = trip();
+        world.write("other/.rejoin/project", "other-1\n");
+        world.rejoin(["new", "--title", "Porto"]).from("other").run();
+        world.write("project/.rejoin/project", "other-1\n");
+        is_hidden(&world, target)
+    };
+
+    assert_all_fail(&[
+        Attempt::new("it is removed", removed),
+        Attempt::new("its folder is removed", removed_with_its_folder),
+        Attempt::new("it becomes something else", made_unreadable),
+        Attempt::new("it becomes that of another project", made_another_projects),
+    ]);
+}
+
+#[test]
+fn a_removed_id_is_told_with_what_goes_by_it_and_what_to_do() {
+    let (world, id) = trip();
+    fs::remove_file(world.path("project/.rejoin/project")).unwrap();
+
+    let listed = world.rejoin(["list"]).run();
+    let continued = world.rejoin(["-r", "and my helmet?"]).run();
+    let adopted = world.rejoin(["project", "id"]).run();
+    let after = world.rejoin(["list"]).run();
+
+    let told = "warning: `[world]/project/.rejoin/project` no longer holds the id `trip-0190`, perhaps since a pull; \
+                the project goes on with it, and its 1 conversation\n\
+                hint: to give the project a new id, run `rejoin project id`; to keep this one, restore the file\n";
+    assert_eq!(listed.stderr, told);
+    assert!(continued.stderr.starts_with(told), "{continued:?}");
+    assert!(messages(&world, &id) > 1 && adopted.code == 0, "{adopted:?}");
+    assert!(after.stdout.contains("Lisbon") && after.stderr.is_empty(), "{after:?}");
+}
+
+#[test]
+fn conversations_by_the_path_are_shown_when_an_id_is_removed_and_the_others_are_counted() {
+    let world = World::new();
+    world.started("Porto");
+    let project = world.path("project");
+    let known = rejoin::Project {
+        key: ID.to_owned(),
+        path: project.to_str().unwrap().to_owned(),
+        first_commit: None,
+    };
+    world.archive().remember_project(&known).unwrap();
+    world.archive().start(rejoin::Conversation::titled("Lisbon").in_project(ID.to_owned())).unwrap();
+
+    let listed = world.rejoin(["list"]).run();
+    let merged = world.rejoin(["project", "merge", ID, ".", "--yes"]).run();
+    let after = world.rejoin(["list"]).run();
+
+    assert!(listed.stdout.contains("Porto") && !listed.stdout.contains("Lisbon"), "{listed:?}");
+    let told = "the project goes by its path, and 1 conversation by that id\n\
+                hint: to see them here again, restore the file or run `rejoin project merge trip-0190 .`\n";
+    assert!(listed.stderr.ends_with(told), "{listed:?}");
+    assert_eq!(merged.code, 0, "{merged:?}");
+    assert!(after.stdout.contains("Lisbon") && after.stdout.contains("Porto") && after.stderr.is_empty());
+}
+
+#[test]
+fn a_pull_does_not_change_what_counts_as_the_project_without_a_word() {
+    let is_silent = |world: &World, target, told: &str| {
+        let listed = match target {
+            Target::Guarded => world.rejoin(["list"]).from("project/sub").run(),
+            Target::Control => world.rejoin(["--quiet", "list"]).from("project/sub").run(),
+        };
+        assert!(!listed.stdout.contains("Lisbon"), "{listed:?}");
+        !listed.stderr.contains(told)
+    };
+    let narrowed = |target| {
+        let world = World::new();
+        world.started("Lisbon");
+        world.write("project/sub/file", "");
+        world.project_config("project.scope = \"directory\"\n");
+        is_silent(
+            &world,
+            target,
+            "the project `[world]/project` has 1 conversation\nhint: to see them, run `rejoin list --project ",
+        )
+    };
+    let widened = |target| {
+        let world = World::new();
+        world.write("project/sub/file", "");
+        world.project_config("project.scope = \"directory\"\n");
+        world.rejoin(["new", "--title", "Lisbon"]).from("project/sub").run();
+        fs::remove_dir_all(world.path("project/.rejoin")).unwrap();
+        is_silent(
+            &world,
+            target,
+            "was a project of its own with 1 conversation\nhint: to make them part of the project, run `rejoin project move ",
+        )
+    };
+
+    assert_all_fail(&[
+        Attempt::new("a scope that makes each directory a project", narrowed),
+        Attempt::new("a scope that is removed again", widened),
+    ]);
+}
+
+#[test]
+fn who_trusts_the_scope_of_a_project_is_not_told_again() {
+    let world = World::new();
+    world.started("Lisbon");
+    world.write("project/sub/file", "");
+    world.project_config("project.scope = \"directory\"\n");
+    let shown = world
+        .rejoin(["list", "--project", world.path("project").to_str().unwrap()])
+        .from("project/sub")
+        .run();
+    trust(&world, "project");
+
+    let listed = world.rejoin(["list"]).from("project/sub").run();
+
+    assert!(shown.stdout.contains("Lisbon"), "{shown:?}");
+    assert!(!listed.stderr.contains("project.scope"), "{listed:?}");
+}
+
+fn messages(world: &World, id: &str) -> u64 {
+    world.archive().conversation(id.parse().unwrap()).unwrap().messages
+}
+
 /// What tells a directory from another that has its path later, as the program sees it.
 fn identity(directory: &Path) -> String {
     let metadata = fs::metadata(directory).unwrap();
