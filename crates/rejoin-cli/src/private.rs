@@ -1,5 +1,6 @@
 //! Keeps the user's own files private, and refuses those that another user owns or can write.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::Read;
 use std::ops::Range;
@@ -35,8 +36,22 @@ pub(crate) fn keep_own(surroundings: &Surroundings, manner: Manner) -> Result<()
         keep(directory, Others::Read, manner)?;
     }
     let (data, state) = (surroundings.data_directory()?, surroundings.state_directory()?);
-    let own = [&config, &data, &data.join("trust.toml"), &state, &state.join("redact.key")];
-    own.into_iter().try_for_each(|path| keep(path, Others::Nothing, manner))
+    let below = ["redact.key", "anchors", "keys"].map(|name| state.join(name));
+    let own = [&config, &data, &data.join("trust.toml"), &state];
+    own.into_iter().chain(&below).try_for_each(|path| keep(path, Others::Nothing, manner))?;
+    let folders = [config.parent(), Some(&data), Some(&state)];
+    refuse_replaceable(folders.into_iter().flatten())
+}
+
+/// Refuses directories that another user could put others in the place of, because they can rename what lies above. What
+/// is above is not Rejoin's, so its permissions are left to the user, as those of a home are by sshd.
+fn refuse_replaceable<'a>(directories: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
+    // Most of them lie in the same home.
+    let above: BTreeSet<&Path> = directories.flat_map(|directory| directory.ancestors().skip(1)).collect();
+    match above.into_iter().find_map(Foreign::look_around) {
+        Some(foreign) => Err(refusal(format!("use what lies in `{}`", foreign.path.display()), &foreign)),
+        None => Ok(()),
+    }
 }
 
 /// Sees to the files of a store, before it is opened.

@@ -54,11 +54,20 @@ pub(crate) fn read_inside(file: &Path, directory: &Path, most: usize) -> Reading
     }
     match (fs::canonicalize(file), fs::canonicalize(directory)) {
         (Ok(place), Ok(directory)) if !place.starts_with(&directory) => Reading::Outside,
-        (Ok(place), Ok(_)) => read(place, most),
+        (Ok(place), Ok(directory)) => match foreign_between(&place, &directory) {
+            Some(foreign) => Reading::Foreign(foreign),
+            None => read(place, most),
+        },
         // A link that leads nowhere could lead somewhere in a moment.
         (Err(_), _) if fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink()) => Reading::Outside,
         (Err(error), _) | (_, Err(error)) => failed(error),
     }
+}
+
+/// A directory on the way to a file in which another user could put another file in its place.
+fn foreign_between(place: &Path, directory: &Path) -> Option<Foreign> {
+    let is_between = |above: &&Path| above.starts_with(directory) && *above != directory;
+    place.ancestors().skip(1).take_while(is_between).find_map(Foreign::look)
 }
 
 /// Reads a file of the user's own, wherever it leads.

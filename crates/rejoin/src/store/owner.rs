@@ -55,6 +55,17 @@ impl Foreign {
         Self::check(path, &path.metadata().ok()?)
     }
 
+    /// Judges a directory in which something lies: whether another user could put something else in its place. Only in one
+    /// like /tmp, where everybody may write and remove what is theirs, can they not. A link is judged with all it leads through.
+    pub fn look_around(directory: &Path) -> Option<Self> {
+        let found = directory.symlink_metadata().ok()?;
+        if !found.is_symlink() {
+            return Self::check(directory, &found).filter(|foreign| !foreign.is_sticky());
+        }
+        let real = directory.canonicalize().ok()?;
+        real.ancestors().find_map(|above| Self::look(above).filter(|foreign| !foreign.is_sticky()))
+    }
+
     /// True when another user owns it; otherwise it belongs to the user or to root, and others can write it.
     pub const fn is_of_another(&self) -> bool {
         self.owner != self.user && self.owner != 0
@@ -98,6 +109,15 @@ pub(super) fn refuse_file(path: &Path) -> io::Result<()> {
 /// Refuses a directory in which another user can replace files: one that they own, or can write and remove from.
 pub(super) fn refuse_directory(path: &Path) -> io::Result<()> {
     match Foreign::look(path).filter(|foreign| !foreign.is_sticky()) {
+        Some(foreign) => Err(foreign.into()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a directory that another user could replace, with all that is in it: where they can rename any of the directories
+/// above.
+pub(super) fn refuse_place(path: &Path) -> io::Result<()> {
+    match std::path::absolute(path)?.ancestors().find_map(Foreign::look_around) {
         Some(foreign) => Err(foreign.into()),
         None => Ok(()),
     }

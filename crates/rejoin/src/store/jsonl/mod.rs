@@ -144,9 +144,10 @@ fn prepare(layout: &Layout) -> Result<()> {
 /// Refuses a store that another user owns, can write or can put another directory in the place of. Files that lie in it
 /// are looked at when they are opened.
 fn refuse_foreign(layout: &Layout) -> Result<()> {
-    let above = durable::directory_of(layout.root()).to_owned();
-    let own = [above, layout.root().to_owned(), layout.own(), layout.blobs(), layout.temporary()];
-    own.iter().try_for_each(|directory| owner::refuse_directory(directory)).map_err(|cause| {
+    let own = [layout.own(), layout.blobs(), layout.temporary()];
+    let checked = owner::refuse_place(layout.root())
+        .and_then(|()| own.iter().try_for_each(|directory| owner::refuse_directory(directory)));
+    checked.map_err(|cause| {
         Error::new(ErrorKind::Denied, format!("open the store `{}`", layout.root().display())).because(cause)
     })
 }

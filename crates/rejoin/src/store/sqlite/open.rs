@@ -257,7 +257,7 @@ fn stranger(path: &Path) -> Error {
 fn refuse_foreign(path: &Path) -> Result<()> {
     // Rejoin leaves no journal behind, but SQLite plays back one that it finds.
     let files = ["", "-wal", "-shm", "-journal"].map(|suffix| durable::beside(path, suffix));
-    let checked = owner::refuse_directory(durable::directory_of(path))
+    let checked = owner::refuse_place(durable::directory_of(path))
         .and_then(|()| files.iter().try_for_each(|file| owner::refuse_file(file)));
     checked.map_err(|cause| {
         Error::new(ErrorKind::Denied, format!("open the database `{}`", path.display())).because(cause)

@@ -162,3 +162,54 @@ fn a_plain_file_of_ones_own_that_others_can_write_is_closed_when_it_is_opened() 
     let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
     assert_eq!((messages, mode & 0o077), (1, 0));
 }
+
+#[test]
+fn a_directory_above_that_another_user_can_rename_is_not_relied_on() {
+    if !is_root() {
+        return;
+    }
+    let above = |name: &'static str, scheme: &'static str, harm: Harm| {
+        Attempt::new(name, move |target| {
+            let directory = tempfile::tempdir().unwrap();
+            let home = directory.path().join("home");
+            let url = format!("{scheme}:{}", home.join("share/data/store").display());
+            Archive::open(&url).unwrap().start(Conversation::titled("Planted")).unwrap();
+            if target == Target::Guarded {
+                harm(&home);
+            }
+            Archive::open(&url).is_ok_and(|archive| archive.list(&rejoin::List::default()).is_ok())
+        })
+    };
+    let through_a_link = Attempt::new("a link into such a directory", |target| {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().join("eve/data");
+        fs::create_dir_all(&real).unwrap();
+        std::os::unix::fs::symlink(&real, directory.path().join("link")).unwrap();
+        if target == Target::Guarded {
+            give(&directory.path().join("eve"));
+        }
+        Archive::open(&format!("sqlite:{}/x.db", directory.path().join("link").display())).is_ok()
+    });
+    let shared: Harm = |path| {
+        chown(path, None, Some(EVE)).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(0o775)).unwrap();
+    };
+
+    assert_all_fail(&[
+        above("another user's, above a database", "sqlite", give),
+        above("open to all, above a database", "sqlite", open_up),
+        above("open to a group, above a database", "sqlite", shared),
+        above("another user's, above plain files", "jsonl", give),
+        above("open to all, above plain files", "jsonl", open_up),
+        through_a_link,
+    ]);
+}
+
+#[test]
+fn a_directory_like_tmp_above_a_store_is_fine() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o1777)).unwrap();
+    let url = format!("sqlite:{}", directory.path().join("mine/x.db").display());
+
+    assert_eq!(read(&url).unwrap(), 0);
+}
