@@ -1,6 +1,7 @@
 //! How large things may become. Each limit has the name of its configuration key.
 
 use crate::error::{Error, Result};
+use crate::model::TITLE_BYTES;
 
 /// How large things may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +19,6 @@ impl Default for Limits {
         Self { turn_bytes: 10_000_000, conversation_bytes: 1 << 30, attachment_chunk_bytes: 1 << 20 }
     }
 }
-
-/// Titles and labels stand in lists; longer ones are text.
-const TITLE_BYTES: usize = 1_000;
 
 /// A header may always have so many bytes: a small limit of turns must not keep a conversation from being ended.
 const HEADER_BYTES: u64 = 64 << 10;

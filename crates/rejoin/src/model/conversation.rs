@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, Fields, MessageId, Redacted, Time, quick};
 
+/// Titles and labels stand in lists; longer ones are text.
+pub(crate) const TITLE_BYTES: usize = 1_000;
+
 /// How many characters of a message a list shows.
 pub const PREVIEW_LENGTH: usize = 100;
 

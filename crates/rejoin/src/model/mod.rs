@@ -18,6 +18,7 @@ pub use attachment::{Attachment, AttachmentKind};
 pub(crate) use attachment::{digest_in, uri_of};
 pub use block::{Block, Media, MediaKind, Other, Snapshot, Summary, Text, Thinking, ToolCall, ToolResult};
 pub use complete::{Incomplete, incomplete, interrupted};
+pub(crate) use conversation::TITLE_BYTES;
 pub use conversation::{
     Branch, Conversation, Head, Hold, Metrics, Origin, PREVIEW_LENGTH, Participant, Privacy, Receipt,
     Settings, Status, StoredConversation, Synopsis, preview,

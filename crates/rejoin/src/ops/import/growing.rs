@@ -18,6 +18,7 @@ use crate::ops::import::counterpart::Counterparts;
 use crate::ops::import::header::{header_of, row_of};
 use crate::ops::import::identity::{Names, source_hash};
 use crate::ops::import::location::began_here;
+use crate::ops::import::names;
 use crate::ops::import::regrow::{Half, Regrowth};
 use crate::ops::import::route::Route;
 use crate::ops::import::{Destination, ImportMode, Known};
@@ -201,7 +202,8 @@ impl<'a> Growing<'a> {
     }
 
     /// Learns the name of a branch.
-    pub(super) fn name_branch(&mut self, branch: SourceBranch) {
+    pub(super) fn name_branch(&mut self, mut branch: SourceBranch) {
+        names::cut(&mut branch.title);
         self.branches.push(branch);
     }
 
@@ -318,6 +320,7 @@ impl<'a> Growing<'a> {
     /// Takes the message as it is stored: with a time, with what it was read from, and with what it keeps.
     fn finished(&mut self, mut message: Message, found: &SourceMessage, hash: &str) -> Result<Message> {
         self.time = *message.created_at.get_or_insert(self.time);
+        message.label.as_mut().map(names::cut);
         // What Rejoin wrote has everything in it, and its digest is known.
         if self.format.is_own() && found.keeps.is_empty() {
             return Ok(message);

@@ -6,6 +6,7 @@ use crate::error::{ErrorKind, Result};
 use crate::formats::{Format, Source, SourceConversation};
 use crate::model::{Conversation, ConversationId, Hold, Json, Origin, Status, Time};
 use crate::ops::import::growing::Above;
+use crate::ops::import::names;
 use crate::store::{Change, Facets, ListQuery, Row, Store};
 
 /// The kind of a run of a sub-agent.
@@ -42,8 +43,11 @@ pub(super) fn header_of(
     header.extra.remove(PARENT);
     if let Some(parent) = found.parent.as_ref().filter(|_| header.extra.field(SUBAGENT).is_none()) {
         header.kind = SUBAGENT.to_owned();
-        header.title = Some(format!("{SUBAGENT}:{}:{}", parent.name, parent.run));
-        header.extra.set(SUBAGENT, Json::of(&json!({ "name": parent.name, "run_id": parent.run }))?);
+        let (mut name, mut run) = (parent.name.clone(), parent.run.clone());
+        [&mut name, &mut run].into_iter().for_each(names::cut);
+        header.title = Some(format!("{SUBAGENT}:{name}:{run}"));
+        header.title.as_mut().map(names::cut);
+        header.extra.set(SUBAGENT, Json::of(&json!({ "name": name, "run_id": run }))?);
     }
     if let Some(Above { conversation, message: Some(message) }) = above {
         header.extra.set(PARENT, Json::of(&json!({ "conversation": conversation, "message": message }))?);
@@ -55,10 +59,12 @@ pub(super) fn header_of(
 /// file is where it was read.
 fn origin_of(found: &SourceConversation, format: &'static Format, source: &Source, now: Time) -> Origin {
     let said = found.header.origin.as_ref().filter(|_| format.is_own());
+    let mut source_id = said.map_or_else(|| found.id.clone(), |said| said.source_id.clone());
+    names::cut(&mut source_id);
     Origin {
         format: said.map_or_else(|| format.name.to_owned(), |said| said.format.clone()),
         read_as: said.map(|_| format.name.to_owned()),
-        source_id: said.map_or_else(|| found.id.clone(), |said| said.source_id.clone()),
+        source_id,
         source_path: Some(source.path().to_string_lossy().into_owned()),
         imported_at: now,
     }

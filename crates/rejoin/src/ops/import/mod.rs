@@ -20,6 +20,7 @@ mod header;
 mod identity;
 mod lineage;
 mod location;
+mod names;
 mod packed;
 mod regrow;
 mod report;
@@ -306,7 +307,8 @@ impl<'a> Pass<'a> {
     }
 
     /// Meets a conversation, or learns more about one.
-    fn meet(&mut self, found: SourceConversation, project: &dyn Fn(&str) -> String) -> Result<()> {
+    fn meet(&mut self, mut found: SourceConversation, project: &dyn Fn(&str) -> String) -> Result<()> {
+        names::cut_header(&mut found.header);
         if self.is_passed_over(&found.id) {
             return Ok(());
         }

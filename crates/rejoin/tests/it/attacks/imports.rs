@@ -689,3 +689,71 @@ fn what_an_import_adds_to_a_conversation_is_told_from_what_was_said_here() {
         [("Where to eat?", false), ("A tasca.", false), ("a trap", true), ("from a session", true)];
     assert_eq!(imported, expected.map(|(text, is_imported)| (text.to_owned(), is_imported)));
 }
+
+#[test]
+fn a_name_in_a_file_is_cut_where_a_name_given_here_is_refused() {
+    let long = "T".repeat(5_000_000);
+    let grows = |change: fn(&mut Value, &str), size: fn(&World, ConversationId) -> usize| {
+        let long = long.clone();
+        move |target| {
+            let world = World::new();
+            let mut file = stranger(json!({"title": "Porto"}));
+            change(&mut file, &long);
+            let id = id_of(&world.import(&world.file("x.json", &[file])));
+            if target == Target::Control {
+                // Stored as it stands in the file.
+                let text = json!({ "title": long, "project": long, "settings": {"model": long} });
+                let header: Conversation = serde_json::from_value(text).unwrap();
+                let change = Change::Header { facets: &Facets::default(), header: &header.to_header() };
+                world.store.amend(id, None, &change, Time::now()).unwrap();
+                return world.archive.conversation(id).unwrap().conversation.to_header().len() > 10_000;
+            }
+            size(&world, id) > 10_000
+        }
+    };
+    let header = |world: &World, id| world.archive.conversation(id).unwrap().conversation.to_header().len();
+    let label = |world: &World, id| {
+        let all = world.archive.all_messages(id, Order::OldestFirst, 0, 1).unwrap();
+        all[0].message.label.as_ref().map_or(0, String::len)
+    };
+    let branch = |world: &World, id| world.archive.conversation(id).unwrap().branches[0].title.len();
+
+    assert_all_fail(&[
+        Attempt::new("a title", grows(|file, long| file["header"]["title"] = json!(long), header)),
+        Attempt::new(
+            "a model",
+            grows(|file, long| file["header"]["settings"] = json!({"model": long}), header),
+        ),
+        Attempt::new(
+            "a tool",
+            grows(|file, long| file["header"]["settings"] = json!({"tools": [long]}), header),
+        ),
+        Attempt::new(
+            "a directory",
+            grows(|file, long| file["header"]["project"] = json!(format!("/{long}")), header),
+        ),
+        Attempt::new("a kind", grows(|file, long| file["header"]["kind"] = json!(long), header)),
+        Attempt::new(
+            "an unknown field",
+            grows(|file, long| file["header"]["extra"] = json!({"x": long}), header),
+        ),
+        Attempt::new("a label", grows(|file, long| file["messages"][0]["label"] = json!(long), label)),
+        Attempt::new(
+            "a name of a branch",
+            grows(
+                |file, long| file["branches"] = json!([{"id": "Evil02", "title": long, "head": "Evil01"}]),
+                branch,
+            ),
+        ),
+    ]);
+}
+
+#[test]
+fn a_title_that_was_cut_ends_with_an_ellipsis() {
+    let world = World::new();
+
+    let imported = world.import(&world.file("x.json", &[stranger(json!({"title": "T".repeat(2_000)}))]));
+
+    let title = world.archive.conversation(id_of(&imported)).unwrap().conversation.title;
+    assert_eq!(title, Some("T".repeat(997) + "…"));
+}
