@@ -117,6 +117,15 @@ pub(crate) fn title(stored: &StoredConversation) -> String {
     fit::snippet(stored.title(), TITLE)
 }
 
+/// The title of a conversation as it is, for a question. Only `consent` may show it.
+pub(crate) fn title_as_it_is(stored: &StoredConversation) -> String {
+    let title = stored.title();
+    match title.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}...", &title[..end]),
+        None => title.to_owned(),
+    }
+}
+
 /// What a name could stand for, if that is more than one thing.
 fn candidates(archive: &Archive, name: &str) -> Option<String> {
     let found = archive.store().find(name.trim(), CANDIDATES + 1).ok().filter(|found| found.len() > 1)?;

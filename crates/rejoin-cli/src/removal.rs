@@ -36,8 +36,18 @@ impl Standing {
     }
 }
 
-/// A conversation with what a person should know before it goes: `"Lisbon" (12 messages, 3.4 kB, held)`.
-pub(crate) fn describe(stored: &StoredConversation, standing: &Standing) -> String {
+/// A conversation with what a person should know before it goes: `"Lisbon" (12 messages, 3.4 kB, held)`. The title stands in it
+/// as it is, so only `consent` may show it.
+pub(crate) fn describe_as_it_is(stored: &StoredConversation, standing: &Standing) -> String {
+    describe_titled(&named::title_as_it_is(stored), stored, standing)
+}
+
+/// The same for a conversation that is gone, safe to print.
+pub(crate) fn describe(stored: &StoredConversation) -> String {
+    describe_titled(&named::title(stored), stored, &Standing::default())
+}
+
+fn describe_titled(title: &str, stored: &StoredConversation, standing: &Standing) -> String {
     let mut facts = vec![size::count(stored.messages, "message", "messages"), size::bytes(stored.bytes)];
     facts.extend(match stored.conversation.hold {
         Hold::None => None,
@@ -47,7 +57,7 @@ pub(crate) fn describe(stored: &StoredConversation, standing: &Standing) -> Stri
     facts.extend((standing.active == Some(stored.id)).then(|| "active".to_owned()));
     let is_elsewhere = standing.project.is_some() && standing.project != stored.conversation.project;
     facts.extend(is_elsewhere.then(|| "not of this project".to_owned()));
-    format!("\"{}\" ({})", named::title(stored), facts.join(", "))
+    format!("\"{title}\" ({})", facts.join(", "))
 }
 
 /// `1 conversation`, `3 messages`, or both.

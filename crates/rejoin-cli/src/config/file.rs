@@ -102,11 +102,12 @@ impl Reader<'_> {
         }
         match keys::meaning_of(&self.segments) {
             Meaning::Key { key, member } => {
-                let value =
-                    item.clone().into_value().ok().and_then(|value| (self.shape_of)(key).read(&value));
+                let given = item.clone().into_value().ok();
+                let value = given.as_ref().and_then(|value| (self.shape_of)(key).read(value));
                 let value = value.ok_or_else(|| {
+                    let expected = || format!("it must be {}", key.shape.expectation());
                     Failure::invalid(format!("read `{name}` in `{place}`"))
-                        .because(format!("it must be {}", key.shape.expectation()))
+                        .because(given.map_or_else(expected, |value| key.shape.complaint(&value)))
                         .hint(edit_hint(self.path))
                 })?;
                 let origin = Origin::File { path: self.path.to_owned(), line };

@@ -63,6 +63,24 @@ impl Shape {
         }
     }
 
+    /// Says why a value was refused.
+    pub(crate) fn complaint(&self, given: &toml_edit::Value) -> String {
+        match hidden_in(given) {
+            Some(letter) => {
+                format!(
+                    "it contains the character U+{:04X}, which a terminal would act on",
+                    u32::from(letter)
+                )
+            }
+            None => format!("it must be {}", self.expectation()),
+        }
+    }
+
+    /// Says why a text was refused.
+    pub(crate) fn complaint_about(&self, text: &str) -> String {
+        self.complaint(&toml_edit::Value::from(text))
+    }
+
     /// Checks a value from a file. `None` means that it does not fit.
     pub(crate) fn read(&self, given: &toml_edit::Value) -> Option<Value> {
         match self {
@@ -146,11 +164,20 @@ fn integer(given: &toml_edit::Value, least: u64, most: u64) -> Option<u64> {
 
 /// Values are shown on terminals, so what could drive one or reorder its text has no place in them.
 fn line(given: &toml_edit::Value) -> Option<String> {
-    let is_hidden = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     given.as_str().filter(|text| !text.is_empty() && !text.chars().any(is_hidden)).map(str::to_owned)
+}
+
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The first character in a value, or in a value within it, that has no place there.
+fn hidden_in(given: &toml_edit::Value) -> Option<char> {
+    let in_text = given.as_str().and_then(|text| text.chars().find(|letter| is_hidden(*letter)));
+    let in_list = || given.as_array()?.iter().find_map(hidden_in);
+    let in_table = || given.as_inline_table()?.iter().find_map(|(_, value)| hidden_in(value));
+    in_text.or_else(in_list).or_else(in_table)
 }
 
 fn variable_name(name: &str) -> Option<String> {
@@ -203,6 +230,23 @@ mod tests {
 
         let texts = |texts: &[&str]| Some(Value::Texts(texts.iter().map(ToString::to_string).collect()));
         assert_eq!(read, [texts(&["[A-Z]{3,4}"]), texts(&["a,b", r"x\d"]), None, None, texts(&[])]);
+    }
+
+    #[test]
+    fn a_refused_value_is_told_what_is_wrong_with_it() {
+        let list = toml_edit::Value::from_iter(["run(ls)", "run(\u{1b}[2J)"]);
+        let table = toml_edit::Value::from_str("{ A = 'x', B = \"\\u202e\" }").unwrap();
+
+        let told = [
+            Shape::Texts.complaint(&list),
+            Shape::Variables.complaint(&table),
+            Shape::Text.complaint_about("two\nlines"),
+            Shape::Texts.complaint(&toml_edit::Value::from(1)),
+        ];
+
+        let act = |letter| format!("it contains the character {letter}, which a terminal would act on");
+        let expected = [act("U+001B"), act("U+202E"), act("U+000A"), "it must be a list of texts".to_owned()];
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(crate) fn read(surroundings: &Surroundings, members: &[String]) -> Result<Fr
 fn setting(name: &str, given: &OsStr, key: &'static Key, member: Option<String>) -> Result<Setting, Failure> {
     let value = given.to_str().and_then(|text| key.shape.read_text(text)).ok_or_else(|| {
         Failure::invalid(format!("read the variable `{name}`"))
-            .because(format!("it must be {}", key.shape.expectation()))
+            .because(key.shape.complaint_about(&given.to_string_lossy()))
             .hint(format!("correct it, or take it away with `unset {name}`"))
     })?;
     Ok(Setting { key, member, value, origin: Origin::Variable(name.to_owned()) })

@@ -109,7 +109,7 @@ impl Tool for Run {
         }
         let limit = seconds.map_or(self.limit, Duration::from_secs);
         let subject = Subject::Command(text.clone());
-        let plan = plan(&text, &subject);
+        let plan = plan(&text, seconds, &subject);
         let (command, endings) = (self.command(&text), self.endings.clone());
         Ok(Prepared::new(plan, subject, async move {
             match run(command, limit, &endings).await {
@@ -120,14 +120,16 @@ impl Tool for Run {
     }
 }
 
-/// What a person is shown: the command as it is, in the summary when it is one short line, else below it.
-fn plan(text: &str, subject: &Subject) -> Plan {
+/// What a person is shown: the command as it is, in the summary when it is one short line, else below it; and the time
+/// limit, where the model chose one.
+fn plan(text: &str, seconds: Option<u64>, subject: &Subject) -> Plan {
+    let limit = seconds.map(|seconds| format!(" for at most {seconds} s")).unwrap_or_default();
     if !text.contains('\n') && text.chars().count() <= LONGEST_SUMMARY {
-        return Plan::new(format!("Run `{text}`"), subject);
+        return Plan::new(format!("Run{limit} `{text}`"), subject);
     }
     let first = text.trim_start().lines().next().unwrap_or_default();
     let beginning: String = first.chars().take(LONGEST_SUMMARY).collect();
-    Plan::new(format!("Run `{beginning} …`"), subject).with_detail(text)
+    Plan::new(format!("Run{limit} `{beginning} …`"), subject).with_detail(text)
 }
 
 /// How a command came to its end.

@@ -60,7 +60,9 @@ impl Rule {
             (Meaning::Mcp(None), Subject::Mcp { .. }) => true,
             (Meaning::Command(wanted), Subject::Command(text)) => wanted == text,
             (Meaning::Mcp(Some(pattern)), Subject::Mcp { server, tool }) => {
-                pattern.matches(&format!("{server}/{tool}"), reach)
+                // In `a/b/c` the server is `a`, so nothing allows a server that has a slash in its name.
+                (reach == Reach::Wide || !server.contains('/'))
+                    && pattern.matches(&format!("{server}/{tool}"), reach)
             }
             (Meaning::Tool(pattern), Subject::Tool(name)) => pattern.matches(name, reach),
             (
@@ -160,9 +162,7 @@ impl FromStr for Rule {
                 }
             }
             ("mcp", _, None) => Meaning::Mcp(None),
-            ("mcp", _, Some(argument)) if argument.split('/').count() == 2 => {
-                Meaning::Mcp(Some(Glob::parse(argument)))
-            }
+            ("mcp", _, Some(argument)) if names_tool(argument) => Meaning::Mcp(Some(Glob::parse(argument))),
             ("mcp", _, Some(_)) => return Err(wrong("write `mcp(server/tool)`")),
             ("tool", _, Some(argument)) => Meaning::Tool(Glob::parse(argument)),
             _ => return Err(wrong("a rule begins with read, list, find, write, edit, run, mcp, or is `*`")),
@@ -175,6 +175,11 @@ impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// Whether there is a server and a tool. The name of a tool may have slashes in it.
+fn names_tool(argument: &str) -> bool {
+    argument.split_once('/').is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
 }
 
 /// The rule that allows exactly this.

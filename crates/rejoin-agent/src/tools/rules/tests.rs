@@ -235,6 +235,19 @@ fn a_rule_for_a_server_names_its_tools() {
 }
 
 #[test]
+fn a_tool_whose_name_has_slashes_can_be_allowed_for_good() {
+    let asked = mcp("files", "fs/read/all");
+    let rule = rule_for(&asked.subject);
+
+    let allowed = ["files", "files/fs"].map(|server| is_allowed(&rule, &mcp(server, "fs/read/all")));
+    let others = [mcp("files", "fs/read"), mcp("files", "fs/read/all/x"), mcp("files/fs", "read/all")];
+
+    assert_eq!((rule.as_str(), allowed), ("mcp(files/fs/read/all)", [true, false]));
+    assert_eq!(others.map(|call| is_allowed(&rule, &call)), [false; 3]);
+    assert!(is_denied("mcp(files/fs)", &asked) && is_denied("mcp(files/fs/read/all)", &asked));
+}
+
+#[test]
 fn deny_is_stronger_than_ask_and_ask_is_stronger_than_allow() {
     let rules = Rules::new(&["run"], &["run(git push)"], &["run(git push origin main)"]).unwrap();
 
@@ -342,7 +355,8 @@ fn a_rule_that_cannot_be_meant_is_refused() {
         "run(a; b)",
         "run(a | b)",
         "mcp(github)",
-        "mcp(a/b/c)",
+        "mcp(/b)",
+        "mcp(a/)",
         "tool",
         "run(A=b c)",
     ] {

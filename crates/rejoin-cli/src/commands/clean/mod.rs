@@ -73,7 +73,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return Report::new(&survey, age, planned).answer_planned(context);
     }
     let (shown, question) = report::question(&survey, context);
-    context.confirm_shown(&Line::report(&Shown::report(&shown)), &Shown::line(&question), Consent::from(args.yes))?;
+    let shown = Line::report(&Shown::lines(shown.iter().map(String::as_str)));
+    context.confirm_shown(&shown, &Shown::line(&question), Consent::from(args.yes))?;
     let progress =
         context.progress("Deleting conversations", Unit::Items, Some(survey.old.len() as u64));
     let mut fates = Vec::with_capacity(survey.old.len());

@@ -13,7 +13,7 @@ use crate::named;
 use crate::removal::LISTED;
 use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
-use crate::ui::{fit, size, when};
+use crate::ui::{size, when};
 
 /// What became of every conversation that was old enough.
 #[derive(Debug)]
@@ -24,21 +24,17 @@ pub(super) struct Report<'a> {
 }
 
 /// What will go, and the question to ask about it.
-pub(super) fn question(survey: &Survey, context: &Context) -> (String, String) {
+pub(super) fn question(survey: &Survey, context: &Context) -> (Vec<String>, String) {
     let clock = context.clock();
-    let mut shown = String::from("These conversations will be deleted:\n");
+    let mut shown = vec!["These conversations will be deleted:".to_owned()];
     for stored in survey.old.iter().take(LISTED) {
         let (short, when) = (stored.id.short(), clock.relative(stored.last_active_at.as_micros()));
-        let line = format!("  {short}  {when}  {}", named::title(stored));
-        shown += &fit::truncate(&line, context.columns().unwrap_or(usize::MAX));
-        shown.push('\n');
+        shown.push(format!("  {short}  {when}  {}", named::title_as_it_is(stored)));
     }
     if survey.old.len() > LISTED {
-        shown += &format!("  and {} more: add `--dry-run` to see all\n", survey.old.len() - LISTED);
+        shown.push(format!("  and {} more: add `--dry-run` to see all", survey.old.len() - LISTED));
     }
-    if let Some(passed_by) = passed_by(survey, 0) {
-        shown += &format!("{passed_by}\n");
-    }
+    shown.extend(passed_by(survey, 0));
     let count = size::count(survey.old.len() as u64, "conversation", "conversations");
     let bytes = size::bytes(survey.old.iter().map(|stored| stored.bytes).sum());
     (shown, format!("Delete {count} ({bytes}) for good?"))

@@ -39,7 +39,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let named = NamedKey::parse(&args.key)?;
     let value = named.key.shape.read_text(&args.value).ok_or_else(|| {
         Failure::invalid(format!("set `{}` to `{}`", named.name, args.value.escape_debug()))
-            .because(format!("it must be {}", named.key.shape.expectation()))
+            .because(named.key.shape.complaint_about(&args.value))
     })?;
     // Your own file serves every directory, so a path is fixed where it was named. A project may be moved.
     let value = if args.target.local {

@@ -47,7 +47,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut plan = Plan::make(&archive, &args.ids, children)?;
     if !plan.removals.is_empty() {
         let (shown, question) = report::question(&plan, &Standing::here(&archive, context)?);
-        let what = Line::report(&Shown::report(&shown));
+        let what = Line::report(&Shown::lines(shown.iter().map(String::as_str)));
         context.confirm_shown(&what, &Shown::line(&question), Consent::from(args.yes))?;
     }
     let mut done = Vec::new();

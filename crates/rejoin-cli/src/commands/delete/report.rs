@@ -8,32 +8,34 @@ use super::plan::{Fate, Part, Plan, Removal};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::removal::{LISTED, Standing, amount, describe};
+use crate::removal::{LISTED, Standing, amount, describe, describe_as_it_is};
 use crate::ui::{clean, size};
 
 /// How many message ids a line names.
 const IDS: usize = 5;
 
-/// What will go, line by line, and the question to ask about it.
-pub(super) fn question(plan: &Plan, standing: &Standing) -> (String, String) {
-    let mut shown = String::from("This will be deleted:\n");
+/// What will go, line by line as it is, and the question to ask about it.
+pub(super) fn question(plan: &Plan, standing: &Standing) -> (Vec<String>, String) {
+    let mut shown = vec!["This will be deleted:".to_owned()];
     for removal in plan.removals.iter().take(LISTED) {
-        shown += &match &removal.part {
-            Part::Whole => format!("  {}: {}\n", describe(&removal.stored, standing), removal.stored.id.short()),
+        shown.push(match &removal.part {
+            Part::Whole => {
+                format!("  {}: {}", describe_as_it_is(&removal.stored, standing), removal.stored.id.short())
+            }
             Part::Messages(ids) => {
                 let named: Vec<String> = ids.iter().take(IDS).map(ToString::to_string).collect();
                 let more = if ids.len() > IDS { ", ..." } else { "" };
-                let part = part_of(removal);
-                format!("  {part} ({}): {}{more}\n", size::bytes(removal.bytes), named.join(", "))
+                let part = part_of(removal, &named::title_as_it_is(&removal.stored));
+                format!("  {part} ({}): {}{more}", size::bytes(removal.bytes), named.join(", "))
             }
-        };
+        });
     }
     if plan.removals.len() > LISTED {
-        shown += &format!("  and {} more\n", plan.removals.len() - LISTED);
+        shown.push(format!("  and {} more", plan.removals.len() - LISTED));
     }
     for item in &plan.items {
         if let Fate::Failed(failure) = &item.fate {
-            shown += &format!("This cannot be deleted: {}\n", failure.summary());
+            shown.push(format!("This cannot be deleted: {}", failure.summary()));
         }
     }
     let bytes = size::bytes(plan.removals.iter().map(|removal| removal.bytes).sum());
@@ -49,8 +51,11 @@ pub(super) fn answer(plan: &Plan, done: &[Removal], context: &Context) -> Result
     for removal in done.iter().take(LISTED) {
         let (short, bytes) = (removal.stored.id.short(), size::bytes(removal.bytes));
         match removal.part {
-            Part::Whole => writeln!(answer, "Deleted {}: {short}", describe(&removal.stored, &Standing::default()))?,
-            Part::Messages(_) => writeln!(answer, "Deleted {} ({bytes}): {short}", part_of(removal))?,
+            Part::Whole => writeln!(answer, "Deleted {}: {short}", describe(&removal.stored))?,
+            Part::Messages(_) => {
+                let part = part_of(removal, &named::title(&removal.stored));
+                writeln!(answer, "Deleted {part} ({bytes}): {short}")?;
+            }
         }
     }
     if done.len() > 1 {
@@ -125,9 +130,9 @@ fn error_json(failure: &Failure) -> Json {
 }
 
 /// `3 messages of "Rome"`.
-fn part_of(removal: &Removal) -> String {
+fn part_of(removal: &Removal, title: &str) -> String {
     let messages = size::count(removal.messages, "message", "messages");
-    format!("{messages} of \"{}\"", named::title(&removal.stored))
+    format!("{messages} of \"{title}\"")
 }
 
 fn total(removals: &[Removal]) -> String {

@@ -66,8 +66,10 @@ fn see(archive: &Archive, policies: &Policies, context: &Context) -> Result<(), 
             .hint("run `rejoin expire` at a terminal once; `rejoin expire --dry-run` shows what goes"));
     }
     let (plan, retention) = (policies.plan(archive)?, policies.here().retention);
-    let shown = format!("{}\n{}", describe(&retention), report::table(&plan.due, archive, context)?);
+    let mut shown = vec![describe(&retention)];
+    shown.extend(report::due(&plan.due, archive, context)?);
     let question = Shown::line(&report::question(&plan));
-    context.confirm_shown(&Line::report(&Shown::report(&shown)), &question, Consent::Ask)?;
+    let shown = Shown::lines(shown.iter().map(String::as_str));
+    context.confirm_shown(&Line::report(&shown), &question, Consent::Ask)?;
     Ok(archive.see_retention(&retention)?)
 }

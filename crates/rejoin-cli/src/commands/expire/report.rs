@@ -99,7 +99,7 @@ pub(super) fn question(plan: &RetentionPlan) -> String {
     format!("Delete {count} ({}) for good, and from now on what expires?", size::bytes(plan.bytes()))
 }
 
-pub(super) fn table(rows: &[Expiring], archive: &Archive, context: &Context) -> Result<String, Failure> {
+fn table(rows: &[Expiring], archive: &Archive, context: &Context) -> Result<String, Failure> {
     let (clock, here) = (context.clock(), context.project_key(archive)?);
     let mut table = Table::new([
         Column::text("id").meaning(Meaning::Id),
@@ -114,7 +114,7 @@ pub(super) fn table(rows: &[Expiring], archive: &Archive, context: &Context) -> 
         let is_due = expiring.at.as_micros() <= clock.now();
         table.push([
             stored.id.short().to_string(),
-            title(stored, &here),
+            titled(named::title(stored), stored, &here),
             if is_due { "now".to_owned() } else { clock.relative(expiring.at.as_micros()) },
             expiring.cause.as_str().to_owned(),
             size::number(stored.messages),
@@ -124,9 +124,21 @@ pub(super) fn table(rows: &[Expiring], archive: &Archive, context: &Context) -> 
     Ok(table.draw(context.columns(), context.paint()))
 }
 
+/// What goes, line by line as it is, for a question.
+pub(super) fn due(rows: &[Expiring], archive: &Archive, context: &Context) -> Result<Vec<String>, Failure> {
+    let here = context.project_key(archive)?;
+    let line = |expiring: &Expiring| {
+        let stored = &expiring.stored;
+        let title = titled(named::title_as_it_is(stored), stored, &here);
+        let messages = size::count(stored.messages, "message", "messages");
+        let (short, why) = (stored.id.short(), expiring.cause.as_str());
+        format!("  {short}  {title} ({messages}, {}, {why})", size::bytes(stored.bytes))
+    };
+    Ok(rows.iter().map(line).collect())
+}
+
 /// The title, and the project where it is another one.
-fn title(stored: &StoredConversation, here: &str) -> String {
-    let title = named::title(stored);
+fn titled(title: String, stored: &StoredConversation, here: &str) -> String {
     match stored.conversation.project.as_deref().filter(|project| *project != here) {
         Some(project) => format!("{title} (in {project})"),
         None => title,

@@ -89,7 +89,7 @@ fn text(field: &str, value: &str) -> Result<toml_edit::Value, Failure> {
     let checked = Shape::Text.read_text(value);
     checked.as_ref().map(Value::to_toml).ok_or_else(|| {
         Failure::usage(format!("set `{field}` to `{}`", value.escape_debug()))
-            .because(format!("it must be {}", Shape::Text.expectation()))
+            .because(Shape::Text.complaint_about(value))
     })
 }
 

@@ -10,7 +10,7 @@ use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
 use crate::prompt::Lines;
-use crate::removal::{LISTED, Standing, describe};
+use crate::removal::{LISTED, Standing, describe_as_it_is};
 use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::ui::consent::{Line, Shown};
@@ -68,19 +68,20 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
     }
     add_runs(archive, &mut found)?;
     let standing = Standing::here(archive, context)?;
-    let mut shown = String::from("This will be purged:\n");
+    let mut shown = vec!["This will be purged:".to_owned()];
     for stored in found.iter().take(LISTED) {
-        shown += &format!("  {}: {}\n", describe(stored, &standing), stored.id.short());
+        shown.push(format!("  {}: {}", describe_as_it_is(stored, &standing), stored.id.short()));
     }
     if found.len() > LISTED {
-        shown += &format!("  and {} more\n", found.len() - LISTED);
+        shown.push(format!("  and {} more", found.len() - LISTED));
     }
     let count = size::count(found.len() as u64, "conversation", "conversations");
     // What cannot be counted goes all the same.
     let attached: u64 = found.iter().map(|stored| archive.attached_bytes(stored.id).unwrap_or(0)).sum();
     let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum::<u64>() + attached);
     let question = Shown::line(&format!("Purge {count} ({bytes}) for good?"));
-    context.confirm_shown(&Line::report(&Shown::report(&shown)), &question, consent)?;
+    let shown = Shown::lines(shown.iter().map(String::as_str));
+    context.confirm_shown(&Line::report(&shown), &question, consent)?;
     let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
     // The lines go first: a purge erases what was removed before it.
     let mut lines = Lines::of(archive);

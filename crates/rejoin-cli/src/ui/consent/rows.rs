@@ -53,7 +53,7 @@ impl Line {
     /// The lines of a report, which Rejoin laid out itself.
     pub(crate) fn report(shown: &Shown) -> Vec<Self> {
         let line = |text: &String| Self { text: text.clone(), meaning: Meaning::Plain, edge: Edge::Report };
-        shown.lines.iter().map(line).collect()
+        shown.lines.iter().map(line).chain(Self::notes(&[shown])).collect()
     }
 
     /// A sentence of Rejoin's own.

@@ -394,3 +394,64 @@ fn what_a_project_sets_is_seen_through_before_it_is_trusted() {
     assert_all_fail(&attempts);
     assert!(told.contains("2 hidden or misleading characters are shown as ⟨U+…⟩."), "{told}");
 }
+
+#[test]
+fn a_time_limit_that_a_model_chose_is_shown() {
+    let (world, _server) = world_asking(vec![("run", json!({"command": "true #T0.", "seconds": 3000}))]);
+    let Some(terminal) = Terminal::open(&world, 80, 24) else { return };
+
+    terminal.enter("rejoin go");
+    let screen = question(&terminal, "#T0.");
+    terminal.press("n");
+
+    assert!(screen.contains("Run for at most 3000 s `true #T0.`"), "{screen}");
+}
+
+/// A title that passes for another where it is only cleaned.
+const DISGUISED: &str = "Lisbon\u{202e}\u{200b}\u{1b}[8m trip\n  \"Porto\" (1 message)";
+
+#[test]
+fn a_title_that_passes_for_another_is_seen_through_before_something_goes() {
+    let hides = |command: &'static [&'static str]| {
+        move |target| {
+            let world = World::new();
+            let id = world.started("x");
+            world.append(&id, "{\"role\":\"user\",\"content\":\"Where to eat?\"}\n");
+            world.archive().rename(id.parse().unwrap(), DISGUISED).unwrap();
+            // The active one is not cleaned.
+            world.started("other");
+            if target == Target::Control {
+                return !clean::line(DISGUISED).contains('⟨')
+                    && clean::line(DISGUISED).starts_with("Lisbon trip");
+            }
+            let named: Vec<&str> =
+                command.iter().map(|word| if *word == "ID" { id.as_str() } else { word }).collect();
+            let asked = match named[..] {
+                [one, two] => world.rejoin([one, two]).run(),
+                [one, two, three] => world.rejoin([one, two, three]).run(),
+                _ => unreachable!("commands have two or three words"),
+            };
+            assert_eq!(asked.code, 1, "{asked:?}");
+            !asked.stderr.contains("Lisbon⟨U+202E⟩⟨U+200B⟩⟨U+001B⟩[8m trip⟨U+000A⟩")
+        }
+    };
+
+    assert_all_fail(&[
+        Attempt::new("before delete", hides(&["delete", "ID"])),
+        Attempt::new("before purge", hides(&["purge", "ID"])),
+        Attempt::new("before clean", hides(&["clean", "--all"])),
+    ]);
+}
+
+#[test]
+fn a_rule_with_a_character_that_acts_on_a_terminal_is_told_as_that() {
+    let world = World::new();
+    world.user_config("tools.allow = [\"run(ls \\u001b[2J)\"]\n");
+
+    let outcome = world.rejoin(["list"]).run();
+
+    assert!(
+        outcome.stderr.contains("it contains the character U+001B, which a terminal would act on"),
+        "{outcome:?}"
+    );
+}
