@@ -65,13 +65,15 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
     world.write("clone/.rejoin/project", "trip-0190\n");
     let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
     let go = world.path("go");
-    let typed_ahead = |command: &str| {
+    // Each command has a mark of its own: what stands before it on the screen is of the command before.
+    let typed_ahead = |mark: &str, command: &str| {
+        let since = |screen: &str| screen.split_once(&format!("at {mark}")).map(|(_, rest)| rest.to_owned());
         let wait = format!("until [ -e {} ]; do sleep 0.05; done", go.display());
-        terminal.enter(&format!("clear; echo wai''ts; {wait}; {command}"));
-        terminal.wait_for("waits");
+        terminal.enter(&format!("clear; echo a''t {mark}; {wait}; {command}"));
+        terminal.wait_until("the mark", |screen| since(screen).is_some());
         terminal.enter("y");
         terminal.wait_until("the echo of what was typed", |screen| {
-            screen.lines().any(|line| line.trim() == "y")
+            since(screen).is_some_and(|rest| rest.lines().any(|line| line.trim() == "y"))
         });
         fs::write(&go, "").unwrap();
         // What was typed is echoed; the program's own question comes after it.
@@ -88,15 +90,15 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
     };
     let is_trusted = || world.rejoin(["config", "get", "tools.allow"]).run().stdout.contains("ls");
     let ask_each = |answer: &str| {
-        ["rejoin trust", &format!("rejoin delete {conversation}"), "cd ../clone; rejoin list"].map(
-            |command| {
-                let is_answered = typed_ahead(command);
-                if !is_answered {
-                    answers(answer);
-                }
-                is_answered
-            },
-        )
+        let delete = format!("rejoin delete {conversation}");
+        let asked = [("one", "rejoin trust"), ("two", &delete), ("three", "cd ../clone; rejoin list")];
+        asked.map(|(mark, command)| {
+            let is_answered = typed_ahead(mark, command);
+            if !is_answered {
+                answers(answer);
+            }
+            is_answered
+        })
     };
 
     let answered = ask_each("n");
@@ -104,7 +106,7 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
     let is_trusted_by_typing = is_trusted();
     // The same word counts after the question.
     terminal.enter("cd ../project; clear; rejoin trust");
-    terminal.wait_for("[y/N]");
+    terminal.wait_until("the question", |screen| screen.trim_end().ends_with("[y/N]"));
     answers("y");
 
     let attempts = [
