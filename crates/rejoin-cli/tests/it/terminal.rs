@@ -9,7 +9,7 @@ use crate::skip::skip;
 use crate::world::World;
 
 /// How long the terminal may take to show something on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long somebody looks at a question before answering: longer than what the program asks for, as machines are busy.
 const QUIET: Duration = Duration::from_millis(800);
