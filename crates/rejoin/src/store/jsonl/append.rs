@@ -21,8 +21,9 @@ impl JsonlStore {
         let known = existing.as_ref().map(|opened| self.known(id, opened)).transpose()?;
         let there = known.as_deref().filter(|known| !known.is_nothing());
         if let Some(replayed) = there.and_then(|known| known.kept.replay(turn.entries)) {
+            let stamp = there.map_or(0, |known| known.kept.stamp);
             // Whoever wrote it may have been killed before its sync.
-            existing.as_ref().map_or(Ok(()), |opened| turnstile.secure(opened))?;
+            existing.as_ref().map_or(Ok(()), |opened| turnstile.secure(opened, stamp))?;
             return Ok(replayed);
         }
         let fresh = Kept::new(id);

@@ -5,6 +5,9 @@
 //! change that may not have happened, which is allowed; the other way round one would be skipped. The log itself is not
 //! synced with every change. Each change carries its stamp in the conversation's file too, and after the machine was
 //! started anew, what the log lost is taken from there (see recover.rs).
+//!
+//! A note is marked once its change is safe, before it is acknowledged. So a marked change that its file does not hold
+//! was lost, and one that is not marked may never have been written.
 
 use std::fs::File;
 use std::io;
@@ -12,6 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use memchr::memmem;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +32,9 @@ const MOST: usize = 10_000;
 /// No note is longer: a reason is a sentence.
 const LONGEST: usize = 1 << 20;
 
+/// The mark stands so many bytes before the end of a note, `0}` and the line end.
+const MARK: u64 = 3;
+
 /// The log, open to write.
 #[derive(Debug)]
 pub(super) struct Log {
@@ -38,6 +45,8 @@ pub(super) struct Log {
     newest: Stamp,
     /// The newest change, when more than its lines belongs to it: its process may have been killed in between.
     unfinished: Option<Noted>,
+    /// The newest change, when it is not marked as safe.
+    unmarked: Option<Stamp>,
 }
 
 /// A change as it is noted.
@@ -51,6 +60,10 @@ pub(super) struct Noted {
     /// True when the turn also changed blobs that are not its own conversation's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) blobs: bool,
+    /// 1 once the change is safe, 0 before; older versions did not say. It is the last field, one digit long: it changes
+    /// in place, and no power cut leaves half of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) done: Option<u8>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,7 +81,7 @@ impl Log {
     /// [`Self::unlock`]ed.
     pub(super) fn open(path: PathBuf, wait: Duration) -> Result<Self> {
         let file = durable::open_to_write(&path).during(|| format!("open `{}`", path.display()))?;
-        let mut log = Self { path, file, length: u64::MAX, newest: 0, unfinished: None };
+        let mut log = Self { path, file, length: u64::MAX, newest: 0, unfinished: None, unmarked: None };
         log.lock(wait)?;
         Ok(log)
     }
@@ -100,6 +113,7 @@ impl Log {
             }
             self.length = whole;
             self.newest = newest.as_ref().map_or(0, |noted| noted.stamp);
+            self.unmarked = newest.as_ref().and_then(Noted::unmarked);
             self.unfinished = newest.filter(Noted::has_more_to_do);
         }
         Ok(())
@@ -142,14 +156,24 @@ impl Log {
         }
         self.length += line.len() as u64;
         self.newest = noted.stamp;
+        self.unmarked = noted.unmarked();
         self.unfinished = Some(noted.clone()).filter(Noted::has_more_to_do);
         Ok(mark)
+    }
+
+    /// Marks a change as safe, if it is the newest. The mark is not synced: a power cut that takes it leaves the lines.
+    pub(super) fn confirm(&mut self, stamp: Stamp) {
+        if self.unmarked.take_if(|unmarked| *unmarked == stamp).is_some() {
+            // Without it, a damaged end of the file looks like one that was never acknowledged. The change is safe.
+            let _ = durable::write_at(&self.file, self.length - MARK, b"1");
+        }
     }
 
     /// Takes a note back whose change did not happen. Nobody has read it: the lock was held all the time.
     pub(super) fn take_back(&mut self, mark: Mark) {
         if durable::cut(&self.file, mark.length).is_ok() {
-            (self.length, self.newest, self.unfinished) = (mark.length, mark.newest, None);
+            (self.length, self.newest, self.unfinished, self.unmarked) =
+                (mark.length, mark.newest, None, None);
         }
     }
 
@@ -198,6 +222,33 @@ pub(super) fn newest_noted(path: &Path) -> Result<Option<Noted>> {
     read().during(|| format!("read `{}`", path.display()))
 }
 
+/// True when a change of a conversation after a stamp was acknowledged, and the conversation was not deleted since.
+pub(super) fn is_acknowledged_after(path: &Path, id: ConversationId, after: Stamp) -> Result<bool> {
+    let name = id.to_string();
+    let read = || -> io::Result<bool> {
+        let file = durable::open_to_read(path)?;
+        let length = file.metadata()?.len();
+        let mut lines = Lines::new(&file, begin(&file, length, after)?, length, LONGEST);
+        let mut is_acknowledged = false;
+        while let Some(piece) = lines.next()? {
+            let Content::Bytes(bytes) = piece.content else { continue };
+            if memmem::find(bytes, name.as_bytes()).is_none() {
+                continue;
+            }
+            let Ok(noted) = serde_json::from_slice::<Noted>(bytes) else { continue };
+            if noted.conversation == id && noted.stamp > after {
+                is_acknowledged = !noted.is_deletion() && (is_acknowledged || noted.is_done());
+            }
+        }
+        Ok(is_acknowledged)
+    };
+    match read() {
+        // Without a log nobody knows.
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        other => other.during(|| format!("read `{}`", path.display())),
+    }
+}
+
 fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>> {
     let mut changes = Vec::new();
     let mut lines = Lines::new(file, begin(file, length, after)?, length, LONGEST);
@@ -227,6 +278,19 @@ impl Noted {
             Happened::Stored { .. } | Happened::Changed => false,
             Happened::Rewritten | Happened::Trimmed { .. } | Happened::Deleted { .. } => true,
         }
+    }
+
+    /// True when the change is known to be safe.
+    const fn is_done(&self) -> bool {
+        matches!(self.done, Some(1))
+    }
+
+    fn unmarked(&self) -> Option<Stamp> {
+        (self.done == Some(0)).then_some(self.stamp)
+    }
+
+    const fn is_deletion(&self) -> bool {
+        matches!(self.what, Happened::Deleted { .. })
     }
 
     fn into_changed(self) -> Changed {

@@ -47,12 +47,12 @@ impl JsonlStore {
             }
             Err(error) => return Err(error),
         };
-        let mut read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
+        let mut read = self.read_anew(id, &opened, Depth::Bodies);
         if read.as_ref().is_ok_and(|known| known.torn > 0) {
             // A turn that is being written looks the same; after waiting for those who write it is whole.
             changes::since(&self.layout.changes(), Stamp::MAX, self.options.wait)?;
             opened.seen = Seen::of(&opened.file.metadata().during(|| "look at a file")?);
-            read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
+            read = self.read_anew(id, &opened, Depth::Bodies);
         }
         let path = opened.path.display();
         let known = match read {
@@ -72,13 +72,12 @@ impl JsonlStore {
                 self.layout.file(folder, id).display()
             ))
         }));
-        if !known.kept.has_start && !known.is_nothing() {
-            faults.push(fault(format!("`{path}` does not say how the conversation began")));
-        }
+        let unfinished = &mut checked.unfinished;
+        unfinished.extend(known.set_aside(&opened.path).map(fault));
         if known.torn > 0 {
             let what =
                 format!("`{path}` ends with {} bytes of a turn that was never acknowledged", known.torn);
-            checked.unfinished.push(fault(what));
+            unfinished.push(fault(what));
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::store::durable;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, Known};
-use crate::store::jsonl::{JsonlStore, lock, unknown};
+use crate::store::jsonl::{JsonlStore, changes, lock, unknown};
 
 /// How many conversations are remembered; a program works with few at a time.
 const REMEMBERED: usize = 32;
@@ -148,15 +148,10 @@ impl JsonlStore {
                     && own.known.is_beginning_of(&opened.file).during(attempt)? =>
             {
                 let mut known = own.known;
-                Arc::make_mut(&mut known).go_on(
-                    &opened.file,
-                    seen.length,
-                    self.options.longest_line,
-                    Depth::Fields,
-                )?;
+                self.go_on(Arc::make_mut(&mut known), opened, Depth::Fields)?;
                 known
             }
-            _ => Arc::new(self.read_anew(id, opened, seen.length, Depth::Fields)?),
+            _ => Arc::new(self.read_anew(id, opened, Depth::Fields)?),
         };
         let mut files = lock(&self.files);
         if files.known.len() >= REMEMBERED {
@@ -167,16 +162,20 @@ impl JsonlStore {
     }
 
     /// Reads a file from its beginning, and remembers nothing.
-    pub(super) fn read_anew(
-        &self,
-        id: ConversationId,
-        opened: &Opened,
-        until: u64,
-        depth: Depth,
-    ) -> Result<Known> {
+    pub(super) fn read_anew(&self, id: ConversationId, opened: &Opened, depth: Depth) -> Result<Known> {
         let mut known = Known::nothing_of(id);
-        known.go_on(&opened.file, until, self.options.longest_line, depth)?;
+        self.go_on(&mut known, opened, depth)?;
         Ok(known)
+    }
+
+    fn go_on(&self, known: &mut Known, opened: &Opened, depth: Depth) -> Result<()> {
+        let (id, longest) = (known.kept.id, self.options.longest_line);
+        known.go_on(&opened.file, opened.seen.length, longest, depth, &|stamp| {
+            let is_acknowledged = changes::is_acknowledged_after(&self.layout.changes(), id, stamp)?;
+            // Its lines may have been written since the file was looked at. One that still looks the same lost them.
+            let there = opened.path.symlink_metadata();
+            Ok(is_acknowledged && there.is_ok_and(|there| Seen::of(&there) == opened.seen))
+        })
     }
 
     /// True when this handle made the name of a conversation's file durable.

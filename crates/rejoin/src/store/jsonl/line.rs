@@ -172,6 +172,11 @@ impl Line {
         Self::read_written(line).or_else(|| Self::read_any(line))
     }
 
+    /// How many lines of a conversation begin in a piece of a file. A text that quotes one has its quotes escaped.
+    pub(super) fn begins_in(piece: &[u8], id: ConversationId) -> usize {
+        memmem::find_iter(piece, &format!("\"sessionId\":\"{id}\"")).count()
+    }
+
     /// Reads what [`Self::write`] wrote. A quote within a text is escaped, so the first such piece is no text.
     fn read_written(line: &[u8]) -> Option<(Self, Range<usize>)> {
         let at = memmem::find(line, MESSAGE)?;
@@ -277,9 +282,9 @@ pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// How long that body is, without reading one that stands there as it is.
-pub(super) fn body_length(message: &[u8]) -> usize {
-    if is_one_object(message) { message.len() } else { body(message).map_or(0, |body| body.len()) }
+/// How long that body is, without reading one that stands there as it is; none when it is damaged.
+pub(super) fn body_length(message: &[u8]) -> Option<usize> {
+    if is_one_object(message) { Some(message.len()) } else { body(message).map(|body| body.len()) }
 }
 
 #[cfg(test)]
@@ -320,7 +325,7 @@ mod tests {
             let back = body(&bytes[message.clone()]).unwrap();
 
             assert_eq!((read, back.as_ref()), (line(), own));
-            assert_eq!((body_length(&bytes[message]), bytes.pop_newlines()), (own.len(), 1));
+            assert_eq!((body_length(&bytes[message]), bytes.pop_newlines()), (Some(own.len()), 1));
         }
     }
 

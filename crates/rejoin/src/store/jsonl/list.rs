@@ -55,7 +55,7 @@ impl JsonlStore {
             let (mut rows, mut damaged) = (Vec::new(), Vec::new());
             for id in only.iter().collect::<BTreeSet<_>>() {
                 let Some(opened) = self.open_file(*id)? else { continue };
-                let known = self.read_anew(*id, &opened, opened.seen.length, Depth::Fields)?;
+                let known = self.read_anew(*id, &opened, Depth::Fields)?;
                 damaged.extend(known.damage(&opened.path));
                 rows.extend((!known.is_nothing()).then(|| known.kept.row()));
             }
@@ -314,7 +314,7 @@ impl JsonlStore {
             Err(error) => return Err(error),
         };
         let unlistable = |why| Some(Entry::unlistable(id, folder, opened.seen, why));
-        let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Fields) {
+        let known = match self.read_anew(id, &opened, Depth::Fields) {
             Ok(known) => known,
             // Nor is a conversation of a newer Rejoin.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(unlistable(error.to_string())),
@@ -352,7 +352,7 @@ impl JsonlStore {
             Err(error) if is_forbidden(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Fields) {
+        let known = match self.read_anew(id, &opened, Depth::Fields) {
             Ok(known) => known,
             // A conversation of a newer Rejoin is no reason not to list the others.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),

@@ -114,6 +114,9 @@ impl JsonlStore {
         }
         // Its own lock would keep it from being overwritten.
         drop(opened);
+        if let Some(noted) = noted {
+            turnstile.log().confirm(noted.stamp);
+        }
         self.finish_removal(remains.known.kept.id, READERS)?;
         turnstile.log().finish();
         Ok(())

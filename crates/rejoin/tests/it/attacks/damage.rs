@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use rejoin::{Archive, Conversation, ConversationId, Message};
+use rejoin::{Archive, Conversation, ConversationId, ErrorKind, Message};
 
 use crate::attacks::attempt::{Attempt, Target, assert_all_fail};
 
@@ -39,6 +39,15 @@ impl Scene {
 
     fn write(&self, lines: &[String]) {
         fs::write(self.file(), lines.join("\n") + "\n").unwrap();
+    }
+
+    /// Goes on with the conversation. One of which nothing can be read is refused.
+    fn append(&self, text: &str) {
+        let archive = open(&self.root).passing_over_damage();
+        match archive.resume(self.id) {
+            Ok(mut talk) => drop(talk.append(Message::user(text)).unwrap()),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt),
+        }
     }
 
     /// True when somebody who lists and reads the conversation misses something and is told nothing.
@@ -169,6 +178,94 @@ fn no_damage_of_a_whole_file_goes_unsaid() {
             scene.write(&lines);
         }),
     ]);
+}
+
+/// Ways to make the acknowledged end of a file look like a write that did not end.
+fn ends() -> [(&'static str, fn(&[u8]) -> Vec<u8>); 9] {
+    [
+        ("line ends that were taken out", |bytes| without_line_ends(bytes, 0)),
+        ("line ends that were taken out after the second line", |bytes| without_line_ends(bytes, 2)),
+        ("carriage returns instead of line ends", |bytes| {
+            bytes.iter().map(|byte| if *byte == b'\n' { b'\r' } else { *byte }).collect()
+        }),
+        ("zero bytes instead of line ends", |bytes| {
+            bytes.iter().map(|byte| if *byte == b'\n' { 0 } else { *byte }).collect()
+        }),
+        ("an end of zero bytes", |bytes| [&bytes[..bytes.len() - 300], &[0; 300]].concat()),
+        ("a last line that was cut", |bytes| bytes[..bytes.len() - 150].to_vec()),
+        ("a file that was cut within its first line", |bytes| bytes[..100].to_vec()),
+        ("zero bytes from the middle on", |bytes| {
+            [&bytes[..bytes.len() / 2], &vec![0; bytes.len() / 2]].concat()
+        }),
+        ("something else at the end", |bytes| [&bytes[..bytes.len() - 300], &[b'x'; 4000]].concat()),
+    ]
+}
+
+/// The bytes without the line ends after so many lines.
+fn without_line_ends(bytes: &[u8], lines: usize) -> Vec<u8> {
+    let parts: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let rest = parts[lines..].iter().flat_map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+    parts[..lines].concat().into_iter().chain(rest.copied()).collect()
+}
+
+/// What a writer does that takes every end that is not whole for a write that did not end: it cuts it off.
+fn cut_off_what_is_not_whole(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    let is_whole =
+        |line: &&[u8]| line.ends_with(b"\n") && serde_json::from_slice::<serde_json::Value>(line).is_ok();
+    let whole = bytes.split_inclusive(|byte| *byte == b'\n').take_while(is_whole);
+    fs::write(path, whole.collect::<Vec<_>>().concat()).unwrap();
+}
+
+#[test]
+fn no_damage_of_an_acknowledged_end_goes_unsaid() {
+    let attempts = ends().map(|(name, change)| {
+        damage(name, move |scene| fs::write(scene.file(), change(&fs::read(scene.file()).unwrap())).unwrap())
+    });
+
+    assert_all_fail(&attempts);
+}
+
+#[test]
+fn no_append_destroys_an_acknowledged_end() {
+    let attempts = ends().map(|(name, change)| {
+        Attempt::new(name, move |target| {
+            let scene = Scene::new();
+            let damaged = change(&fs::read(scene.file()).unwrap());
+            fs::write(scene.file(), &damaged).unwrap();
+            match target {
+                Target::Guarded => scene.append("five"),
+                Target::Control => cut_off_what_is_not_whole(&scene.file()),
+            }
+            !fs::read(scene.file()).unwrap().starts_with(&damaged)
+        })
+    });
+
+    assert_all_fail(&attempts);
+}
+
+#[test]
+fn damage_that_was_appended_to_is_still_said() {
+    let attempts = ends().map(|(name, change)| {
+        damage(name, move |scene| {
+            fs::write(scene.file(), change(&fs::read(scene.file()).unwrap())).unwrap();
+            scene.append("five");
+        })
+    });
+
+    assert_all_fail(&attempts);
+}
+
+#[test]
+fn joined_lines_are_said_also_without_the_log_of_changes() {
+    let attempts = [0, 2].map(|lines| {
+        damage("line ends that were taken out", move |scene| {
+            fs::write(scene.file(), without_line_ends(&fs::read(scene.file()).unwrap(), lines)).unwrap();
+            fs::remove_file(scene.root.join(".store/changes.jsonl")).unwrap();
+        })
+    });
+
+    assert_all_fail(&attempts);
 }
 
 #[test]
