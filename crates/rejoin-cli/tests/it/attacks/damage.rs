@@ -118,3 +118,27 @@ fn a_strict_store_makes_an_acknowledged_end_that_was_cut_an_error() {
 
     assert_eq!(refused, [(1, true); 2]);
 }
+
+#[test]
+fn a_conversation_whose_file_is_gone_is_missed_by_every_command_until_it_is_given_up() {
+    let (world, id, file) = sound();
+    fs::remove_file(&file).unwrap();
+
+    let told = |arguments: &[&str]| {
+        let outcome = world.program(arguments).output().unwrap();
+        let told = String::from_utf8([outcome.stdout, outcome.stderr].concat()).unwrap();
+        (outcome.status.code().unwrap(), told.contains(&format!("conversation `{id}` was stored here")), told)
+    };
+    let said = |arguments: &[&str]| {
+        let (code, is_missed, _) = told(arguments);
+        (code, is_missed)
+    };
+    let missed =
+        [&["list"] as &[&str], &["show", &id], &["resume", &id], &["verify"], &["verify", &id], &["doctor"]];
+    let before = missed.map(said);
+    let given_up = told(&["delete", &id, "--yes"]);
+    let after = [&["list"] as &[&str], &["verify"], &["doctor"]].map(said);
+
+    assert_eq!(before, [(0, true), (1, true), (1, true), (1, true), (1, true), (1, true)]);
+    assert_eq!((given_up.0, after), (0, [(0, false); 3]), "{}", given_up.2);
+}

@@ -9,6 +9,7 @@
 //! A note is marked once its change is safe, before it is acknowledged. So a marked change that its file does not hold
 //! was lost, and one that is not marked may never have been written.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -222,29 +223,66 @@ pub(super) fn newest_noted(path: &Path) -> Result<Option<Noted>> {
     read().during(|| format!("read `{}`", path.display()))
 }
 
-/// True when a change of a conversation after a stamp was acknowledged, and the conversation was not deleted since.
-pub(super) fn is_acknowledged_after(path: &Path, id: ConversationId, after: Stamp) -> Result<bool> {
-    let name = id.to_string();
-    let read = || -> io::Result<bool> {
+/// What the log tells last of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// A change that may never have been written.
+    Begun,
+    /// That it is stored, up to this change at least.
+    Acknowledged(Stamp),
+    Deleted,
+}
+
+impl Told {
+    fn then(told: Option<Self>, noted: &Noted) -> Self {
+        match noted.what {
+            Happened::Deleted { .. } => Self::Deleted,
+            _ if noted.done == Some(1) => Self::Acknowledged(noted.stamp),
+            _ => told.unwrap_or(Self::Begun),
+        }
+    }
+}
+
+/// What the log tells after a stamp of each conversation.
+pub(super) fn told_since(path: &Path, after: Stamp) -> Result<BTreeMap<ConversationId, Told>> {
+    let mut all: BTreeMap<ConversationId, Told> = BTreeMap::new();
+    tell_since(path, after, b"", &mut |noted| {
+        let told = Told::then(all.get(&noted.conversation).copied(), noted);
+        all.insert(noted.conversation, told);
+    })?;
+    Ok(all)
+}
+
+/// What the log tells after a stamp of one conversation.
+pub(super) fn told_of(path: &Path, id: ConversationId, after: Stamp) -> Result<Option<Told>> {
+    let mut told = None;
+    tell_since(path, after, id.to_string().as_bytes(), &mut |noted| {
+        if noted.conversation == id {
+            told = Some(Told::then(told, noted));
+        }
+    })?;
+    Ok(told)
+}
+
+/// Visits the notes after a stamp that hold a text. Without a log there are none.
+fn tell_since(path: &Path, after: Stamp, text: &[u8], visit: &mut dyn FnMut(&Noted)) -> Result<()> {
+    let mut read = || -> io::Result<()> {
         let file = durable::open_to_read(path)?;
         let length = file.metadata()?.len();
         let mut lines = Lines::new(&file, begin(&file, length, after)?, length, LONGEST);
-        let mut is_acknowledged = false;
         while let Some(piece) = lines.next()? {
-            let Content::Bytes(bytes) = piece.content else { continue };
-            if memmem::find(bytes, name.as_bytes()).is_none() {
-                continue;
-            }
-            let Ok(noted) = serde_json::from_slice::<Noted>(bytes) else { continue };
-            if noted.conversation == id && noted.stamp > after {
-                is_acknowledged = !noted.is_deletion() && (is_acknowledged || noted.is_done());
+            if let Content::Bytes(bytes) = piece.content
+                && memmem::find(bytes, text).is_some()
+                && let Ok(noted) = serde_json::from_slice::<Noted>(bytes)
+                && noted.stamp > after
+            {
+                visit(&noted);
             }
         }
-        Ok(is_acknowledged)
+        Ok(())
     };
     match read() {
-        // Without a log nobody knows.
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other.during(|| format!("read `{}`", path.display())),
     }
 }
@@ -280,17 +318,8 @@ impl Noted {
         }
     }
 
-    /// True when the change is known to be safe.
-    const fn is_done(&self) -> bool {
-        matches!(self.done, Some(1))
-    }
-
     fn unmarked(&self) -> Option<Stamp> {
         (self.done == Some(0)).then_some(self.stamp)
-    }
-
-    const fn is_deletion(&self) -> bool {
-        matches!(self.what, Happened::Deleted { .. })
     }
 
     fn into_changed(self) -> Changed {

@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
+use crate::store::jsonl::changes::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::list::is_forbidden;
@@ -11,12 +12,18 @@ use crate::store::{Fault, Progress, Stamp};
 
 impl JsonlStore {
     pub(super) fn check(&self) -> Result<Progress> {
+        // What was acknowledged before a file is read stands in it.
+        let told = changes::told_since(&self.layout.changes(), 0)?;
         let all = self.all()?;
         let mut checked = Progress { done: all.len() as u64, ..Progress::default() };
-        for id in all {
-            self.check_one(id, &mut checked)?;
+        for id in &all {
+            self.check_one(*id, told.get(id).copied(), &mut checked)?;
         }
         let faults = &mut checked.faults;
+        let missing = self.check_missing(&all)?.into_iter();
+        faults.extend(missing.flat_map(|entry| {
+            entry.damage().into_iter().map(move |what| Fault { conversation: Some(entry.id), what })
+        }));
         for folder in self.layout.folders().during(|| "list the folders")? {
             let impostors =
                 self.layout.impostors(&folder).during(|| format!("list the folder `{folder}`"))?;
@@ -36,7 +43,7 @@ impl JsonlStore {
         Ok(checked)
     }
 
-    fn check_one(&self, id: ConversationId, checked: &mut Progress) -> Result<()> {
+    fn check_one(&self, id: ConversationId, told: Option<Told>, checked: &mut Progress) -> Result<()> {
         let fault = |what: String| Fault { conversation: Some(id), what };
         let mut opened = match self.open_file(id) {
             Ok(Some(opened)) => opened,
@@ -64,7 +71,12 @@ impl JsonlStore {
             Err(error) => return Err(error),
         };
         let faults = &mut checked.faults;
-        faults.extend(known.damage(&opened.path).into_iter().map(fault));
+        let damage = known.damage(&opened.path);
+        let is_cut = matches!(told, Some(Told::Acknowledged(stamp)) if stamp > known.kept.stamp);
+        if is_cut && damage.is_empty() {
+            faults.push(fault(format!("`{path}` ends before a change that was acknowledged")));
+        }
+        faults.extend(damage.into_iter().map(fault));
         let copies = self.layout.find_all(id).during(|| format!("find conversation `{id}`"))?;
         faults.extend(copies.iter().skip(1).map(|folder| {
             fault(format!(

@@ -12,6 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::durable;
+use crate::store::jsonl::changes::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, Known};
@@ -126,7 +127,7 @@ impl JsonlStore {
 
     /// The same, where it is an error that there is none.
     pub(super) fn must_open(&self, purpose: Purpose, id: ConversationId) -> Result<(Opened, Arc<Known>)> {
-        let opened = self.open_for(purpose, id)?.ok_or_else(|| unknown(id))?;
+        let Some(opened) = self.open_for(purpose, id)? else { return Err(self.absent(id)?) };
         let known = self.known(id, &opened)?;
         if !known.is_nothing() {
             return Ok((opened, known));
@@ -171,7 +172,8 @@ impl JsonlStore {
     fn go_on(&self, known: &mut Known, opened: &Opened, depth: Depth) -> Result<()> {
         let (id, longest) = (known.kept.id, self.options.longest_line);
         known.go_on(&opened.file, opened.seen.length, longest, depth, &|stamp| {
-            let is_acknowledged = changes::is_acknowledged_after(&self.layout.changes(), id, stamp)?;
+            let told = changes::told_of(&self.layout.changes(), id, stamp)?;
+            let is_acknowledged = matches!(told, Some(Told::Acknowledged(_)));
             // Its lines may have been written since the file was looked at. One that still looks the same lost them.
             let there = opened.path.symlink_metadata();
             Ok(is_acknowledged && there.is_ok_and(|there| Seen::of(&there) == opened.seen))

@@ -28,9 +28,20 @@ impl Scene {
     }
 
     fn file(&self) -> PathBuf {
-        let folders = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().path());
-        let mut files = folders.map(|folder| folder.join(format!("{}.jsonl", self.id)));
-        files.find(|file| file.symlink_metadata().is_ok()).unwrap()
+        self.found().unwrap()
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.file().parent().unwrap().to_owned()
+    }
+
+    /// The file, where it is to be found.
+    fn found(&self) -> Option<PathBuf> {
+        let folders = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap());
+        let folders = folders.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+        let folders = folders.filter(|entry| entry.file_type().unwrap().is_dir());
+        let mut files = folders.map(|folder| folder.path().join(format!("{}.jsonl", self.id)));
+        files.find(|file| file.symlink_metadata().is_ok())
     }
 
     fn lines(&self) -> Vec<String> {
@@ -54,7 +65,7 @@ impl Scene {
     fn is_silent(&self, target: Target) -> bool {
         match target {
             Target::Guarded => self.told_by_archive().is_none(),
-            Target::Control => naive(&self.file()) != SAID,
+            Target::Control => self.found().is_none_or(|file| naive(&file) != SAID),
         }
     }
 
@@ -178,6 +189,55 @@ fn no_damage_of_a_whole_file_goes_unsaid() {
             scene.write(&lines);
         }),
     ]);
+}
+
+/// Ways to make a file disappear.
+fn disappearances() -> [(&'static str, fn(&Scene)); 8] {
+    [
+        ("a file that was removed", |scene| fs::remove_file(scene.file()).unwrap()),
+        ("a file with another ending", |scene| {
+            fs::rename(scene.file(), scene.file().with_extension("jsonl.bak")).unwrap();
+        }),
+        ("a file with another id", |scene| {
+            let other = ConversationId::from_bytes([7; 16]);
+            fs::rename(scene.file(), scene.folder().join(format!("{other}.json"))).unwrap();
+        }),
+        ("a file that was moved to the top", |scene| {
+            fs::rename(scene.file(), scene.root.join(scene.file().file_name().unwrap())).unwrap();
+        }),
+        ("a file that was moved into a folder of its folder", |scene| {
+            let below = scene.folder().join("below");
+            fs::create_dir(&below).unwrap();
+            fs::rename(scene.file(), below.join(scene.file().file_name().unwrap())).unwrap();
+        }),
+        ("a folder that was removed", |scene| fs::remove_dir_all(scene.folder()).unwrap()),
+        ("a folder with a dot before its name", |scene| {
+            fs::rename(scene.folder(), scene.root.join(".hidden")).unwrap();
+        }),
+        ("a link instead of a folder", |scene| {
+            let (folder, elsewhere) = (scene.folder(), scene.root.with_file_name("elsewhere"));
+            fs::rename(&folder, &elsewhere).unwrap();
+            symlink(elsewhere, folder).unwrap();
+        }),
+    ]
+}
+
+#[test]
+fn no_file_that_is_gone_goes_unmissed() {
+    assert_all_fail(&disappearances().map(|(name, change)| damage(name, change)));
+}
+
+#[test]
+fn no_file_that_is_gone_goes_unmissed_where_an_index_had_it() {
+    let attempts = disappearances().map(|(name, change)| {
+        damage(name, move |scene| {
+            open(&scene.root).list(&Default::default()).unwrap();
+            change(scene);
+            open(&scene.root).list(&Default::default()).unwrap();
+        })
+    });
+
+    assert_all_fail(&attempts);
 }
 
 /// Ways to make the acknowledged end of a file look like a write that did not end.

@@ -8,6 +8,7 @@ mod examine;
 mod index;
 mod links;
 mod log;
+mod missing;
 mod shape;
 mod torn;
 
