@@ -87,7 +87,7 @@ fn lines(turn: &Turn<'_>, kept: &Kept, forks: &[bool], stamp: Stamp) -> Vec<u8> 
         (line.n, line.of) = (n, of);
         if n == of {
             line.resets_activity = resets_activity;
-            line.change = Some(stamp);
+            line = line.ending(stamp, kept.stamp);
             line.first = Some(turn.tip.first.to_owned()).filter(|_| kept.first.is_empty());
             line.first = line.first.filter(|first| !first.is_empty());
             line.last = Some(turn.tip.last.to_owned()).filter(|last| !last.is_empty());

@@ -71,19 +71,12 @@ impl JsonlStore {
             Err(error) => return Err(error),
         };
         let faults = &mut checked.faults;
-        let damage = known.damage(&opened.path);
+        let damage = opened.damage(&known);
         let is_cut = matches!(told, Some(Told::Acknowledged(stamp)) if stamp > known.kept.stamp);
         if is_cut && damage.is_empty() {
             faults.push(fault(format!("`{path}` ends before a change that was acknowledged")));
         }
         faults.extend(damage.into_iter().map(fault));
-        let copies = self.layout.find_all(id).during(|| format!("find conversation `{id}`"))?;
-        faults.extend(copies.iter().skip(1).map(|folder| {
-            fault(format!(
-                "`{path}` is read, and `{}` is another copy of it",
-                self.layout.file(folder, id).display()
-            ))
-        }));
         let unfinished = &mut checked.unfinished;
         unfinished.extend(known.set_aside(&opened.path).map(fault));
         if known.torn > 0 {

@@ -11,12 +11,12 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::durable;
 use crate::store::jsonl::changes::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, Known};
 use crate::store::jsonl::{JsonlStore, changes, lock, unknown};
+use crate::store::{Stamp, durable};
 
 /// How many conversations are remembered; a program works with few at a time.
 const REMEMBERED: usize = 32;
@@ -28,6 +28,8 @@ const GLIMPSED: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Files {
     folders: HashMap<ConversationId, String>,
+    /// Folders with copies that are not read, where there are any.
+    copies: HashMap<ConversationId, Vec<String>>,
     known: HashMap<ConversationId, Remembered>,
     /// Whose names this handle made durable.
     named: HashSet<ConversationId>,
@@ -86,7 +88,21 @@ impl Seen {
 pub(super) struct Opened {
     pub(super) file: File,
     pub(super) path: PathBuf,
+    pub(super) folder: String,
     pub(super) seen: Seen,
+    /// Copies of it in other folders, which are not read.
+    copies: Vec<PathBuf>,
+}
+
+impl Opened {
+    /// What is wrong with a conversation in this file, in words.
+    pub(super) fn damage(&self, known: &Known) -> Vec<String> {
+        let mut damage = known.damage(&self.path);
+        damage.extend(self.copies.iter().map(|copy| {
+            format!("`{}` is read, and `{}` is another copy of it", self.path.display(), copy.display())
+        }));
+        damage
+    }
 }
 
 impl JsonlStore {
@@ -102,20 +118,49 @@ impl JsonlStore {
             let remembered = lock(&self.files).folders.get(&id).cloned();
             let folder = match remembered {
                 Some(folder) => Some(folder),
-                None => self.layout.find(id).during(|| format!("find conversation `{id}`"))?,
+                None => self.locate(id)?,
             };
             let Some(folder) = folder else { return Ok(None) };
             let path = self.layout.file(&folder, id);
             match open_locked(&path, purpose) {
                 Ok(Some((file, seen))) => {
-                    lock(&self.files).folders.insert(id, folder);
-                    return Ok(Some(Opened { file, path, seen }));
+                    lock(&self.files).folders.insert(id, folder.clone());
+                    return Ok(Some(Opened { file, path, folder, seen, copies: self.copies_of(id) }));
                 }
                 Ok(None) => lock(&self.files).folders.remove(&id),
                 Err(cause) => return Err(cause).during(|| format!("open `{}`", path.display())),
             };
         }
         Err(Error::new(crate::error::ErrorKind::Locked, format!("conversation `{id}` is being rewritten")))
+    }
+
+    /// The folder that a conversation's file is in. If several have one, that with the newest change counts.
+    fn locate(&self, id: ConversationId) -> Result<Option<String>> {
+        let mut folders = self.layout.find_all(id).during(|| format!("find conversation `{id}`"))?;
+        if folders.len() > 1 {
+            let weights: Vec<_> = folders.iter().map(|folder| self.weigh(id, folder)).collect();
+            let heaviest = weights.iter().max().copied().unwrap_or_default();
+            let place = weights.iter().position(|weight| *weight == heaviest).unwrap_or_default();
+            let chosen = folders.remove(place);
+            folders.insert(0, chosen);
+            lock(&self.files).copies.insert(id, folders[1..].to_vec());
+        }
+        Ok(folders.into_iter().next())
+    }
+
+    /// How much of a conversation a copy holds: its newest change, and how many messages. One that cannot be read holds nothing.
+    fn weigh(&self, id: ConversationId, folder: &str) -> (Stamp, usize) {
+        let path = self.layout.file(folder, id);
+        let Ok(Some((file, seen))) = open_locked(&path, Purpose::Read) else { return (0, 0) };
+        let opened = Opened { file, path, folder: folder.to_owned(), seen, copies: Vec::new() };
+        let known = self.read_anew(id, &opened, Depth::Fields);
+        known.map_or((0, 0), |known| (known.kept.stamp, known.kept.messages.len()))
+    }
+
+    fn copies_of(&self, id: ConversationId) -> Vec<PathBuf> {
+        let folders = lock(&self.files).copies.get(&id).cloned().unwrap_or_default();
+        let paths = folders.iter().map(|folder| self.layout.file(folder, id));
+        paths.filter(|path| path.symlink_metadata().is_ok_and(|there| there.is_file())).collect()
     }
 
     /// Opens a conversation, and what is known of it.
@@ -132,7 +177,7 @@ impl JsonlStore {
         if !known.is_nothing() {
             return Ok((opened, known));
         }
-        Err(known.damage(&opened.path).into_iter().next().map_or_else(|| unknown(id), Error::corrupt))
+        Err(opened.damage(&known).into_iter().next().map_or_else(|| unknown(id), Error::corrupt))
     }
 
     /// What a file says, read as far as it was not read before.
@@ -193,6 +238,7 @@ impl JsonlStore {
     pub(super) fn forget(&self, id: ConversationId) {
         let mut files = lock(&self.files);
         files.folders.remove(&id);
+        files.copies.remove(&id);
         files.known.remove(&id);
         files.named.remove(&id);
         files.keys.remove(&id);

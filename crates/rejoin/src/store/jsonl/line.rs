@@ -66,6 +66,9 @@ pub(super) struct Line {
     /// The stamp of the change that this line belongs to, on the last line of those written together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) change: Option<Stamp>,
+    /// The stamp of the change before it in this file, beside `change`: one that is missing is missed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) after: Option<Stamp>,
     /// The beginning of the first message, where it was not known before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) first: Option<String>,
@@ -135,11 +138,17 @@ impl Line {
             pinned: false,
             resets_activity: false,
             change: None,
+            after: None,
             first: None,
             last: None,
             branch: None,
             blobs: Vec::new(),
         }
+    }
+
+    /// The line, as the last of those that a change writes after all that a file holds.
+    pub(super) fn ending(self, change: Stamp, newest: Stamp) -> Self {
+        Self { change: Some(change), after: Some(newest).filter(|newest| *newest > 0), ..self }
     }
 
     /// Writes the line around a message that stood in a line before.

@@ -76,7 +76,7 @@ impl JsonlStore {
             for id in only.iter().collect::<BTreeSet<_>>() {
                 let Some(opened) = self.open_file(*id)? else { continue };
                 let known = self.read_anew(*id, &opened, Depth::Fields)?;
-                damaged.extend(known.damage(&opened.path));
+                damaged.extend(opened.damage(&known));
                 rows.extend((!known.is_nothing()).then(|| known.kept.row()));
             }
             return Ok(Page { damaged, ..query.page_of(rows) });
@@ -265,12 +265,13 @@ impl JsonlStore {
         let checked = Time::now();
         let mut folders = self.folders()?;
         let mut indexed = self.indexed()?;
-        let (mut entries, mut met) = (Vec::new(), HashSet::new());
+        let (mut entries, mut met, mut doubled) = (Vec::new(), HashSet::new(), Vec::new());
         for Folder(folder, ..) in &folders {
             let ids = self.layout.conversations(folder).during(|| format!("list the folder `{folder}`"))?;
             for id in ids {
                 // A copy in another folder is not another conversation.
                 if !met.insert(id) {
+                    doubled.push(id);
                     continue;
                 }
                 let there = self.layout.file(folder, id).symlink_metadata().map(|there| Seen::of(&there));
@@ -287,6 +288,11 @@ impl JsonlStore {
         for Folder(folder, ..) in &folders {
             let impostors = self.layout.impostors(folder).during(|| format!("list the folder `{folder}`"))?;
             entries.extend(impostors.into_iter().filter_map(|id| self.impostor(id, folder)));
+        }
+        for id in doubled {
+            self.forget(id);
+            entries.retain(|entry| entry.id != id);
+            entries.extend(self.entry(id)?);
         }
         let after = indexed.stamp.unwrap_or(0);
         entries.append(&mut self.all_missing(indexed.into_gone(), after, &met)?);
@@ -382,18 +388,18 @@ impl JsonlStore {
             }
             Err(error) => return Err(error),
         };
-        let unlistable = |why| Some(Entry::unlistable(id, folder, opened.seen, why));
+        let unlistable = |why| Some(Entry::unlistable(id, &opened.folder, opened.seen, why));
         let known = match self.read_anew(id, &opened, Depth::Fields) {
             Ok(known) => known,
             // Nor is a conversation of a newer Rejoin.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(unlistable(error.to_string())),
             Err(error) => return Err(error),
         };
-        let damage = known.damage(&opened.path);
+        let damage = opened.damage(&known);
         Ok(match damage.first() {
             Some(why) if known.is_nothing() => unlistable(why.clone()),
             None if known.is_nothing() => None,
-            _ => Some(Entry::of(&known.kept, folder, opened.seen, &damage)),
+            _ => Some(Entry::of(&known.kept, &opened.folder, opened.seen, &damage)),
         })
     }
 

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{Branch, Hold, MessageId, Status, Time};
 use crate::store::jsonl::octets::Octets;
-use crate::store::{Change, Facets, Version};
+use crate::store::{Change, Facets, Stamp, Version};
 
 /// The version of the format, so that a newer one is not misread.
 pub(super) const FORMAT: u32 = 1;
@@ -115,6 +115,11 @@ pub(super) struct Standing {
     pub(super) version: Version,
     pub(super) active: Time,
     pub(super) next: u32,
+    /// How many messages were written, and the change that the last line has. Older versions did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) messages: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) change: Option<Stamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) branches: Vec<Branch>,
     #[serde(default, skip_serializing_if = "String::is_empty")]

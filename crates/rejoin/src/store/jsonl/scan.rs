@@ -37,7 +37,7 @@ pub(super) struct Known {
     pub(super) faults: Vec<BadLine>,
     /// Lines that keep bytes which were cut off, and how many.
     set_aside: Vec<(u64, u64)>,
-    /// The first line before which messages are missing, and of which number they are.
+    /// The first line before which something is missing.
     gap: Option<Gap>,
     /// How many groups of lines were read, as far as it matters whether there is more than one.
     groups: u64,
@@ -69,11 +69,18 @@ enum Wrong {
     Incomplete,
 }
 
-/// Messages that no line of the file holds.
+/// What no line of the file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Gap {
     before_line: u64,
-    messages: u32,
+    missing: Missing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Messages(u64),
+    /// One or more changes, of a title, say.
+    Change,
 }
 
 /// Lines that were written together, as far as they were met.
@@ -132,8 +139,14 @@ impl Known {
         }
         let path = path.display();
         if let (Some(gap), []) = (self.gap, self.faults.as_slice()) {
-            let Gap { before_line, messages } = gap;
-            return vec![format!("{messages} messages are missing before line {before_line} of `{path}`")];
+            let missing = match gap.missing {
+                Missing::Messages(messages) => format!("{messages} messages are"),
+                Missing::Change => "a change is".to_owned(),
+            };
+            return vec![format!("{missing} missing before line {} of `{path}`", gap.before_line)];
+        }
+        if self.kept.lacks_end() && self.faults.is_empty() {
+            return vec![format!("`{path}` ends before a change that was acknowledged")];
         }
         let has_lost_start = !self.kept.has_start && !self.is_nothing();
         let start = has_lost_start.then(|| format!("`{path}` does not say how the conversation began"));
@@ -220,7 +233,7 @@ impl Known {
         }
         suspects.extend((!group.is_empty()).then_some(group));
         let is_left = !suspects.is_empty();
-        if is_left && (are_damaged(&suspects) || is_acknowledged(self.kept.stamp)?) {
+        if is_left && (are_damaged(&suspects) || self.kept.lacks_end() || is_acknowledged(self.kept.stamp)?) {
             suspects.into_iter().try_for_each(|group| self.settle(group))?;
             (self.end, self.is_terminated, self.lines) = (until, ends_line, number);
         }
@@ -236,9 +249,8 @@ impl Known {
         let incomplete = group.incomplete();
         self.faults.extend(group.bad.into_iter().chain(incomplete).take(room));
         for part in group.lines {
-            let (expected, found) = (self.kept.next, part.line.message_index);
-            if part.meta.is_none() && !self.kept.has_gaps && found > expected && self.gap.is_none() {
-                self.gap = Some(Gap { before_line: part.number, messages: found - expected });
+            if self.gap.is_none() {
+                self.gap = self.gap_before(&part);
             }
             let taken = match part.meta {
                 Some(meta) => {
@@ -258,6 +270,24 @@ impl Known {
             }
         }
         Ok(())
+    }
+}
+
+impl Known {
+    /// What is missing before a line, as far as the line tells.
+    fn gap_before(&self, part: &Part) -> Option<Gap> {
+        let (expected, found) = (self.kept.next, part.line.message_index);
+        let gap = |missing| Some(Gap { before_line: part.number, missing });
+        if part.meta.is_none() && !self.kept.has_gaps && found > expected {
+            return gap(Missing::Messages(u64::from(found - expected)));
+        }
+        if part.line.after.is_some_and(|after| after > self.kept.stamp) {
+            return gap(Missing::Change);
+        }
+        match self.kept.missing_when_settled() {
+            messages if messages > 0 && part.line.change.is_some() => gap(Missing::Messages(messages)),
+            _ => None,
+        }
     }
 }
 

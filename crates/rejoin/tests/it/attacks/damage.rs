@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use rejoin::store::Children;
 use rejoin::{Archive, Conversation, ConversationId, ErrorKind, Message};
 
 use crate::attacks::attempt::{Attempt, Target, assert_all_fail};
@@ -187,6 +188,119 @@ fn no_damage_of_a_whole_file_goes_unsaid() {
             let mut lines = scene.lines();
             lines.drain(..2);
             scene.write(&lines);
+        }),
+    ]);
+}
+
+/// An attempt that takes a line about a conversation out, so that a list shows another title than it should.
+fn forgotten<'a>(name: &'a str, change: impl Fn(&Scene) + 'a) -> Attempt<'a> {
+    Attempt::new(name, move |target| {
+        let scene = Scene::new();
+        let archive = open(&scene.root);
+        archive.update(scene.id, |conversation| conversation.title = Some("Porto".to_owned())).unwrap();
+        scene.append("five");
+        change(&scene);
+        let title = fs::read_to_string(scene.file()).unwrap().contains("Porto");
+        match target {
+            Target::Guarded => scene.told_by_archive().is_none(),
+            Target::Control => !title,
+        }
+    })
+}
+
+#[test]
+fn no_line_about_a_conversation_that_was_taken_out_goes_unsaid() {
+    let without = |scene: &Scene, text: &str| {
+        let lines: Vec<String> = scene.lines().into_iter().filter(|line| !line.contains(text)).collect();
+        scene.write(&lines);
+    };
+
+    assert_all_fail(&[
+        forgotten("the line with the title", |scene| without(scene, "\"type\":\"header\"")),
+        forgotten("the line with the title, before another change", |scene| {
+            let rename = |conversation: &mut Conversation| conversation.title = Some("Faro".to_owned());
+            open(&scene.root).update(scene.id, rename).unwrap();
+            without(scene, "Porto");
+        }),
+        forgotten("the first line and the title", |scene| {
+            without(scene, "\"type\":\"header\"");
+            without(scene, "\"type\":\"session-start\"");
+        }),
+    ]);
+}
+
+/// An attempt on a file that was written anew because a message was deleted.
+fn of_written_anew<'a>(name: &'a str, change: impl Fn(&Scene) + 'a) -> Attempt<'a> {
+    Attempt::new(name, move |target| {
+        let scene = Scene::new();
+        let archive = open(&scene.root);
+        let last = archive.path(scene.id, None).unwrap()[3].id;
+        archive.delete_messages(scene.id, &[last], Children::Remove, "by request").unwrap();
+        let whole = scene.lines();
+        change(&scene);
+        match target {
+            Target::Guarded => scene.told_by_archive().is_none(),
+            Target::Control => scene.lines() != whole,
+        }
+    })
+}
+
+#[test]
+fn no_line_that_was_taken_out_of_a_file_written_anew_goes_unsaid() {
+    let without = |scene: &Scene, text: &str| {
+        let lines: Vec<String> = scene.lines().into_iter().filter(|line| !line.contains(text)).collect();
+        scene.write(&lines);
+    };
+
+    assert_all_fail(&[
+        of_written_anew("a message", |scene| without(scene, "\"two\"")),
+        of_written_anew("the last message", |scene| without(scene, "\"three\"")),
+        of_written_anew("why it was written anew", |scene| without(scene, "\"type\":\"trimmed\"")),
+        of_written_anew("the head", |scene| without(scene, "\"type\":\"head\"")),
+        of_written_anew("the head, before another turn", |scene| {
+            scene.append("five");
+            without(scene, "\"type\":\"head\"");
+        }),
+        of_written_anew("the end", |scene| {
+            let lines = scene.lines();
+            scene.write(&lines[..3]);
+        }),
+    ]);
+}
+
+/// An attempt that puts a shorter copy where a reader finds it first.
+fn with_copy<'a>(name: &'a str, change: impl Fn(&Scene, &Path) + 'a) -> Attempt<'a> {
+    Attempt::new(name, move |target| {
+        let scene = Scene::new();
+        let earlier = scene.root.join("a-copy");
+        fs::create_dir(&earlier).unwrap();
+        let copy = earlier.join(scene.file().file_name().unwrap());
+        change(&scene, &copy);
+        match target {
+            Target::Guarded => {
+                let archive = open(&scene.root).passing_over_damage();
+                let read = archive.path(scene.id, None).unwrap();
+                scene.told_by_archive().is_none() || read.len() < SAID.len()
+            }
+            Target::Control => naive(&copy) != SAID,
+        }
+    })
+}
+
+#[test]
+fn no_copy_is_taken_for_the_conversation() {
+    assert_all_fail(&[
+        with_copy("a copy with fewer turns", |scene, copy| {
+            fs::write(copy, scene.lines()[..3].join("\n") + "\n").unwrap();
+        }),
+        with_copy("an empty copy", |_, copy| fs::write(copy, "").unwrap()),
+        with_copy("a damaged copy", |scene, copy| {
+            fs::write(copy, scene.lines().join("\n").replace("\"digest\"", "digest")).unwrap();
+        }),
+        with_copy("a copy that a list has seen", |scene, copy| {
+            open(&scene.root).list(&Default::default()).unwrap();
+            fs::write(copy, scene.lines()[..2].join("\n") + "\n").unwrap();
+            open(&scene.root).list(&Default::default()).unwrap();
         }),
     ]);
 }
