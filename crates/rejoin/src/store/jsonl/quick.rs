@@ -103,7 +103,7 @@ mod tests {
                     digest: has_digest.then(|| Digest::chain(None, message.as_bytes())),
                     label: has_label.then(|| message.clone()),
                     change: Some(change),
-                    after: has_parent.then(|| change / 2),
+                    after: has_parent.then_some(change / 2),
                     first,
                     last,
                     ..Line::meta(ConversationId::from_bytes(id), Time::from_micros(at))

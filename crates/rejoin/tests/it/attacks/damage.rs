@@ -9,6 +9,10 @@ use rejoin::{Archive, Conversation, ConversationId, ErrorKind, Message};
 
 use crate::attacks::attempt::{Attempt, Target, assert_all_fail};
 
+/// What is done to a store, and to the bytes of a file.
+type Done = fn(&Scene);
+type Edit = fn(&[u8]) -> Vec<u8>;
+
 const SAID: [&str; 4] = ["one", "two", "three", "four"];
 
 /// A conversation in a store of plain files.
@@ -306,7 +310,7 @@ fn no_copy_is_taken_for_the_conversation() {
 }
 
 /// Ways to make a file disappear.
-fn disappearances() -> [(&'static str, fn(&Scene)); 8] {
+fn disappearances() -> [(&'static str, Done); 8] {
     [
         ("a file that was removed", |scene| fs::remove_file(scene.file()).unwrap()),
         ("a file with another ending", |scene| {
@@ -355,7 +359,7 @@ fn no_file_that_is_gone_goes_unmissed_where_an_index_had_it() {
 }
 
 /// Ways to make the acknowledged end of a file look like a write that did not end.
-fn ends() -> [(&'static str, fn(&[u8]) -> Vec<u8>); 9] {
+fn ends() -> [(&'static str, Edit); 9] {
     [
         ("line ends that were taken out", |bytes| without_line_ends(bytes, 0)),
         ("line ends that were taken out after the second line", |bytes| without_line_ends(bytes, 2)),

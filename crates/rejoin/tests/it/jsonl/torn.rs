@@ -137,6 +137,25 @@ fn a_change_is_marked_in_the_log_once_it_is_safe() {
 }
 
 #[test]
+fn a_log_of_an_older_version_is_gone_on_with_and_vouches_for_nothing() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    let old = fs::read_to_string(place.log()).unwrap().replace(",\"done\":1", "");
+    fs::write(place.log(), &old).unwrap();
+    let bytes = fs::read(place.file(id)).unwrap();
+    fs::write(place.file(id), &bytes[..bytes.len() - 9]).unwrap();
+
+    let faults = place.faults();
+    place.archive().resume(id).unwrap().append(Message::user("three")).unwrap();
+
+    let log = fs::read_to_string(place.log()).unwrap();
+    assert_eq!((faults, place.texts(id)), (vec![], vec!["one".to_owned(), "three".to_owned()]));
+    assert!(log.starts_with(&old) && log.ends_with("\"done\":1}\n"), "{log}");
+    // What cannot be known is kept.
+    assert!(lines(&place.file(id))[2].contains(r#""kept":"{\"timestamp"#));
+}
+
+#[test]
 fn a_turn_that_is_recognised_is_marked_as_well() {
     let place = Place::new();
     let id = place.talk(&[&["Where to eat?"]]);
