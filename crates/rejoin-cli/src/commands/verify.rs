@@ -165,7 +165,10 @@ impl Findings {
 
     fn judge(&self, context: &Context) -> Result<(), Failure> {
         let hint = match context.store_url()? {
-            StoreUrl::Jsonl(_) => "mend the lines that are named, or put a copy of the file back",
+            StoreUrl::Jsonl(_) => {
+                "mend the lines that are named, or put a copy of the file back; \
+                 `rejoin delete ID` gives up a conversation whose file is gone"
+            }
             _ => "put a backup back with `rejoin restore PATH`; what it replaces is kept",
         };
         match self.faults.len() as u64 {

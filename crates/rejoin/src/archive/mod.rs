@@ -66,7 +66,7 @@ use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
     StoredMessage, Time,
 };
-use crate::ops::{KeepKey, Survey, Verdict, fill, survey, verify_conversation};
+use crate::ops::{KeepKey, Survey, Verdict, absent, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
@@ -242,7 +242,7 @@ impl Archive {
         match (page.items.pop(), page.damaged.into_iter().next()) {
             (Some(row), _) => decode(row),
             (None, Some(damage)) => Err(Error::corrupt(damage)),
-            (None, None) => Err(Error::not_found(format!("there is no conversation `{id}`"))),
+            (None, None) => Err(absent(self.store.as_ref(), id)),
         }
     }
 

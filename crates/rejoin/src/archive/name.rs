@@ -145,8 +145,11 @@ impl Archive {
             return Err(Error::invalid(format!("`{}` cannot be the name of anything", shown(text))));
         }
         if let Ok(id) = text.parse::<ConversationId>() {
-            let found = self.conversation(id).map(|stored| Found { conversation: stored.id, message: None });
-            return found.map(|found| vec![found]);
+            return match self.conversation(id) {
+                Err(error) if error.kind() != ErrorKind::Corrupt => Err(error),
+                // One of which nothing can be read is found all the same. Whoever opens it is told.
+                Ok(_) | Err(_) => Ok(vec![Found { conversation: id, message: None }]),
+            };
         }
         self.store().find(text, 1_000)
     }

@@ -36,7 +36,7 @@ pub use scrub::{Finding, Rechained, ScrubMode, ScrubPlace, Scrubbed};
 pub(crate) use scrub::{scrub_conversation, scrub_state};
 pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
-pub(crate) use verify::{survey, verify_conversation};
+pub(crate) use verify::{absent, survey, verify_conversation};
 pub use view::{
     CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair,
     RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, view,

@@ -91,11 +91,24 @@ pub(crate) fn verify_conversation(store: &dyn Read, id: ConversationId) -> Resul
     match listed.map(|mut page| (page.items.pop(), page.damaged)) {
         Ok((Some(row), _)) => verify(store, &row),
         Ok((None, faults)) if !faults.is_empty() => Ok(Verdict { faults, ..Verdict::default() }),
-        Ok((None, _)) => Err(Error::not_found(format!("there is no conversation `{id}`"))),
+        Ok((None, _)) => match absent(store, id) {
+            lost if lost.kind() == ErrorKind::Corrupt => {
+                Ok(Verdict { faults: vec![lost.to_string()], ..Verdict::default() })
+            }
+            unknown => Err(unknown),
+        },
         Err(error) if error.kind() == ErrorKind::Corrupt => {
             Ok(Verdict { faults: vec![format!("it cannot be read: {}", told(&error))], ..Verdict::default() })
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Why a conversation is not listed: it was stored and is lost, or there is none.
+pub(crate) fn absent(store: &dyn Read, id: ConversationId) -> Error {
+    match store.read(id, Selection::Ids(&[]), &mut |_| Ok(())) {
+        Err(lost) if lost.kind() == ErrorKind::Corrupt => lost,
+        Ok(()) | Err(_) => Error::not_found(format!("there is no conversation `{id}`")),
     }
 }
 

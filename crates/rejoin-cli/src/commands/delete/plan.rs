@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use rejoin::store::{Children, Order, Selection};
 use rejoin::{
-    Archive, ConversationId, ErrorKind, EventKind, MessageId, Named, SHORT_LENGTH, StoredConversation,
+    Archive, Conversation, ConversationId, Error, ErrorKind, EventKind, MessageId, Named, SHORT_LENGTH,
+    StoredConversation, Time,
 };
 
 use crate::error::{Failure, Kind};
@@ -102,7 +103,13 @@ impl Plan {
         id: ConversationId,
         children: Children,
     ) -> Result<(), Failure> {
-        let stored = archive.conversation(id)?;
+        let stored = match archive.conversation(id) {
+            Err(error) if self.gives_up(archive, id, &error) => {
+                self.removals.push(Removal { stored: lost(id), part: Part::Whole, messages: 0, bytes: 0 });
+                return Ok(());
+            }
+            other => other?,
+        };
         let whole = self.items.iter_mut().find(|item| item.named == Some(Named::Conversation(id)));
         if let Some(item) = whole {
             let (messages, bytes) = (stored.messages, stored.bytes + archive.attached_bytes(id)?);
@@ -136,6 +143,13 @@ impl Plan {
         Ok(())
     }
 
+    /// Whether a conversation of plain files is to go of which nothing can be read. It would be missed forever otherwise.
+    fn gives_up(&self, archive: &Archive, id: ConversationId, error: &Error) -> bool {
+        let is_whole = self.items.iter().any(|item| item.named == Some(Named::Conversation(id)));
+        let store = archive.store().capabilities();
+        is_whole && error.kind() == ErrorKind::Corrupt && store.reads_past_damage && !store.is_sealed
+    }
+
     /// All messages of the conversation stay because of the one that has children.
     fn refuse(&mut self, id: ConversationId, parent: MessageId, below: usize) {
         let below = size::count(below as u64, "message that follows", "messages that follow");
@@ -156,6 +170,23 @@ impl Plan {
 impl Item {
     fn is_of(&self, id: ConversationId) -> bool {
         self.named.is_some_and(|named| named.conversation() == id)
+    }
+}
+
+/// What is known of a conversation of which nothing can be read.
+fn lost(id: ConversationId) -> StoredConversation {
+    StoredConversation {
+        id,
+        version: 1,
+        conversation: Conversation::titled("of which nothing is left"),
+        head: None,
+        branches: Vec::new(),
+        created_at: Time::default(),
+        last_active_at: Time::default(),
+        messages: 0,
+        bytes: 0,
+        first: String::new(),
+        last: String::new(),
     }
 }
 

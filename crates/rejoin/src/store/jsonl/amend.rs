@@ -44,7 +44,7 @@ impl JsonlStore {
             return self.write_anew(&mut turnstile, opened, &remains, Some(&rewritten)).map(|()| version);
         }
         let mut bytes = Vec::new();
-        let line = Line { change: Some(stamp), ..Line::meta(id, at) };
+        let line = Line::meta(id, at).ending(stamp, known.kept.stamp);
         line.write(&Meta::of(change, version).to_json(), &mut bytes);
         let note = noted(stamp, at, id, Happened::Changed);
         turnstile.write(&Onto::End(&opened, &known), &bytes, &note)?;

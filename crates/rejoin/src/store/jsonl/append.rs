@@ -21,8 +21,9 @@ impl JsonlStore {
         let known = existing.as_ref().map(|opened| self.known(id, opened)).transpose()?;
         let there = known.as_deref().filter(|known| !known.is_nothing());
         if let Some(replayed) = there.and_then(|known| known.kept.replay(turn.entries)) {
+            let stamp = there.map_or(0, |known| known.kept.stamp);
             // Whoever wrote it may have been killed before its sync.
-            existing.as_ref().map_or(Ok(()), |opened| turnstile.secure(opened))?;
+            existing.as_ref().map_or(Ok(()), |opened| turnstile.secure(opened, stamp))?;
             return Ok(replayed);
         }
         let fresh = Kept::new(id);
@@ -86,7 +87,7 @@ fn lines(turn: &Turn<'_>, kept: &Kept, forks: &[bool], stamp: Stamp) -> Vec<u8> 
         (line.n, line.of) = (n, of);
         if n == of {
             line.resets_activity = resets_activity;
-            line.change = Some(stamp);
+            line = line.ending(stamp, kept.stamp);
             line.first = Some(turn.tip.first.to_owned()).filter(|_| kept.first.is_empty());
             line.first = line.first.filter(|first| !first.is_empty());
             line.last = Some(turn.tip.last.to_owned()).filter(|last| !last.is_empty());

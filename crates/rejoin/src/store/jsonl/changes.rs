@@ -5,13 +5,18 @@
 //! change that may not have happened, which is allowed; the other way round one would be skipped. The log itself is not
 //! synced with every change. Each change carries its stamp in the conversation's file too, and after the machine was
 //! started anew, what the log lost is taken from there (see recover.rs).
+//!
+//! A note is marked once its change is safe, before it is acknowledged. So a marked change that its file does not hold
+//! was lost, and one that is not marked may never have been written.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use memchr::memmem;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +33,9 @@ const MOST: usize = 10_000;
 /// No note is longer: a reason is a sentence.
 const LONGEST: usize = 1 << 20;
 
+/// The mark stands so many bytes before the end of a note, `0}` and the line end.
+const MARK: u64 = 3;
+
 /// The log, open to write.
 #[derive(Debug)]
 pub(super) struct Log {
@@ -38,6 +46,8 @@ pub(super) struct Log {
     newest: Stamp,
     /// The newest change, when more than its lines belongs to it: its process may have been killed in between.
     unfinished: Option<Noted>,
+    /// The newest change, when it is not marked as safe.
+    unmarked: Option<Stamp>,
 }
 
 /// A change as it is noted.
@@ -51,6 +61,10 @@ pub(super) struct Noted {
     /// True when the turn also changed blobs that are not its own conversation's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) blobs: bool,
+    /// 1 once the change is safe, 0 before; older versions did not say. It is the last field, one digit long: it changes
+    /// in place, and no power cut leaves half of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) done: Option<u8>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,7 +82,7 @@ impl Log {
     /// [`Self::unlock`]ed.
     pub(super) fn open(path: PathBuf, wait: Duration) -> Result<Self> {
         let file = durable::open_to_write(&path).during(|| format!("open `{}`", path.display()))?;
-        let mut log = Self { path, file, length: u64::MAX, newest: 0, unfinished: None };
+        let mut log = Self { path, file, length: u64::MAX, newest: 0, unfinished: None, unmarked: None };
         log.lock(wait)?;
         Ok(log)
     }
@@ -100,6 +114,7 @@ impl Log {
             }
             self.length = whole;
             self.newest = newest.as_ref().map_or(0, |noted| noted.stamp);
+            self.unmarked = newest.as_ref().and_then(Noted::unmarked);
             self.unfinished = newest.filter(Noted::has_more_to_do);
         }
         Ok(())
@@ -142,14 +157,24 @@ impl Log {
         }
         self.length += line.len() as u64;
         self.newest = noted.stamp;
+        self.unmarked = noted.unmarked();
         self.unfinished = Some(noted.clone()).filter(Noted::has_more_to_do);
         Ok(mark)
+    }
+
+    /// Marks a change as safe, if it is the newest. The mark is not synced: a power cut that takes it leaves the lines.
+    pub(super) fn confirm(&mut self, stamp: Stamp) {
+        if self.unmarked.take_if(|unmarked| *unmarked == stamp).is_some() {
+            // Without it, a damaged end of the file looks like one that was never acknowledged. The change is safe.
+            let _ = durable::write_at(&self.file, self.length - MARK, b"1");
+        }
     }
 
     /// Takes a note back whose change did not happen. Nobody has read it: the lock was held all the time.
     pub(super) fn take_back(&mut self, mark: Mark) {
         if durable::cut(&self.file, mark.length).is_ok() {
-            (self.length, self.newest, self.unfinished) = (mark.length, mark.newest, None);
+            (self.length, self.newest, self.unfinished, self.unmarked) =
+                (mark.length, mark.newest, None, None);
         }
     }
 
@@ -198,6 +223,70 @@ pub(super) fn newest_noted(path: &Path) -> Result<Option<Noted>> {
     read().during(|| format!("read `{}`", path.display()))
 }
 
+/// What the log tells last of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// A change that may never have been written.
+    Begun,
+    /// That it is stored, up to this change at least.
+    Acknowledged(Stamp),
+    Deleted,
+}
+
+impl Told {
+    fn then(told: Option<Self>, noted: &Noted) -> Self {
+        match noted.what {
+            Happened::Deleted { .. } => Self::Deleted,
+            _ if noted.done == Some(1) => Self::Acknowledged(noted.stamp),
+            _ => told.unwrap_or(Self::Begun),
+        }
+    }
+}
+
+/// What the log tells after a stamp of each conversation.
+pub(super) fn told_since(path: &Path, after: Stamp) -> Result<BTreeMap<ConversationId, Told>> {
+    let mut all: BTreeMap<ConversationId, Told> = BTreeMap::new();
+    tell_since(path, after, b"", &mut |noted| {
+        let told = Told::then(all.get(&noted.conversation).copied(), noted);
+        all.insert(noted.conversation, told);
+    })?;
+    Ok(all)
+}
+
+/// What the log tells after a stamp of one conversation.
+pub(super) fn told_of(path: &Path, id: ConversationId, after: Stamp) -> Result<Option<Told>> {
+    let mut told = None;
+    tell_since(path, after, id.to_string().as_bytes(), &mut |noted| {
+        if noted.conversation == id {
+            told = Some(Told::then(told, noted));
+        }
+    })?;
+    Ok(told)
+}
+
+/// Visits the notes after a stamp that hold a text. Without a log there are none.
+fn tell_since(path: &Path, after: Stamp, text: &[u8], visit: &mut dyn FnMut(&Noted)) -> Result<()> {
+    let mut read = || -> io::Result<()> {
+        let file = durable::open_to_read(path)?;
+        let length = file.metadata()?.len();
+        let mut lines = Lines::new(&file, begin(&file, length, after)?, length, LONGEST);
+        while let Some(piece) = lines.next()? {
+            if let Content::Bytes(bytes) = piece.content
+                && memmem::find(bytes, text).is_some()
+                && let Ok(noted) = serde_json::from_slice::<Noted>(bytes)
+                && noted.stamp > after
+            {
+                visit(&noted);
+            }
+        }
+        Ok(())
+    };
+    match read() {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.during(|| format!("read `{}`", path.display())),
+    }
+}
+
 fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>> {
     let mut changes = Vec::new();
     let mut lines = Lines::new(file, begin(file, length, after)?, length, LONGEST);
@@ -227,6 +316,10 @@ impl Noted {
             Happened::Stored { .. } | Happened::Changed => false,
             Happened::Rewritten | Happened::Trimmed { .. } | Happened::Deleted { .. } => true,
         }
+    }
+
+    fn unmarked(&self) -> Option<Stamp> {
+        (self.done == Some(0)).then_some(self.stamp)
     }
 
     fn into_changed(self) -> Changed {

@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
+use crate::store::jsonl::changes::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::list::is_forbidden;
@@ -11,12 +12,18 @@ use crate::store::{Fault, Progress, Stamp};
 
 impl JsonlStore {
     pub(super) fn check(&self) -> Result<Progress> {
+        // What was acknowledged before a file is read stands in it.
+        let told = changes::told_since(&self.layout.changes(), 0)?;
         let all = self.all()?;
         let mut checked = Progress { done: all.len() as u64, ..Progress::default() };
-        for id in all {
-            self.check_one(id, &mut checked)?;
+        for id in &all {
+            self.check_one(*id, told.get(id).copied(), &mut checked)?;
         }
         let faults = &mut checked.faults;
+        let missing = self.check_missing(&all)?.into_iter();
+        faults.extend(missing.flat_map(|entry| {
+            entry.damage().into_iter().map(move |what| Fault { conversation: Some(entry.id), what })
+        }));
         for folder in self.layout.folders().during(|| "list the folders")? {
             let impostors =
                 self.layout.impostors(&folder).during(|| format!("list the folder `{folder}`"))?;
@@ -36,7 +43,7 @@ impl JsonlStore {
         Ok(checked)
     }
 
-    fn check_one(&self, id: ConversationId, checked: &mut Progress) -> Result<()> {
+    fn check_one(&self, id: ConversationId, told: Option<Told>, checked: &mut Progress) -> Result<()> {
         let fault = |what: String| Fault { conversation: Some(id), what };
         let mut opened = match self.open_file(id) {
             Ok(Some(opened)) => opened,
@@ -47,12 +54,12 @@ impl JsonlStore {
             }
             Err(error) => return Err(error),
         };
-        let mut read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
+        let mut read = self.read_anew(id, &opened, Depth::Bodies);
         if read.as_ref().is_ok_and(|known| known.torn > 0) {
             // A turn that is being written looks the same; after waiting for those who write it is whole.
             changes::since(&self.layout.changes(), Stamp::MAX, self.options.wait)?;
             opened.seen = Seen::of(&opened.file.metadata().during(|| "look at a file")?);
-            read = self.read_anew(id, &opened, opened.seen.length, Depth::Bodies);
+            read = self.read_anew(id, &opened, Depth::Bodies);
         }
         let path = opened.path.display();
         let known = match read {
@@ -64,21 +71,18 @@ impl JsonlStore {
             Err(error) => return Err(error),
         };
         let faults = &mut checked.faults;
-        faults.extend(known.damage(&opened.path).into_iter().map(fault));
-        let copies = self.layout.find_all(id).during(|| format!("find conversation `{id}`"))?;
-        faults.extend(copies.iter().skip(1).map(|folder| {
-            fault(format!(
-                "`{path}` is read, and `{}` is another copy of it",
-                self.layout.file(folder, id).display()
-            ))
-        }));
-        if !known.kept.has_start && !known.is_nothing() {
-            faults.push(fault(format!("`{path}` does not say how the conversation began")));
+        let damage = opened.damage(&known);
+        let is_cut = matches!(told, Some(Told::Acknowledged(stamp)) if stamp > known.kept.stamp);
+        if is_cut && damage.is_empty() {
+            faults.push(fault(format!("`{path}` ends before a change that was acknowledged")));
         }
+        faults.extend(damage.into_iter().map(fault));
+        let unfinished = &mut checked.unfinished;
+        unfinished.extend(known.set_aside(&opened.path).map(fault));
         if known.torn > 0 {
             let what =
                 format!("`{path}` ends with {} bytes of a turn that was never acknowledged", known.torn);
-            checked.unfinished.push(fault(what));
+            unfinished.push(fault(what));
         }
         Ok(())
     }

@@ -11,11 +11,12 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::durable;
+use crate::store::jsonl::changes::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, Known};
-use crate::store::jsonl::{JsonlStore, lock, unknown};
+use crate::store::jsonl::{JsonlStore, changes, lock, unknown};
+use crate::store::{Stamp, durable};
 
 /// How many conversations are remembered; a program works with few at a time.
 const REMEMBERED: usize = 32;
@@ -27,6 +28,8 @@ const GLIMPSED: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Files {
     folders: HashMap<ConversationId, String>,
+    /// Folders with copies that are not read, where there are any.
+    copies: HashMap<ConversationId, Vec<String>>,
     known: HashMap<ConversationId, Remembered>,
     /// Whose names this handle made durable.
     named: HashSet<ConversationId>,
@@ -85,7 +88,21 @@ impl Seen {
 pub(super) struct Opened {
     pub(super) file: File,
     pub(super) path: PathBuf,
+    pub(super) folder: String,
     pub(super) seen: Seen,
+    /// Copies of it in other folders, which are not read.
+    copies: Vec<PathBuf>,
+}
+
+impl Opened {
+    /// What is wrong with a conversation in this file, in words.
+    pub(super) fn damage(&self, known: &Known) -> Vec<String> {
+        let mut damage = known.damage(&self.path);
+        damage.extend(self.copies.iter().map(|copy| {
+            format!("`{}` is read, and `{}` is another copy of it", self.path.display(), copy.display())
+        }));
+        damage
+    }
 }
 
 impl JsonlStore {
@@ -101,20 +118,49 @@ impl JsonlStore {
             let remembered = lock(&self.files).folders.get(&id).cloned();
             let folder = match remembered {
                 Some(folder) => Some(folder),
-                None => self.layout.find(id).during(|| format!("find conversation `{id}`"))?,
+                None => self.locate(id)?,
             };
             let Some(folder) = folder else { return Ok(None) };
             let path = self.layout.file(&folder, id);
             match open_locked(&path, purpose) {
                 Ok(Some((file, seen))) => {
-                    lock(&self.files).folders.insert(id, folder);
-                    return Ok(Some(Opened { file, path, seen }));
+                    lock(&self.files).folders.insert(id, folder.clone());
+                    return Ok(Some(Opened { file, path, folder, seen, copies: self.copies_of(id) }));
                 }
                 Ok(None) => lock(&self.files).folders.remove(&id),
                 Err(cause) => return Err(cause).during(|| format!("open `{}`", path.display())),
             };
         }
         Err(Error::new(crate::error::ErrorKind::Locked, format!("conversation `{id}` is being rewritten")))
+    }
+
+    /// The folder that a conversation's file is in. If several have one, that with the newest change counts.
+    fn locate(&self, id: ConversationId) -> Result<Option<String>> {
+        let mut folders = self.layout.find_all(id).during(|| format!("find conversation `{id}`"))?;
+        if folders.len() > 1 {
+            let weights: Vec<_> = folders.iter().map(|folder| self.weigh(id, folder)).collect();
+            let heaviest = weights.iter().max().copied().unwrap_or_default();
+            let place = weights.iter().position(|weight| *weight == heaviest).unwrap_or_default();
+            let chosen = folders.remove(place);
+            folders.insert(0, chosen);
+            lock(&self.files).copies.insert(id, folders[1..].to_vec());
+        }
+        Ok(folders.into_iter().next())
+    }
+
+    /// How much of a conversation a copy holds: its newest change, and how many messages. One that cannot be read holds nothing.
+    fn weigh(&self, id: ConversationId, folder: &str) -> (Stamp, usize) {
+        let path = self.layout.file(folder, id);
+        let Ok(Some((file, seen))) = open_locked(&path, Purpose::Read) else { return (0, 0) };
+        let opened = Opened { file, path, folder: folder.to_owned(), seen, copies: Vec::new() };
+        let known = self.read_anew(id, &opened, Depth::Fields);
+        known.map_or((0, 0), |known| (known.kept.stamp, known.kept.messages.len()))
+    }
+
+    fn copies_of(&self, id: ConversationId) -> Vec<PathBuf> {
+        let folders = lock(&self.files).copies.get(&id).cloned().unwrap_or_default();
+        let paths = folders.iter().map(|folder| self.layout.file(folder, id));
+        paths.filter(|path| path.symlink_metadata().is_ok_and(|there| there.is_file())).collect()
     }
 
     /// Opens a conversation, and what is known of it.
@@ -126,12 +172,12 @@ impl JsonlStore {
 
     /// The same, where it is an error that there is none.
     pub(super) fn must_open(&self, purpose: Purpose, id: ConversationId) -> Result<(Opened, Arc<Known>)> {
-        let opened = self.open_for(purpose, id)?.ok_or_else(|| unknown(id))?;
+        let Some(opened) = self.open_for(purpose, id)? else { return Err(self.absent(id)?) };
         let known = self.known(id, &opened)?;
         if !known.is_nothing() {
             return Ok((opened, known));
         }
-        Err(known.damage(&opened.path).into_iter().next().map_or_else(|| unknown(id), Error::corrupt))
+        Err(opened.damage(&known).into_iter().next().map_or_else(|| unknown(id), Error::corrupt))
     }
 
     /// What a file says, read as far as it was not read before.
@@ -148,15 +194,10 @@ impl JsonlStore {
                     && own.known.is_beginning_of(&opened.file).during(attempt)? =>
             {
                 let mut known = own.known;
-                Arc::make_mut(&mut known).go_on(
-                    &opened.file,
-                    seen.length,
-                    self.options.longest_line,
-                    Depth::Fields,
-                )?;
+                self.go_on(Arc::make_mut(&mut known), opened, Depth::Fields)?;
                 known
             }
-            _ => Arc::new(self.read_anew(id, opened, seen.length, Depth::Fields)?),
+            _ => Arc::new(self.read_anew(id, opened, Depth::Fields)?),
         };
         let mut files = lock(&self.files);
         if files.known.len() >= REMEMBERED {
@@ -167,16 +208,21 @@ impl JsonlStore {
     }
 
     /// Reads a file from its beginning, and remembers nothing.
-    pub(super) fn read_anew(
-        &self,
-        id: ConversationId,
-        opened: &Opened,
-        until: u64,
-        depth: Depth,
-    ) -> Result<Known> {
+    pub(super) fn read_anew(&self, id: ConversationId, opened: &Opened, depth: Depth) -> Result<Known> {
         let mut known = Known::nothing_of(id);
-        known.go_on(&opened.file, until, self.options.longest_line, depth)?;
+        self.go_on(&mut known, opened, depth)?;
         Ok(known)
+    }
+
+    fn go_on(&self, known: &mut Known, opened: &Opened, depth: Depth) -> Result<()> {
+        let (id, longest) = (known.kept.id, self.options.longest_line);
+        known.go_on(&opened.file, opened.seen.length, longest, depth, &|stamp| {
+            let told = changes::told_of(&self.layout.changes(), id, stamp)?;
+            let is_acknowledged = matches!(told, Some(Told::Acknowledged(_)));
+            // Its lines may have been written since the file was looked at. One that still looks the same lost them.
+            let there = opened.path.symlink_metadata();
+            Ok(is_acknowledged && there.is_ok_and(|there| Seen::of(&there) == opened.seen))
+        })
     }
 
     /// True when this handle made the name of a conversation's file durable.
@@ -192,6 +238,7 @@ impl JsonlStore {
     pub(super) fn forget(&self, id: ConversationId) {
         let mut files = lock(&self.files);
         files.folders.remove(&id);
+        files.copies.remove(&id);
         files.known.remove(&id);
         files.named.remove(&id);
         files.keys.remove(&id);

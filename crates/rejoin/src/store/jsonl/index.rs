@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Columns are separated by tabs, lines come in the order of a list. A row that was erased is a line of blanks.
-//! A conversation of which nothing can be listed has no row, and comes first.
+//! A conversation of which nothing can be listed has no row, and comes first. One whose file is gone has the inode 0.
 
 use std::io;
 use std::path::Path;
@@ -70,6 +70,9 @@ pub(super) struct Entry {
     row: String,
 }
 
+/// How a file looks that is gone.
+const NO_FILE: Seen = Seen { device: 0, inode: 0, length: 0, modified: 0 };
+
 /// A key that stands in the lines of its owner: its name, the change that stored or erased it, and its bytes.
 pub(super) type KeyInLines = (Vec<u8>, Stamp, Option<Vec<u8>>);
 
@@ -96,6 +99,17 @@ impl Entry {
             active: Time::from_micros(i64::MAX),
             ..Self::of(&Kept::new(id), folder, seen, &[why])
         }
+    }
+
+    /// A conversation whose file is gone, and the folder that it was in, where that is known.
+    pub(super) fn missing(id: ConversationId, folder: &str, layout: &Layout) -> Self {
+        let why = if folder.is_empty() {
+            format!("conversation `{id}` was stored here, and its file is gone")
+        } else {
+            let file = layout.file(folder, id);
+            format!("conversation `{id}` was stored here, and its file `{}` is gone", file.display())
+        };
+        Self::unlistable(id, folder, NO_FILE, why)
     }
 
     pub(super) fn of(kept: &Kept, folder: &str, seen: Seen, damage: &[String]) -> Self {
@@ -137,6 +151,11 @@ impl Entry {
     /// True when nothing of it can be listed.
     pub(super) fn is_unlistable(&self) -> bool {
         self.row.is_empty()
+    }
+
+    /// True when its file is gone.
+    pub(super) fn is_missing(&self) -> bool {
+        self.is_unlistable() && self.seen.inode == NO_FILE.inode
     }
 
     /// What of its file cannot be used, in words.

@@ -37,6 +37,8 @@ pub(super) struct Kept {
     pub(super) has_gaps: bool,
     /// Messages before this sequence stood in the file when it was written anew; the first line says when it was active.
     settled: u32,
+    /// How many messages the file had when it was written anew, and its newest change then.
+    promised: Option<(u64, Stamp)>,
     /// Lines that a new file would not have.
     pub(super) spent: Spent,
 }
@@ -117,6 +119,7 @@ impl Kept {
             has_start: false,
             has_gaps: false,
             settled: 0,
+            promised: None,
             spent: Spent::default(),
         }
     }
@@ -180,6 +183,7 @@ impl Kept {
             self.active = standing.active;
             self.next = standing.next;
             self.settled = standing.next;
+            self.promised = standing.messages.zip(standing.change);
             self.first = standing.first;
             self.last = standing.last;
             self.branches = standing.branches;
@@ -256,6 +260,17 @@ impl Kept {
         let Some(space) = blob.space() else { return };
         let key = (space, blob.owner, blob.name.clone().into_bytes());
         self.blobs.insert(key, (stamp, blob.bytes.clone().map(super::octets::Octets::into_bytes)));
+    }
+
+    /// How many messages are missing of those that were written anew, once a line with a change was met.
+    pub(super) fn missing_when_settled(&self) -> u64 {
+        let promised = self.promised.filter(|_| self.stamp == 0).map_or(0, |(messages, _)| messages);
+        promised.saturating_sub(self.messages.len() as u64)
+    }
+
+    /// True when the last line is missing of those that were written anew. They were whole when the file got its name.
+    pub(super) fn lacks_end(&self) -> bool {
+        self.promised.is_some_and(|(_, stamp)| self.stamp < stamp)
     }
 
     pub(super) fn seq_of(&self, id: MessageId) -> Option<u32> {

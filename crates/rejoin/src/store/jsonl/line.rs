@@ -66,6 +66,9 @@ pub(super) struct Line {
     /// The stamp of the change that this line belongs to, on the last line of those written together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) change: Option<Stamp>,
+    /// The stamp of the change before it in this file, beside `change`: one that is missing is missed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) after: Option<Stamp>,
     /// The beginning of the first message, where it was not known before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) first: Option<String>,
@@ -135,11 +138,17 @@ impl Line {
             pinned: false,
             resets_activity: false,
             change: None,
+            after: None,
             first: None,
             last: None,
             branch: None,
             blobs: Vec::new(),
         }
+    }
+
+    /// The line, as the last of those that a change writes after all that a file holds.
+    pub(super) fn ending(self, change: Stamp, newest: Stamp) -> Self {
+        Self { change: Some(change), after: Some(newest).filter(|newest| *newest > 0), ..self }
     }
 
     /// Writes the line around a message that stood in a line before.
@@ -170,6 +179,11 @@ impl Line {
     pub(super) fn read(line: &[u8]) -> Option<(Self, Range<usize>)> {
         let line = line.trim_ascii_end();
         Self::read_written(line).or_else(|| Self::read_any(line))
+    }
+
+    /// How many lines of a conversation begin in a piece of a file. A text that quotes one has its quotes escaped.
+    pub(super) fn begins_in(piece: &[u8], id: ConversationId) -> usize {
+        memmem::find_iter(piece, &format!("\"sessionId\":\"{id}\"")).count()
     }
 
     /// Reads what [`Self::write`] wrote. A quote within a text is escaped, so the first such piece is no text.
@@ -277,9 +291,9 @@ pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// How long that body is, without reading one that stands there as it is.
-pub(super) fn body_length(message: &[u8]) -> usize {
-    if is_one_object(message) { message.len() } else { body(message).map_or(0, |body| body.len()) }
+/// How long that body is, without reading one that stands there as it is; none when it is damaged.
+pub(super) fn body_length(message: &[u8]) -> Option<usize> {
+    if is_one_object(message) { Some(message.len()) } else { body(message).map(|body| body.len()) }
 }
 
 #[cfg(test)]
@@ -320,7 +334,7 @@ mod tests {
             let back = body(&bytes[message.clone()]).unwrap();
 
             assert_eq!((read, back.as_ref()), (line(), own));
-            assert_eq!((body_length(&bytes[message]), bytes.pop_newlines()), (own.len(), 1));
+            assert_eq!((body_length(&bytes[message]), bytes.pop_newlines()), (Some(own.len()), 1));
         }
     }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
+use memchr::memmem;
 use rustix::fs::FlockOperation;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -13,9 +14,10 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
 use crate::store::jsonl::index::{self, Beginning, Columns, Entry, Folder, Wanted};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines};
+use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::scan::{Depth, Known};
 use crate::store::jsonl::{JsonlStore, changes, recover};
-use crate::store::{ListQuery, Page, Row, durable};
+use crate::store::{ListQuery, Page, Row, Stamp, durable};
 
 /// More conversations that changed since the index was written are a reason to write it again.
 const CHANGED: usize = 64;
@@ -36,8 +38,26 @@ struct Usable {
     /// Where its entries begin.
     offset: u64,
     length: u64,
+    /// What happened up to here is in it.
+    stamp: Stamp,
     /// What it says about these is old.
     changed: BTreeSet<ConversationId>,
+}
+
+/// What an index says, however old it is.
+#[derive(Default)]
+struct Indexed {
+    /// What happened up to here is in it; none when it belongs to another log of changes.
+    stamp: Option<Stamp>,
+    entries: HashMap<ConversationId, Entry>,
+}
+
+impl Indexed {
+    /// Those that it has, as far as it can vouch for them.
+    fn into_gone(self) -> Gone {
+        let entries = self.entries.into_iter().filter(|_| self.stamp.is_some());
+        entries.map(|(id, entry)| (id, Some(entry.folder))).collect()
+    }
 }
 
 /// What a list is made of.
@@ -55,8 +75,8 @@ impl JsonlStore {
             let (mut rows, mut damaged) = (Vec::new(), Vec::new());
             for id in only.iter().collect::<BTreeSet<_>>() {
                 let Some(opened) = self.open_file(*id)? else { continue };
-                let known = self.read_anew(*id, &opened, opened.seen.length, Depth::Fields)?;
-                damaged.extend(known.damage(&opened.path));
+                let known = self.read_anew(*id, &opened, Depth::Fields)?;
+                damaged.extend(opened.damage(&known));
                 rows.extend((!known.is_nothing()).then(|| known.kept.row()));
             }
             return Ok(Page { damaged, ..query.page_of(rows) });
@@ -76,10 +96,14 @@ impl JsonlStore {
     /// Visits every conversation that there is, in no order.
     pub(super) fn each_entry(&self, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
         if let Some(usable) = self.usable_index()? {
-            let mut entries = Vec::new();
+            let (mut entries, mut gone) = (Vec::new(), Gone::new());
             for id in &usable.changed {
-                entries.extend(self.entry(*id)?);
+                match self.entry(*id)? {
+                    Some(entry) => entries.push(entry),
+                    None => drop(gone.insert(*id, None)),
+                }
             }
+            entries.append(&mut self.missing(gone, usable.stamp)?);
             let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
             let mut is_sound = true;
             while let Some(piece) = lines.next().during(|| "read the index")? {
@@ -100,6 +124,28 @@ impl JsonlStore {
         }
         self.check_index()?.iter().for_each(visit);
         Ok(())
+    }
+
+    /// A conversation that has no file, if it is missing. Most rows are not read, so asking for one that never was costs little.
+    pub(super) fn entry_of_missing(&self, id: ConversationId) -> Result<Option<Entry>> {
+        let is_meant = |entry: &Entry| entry.id == id && entry.is_missing();
+        let Some(usable) = self.usable_index()? else {
+            return Ok(self.check_index()?.into_iter().find(is_meant));
+        };
+        if usable.changed.contains(&id) {
+            return Ok(self.missing(Gone::from([(id, None)]), usable.stamp)?.pop());
+        }
+        let name = id.to_string();
+        let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
+        while let Some(piece) = lines.next().during(|| "read the index")? {
+            if let Content::Bytes(line) = piece.content
+                && memmem::find(line, name.as_bytes()).is_some()
+                && let Some(entry) = Entry::read(line, usable.device).filter(is_meant)
+            {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
     }
 
     /// Opens the index, if it fits the folders and not too much happened since.
@@ -129,8 +175,8 @@ impl JsonlStore {
         if changed.len() > CHANGED {
             return Ok(None);
         }
-        let (device, length) = (metadata.dev(), metadata.len());
-        Ok(Some(Usable { file, device, offset, length, changed }))
+        let (device, length, stamp) = (metadata.dev(), metadata.len(), beginning.stamp);
+        Ok(Some(Usable { file, device, offset, length, stamp, changed }))
     }
 
     /// The rows of a page, and those after it that are needed to tell whether there is more; none when the index turns
@@ -138,7 +184,7 @@ impl JsonlStore {
     fn list_from_index(&self, mut usable: Usable, query: &ListQuery<'_>) -> Result<Option<Found>> {
         let wanted = Wanted::of(query);
         let after = query.after.map(|after| (after.time, after.conversation));
-        let mut found = Found::default();
+        let (mut found, mut gone) = (Found::default(), Gone::new());
         let mut shown = 0;
         let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
         while let Some(piece) = lines.next().during(|| "read the index")? {
@@ -153,6 +199,10 @@ impl JsonlStore {
             }
             if columns.is_unlistable() {
                 let Some(entry) = Entry::read(line, usable.device) else { return Ok(None) };
+                if entry.is_missing() {
+                    gone.insert(id, Some(entry.folder));
+                    continue;
+                }
                 match self.layout.file(&entry.folder, id).symlink_metadata() {
                     // A file may be readable again without looking different.
                     Ok(there) if !there.is_file() => found.damaged.extend(entry.damage()),
@@ -179,6 +229,7 @@ impl JsonlStore {
             if !is_as_it_was {
                 // Somebody changed it without a word in the log.
                 usable.changed.insert(id);
+                gone.insert(id, Some(entry.folder));
                 found.total -= 1;
                 continue;
             }
@@ -189,7 +240,11 @@ impl JsonlStore {
             shown += 1;
         }
         for id in &usable.changed {
-            let Some(entry) = self.entry(*id)? else { continue };
+            let Some(entry) = self.entry(*id)? else {
+                gone.entry(*id).or_default();
+                continue;
+            };
+            gone.remove(id);
             if entry.is_unlistable() {
                 found.damaged.extend(entry.damage());
             } else if entry.passes(&wanted) {
@@ -199,6 +254,7 @@ impl JsonlStore {
                 found.rows.extend(entry.row());
             }
         }
+        found.damaged.extend(self.missing(gone, usable.stamp)?.iter().flat_map(Entry::damage));
         Ok(Some(found))
     }
 
@@ -208,17 +264,22 @@ impl JsonlStore {
         let stamp = changes::newest(&self.layout.changes())?.saturating_sub(1);
         let checked = Time::now();
         let mut folders = self.folders()?;
-        let mut known = self.entries_of_index();
-        let (mut entries, mut met) = (Vec::new(), HashSet::new());
+        let mut indexed = self.indexed()?;
+        let (mut entries, mut met, mut doubled) = (Vec::new(), HashSet::new(), Vec::new());
         for Folder(folder, ..) in &folders {
             let ids = self.layout.conversations(folder).during(|| format!("list the folder `{folder}`"))?;
             for id in ids {
                 // A copy in another folder is not another conversation.
                 if !met.insert(id) {
+                    doubled.push(id);
                     continue;
                 }
                 let there = self.layout.file(folder, id).symlink_metadata().map(|there| Seen::of(&there));
-                match known.remove(&id).filter(|own| there.as_ref().is_ok_and(|there| own.seen == *there)) {
+                match indexed
+                    .entries
+                    .remove(&id)
+                    .filter(|own| there.as_ref().is_ok_and(|there| own.seen == *there))
+                {
                     Some(own) if own.folder == *folder => entries.push(own),
                     _ => entries.extend(self.entry_in(id, folder)?),
                 }
@@ -228,6 +289,13 @@ impl JsonlStore {
             let impostors = self.layout.impostors(folder).during(|| format!("list the folder `{folder}`"))?;
             entries.extend(impostors.into_iter().filter_map(|id| self.impostor(id, folder)));
         }
+        for id in doubled {
+            self.forget(id);
+            entries.retain(|entry| entry.id != id);
+            entries.extend(self.entry(id)?);
+        }
+        let after = indexed.stamp.unwrap_or(0);
+        entries.append(&mut self.all_missing(indexed.into_gone(), after, &met)?);
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.key()));
         let now = i128::from(checked.as_micros()) * 1_000;
         for Folder(_, _, modified) in &mut folders {
@@ -262,20 +330,27 @@ impl JsonlStore {
     }
 
     /// What the index says, however old it is.
-    fn entries_of_index(&self) -> HashMap<ConversationId, Entry> {
-        let mut entries = HashMap::new();
-        let Ok(file) = durable::open_to_read(&self.layout.index()) else { return entries };
-        let Ok(metadata) = file.metadata() else { return entries };
+    fn indexed(&self) -> Result<Indexed> {
+        let mut indexed = Indexed::default();
+        let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(indexed) };
+        let Ok(metadata) = file.metadata() else { return Ok(indexed) };
+        let newest = changes::newest(&self.layout.changes())?;
         let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
-        // The first line is no entry, and is passed over like one that is damaged.
+        // A line that is damaged is passed over.
         while let Ok(Some(piece)) = lines.next() {
-            if let Content::Bytes(line) = piece.content
-                && let Some(entry) = Entry::read(line, metadata.dev())
-            {
-                entries.insert(entry.id, entry);
+            let Content::Bytes(line) = piece.content else { continue };
+            if let Some(entry) = Entry::read(line, metadata.dev()) {
+                indexed.entries.insert(entry.id, entry);
+            } else if let Ok(beginning) = serde_json::from_slice::<Beginning>(line) {
+                indexed.stamp = Some(beginning.stamp).filter(|stamp| *stamp <= newest);
             }
         }
-        entries
+        Ok(indexed)
+    }
+
+    /// Every conversation whose file is gone although nobody deleted it, whatever an index says.
+    pub(super) fn check_missing(&self, met: &[ConversationId]) -> Result<Vec<Entry>> {
+        self.all_missing(self.indexed()?.into_gone(), 0, &met.iter().copied().collect())
     }
 
     fn folders(&self) -> Result<Vec<Folder>> {
@@ -313,18 +388,18 @@ impl JsonlStore {
             }
             Err(error) => return Err(error),
         };
-        let unlistable = |why| Some(Entry::unlistable(id, folder, opened.seen, why));
-        let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Fields) {
+        let unlistable = |why| Some(Entry::unlistable(id, &opened.folder, opened.seen, why));
+        let known = match self.read_anew(id, &opened, Depth::Fields) {
             Ok(known) => known,
             // Nor is a conversation of a newer Rejoin.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(unlistable(error.to_string())),
             Err(error) => return Err(error),
         };
-        let damage = known.damage(&opened.path);
+        let damage = opened.damage(&known);
         Ok(match damage.first() {
             Some(why) if known.is_nothing() => unlistable(why.clone()),
             None if known.is_nothing() => None,
-            _ => Some(Entry::of(&known.kept, folder, opened.seen, &damage)),
+            _ => Some(Entry::of(&known.kept, &opened.folder, opened.seen, &damage)),
         })
     }
 
@@ -352,7 +427,7 @@ impl JsonlStore {
             Err(error) if is_forbidden(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let known = match self.read_anew(id, &opened, opened.seen.length, Depth::Fields) {
+        let known = match self.read_anew(id, &opened, Depth::Fields) {
             Ok(known) => known,
             // A conversation of a newer Rejoin is no reason not to list the others.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),

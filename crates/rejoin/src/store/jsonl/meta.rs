@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::model::{Branch, Hold, MessageId, Status, Time};
-use crate::store::{Change, Facets, Version};
+use crate::store::jsonl::octets::Octets;
+use crate::store::{Change, Facets, Stamp, Version};
 
 /// The version of the format, so that a newer one is not misread.
 pub(super) const FORMAT: u32 = 1;
@@ -39,9 +40,12 @@ pub(super) enum Meta {
         version: Version,
         id: MessageId,
     },
-    /// So many bytes of a turn that was never acknowledged stood here and were cut off.
+    /// So many bytes of a turn that was never acknowledged stood here and were cut off. They are kept here, unless they
+    /// are all zero.
     Repaired {
         bytes: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kept: Option<Octets>,
     },
     /// Messages were removed, which wrote the file anew.
     Trimmed {
@@ -82,6 +86,7 @@ struct Said {
     branch: Option<Branch>,
     #[serde(default)]
     bytes: u64,
+    kept: Option<Octets>,
     #[serde(default)]
     reason: String,
 }
@@ -110,6 +115,11 @@ pub(super) struct Standing {
     pub(super) version: Version,
     pub(super) active: Time,
     pub(super) next: u32,
+    /// How many messages were written, and the change that the last line has. Older versions did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) messages: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) change: Option<Stamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) branches: Vec<Branch>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -197,6 +207,12 @@ impl Meta {
         }
     }
 
+    /// What is said about bytes that are cut off.
+    pub(super) fn repaired(cut_off: &[u8]) -> Self {
+        let kept = cut_off.iter().any(|byte| *byte != 0).then(|| Octets::of(cut_off));
+        Self::Repaired { bytes: cut_off.len() as u64, kept }
+    }
+
     /// True when a file that is written anew says it in its first line.
     pub(super) const fn is_folded(&self) -> bool {
         match self {
@@ -233,7 +249,7 @@ impl Meta {
             "note" => Self::Note { version, id: said.id?, label: said.label, pinned: said.pinned },
             "branch" => Self::Branch { version, branch: said.branch? },
             "unbranch" => Self::Unbranch { version, id: said.id? },
-            "repaired" => Self::Repaired { bytes: said.bytes },
+            "repaired" => Self::Repaired { bytes: said.bytes, kept: said.kept },
             "trimmed" => Self::Trimmed { reason: said.reason },
             "rewritten" => Self::Rewritten { version },
             _ => Self::Unknown,

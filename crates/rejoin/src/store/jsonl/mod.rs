@@ -22,6 +22,7 @@ mod line;
 mod lines;
 mod list;
 mod meta;
+mod missing;
 mod octets;
 mod quick;
 mod read;

@@ -25,6 +25,7 @@ pub(super) fn fields(line: &[u8]) -> Option<Line> {
     line.of = rest.number()?;
     line.digest = rest.optional(b",\"digest\":", Rest::value)?;
     line.change = rest.optional(b",\"change\":", Rest::number)?;
+    line.after = rest.optional(b",\"after\":", Rest::number)?;
     line.first = rest.optional(b",\"first\":", Rest::value)?;
     line.last = rest.optional(b",\"last\":", Rest::value)?;
     rest.0.is_empty().then_some(line)
@@ -102,6 +103,7 @@ mod tests {
                     digest: has_digest.then(|| Digest::chain(None, message.as_bytes())),
                     label: has_label.then(|| message.clone()),
                     change: Some(change),
+                    after: has_parent.then_some(change / 2),
                     first,
                     last,
                     ..Line::meta(ConversationId::from_bytes(id), Time::from_micros(at))

@@ -29,7 +29,7 @@ impl JsonlStore {
         let mut damage = self.visit_held(&opened, held, visit)?;
         // A message that is asked for by its id was found, whatever became of other lines.
         if !matches!(what, Selection::Ids(_)) {
-            damage.splice(..0, known.damage(&opened.path));
+            damage.splice(..0, opened.damage(&known));
         }
         told(damage)
     }

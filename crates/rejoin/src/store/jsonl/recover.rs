@@ -50,6 +50,7 @@ impl JsonlStore {
                 conversation: id,
                 what: Happened::Stored { messages: kept.messages.len() as u64 },
                 blobs: kept.blobs.iter().any(|((_, owner, _), (at, _))| *owner != Some(id) && *at > newest),
+                done: Some(1),
             });
         }
         lost.sort_by_key(|noted| noted.stamp);

@@ -35,11 +35,16 @@ impl JsonlStore {
     }
 
     fn remove_conversation(&self, id: ConversationId, reason: &str, at: Time) -> Result<Outcome> {
+        // One of which nothing is left can be given up: then nobody misses it any more.
+        let is_lost = self.open_known(id)?.is_none() && self.was_stored(id)?;
         let mut turnstile = self.begin_writing()?;
-        let Some((opened, known)) = self.open_known(id)? else { return Ok(Outcome::NotFound) };
-        // Its own lock would keep it from being overwritten.
-        drop(opened);
-        let stamp = turnstile.next_stamp(known.kept.stamp);
+        // Its own lock would keep it from being overwritten, so it is not held.
+        let kept = match self.open_known(id)? {
+            Some((_, known)) => known.kept.clone(),
+            None if is_lost => Kept::new(id),
+            None => return Ok(Outcome::NotFound),
+        };
+        let stamp = turnstile.next_stamp(kept.stamp);
         let deleted = Happened::Deleted { reason: reason.to_owned() };
         // Order: the note and its sync, because no file says it; then the names, so that the file and its copies are
         // gone for readers at once; then the bytes.
@@ -51,7 +56,7 @@ impl JsonlStore {
         }
         self.finish_removal(id, READERS)?;
         turnstile.log().finish();
-        Ok(Outcome::Removed { messages: known.kept.messages.len() as u64, bytes: known.kept.bytes })
+        Ok(Outcome::Removed { messages: kept.messages.len() as u64, bytes: kept.bytes })
     }
 
     /// Puts every file of a conversation among what is to be erased.

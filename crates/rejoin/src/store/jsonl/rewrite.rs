@@ -114,6 +114,9 @@ impl JsonlStore {
         }
         // Its own lock would keep it from being overwritten.
         drop(opened);
+        if let Some(noted) = noted {
+            turnstile.log().confirm(noted.stamp);
+        }
         self.finish_removal(remains.known.kept.id, READERS)?;
         turnstile.log().finish();
         Ok(())
@@ -258,6 +261,8 @@ fn begin(remains: &Remains<'_>, first: String, last: String, bytes: &mut Vec<u8>
         version: remains.version,
         active: kept.active,
         next: kept.next,
+        messages: Some(kept.messages.iter().filter(|held| !remains.loss.takes(held.seq)).count() as u64),
+        change: Some(remains.stamp),
         branches: branches.collect(),
         first,
         last,
@@ -280,15 +285,18 @@ fn is_of(line: &[u8], loss: &Loss<'_>) -> bool {
 fn end(remains: &Remains<'_>, bytes: &mut Vec<u8>) {
     let (kept, version) = (&remains.known.kept, remains.version);
     let head = remaining(kept, kept.head, &remains.loss).and_then(|seq| kept.held(seq)).map(|held| held.id);
-    let meta = Line { change: Some(remains.stamp), ..Line::meta(kept.id, remains.at) };
-    match &remains.loss {
-        Loss::Trimmed { reason, .. } => {
-            meta.write(&Meta::Trimmed { reason: (*reason).to_owned() }.to_json(), bytes);
-        }
-        Loss::Rewritten { .. } => meta.write(&Meta::Rewritten { version }.to_json(), bytes),
-        Loss::Spent => {}
+    let happened = match &remains.loss {
+        Loss::Trimmed { reason, .. } => Some(Meta::Trimmed { reason: (*reason).to_owned() }),
+        Loss::Rewritten { .. } => Some(Meta::Rewritten { version }),
+        Loss::Spent => None,
+    };
+    let of = 1 + u32::from(happened.is_some());
+    let meta = Line { of, ..Line::meta(kept.id, remains.at) };
+    if let Some(happened) = happened {
+        meta.write(&happened.to_json(), bytes);
     }
-    meta.write(&Meta::Head { version, head }.to_json(), bytes);
+    let last = Line { n: of, change: Some(remains.stamp), ..meta };
+    last.write(&Meta::Head { version, head }.to_json(), bytes);
 }
 
 /// The nearest ancestor that stays.

@@ -1,8 +1,8 @@
 //! Reading a conversation's file into what is known of it, turn by turn.
 //!
-//! Lines that were written together count together. What is left at the end of a file without being whole was never
-//! acknowledged: it is passed over, and the next writer cuts it off. A bad line anywhere else is damage: it is passed
-//! over too, and told.
+//! Lines that were written together count together. A write that did not end leaves a part of them at the end of a file:
+//! it is passed over, and the next writer moves it out of the way. A bad line anywhere else is damage: it is passed over
+//! too, told, and stays where it is. So does an end that no cut-off write leaves behind, or that was acknowledged.
 
 use std::fs::File;
 use std::io;
@@ -10,6 +10,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::model::ConversationId;
+use crate::store::Stamp;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::{Kept, Spot};
 use crate::store::jsonl::line::{Kind, Line, body, body_length};
@@ -34,7 +35,9 @@ pub(super) struct Known {
     pub(super) torn: u64,
     lines: u64,
     pub(super) faults: Vec<BadLine>,
-    /// The first line before which messages are missing, and of which number they are.
+    /// Lines that keep bytes which were cut off, and how many.
+    set_aside: Vec<(u64, u64)>,
+    /// The first line before which something is missing.
     gap: Option<Gap>,
     /// How many groups of lines were read, as far as it matters whether there is more than one.
     groups: u64,
@@ -51,18 +54,33 @@ pub(super) enum Depth {
     Bodies,
 }
 
-/// A line that cannot be used.
+/// A line with which something is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadLine {
     number: u64,
-    why: &'static str,
+    wrong: Wrong,
 }
 
-/// Messages that no line of the file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// It cannot be used, and why.
+    Unusable(&'static str),
+    /// It can, but lines that were written together with it are not there.
+    Incomplete,
+}
+
+/// What no line of the file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Gap {
     before_line: u64,
-    messages: u32,
+    missing: Missing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Messages(u64),
+    /// One or more changes, of a title, say.
+    Change,
 }
 
 /// Lines that were written together, as far as they were met.
@@ -72,6 +90,8 @@ struct Group {
     bad: Vec<BadLine>,
     /// True when a write that did not end could look like this.
     could_be_torn: bool,
+    /// True when it has a bad line that no write leaves behind.
+    is_foreign: bool,
     /// True when the last line of it was met.
     is_whole: bool,
 }
@@ -99,6 +119,7 @@ impl Known {
             torn: 0,
             lines: 0,
             faults: Vec::new(),
+            set_aside: Vec::new(),
             gap: None,
             groups: 0,
             tail: Vec::new(),
@@ -118,11 +139,32 @@ impl Known {
         }
         let path = path.display();
         if let (Some(gap), []) = (self.gap, self.faults.as_slice()) {
-            let Gap { before_line, messages } = gap;
-            return vec![format!("{messages} messages are missing before line {before_line} of `{path}`")];
+            let missing = match gap.missing {
+                Missing::Messages(messages) => format!("{messages} messages are"),
+                Missing::Change => "a change is".to_owned(),
+            };
+            return vec![format!("{missing} missing before line {} of `{path}`", gap.before_line)];
         }
-        let lines = self.faults.iter();
-        lines.map(|bad| format!("line {} of `{path}` cannot be used: {}", bad.number, bad.why)).collect()
+        if self.kept.lacks_end() && self.faults.is_empty() {
+            return vec![format!("`{path}` ends before a change that was acknowledged")];
+        }
+        let has_lost_start = !self.kept.has_start && !self.is_nothing();
+        let start = has_lost_start.then(|| format!("`{path}` does not say how the conversation began"));
+        let lines = self.faults.iter().map(|BadLine { number, wrong }| match wrong {
+            Wrong::Unusable(why) => format!("line {number} of `{path}` cannot be used: {why}"),
+            Wrong::Incomplete => {
+                format!("lines that were written together with line {number} of `{path}` are missing")
+            }
+        });
+        lines.chain(start).collect()
+    }
+
+    /// Names the lines that keep what a write left behind that did not end.
+    pub(super) fn set_aside(&self, path: &Path) -> impl Iterator<Item = String> {
+        self.set_aside.iter().map(|(number, bytes)| {
+            let path = path.display();
+            format!("line {number} of `{path}` keeps {bytes} bytes of a turn that was never acknowledged")
+        })
     }
 
     /// True when nothing was added to what the file began with.
@@ -143,22 +185,33 @@ impl Known {
         Ok(tail)
     }
 
-    /// Reads on to `until`.
-    pub(super) fn go_on(&mut self, file: &File, until: u64, longest: usize, depth: Depth) -> Result<()> {
+    /// Reads on to `until`. An end that is not whole is damage if a change after a stamp `is_acknowledged`.
+    pub(super) fn go_on(
+        &mut self,
+        file: &File,
+        until: u64,
+        longest: usize,
+        depth: Depth,
+        is_acknowledged: &dyn Fn(Stamp) -> Result<bool>,
+    ) -> Result<()> {
         let id = self.kept.id;
         let mut lines = Lines::new(file, self.end, until, longest);
         let mut group = Group::default();
         // What looks cut short, until something whole after it shows that it is damage.
         let mut suspects: Vec<Group> = Vec::new();
-        let mut number = self.lines;
+        // The last line may have got its end since.
+        let mut number = self.lines - u64::from(!self.is_terminated);
+        let mut ends_line = true;
         while let Some(piece) = lines.next().during(|| format!("read conversation `{id}`"))? {
             number += 1;
             let (after, is_terminated) = (piece.offset + piece.length, piece.is_terminated);
+            ends_line = is_terminated;
             match judge(&piece, number, id, depth) {
                 Judged::Blank => {}
                 Judged::Bad { why, could_be_torn } => {
-                    group.count_bad(BadLine { number, why });
+                    group.count_bad(BadLine { number, wrong: Wrong::Unusable(why) });
                     group.could_be_torn |= could_be_torn;
+                    group.is_foreign |= !could_be_torn;
                 }
                 Judged::Good(part) => {
                     if part.line.n == 1 && !group.is_empty() {
@@ -178,9 +231,11 @@ impl Known {
                 suspects.push(std::mem::take(&mut group));
             }
         }
-        if suspects.is_empty() && group.is_damaged() {
-            self.settle(group)?;
-            (self.end, self.is_terminated, self.lines) = (until, true, number);
+        suspects.extend((!group.is_empty()).then_some(group));
+        let is_left = !suspects.is_empty();
+        if is_left && (are_damaged(&suspects) || self.kept.lacks_end() || is_acknowledged(self.kept.stamp)?) {
+            suspects.into_iter().try_for_each(|group| self.settle(group))?;
+            (self.end, self.is_terminated, self.lines) = (until, ends_line, number);
         }
         self.torn = until - self.end;
         self.tail = self.tail_of(file).during(|| format!("read conversation `{id}`"))?;
@@ -191,14 +246,17 @@ impl Known {
     fn settle(&mut self, group: Group) -> Result<()> {
         self.groups += u64::from(!group.lines.is_empty());
         let room = TOLD.saturating_sub(self.faults.len());
-        self.faults.extend(group.bad.into_iter().take(room));
+        let incomplete = group.incomplete();
+        self.faults.extend(group.bad.into_iter().chain(incomplete).take(room));
         for part in group.lines {
-            let (expected, found) = (self.kept.next, part.line.message_index);
-            if part.meta.is_none() && !self.kept.has_gaps && found > expected && self.gap.is_none() {
-                self.gap = Some(Gap { before_line: part.number, messages: found - expected });
+            if self.gap.is_none() {
+                self.gap = self.gap_before(&part);
             }
             let taken = match part.meta {
                 Some(meta) => {
+                    if let Meta::Repaired { bytes, kept: Some(_) } = &meta {
+                        self.set_aside.push((part.number, *bytes));
+                    }
                     if meta.is_folded() {
                         self.kept.spent.add(part.spot.length.into());
                     }
@@ -207,11 +265,29 @@ impl Known {
                 None => self.kept.take_message(&part.line, part.spot),
             };
             if taken.is_none() && self.faults.len() < TOLD {
-                let why = "it repeats a message or comes out of order";
-                self.faults.push(BadLine { number: part.number, why });
+                let wrong = Wrong::Unusable("it repeats a message or comes out of order");
+                self.faults.push(BadLine { number: part.number, wrong });
             }
         }
         Ok(())
+    }
+}
+
+impl Known {
+    /// What is missing before a line, as far as the line tells.
+    fn gap_before(&self, part: &Part) -> Option<Gap> {
+        let (expected, found) = (self.kept.next, part.line.message_index);
+        let gap = |missing| Some(Gap { before_line: part.number, missing });
+        if part.meta.is_none() && !self.kept.has_gaps && found > expected {
+            return gap(Missing::Messages(u64::from(found - expected)));
+        }
+        if part.line.after.is_some_and(|after| after > self.kept.stamp) {
+            return gap(Missing::Change);
+        }
+        match self.kept.missing_when_settled() {
+            messages if messages > 0 && part.line.change.is_some() => gap(Missing::Messages(messages)),
+            _ => None,
+        }
     }
 }
 
@@ -226,11 +302,26 @@ impl Group {
         }
     }
 
-    /// True when all lines are there and some are bad: that is no write that was cut short.
+    /// True when this is no write that was cut short: it has lines that none leaves behind, all lines are there and some
+    /// are bad, or one is not the last and says what only the last one says.
     fn is_damaged(&self) -> bool {
-        let all = self.lines.len() + self.bad.len();
-        !self.could_be_torn && self.lines.first().is_some_and(|first| all >= first.line.of as usize)
+        let is_full = !self.could_be_torn && !self.lines.is_empty() && self.incomplete().is_none();
+        let ends_early = |part: &Part| part.line.change.is_some() && part.line.n < part.line.of;
+        self.is_foreign || is_full || self.lines.iter().any(ends_early)
     }
+
+    /// The last line of it, if there should be more.
+    fn incomplete(&self) -> Option<BadLine> {
+        let (first, last) = (self.lines.first()?, self.lines.last()?);
+        let has_all = self.lines.len() + self.bad.len() >= first.line.of as usize;
+        (!has_all).then_some(BadLine { number: last.number, wrong: Wrong::Incomplete })
+    }
+}
+
+/// True when what is left at the end of a file is not the beginning of one write.
+fn are_damaged(left: &[Group]) -> bool {
+    let with_lines = left.iter().filter(|group| !group.lines.is_empty());
+    with_lines.count() > 1 || left.iter().any(Group::is_damaged)
 }
 
 /// What a line is.
@@ -266,9 +357,16 @@ fn judge(piece: &Piece<'_>, number: u64, id: ConversationId, depth: Depth) -> Ju
     }
     // JSON has no zero bytes; a write that was cut short by a power cut may leave them.
     let could_be_torn = !piece.is_terminated || memchr::memchr(0, bytes).is_some();
-    let bad = |why| Judged::Bad { why, could_be_torn };
-    if could_be_torn && piece.is_terminated {
-        return bad("it has zero bytes");
+    let bad = |why| {
+        let is_joined = Line::begins_in(bytes, id) > 1;
+        match (is_joined, could_be_torn) {
+            (true, _) => Judged::Bad { why: "several lines are joined in it", could_be_torn: false },
+            (false, true) => Judged::Bad { why: "its end is missing", could_be_torn },
+            (false, false) => Judged::Bad { why, could_be_torn },
+        }
+    };
+    if memchr::memchr(0, bytes).is_some() {
+        return Judged::Bad { why: "it has zero bytes", could_be_torn };
     }
     let Some((line, within)) = Line::read(bytes) else { return bad("it is no line of Rejoin's") };
     if line.session_id != id {
@@ -289,7 +387,8 @@ fn judge(piece: &Piece<'_>, number: u64, id: ConversationId, depth: Depth) -> Ju
         }
         Kind::Conversation => None,
     };
-    let (Ok(length), Ok(body)) = (u32::try_from(message.len()), u32::try_from(body_length(message))) else {
+    let Some(body) = body_length(message) else { return bad("it cannot be read") };
+    let (Ok(length), Ok(body)) = (u32::try_from(message.len()), u32::try_from(body)) else {
         return bad("it is too long");
     };
     let spot = Spot { offset, length, body };

@@ -11,6 +11,7 @@ use crate::store::jsonl::changes::{Happened, Log, Noted};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
 use crate::store::jsonl::line::Line;
+use crate::store::jsonl::lines::read_at;
 use crate::store::jsonl::meta::Meta;
 use crate::store::jsonl::scan::Known;
 use crate::store::jsonl::{JsonlStore, lock};
@@ -114,7 +115,7 @@ impl Turnstile<'_> {
 
     /// Writes lines that belong together: all of them are there, synced, when this returns, or none.
     pub(super) fn write(&mut self, onto: &Onto<'_>, lines: &[u8], noted: &Noted) -> Result<()> {
-        // Order: the note, the lines, the sync of the lines, and for a new file the sync of its name.
+        // Order: the note, the lines, the sync of the lines, for a new file the sync of its name, and the mark of the note.
         let mark = self.log().note(noted)?;
         let id = noted.conversation;
         let (path, written) = match onto {
@@ -128,6 +129,7 @@ impl Turnstile<'_> {
             }
         };
         let Err((failure, certainty)) = written else {
+            self.log().confirm(noted.stamp);
             self.writer.wrote = true;
             self.store.named(id);
             return Ok(());
@@ -137,11 +139,12 @@ impl Turnstile<'_> {
         Err(failure).during(|| format!("write to `{}`", path.display()))
     }
 
-    /// Makes sure that what stands in a file, written by whomever, is safe.
-    pub(super) fn secure(&mut self, opened: &Opened) -> Result<()> {
+    /// Makes sure that what stands in a file up to a change, written by whomever, is safe.
+    pub(super) fn secure(&mut self, opened: &Opened, stamp: Stamp) -> Result<()> {
         let secured = opened.file.sync_data().and_then(|()| durable::sync_parent(&opened.path));
-        if secured.is_err() {
-            self.fail(Certainty::Unknown);
+        match secured {
+            Ok(()) => self.log().confirm(stamp),
+            Err(_) => self.fail(Certainty::Unknown),
         }
         secured.during(|| format!("sync `{}`", opened.path.display()))
     }
@@ -193,15 +196,15 @@ fn extend(opened: &Opened, known: &Known, id: ConversationId, at: Time, lines: &
     if !known.is_terminated {
         bytes.push(b'\n');
     }
+    let mut repaired = Vec::new();
     if known.torn > 0 {
+        let cut_off = torn_bytes(opened, known).map_err(unchanged)?;
         durable::cut(file, known.end).map_err(unchanged)?;
-        let repaired = Meta::Repaired { bytes: known.torn };
-        // A file that holds nothing else begins with what follows.
-        if known.end > 0 {
-            Line::meta(id, at).write(&repaired.to_json(), &mut bytes);
-        }
+        Line::meta(id, at).write(&Meta::repaired(&cut_off).to_json(), &mut repaired);
     }
-    bytes.extend_from_slice(lines);
+    // A file begins with its first turn, whatever else it holds.
+    let in_order = if known.end > 0 { [repaired.as_slice(), lines] } else { [lines, repaired.as_slice()] };
+    in_order.into_iter().for_each(|part| bytes.extend_from_slice(part));
     let written = durable::write_at(file, known.end, &bytes)
         .map_err(unchanged)
         .and_then(|()| file.sync_data().map_err(|cause| (cause, Certainty::Unknown)));
@@ -215,13 +218,21 @@ fn extend(opened: &Opened, known: &Known, id: ConversationId, at: Time, lines: &
     if Seen::of(&there).is_same_file(&opened.seen) { Ok(()) } else { Err(unchanged(interfered())) }
 }
 
+/// What stands in a file after its last whole turn.
+fn torn_bytes(opened: &Opened, known: &Known) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(known.torn).unwrap_or_default()];
+    let read = read_at(&opened.file, &mut bytes, known.end)?;
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
 fn interfered() -> io::Error {
     io::Error::other("another program changed it at the same time")
 }
 
 /// A note that something happened to a conversation.
 pub(super) const fn noted(stamp: Stamp, at: Time, conversation: ConversationId, what: Happened) -> Noted {
-    Noted { stamp, at, conversation, what, blobs: false }
+    Noted { stamp, at, conversation, what, blobs: false, done: Some(0) }
 }
 
 #[cfg(test)]

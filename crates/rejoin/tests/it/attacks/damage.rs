@@ -4,9 +4,14 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use rejoin::{Archive, Conversation, ConversationId, Message};
+use rejoin::store::Children;
+use rejoin::{Archive, Conversation, ConversationId, ErrorKind, Message};
 
 use crate::attacks::attempt::{Attempt, Target, assert_all_fail};
+
+/// What is done to a store, and to the bytes of a file.
+type Done = fn(&Scene);
+type Edit = fn(&[u8]) -> Vec<u8>;
 
 const SAID: [&str; 4] = ["one", "two", "three", "four"];
 
@@ -28,9 +33,20 @@ impl Scene {
     }
 
     fn file(&self) -> PathBuf {
-        let folders = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().path());
-        let mut files = folders.map(|folder| folder.join(format!("{}.jsonl", self.id)));
-        files.find(|file| file.symlink_metadata().is_ok()).unwrap()
+        self.found().unwrap()
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.file().parent().unwrap().to_owned()
+    }
+
+    /// The file, where it is to be found.
+    fn found(&self) -> Option<PathBuf> {
+        let folders = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap());
+        let folders = folders.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+        let folders = folders.filter(|entry| entry.file_type().unwrap().is_dir());
+        let mut files = folders.map(|folder| folder.path().join(format!("{}.jsonl", self.id)));
+        files.find(|file| file.symlink_metadata().is_ok())
     }
 
     fn lines(&self) -> Vec<String> {
@@ -41,11 +57,20 @@ impl Scene {
         fs::write(self.file(), lines.join("\n") + "\n").unwrap();
     }
 
+    /// Goes on with the conversation. One of which nothing can be read is refused.
+    fn append(&self, text: &str) {
+        let archive = open(&self.root).passing_over_damage();
+        match archive.resume(self.id) {
+            Ok(mut talk) => drop(talk.append(Message::user(text)).unwrap()),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt),
+        }
+    }
+
     /// True when somebody who lists and reads the conversation misses something and is told nothing.
     fn is_silent(&self, target: Target) -> bool {
         match target {
             Target::Guarded => self.told_by_archive().is_none(),
-            Target::Control => naive(&self.file()) != SAID,
+            Target::Control => self.found().is_none_or(|file| naive(&file) != SAID),
         }
     }
 
@@ -169,6 +194,256 @@ fn no_damage_of_a_whole_file_goes_unsaid() {
             scene.write(&lines);
         }),
     ]);
+}
+
+/// An attempt that takes a line about a conversation out, so that a list shows another title than it should.
+fn forgotten<'a>(name: &'a str, change: impl Fn(&Scene) + 'a) -> Attempt<'a> {
+    Attempt::new(name, move |target| {
+        let scene = Scene::new();
+        let archive = open(&scene.root);
+        archive.update(scene.id, |conversation| conversation.title = Some("Porto".to_owned())).unwrap();
+        scene.append("five");
+        change(&scene);
+        let title = fs::read_to_string(scene.file()).unwrap().contains("Porto");
+        match target {
+            Target::Guarded => scene.told_by_archive().is_none(),
+            Target::Control => !title,
+        }
+    })
+}
+
+#[test]
+fn no_line_about_a_conversation_that_was_taken_out_goes_unsaid() {
+    let without = |scene: &Scene, text: &str| {
+        let lines: Vec<String> = scene.lines().into_iter().filter(|line| !line.contains(text)).collect();
+        scene.write(&lines);
+    };
+
+    assert_all_fail(&[
+        forgotten("the line with the title", |scene| without(scene, "\"type\":\"header\"")),
+        forgotten("the line with the title, before another change", |scene| {
+            let rename = |conversation: &mut Conversation| conversation.title = Some("Faro".to_owned());
+            open(&scene.root).update(scene.id, rename).unwrap();
+            without(scene, "Porto");
+        }),
+        forgotten("the first line and the title", |scene| {
+            without(scene, "\"type\":\"header\"");
+            without(scene, "\"type\":\"session-start\"");
+        }),
+    ]);
+}
+
+/// An attempt on a file that was written anew because a message was deleted.
+fn of_written_anew<'a>(name: &'a str, change: impl Fn(&Scene) + 'a) -> Attempt<'a> {
+    Attempt::new(name, move |target| {
+        let scene = Scene::new();
+        let archive = open(&scene.root);
+        let last = archive.path(scene.id, None).unwrap()[3].id;
+        archive.delete_messages(scene.id, &[last], Children::Remove, "by request").unwrap();
+        let whole = scene.lines();
+        change(&scene);
+        match target {
+            Target::Guarded => scene.told_by_archive().is_none(),
+            Target::Control => scene.lines() != whole,
+        }
+    })
+}
+
+#[test]
+fn no_line_that_was_taken_out_of_a_file_written_anew_goes_unsaid() {
+    let without = |scene: &Scene, text: &str| {
+        let lines: Vec<String> = scene.lines().into_iter().filter(|line| !line.contains(text)).collect();
+        scene.write(&lines);
+    };
+
+    assert_all_fail(&[
+        of_written_anew("a message", |scene| without(scene, "\"two\"")),
+        of_written_anew("the last message", |scene| without(scene, "\"three\"")),
+        of_written_anew("why it was written anew", |scene| without(scene, "\"type\":\"trimmed\"")),
+        of_written_anew("the head", |scene| without(scene, "\"type\":\"head\"")),
+        of_written_anew("the head, before another turn", |scene| {
+            scene.append("five");
+            without(scene, "\"type\":\"head\"");
+        }),
+        of_written_anew("the end", |scene| {
+            let lines = scene.lines();
+            scene.write(&lines[..3]);
+        }),
+    ]);
+}
+
+/// An attempt that puts a shorter copy where a reader finds it first.
+fn with_copy<'a>(name: &'a str, change: impl Fn(&Scene, &Path) + 'a) -> Attempt<'a> {
+    Attempt::new(name, move |target| {
+        let scene = Scene::new();
+        let earlier = scene.root.join("a-copy");
+        fs::create_dir(&earlier).unwrap();
+        let copy = earlier.join(scene.file().file_name().unwrap());
+        change(&scene, &copy);
+        match target {
+            Target::Guarded => {
+                let archive = open(&scene.root).passing_over_damage();
+                let read = archive.path(scene.id, None).unwrap();
+                scene.told_by_archive().is_none() || read.len() < SAID.len()
+            }
+            Target::Control => naive(&copy) != SAID,
+        }
+    })
+}
+
+#[test]
+fn no_copy_is_taken_for_the_conversation() {
+    assert_all_fail(&[
+        with_copy("a copy with fewer turns", |scene, copy| {
+            fs::write(copy, scene.lines()[..3].join("\n") + "\n").unwrap();
+        }),
+        with_copy("an empty copy", |_, copy| fs::write(copy, "").unwrap()),
+        with_copy("a damaged copy", |scene, copy| {
+            fs::write(copy, scene.lines().join("\n").replace("\"digest\"", "digest")).unwrap();
+        }),
+        with_copy("a copy that a list has seen", |scene, copy| {
+            open(&scene.root).list(&Default::default()).unwrap();
+            fs::write(copy, scene.lines()[..2].join("\n") + "\n").unwrap();
+            open(&scene.root).list(&Default::default()).unwrap();
+        }),
+    ]);
+}
+
+/// Ways to make a file disappear.
+fn disappearances() -> [(&'static str, Done); 8] {
+    [
+        ("a file that was removed", |scene| fs::remove_file(scene.file()).unwrap()),
+        ("a file with another ending", |scene| {
+            fs::rename(scene.file(), scene.file().with_extension("jsonl.bak")).unwrap();
+        }),
+        ("a file with another id", |scene| {
+            let other = ConversationId::from_bytes([7; 16]);
+            fs::rename(scene.file(), scene.folder().join(format!("{other}.json"))).unwrap();
+        }),
+        ("a file that was moved to the top", |scene| {
+            fs::rename(scene.file(), scene.root.join(scene.file().file_name().unwrap())).unwrap();
+        }),
+        ("a file that was moved into a folder of its folder", |scene| {
+            let below = scene.folder().join("below");
+            fs::create_dir(&below).unwrap();
+            fs::rename(scene.file(), below.join(scene.file().file_name().unwrap())).unwrap();
+        }),
+        ("a folder that was removed", |scene| fs::remove_dir_all(scene.folder()).unwrap()),
+        ("a folder with a dot before its name", |scene| {
+            fs::rename(scene.folder(), scene.root.join(".hidden")).unwrap();
+        }),
+        ("a link instead of a folder", |scene| {
+            let (folder, elsewhere) = (scene.folder(), scene.root.with_file_name("elsewhere"));
+            fs::rename(&folder, &elsewhere).unwrap();
+            symlink(elsewhere, folder).unwrap();
+        }),
+    ]
+}
+
+#[test]
+fn no_file_that_is_gone_goes_unmissed() {
+    assert_all_fail(&disappearances().map(|(name, change)| damage(name, change)));
+}
+
+#[test]
+fn no_file_that_is_gone_goes_unmissed_where_an_index_had_it() {
+    let attempts = disappearances().map(|(name, change)| {
+        damage(name, move |scene| {
+            open(&scene.root).list(&Default::default()).unwrap();
+            change(scene);
+            open(&scene.root).list(&Default::default()).unwrap();
+        })
+    });
+
+    assert_all_fail(&attempts);
+}
+
+/// Ways to make the acknowledged end of a file look like a write that did not end.
+fn ends() -> [(&'static str, Edit); 9] {
+    [
+        ("line ends that were taken out", |bytes| without_line_ends(bytes, 0)),
+        ("line ends that were taken out after the second line", |bytes| without_line_ends(bytes, 2)),
+        ("carriage returns instead of line ends", |bytes| {
+            bytes.iter().map(|byte| if *byte == b'\n' { b'\r' } else { *byte }).collect()
+        }),
+        ("zero bytes instead of line ends", |bytes| {
+            bytes.iter().map(|byte| if *byte == b'\n' { 0 } else { *byte }).collect()
+        }),
+        ("an end of zero bytes", |bytes| [&bytes[..bytes.len() - 300], &[0; 300]].concat()),
+        ("a last line that was cut", |bytes| bytes[..bytes.len() - 150].to_vec()),
+        ("a file that was cut within its first line", |bytes| bytes[..100].to_vec()),
+        ("zero bytes from the middle on", |bytes| {
+            [&bytes[..bytes.len() / 2], &vec![0; bytes.len() / 2]].concat()
+        }),
+        ("something else at the end", |bytes| [&bytes[..bytes.len() - 300], &[b'x'; 4000]].concat()),
+    ]
+}
+
+/// The bytes without the line ends after so many lines.
+fn without_line_ends(bytes: &[u8], lines: usize) -> Vec<u8> {
+    let parts: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let rest = parts[lines..].iter().flat_map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+    parts[..lines].concat().into_iter().chain(rest.copied()).collect()
+}
+
+/// What a writer does that takes every end that is not whole for a write that did not end: it cuts it off.
+fn cut_off_what_is_not_whole(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    let is_whole =
+        |line: &&[u8]| line.ends_with(b"\n") && serde_json::from_slice::<serde_json::Value>(line).is_ok();
+    let whole = bytes.split_inclusive(|byte| *byte == b'\n').take_while(is_whole);
+    fs::write(path, whole.collect::<Vec<_>>().concat()).unwrap();
+}
+
+#[test]
+fn no_damage_of_an_acknowledged_end_goes_unsaid() {
+    let attempts = ends().map(|(name, change)| {
+        damage(name, move |scene| fs::write(scene.file(), change(&fs::read(scene.file()).unwrap())).unwrap())
+    });
+
+    assert_all_fail(&attempts);
+}
+
+#[test]
+fn no_append_destroys_an_acknowledged_end() {
+    let attempts = ends().map(|(name, change)| {
+        Attempt::new(name, move |target| {
+            let scene = Scene::new();
+            let damaged = change(&fs::read(scene.file()).unwrap());
+            fs::write(scene.file(), &damaged).unwrap();
+            match target {
+                Target::Guarded => scene.append("five"),
+                Target::Control => cut_off_what_is_not_whole(&scene.file()),
+            }
+            !fs::read(scene.file()).unwrap().starts_with(&damaged)
+        })
+    });
+
+    assert_all_fail(&attempts);
+}
+
+#[test]
+fn damage_that_was_appended_to_is_still_said() {
+    let attempts = ends().map(|(name, change)| {
+        damage(name, move |scene| {
+            fs::write(scene.file(), change(&fs::read(scene.file()).unwrap())).unwrap();
+            scene.append("five");
+        })
+    });
+
+    assert_all_fail(&attempts);
+}
+
+#[test]
+fn joined_lines_are_said_also_without_the_log_of_changes() {
+    let attempts = [0, 2].map(|lines| {
+        damage("line ends that were taken out", move |scene| {
+            fs::write(scene.file(), without_line_ends(&fs::read(scene.file()).unwrap(), lines)).unwrap();
+            fs::remove_file(scene.root.join(".store/changes.jsonl")).unwrap();
+        })
+    });
+
+    assert_all_fail(&attempts);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod examine;
 mod index;
 mod links;
 mod log;
+mod missing;
 mod shape;
 mod torn;
 
@@ -82,6 +83,16 @@ impl Place {
     fn titles(&self) -> Vec<String> {
         let listed = self.archive().list(&Default::default()).unwrap();
         listed.items.into_iter().filter_map(|stored| stored.conversation.title).collect()
+    }
+
+    fn log(&self) -> PathBuf {
+        self.root.join(".store/changes.jsonl")
+    }
+
+    /// The log of changes as a process leaves it that is killed before its last change is safe.
+    fn log_before_the_last_acknowledgement(&self) -> String {
+        let log = fs::read_to_string(self.log()).unwrap();
+        log.strip_suffix("\"done\":1}\n").unwrap().to_owned() + "\"done\":0}\n"
     }
 
     /// What a check finds, without the directory.

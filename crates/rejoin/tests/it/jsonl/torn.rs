@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use rejoin::Message;
-use rejoin::store::{JsonlStore, Store, Task};
+use rejoin::store::{Children, JsonlStore, Store, Task};
 
 use crate::jsonl::{Place, lines};
 
@@ -26,10 +26,12 @@ fn a_turn_whose_write_did_not_end_is_not_there_and_the_next_one_is() {
     let place = Place::new();
     let id = place.talk(&[&["one"], &["two", "three"]]);
     let whole = fs::read(place.file(id)).unwrap();
+    let log = place.log_before_the_last_acknowledgement();
     let kept = lines(&place.file(id))[..2].iter().map(|line| line.len() + 1).sum();
 
     for (number, (torn, is_whole)) in torn_copies(&whole, kept).into_iter().enumerate() {
         fs::write(place.file(id), &torn).unwrap();
+        fs::write(place.log(), &log).unwrap();
         let expected: &[&str] = if is_whole { &["one", "two", "three"] } else { &["one"] };
         assert_eq!(place.texts(id), expected, "{number}");
         // A sync takes its time.
@@ -58,8 +60,115 @@ fn what_was_cut_off_is_told_before_and_noted_in_the_file_after() {
     assert_eq!(told, [format!("{file} ends with 6 bytes of a turn that was never acknowledged")]);
     assert_eq!(checked.faults, []);
     let noted = lines(&place.file(id));
-    assert!(noted[2].ends_with(r#""message":{"type":"repaired","bytes":6}}"#), "{}", noted[2]);
+    assert!(
+        noted[2].ends_with(r#""message":{"type":"repaired","bytes":6,"kept":"{\"torn"}}"#),
+        "{}",
+        noted[2]
+    );
     assert_eq!((place.texts(id), place.faults()), (vec!["one".to_owned(), "two".to_owned()], vec![]));
+    let told = place.archive().check().unwrap().unfinished.into_iter().map(|left| left.what).collect();
+    let keeps = format!("line 3 of {file} keeps 6 bytes of a turn that was never acknowledged");
+    assert_eq!(place.without_root(told), [keeps]);
+}
+
+#[test]
+fn an_end_of_zero_bytes_that_was_cut_off_is_not_kept() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    fs::write(place.file(id), [fs::read(place.file(id)).unwrap(), vec![0; 4096]].concat()).unwrap();
+
+    place.archive().resume(id).unwrap().append(Message::user("two")).unwrap();
+
+    let noted = lines(&place.file(id));
+    assert!(noted[2].ends_with(r#""message":{"type":"repaired","bytes":4096}}"#), "{}", noted[2]);
+    assert_eq!(place.archive().check().unwrap().unfinished, []);
+}
+
+#[test]
+fn a_turn_that_was_acknowledged_and_is_not_whole_is_damage_and_stays_in_the_file() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two", "three"]]);
+    let whole = fs::read(place.file(id)).unwrap();
+    let log = fs::read(place.log()).unwrap();
+    let kept: usize = lines(&place.file(id))[..2].iter().map(|line| line.len() + 1).sum();
+
+    for (number, (torn, is_whole)) in torn_copies(&whole, kept + 1).into_iter().enumerate().step_by(16) {
+        fs::write(place.file(id), &torn).unwrap();
+        fs::write(place.log(), &log).unwrap();
+        let is_told = (!place.faults().is_empty(), !place.archive().verify(id).unwrap().is_sound());
+        place.reader().resume(id).unwrap().append(Message::user("next")).unwrap();
+
+        assert_eq!(is_told, (!is_whole, !is_whole), "{number}");
+        assert!(fs::read(place.file(id)).unwrap().starts_with(&torn), "{number}");
+        assert_eq!(place.faults().is_empty(), is_whole, "{number}");
+        assert_eq!(place.texts(id).last().unwrap(), "next");
+    }
+}
+
+#[test]
+fn a_line_that_says_that_more_were_written_with_it_than_there_are_is_damage() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    let text = fs::read_to_string(place.file(id)).unwrap();
+    let at = text.rfind("\"of\":1").unwrap();
+    fs::write(place.file(id), format!("{}\"of\":2{}", &text[..at], &text[at + 6..])).unwrap();
+    // What only the last line of a turn says stands in it, so it is told without the log too.
+    fs::write(place.log(), "").unwrap();
+
+    let missing =
+        format!("lines that were written together with line 3 of `home_ada_trip/{id}.jsonl` are missing");
+    assert_eq!((place.texts(id), place.faults()), (vec!["one".to_owned(), "two".to_owned()], vec![missing]));
+    place.reader().resume(id).unwrap().append(Message::user("three")).unwrap();
+    assert_eq!((place.texts(id).len(), place.faults().len()), (3, 1));
+}
+
+#[test]
+fn a_change_is_marked_in_the_log_once_it_is_safe() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    let archive = place.archive();
+    archive.update(id, |conversation| conversation.title = Some("Porto".to_owned())).unwrap();
+    let head = archive.conversation(id).unwrap().head.unwrap().id;
+    archive.delete_messages(id, &[head], Children::Remove, "by request").unwrap();
+
+    let log = fs::read_to_string(place.log()).unwrap();
+
+    assert_eq!((log.lines().count(), log.matches("\"done\":1}\n").count()), (5, 5), "{log}");
+}
+
+#[test]
+fn a_log_of_an_older_version_is_gone_on_with_and_vouches_for_nothing() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"], &["two"]]);
+    let old = fs::read_to_string(place.log()).unwrap().replace(",\"done\":1", "");
+    fs::write(place.log(), &old).unwrap();
+    let bytes = fs::read(place.file(id)).unwrap();
+    fs::write(place.file(id), &bytes[..bytes.len() - 9]).unwrap();
+
+    let faults = place.faults();
+    place.archive().resume(id).unwrap().append(Message::user("three")).unwrap();
+
+    let log = fs::read_to_string(place.log()).unwrap();
+    assert_eq!((faults, place.texts(id)), (vec![], vec!["one".to_owned(), "three".to_owned()]));
+    assert!(log.starts_with(&old) && log.ends_with("\"done\":1}\n"), "{log}");
+    // What cannot be known is kept.
+    assert!(lines(&place.file(id))[2].contains(r#""kept":"{\"timestamp"#));
+}
+
+#[test]
+fn a_turn_that_is_recognised_is_marked_as_well() {
+    let place = Place::new();
+    let id = place.talk(&[&["Where to eat?"]]);
+    let archive = place.archive();
+    assert!(archive.record(archive.resume(id).unwrap(), "1@1").save_open(&Message::assistant("In Al"), &[]));
+    let turn = archive.open_turns(id).unwrap().remove(0);
+    place.archive().keep_open_turn(id, &turn).unwrap();
+    fs::write(place.log(), place.log_before_the_last_acknowledgement()).unwrap();
+
+    let again = place.archive().keep_open_turn(id, &turn).unwrap();
+
+    let log = fs::read_to_string(place.log()).unwrap();
+    assert_eq!((again.replayed, log.ends_with("\"done\":1}\n")), (true, true), "{log}");
 }
 
 #[test]
