@@ -51,7 +51,7 @@ pub use project::Project;
 pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
 pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
-pub(crate) use record::{Breaker, Strains, is_for_want_of_room};
+pub(crate) use record::{Breaker, Strains, is_for_want_of_room, is_in_doubt};
 pub use record::{OpenTurn, Recorder, Saved, Strain};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};

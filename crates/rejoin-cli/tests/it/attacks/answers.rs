@@ -70,9 +70,8 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
         terminal.enter(&format!("clear; echo wai''ts; {wait}; {command}"));
         terminal.wait_for("waits");
         terminal.enter("y");
-        terminal.wait_until("the echo of what was typed", |screen| {
-            screen.lines().any(|line| line.trim() == "y")
-        });
+        terminal
+            .wait_until("the echo of what was typed", |screen| screen.lines().any(|line| line.trim() == "y"));
         fs::write(&go, "").unwrap();
         // What was typed is echoed; the program's own question comes after it.
         let screen = terminal.wait_until("the question or the shell", |screen| {

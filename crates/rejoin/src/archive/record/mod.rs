@@ -25,7 +25,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Block, Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, Time, incomplete,
 };
-use crate::store::{Safety, Stale};
+use crate::store::{Displaced, Safety, Stale};
 use tally::Tally;
 
 /// How long the name of an open turn is: two programs must never choose the same.
@@ -235,7 +235,7 @@ impl Recorder {
 
     fn failed(&mut self, error: Error) {
         tracing::warn!("Conversation persistence failed: {error}");
-        self.is_store_in_doubt |= error.kind() == ErrorKind::Unavailable;
+        self.is_store_in_doubt |= is_in_doubt(&error);
         self.breaker.failed(self.handle.archive().now());
         self.strains.failed(&error);
         self.cause = Some(error);
@@ -347,6 +347,14 @@ impl Recorder {
             }
         }
     }
+}
+
+/// True when what the store holds is unknown until it is opened again.
+///
+/// One whose files were taken away stays open: another one would be made in its place, and this one takes writes again
+/// once its files are back.
+pub(crate) fn is_in_doubt(error: &Error) -> bool {
+    error.kind() == ErrorKind::Unavailable && Displaced::cause_of(error).is_none()
 }
 
 /// Each message follows the one before.
