@@ -131,6 +131,12 @@ impl Failure {
         matches!(self.kind, Kind::Invalid | Kind::TooLarge | Kind::NotFound | Kind::Conflict)
     }
 
+    /// True when the files of the store were taken away while it was open.
+    pub(crate) fn is_displaced(&self) -> bool {
+        let cause = self.source.as_ref().and_then(|source| source.downcast_ref::<Cause>());
+        cause.is_some_and(|cause| Displaced::cause_of(&cause.0).is_some())
+    }
+
     /// True when trying again later may help.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self.kind, Kind::Locked | Kind::Unavailable)

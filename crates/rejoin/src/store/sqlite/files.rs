@@ -125,12 +125,13 @@ impl SqliteStore {
     /// Reads every page that is left. Only a new connection has none at hand that is gone from the file.
     fn refuse_cut_short(&self) -> Result<()> {
         let attempt = "check a database that became shorter while it was open";
-        let connection = self.open_another(Use::Synced)?;
-        let verdict: String =
-            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).during(attempt)?;
-        match verdict.as_str() {
-            "ok" => Ok(()),
-            _ => Err(Error::corrupt(format!(
+        let checked = self.open_another(Use::Synced).and_then(|connection| {
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).during(attempt)
+        });
+        match checked {
+            Ok(verdict) if verdict == "ok" => Ok(()),
+            Err(error) if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Invalid) => Err(error),
+            Ok(_) | Err(_) => Err(Error::corrupt(format!(
                 "`{}` was cut short while it was open, and its log does not hold what is missing",
                 self.path.display()
             ))),
