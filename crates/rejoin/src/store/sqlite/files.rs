@@ -117,6 +117,11 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// Fails when others who open the database open other files.
+    pub(super) fn refuse_displaced(&self) -> Result<()> {
+        self.files.as_ref().map_or(Ok(()), |files| files.check().map(drop))
+    }
+
     /// Notes that this process made the main file shorter.
     pub(super) fn accept_shorter_file(&self) -> Result<()> {
         self.files.as_ref().map_or(Ok(()), |files| files.accept_length())

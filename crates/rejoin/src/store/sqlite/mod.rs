@@ -168,13 +168,12 @@ impl SqliteStore {
 
     fn open_another(&self, usage: Use) -> Result<Connection> {
         // Opening creates a missing file, but a store whose file vanished must not come back empty.
-        let check = || self.files.as_ref().map_or(Ok(()), |files| files.check().map(drop));
-        check()?;
+        self.refuse_displaced()?;
         let connection = match self.access {
             Access::ReadWrite { wait, index } => open_again(&self.path, wait, usage, index),
             Access::Sealed => open_sealed(&self.path),
         }?;
-        check()?;
+        self.refuse_displaced()?;
         Ok(connection)
     }
 

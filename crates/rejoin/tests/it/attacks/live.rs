@@ -6,8 +6,9 @@
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rejoin::store::{Displaced, Order};
+use rejoin::store::{Displaced, Order, Task};
 use rejoin::{Archive, Conversation, ConversationId, ErrorKind, Handle, Message, Saved};
 use rusqlite::Connection;
 
@@ -63,7 +64,7 @@ fn long() -> Message {
 fn talk(archive: &Archive) -> Handle {
     let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
     talk.append(long()).unwrap();
-    archive.maintain(rejoin::store::Task::Checkpoint, std::time::Duration::MAX).unwrap();
+    archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
     talk.append(Message::user("Where to eat?")).unwrap();
     talk
 }
@@ -275,6 +276,31 @@ fn a_store_that_vanished_does_not_come_back_empty() {
 }
 
 #[test]
+fn a_follower_does_not_wait_for_changes_in_files_that_nobody_writes_to() {
+    fn waits(done: fn(&Room)) -> impl Fn(Target) -> bool {
+        move |target| {
+            let room = Room::new();
+            let archive = Archive::open(&room.url()).unwrap();
+            talk(&archive);
+            if target == Target::Guarded {
+                done(&room);
+            }
+            archive.store().changes(u64::from(u32::MAX), Duration::from_millis(60)).is_ok()
+        }
+    }
+
+    assert_all_fail(&[
+        Attempt::new("the file is removed", waits(|room| fs::remove_file(room.database()).unwrap())),
+        Attempt::new(
+            "a copy is moved over it",
+            waits(|room| {
+                fs::rename(room.copy("copy.db"), room.database()).unwrap();
+            }),
+        ),
+    ]);
+}
+
+#[test]
 fn a_vault_acknowledges_nothing_in_a_file_that_was_taken_away() {
     fn acknowledges(done: fn(&Path)) -> impl Fn(Target) -> bool {
         move |target| {
@@ -336,13 +362,13 @@ fn a_database_that_another_process_rewrites_to_be_shorter_goes_on() {
     let before = length();
     let gone = say(&archive, "gone");
     archive.resume(gone).unwrap().append(long()).unwrap();
-    archive.maintain(rejoin::store::Task::Checkpoint, std::time::Duration::MAX).unwrap();
+    archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
     let longest = length();
     talk.append(Message::user("so long")).unwrap();
 
     let second = Archive::open(&room.url()).unwrap();
     assert!(is_deleted(&second, gone));
-    second.maintain(rejoin::store::Task::Repack, std::time::Duration::MAX).unwrap();
+    second.maintain(Task::Repack, Duration::MAX).unwrap();
     let shortest = length();
 
     talk.append(Message::user("And to sleep?")).unwrap();
