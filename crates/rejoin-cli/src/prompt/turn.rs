@@ -224,6 +224,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn nobody_waits_for_a_store_that_fails_when_no_message_waits() {
+        let failing = |messages| SavingState::Waiting { messages, reason: "the disk is full".to_owned() };
+        let (state, mut watched) = watch::channel(failing(0));
+
+        let nothing_waits = settle(&mut watched, std::future::pending()).await;
+        state.send_replace(failing(2));
+        let two_wait = settle(&mut watched, std::future::ready(())).await;
+
+        assert_eq!((nothing_waits, two_wait), (failing(0), failing(2)));
+    }
+
+    #[tokio::test]
     async fn a_screen_that_goes_away_ends_the_turn_and_loses_nothing() {
         let (archive, id, mut talk) = begun();
         let gone = || Err(Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)));

@@ -146,9 +146,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let vaults = ["00", "11"].map(|byte| VaultId::parse(&byte.repeat(16)).unwrap());
         let locations = ["/a".to_owned(), "/b".to_owned()];
-        vaults.map(|vault| {
+        for vault in vaults {
             std::fs::write(anchor_in(directory.path(), vault), joined(b"{}\n", &locations)).unwrap();
-        });
+        }
         let at = |location: &str| vaults_at(directory.path(), location).unwrap();
 
         let before = at("/a");
