@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use rejoin::ErrorKind;
-use rejoin::store::Foreign;
+use rejoin::store::{Displaced, Foreign};
 use rustix::io::Errno;
 use serde_json::json;
 
@@ -131,6 +131,12 @@ impl Failure {
         matches!(self.kind, Kind::Invalid | Kind::TooLarge | Kind::NotFound | Kind::Conflict)
     }
 
+    /// True when the files of the store were taken away while it was open.
+    pub(crate) fn is_displaced(&self) -> bool {
+        let cause = self.source.as_ref().and_then(|source| source.downcast_ref::<Cause>());
+        cause.is_some_and(|cause| Displaced::cause_of(&cause.0).is_some())
+    }
+
     /// True when trying again later may help.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self.kind, Kind::Locked | Kind::Unavailable)
@@ -225,6 +231,9 @@ impl From<rejoin::Error> for Failure {
 
 /// What to do about a failure of the store, wherever it was met.
 fn next_step(error: &rejoin::Error) -> Option<&'static str> {
+    if Displaced::cause_of(error).is_some() {
+        return Some("put the file back where it was, or start again with what is there now");
+    }
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     let system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).next();
     if system.and_then(Errno::from_io_error).is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE))

@@ -101,7 +101,7 @@ impl Context {
         let (url, limits, access) = (self.store_url()?, self.limits(), self.access()?);
         let (redaction, key) = (redaction::wanted(self)?, redaction::key_file(self)?);
         Ok(move || {
-            let archive = Archive::with_store(url.open_with(&access)?).with_limits(limits);
+            let archive = Archive::with_store(url.reopen_with(&access)?).with_limits(limits);
             let archive = redaction::keeping_key(archive, key.clone());
             Ok(with_redaction(archive, redaction.clone()))
         })

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rejoin::{Message, Receipt, Recorder, Saved, interrupted};
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 use crate::recording::slot::{Slot, Urgency};
-use crate::recording::{Order, SavingState, Strains, Unsaved};
+use crate::recording::{News, Order, SavingState, Unsaved};
 
 /// What has arrived of a reply is saved so long after its first unsaved piece: at most once a second, and a reply that
 /// is complete sooner needs no open turn at all.
@@ -26,7 +26,7 @@ pub(super) struct Desk {
     state: Arc<watch::Sender<SavingState>>,
     /// When to look into the slot.
     due: Option<Instant>,
-    strains: Strains,
+    news: Arc<Mutex<News>>,
 }
 
 impl Desk {
@@ -34,9 +34,9 @@ impl Desk {
         recorder: Recorder,
         slot: Slot,
         state: Arc<watch::Sender<SavingState>>,
-        strains: Strains,
+        news: Arc<Mutex<News>>,
     ) -> Self {
-        Self { recorder, slot, state, due: None, strains }
+        Self { recorder, slot, state, due: None, news }
     }
 
     pub(super) fn work(mut self, inbox: &mpsc::Receiver<Order>) {
@@ -137,8 +137,11 @@ impl Desk {
     }
 
     fn tell_state(&mut self) {
-        let strains = self.recorder.take_strains();
-        self.strains.lock().unwrap_or_else(PoisonError::into_inner).extend(strains);
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        news.conversation = self.recorder.conversation();
+        news.begun_again.extend(self.recorder.take_begun_again());
+        news.strains.extend(self.recorder.take_strains());
+        drop(news);
         let state = match (self.recorder.waiting(), self.recorder.cause()) {
             (0, None) => SavingState::Saved,
             (messages, _) => SavingState::Waiting { messages, reason: self.reason() },

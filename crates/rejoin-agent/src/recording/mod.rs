@@ -7,11 +7,11 @@ mod arriving;
 mod desk;
 mod slot;
 
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rejoin::{Message, Receipt, Recorder, Strain};
+use rejoin::{BegunAgain, ConversationId, Message, Receipt, Recorder, Strain};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
@@ -41,6 +41,16 @@ pub enum SavingState {
     },
 }
 
+impl SavingState {
+    /// How many messages wait in memory.
+    pub const fn waiting(&self) -> usize {
+        match self {
+            Self::Saved => 0,
+            Self::Waiting { messages, .. } => *messages,
+        }
+    }
+}
+
 /// What could not be saved when a recording was closed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unsaved {
@@ -60,12 +70,18 @@ pub struct Recording {
     orders: mpsc::Sender<Order>,
     slot: Slot,
     state: Arc<watch::Sender<SavingState>>,
-    strains: Strains,
+    news: Arc<Mutex<News>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What nobody was told yet about a store under strain.
-type Strains = Arc<Mutex<Vec<Strain>>>;
+/// Where the talk is recorded, and what nobody was told yet.
+#[derive(Debug)]
+struct News {
+    conversation: ConversationId,
+    begun_again: Vec<BegunAgain>,
+    /// Signs that the store is under strain.
+    strains: Vec<Strain>,
+}
 
 /// What the thread is asked to do.
 enum Order {
@@ -82,15 +98,31 @@ impl Recording {
         let (orders, inbox) = mpsc::channel();
         let state = Arc::new(watch::Sender::new(SavingState::Saved));
         let slot = Slot::new(orders.clone());
-        let strains = Strains::default();
-        let desk = Desk::new(recorder, slot.clone(), Arc::clone(&state), Arc::clone(&strains));
+        let conversation = recorder.conversation();
+        let news = News { conversation, begun_again: Vec::new(), strains: Vec::new() };
+        let news = Arc::new(Mutex::new(news));
+        let desk = Desk::new(recorder, slot.clone(), Arc::clone(&state), Arc::clone(&news));
         let thread = thread::spawn(move || desk.work(&inbox));
-        Self { orders, slot, state, strains, thread: Some(thread) }
+        Self { orders, slot, state, news, thread: Some(thread) }
+    }
+
+    /// The conversation that has what is said: another one after the first was deleted.
+    pub fn conversation(&self) -> ConversationId {
+        self.news().conversation
+    }
+
+    /// The conversations that were deleted, since this was last asked, so that the talk went on in others.
+    pub fn take_begun_again(&self) -> Vec<BegunAgain> {
+        std::mem::take(&mut self.news().begun_again)
     }
 
     /// Signs that the store is under strain, since this was last asked.
     pub fn take_strains(&self) -> Vec<Strain> {
-        std::mem::take(&mut *self.strains.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.news().strains)
+    }
+
+    fn news(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Saves finished messages as one turn. The answer is a receipt once they are on disk, or none when they have to

@@ -31,7 +31,7 @@ pub struct Summariser {
 
 struct Shared {
     archive: Archive,
-    conversation: ConversationId,
+    conversation: Mutex<ConversationId>,
     model: Mutex<Option<Arc<Model>>>,
     state: Mutex<State>,
     /// Told when there is nothing left to do.
@@ -69,6 +69,7 @@ impl Summariser {
         model: impl Into<String>,
     ) -> Self {
         let model = Mutex::new(Model::of(provider, model.into()));
+        let conversation = Mutex::new(conversation);
         let shared = Shared { archive, conversation, model, state: Mutex::default(), idle: Notify::new() };
         Self { shared: Arc::new(shared), task: Mutex::new(None) }
     }
@@ -76,6 +77,11 @@ impl Summariser {
     /// Asks another provider, or for another model, from the next time on.
     pub fn ask_instead(&self, provider: Arc<dyn Provider>, model: impl Into<String>) {
         *self.shared.model() = Model::of(provider, model.into());
+    }
+
+    /// Describes another conversation from the next time on: the talk went on there.
+    pub fn describe_instead(&self, conversation: ConversationId) {
+        *self.shared.conversation.lock().expect("nothing panics while it is held") = conversation;
     }
 
     /// Describes the conversation as it is after these messages, oldest first. Returns at once.
@@ -142,19 +148,23 @@ impl Shared {
         self.model.lock().expect("nothing panics while it is held")
     }
 
+    fn conversation(&self) -> ConversationId {
+        *self.conversation.lock().expect("nothing panics while it is held")
+    }
+
     fn keep_computed(&self, snapshot: &Snapshot) {
         self.keep(snapshot.title(), &snapshot.synopsis());
     }
 
     /// A failure is logged and no more: the messages themselves are what matters.
     fn keep(&self, title: Option<String>, synopsis: &Synopsis) {
-        if let Err(error) = self.archive.describe(self.conversation, title.as_deref(), Some(synopsis)) {
+        if let Err(error) = self.archive.describe(self.conversation(), title.as_deref(), Some(synopsis)) {
             tracing::warn!(kind = ?error.kind(), "the synopsis was not saved");
         }
     }
 
     fn title(&self) -> Title {
-        match self.archive.conversation(self.conversation) {
+        match self.archive.conversation(self.conversation()) {
             Ok(stored) if stored.conversation.title.is_none() => Title::Missing,
             _ => Title::Kept,
         }

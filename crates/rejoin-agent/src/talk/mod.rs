@@ -12,7 +12,7 @@ mod next;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Json, Message, Receipt, Usage, interrupted};
+use rejoin::{BegunAgain, Json, Message, Receipt, Usage, interrupted};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::compact::{Compacted, Compactor, Moment};
@@ -76,6 +76,8 @@ pub enum Event {
     },
     /// Messages are on disk.
     Saved(Receipt),
+    /// The conversation was deleted, and the talk goes on in a new one.
+    BegunAgain(BegunAgain),
     /// A summary is being written; this takes as long as a reply.
     Compacting,
     /// From now on the summary stands for what it is about.
@@ -279,6 +281,12 @@ impl Talk {
         let appended = self.recording.append(messages).await;
         for strain in self.recording.take_strains() {
             let _ = events.send(Event::Warning(strain.to_string()));
+        }
+        for begun_again in self.recording.take_begun_again() {
+            if let Some(summariser) = &self.summariser {
+                summariser.describe_instead(begun_again.conversation);
+            }
+            let _ = events.send(Event::BegunAgain(begun_again));
         }
         match appended {
             Ok(Some(receipt)) => {

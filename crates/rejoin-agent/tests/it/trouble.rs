@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rejoin::store::SqliteStore;
 use rejoin::{Archive, Conversation, ConversationId, Message};
-use rejoin_agent::{Recording, SavingState};
+use rejoin_agent::{Event, Recording, SavingState};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -221,8 +221,13 @@ async fn a_talk_goes_on_in_a_new_conversation_when_its_own_is_deleted() {
 
     talk.say("message 2").await.unwrap();
 
-    let now = talk.talk.recording().with(|recorder| recorder.conversation()).await.unwrap();
+    let now = talk.talk.recording().conversation();
+    let told = std::iter::from_fn(|| talk.heard.try_recv().ok()).find_map(|event| match event {
+        Event::BegunAgain(begun_again) => Some((begun_again.deleted, begun_again.conversation)),
+        _ => None,
+    });
     assert_ne!(now, id);
+    assert_eq!(told, Some((id, now)));
     assert_eq!(place.stored(now), ["user: message 2", "assistant (stop): reply 2"]);
     assert_eq!(talk.history().len(), 4);
 }

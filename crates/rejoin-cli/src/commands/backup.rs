@@ -7,7 +7,7 @@ use rejoin::{Contents, ErrorKind, StoreUrl};
 use serde_json::{Value as Json, json};
 
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
 use crate::vault;
 use crate::ui::{json, quote, size};
@@ -28,13 +28,18 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let path = context.surroundings.working_directory.join(&args.path);
+    let is_taken = || path.symlink_metadata().is_ok();
+    if is_taken() {
+        return Err(Failure::new(Kind::Conflict, format!("`{}` exists already", path.display()))
+            .hint("name a file that does not exist yet"));
+    }
     let mut gauge = Gauge::new(context);
     let url = context.store_url()?;
     let access = context.access()?;
     let copied = url.backup_with(&path, &access, &mut |stage, done, all| gauge.report(stage, done, all));
     drop(gauge);
     let contents = copied.map_err(|error| match (error.kind(), &url) {
-        (ErrorKind::Conflict, _) if !path.exists() => vault::explain(&url, error),
+        (ErrorKind::Conflict, _) if !is_taken() => vault::explain(&url, error),
         (ErrorKind::Conflict, _) => Failure::from(error).or_hint("name a file that does not exist yet"),
         (ErrorKind::NotFound, _) => Failure::from(error).or_hint("there is nothing to copy before the first use"),
         (ErrorKind::Unsupported, StoreUrl::Jsonl(root)) => {

@@ -100,7 +100,7 @@ fn go_on(context: &Context, archive: &Archive, start: &Start, overrides: &Overri
         return talk::say(context, start, overrides, Said { message: None, then: Then::Stay });
     }
     let session = Session::begin(context, start, overrides)?;
-    let mut stored = archive.conversation(session.conversation)?;
+    let mut stored = archive.conversation(session.conversation())?;
     retention::date(&mut stored, Ahead::Any, archive, context)?;
     if context.is_json() {
         return context.answer_json(&Resumed {

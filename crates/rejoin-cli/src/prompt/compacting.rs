@@ -15,7 +15,6 @@ pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Opti
     let _hushed = Hushed::begin();
     let mut interrupts =
         signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
-    let conversation = talk.recording().with(|recorder| recorder.conversation()).await?;
     let (events, mut heard) = mpsc::unbounded_channel();
     let mut teller = Teller { show, warning: None };
     let outcome = {
@@ -46,6 +45,7 @@ pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Opti
             Err(error.into())
         }
         None => {
+            let conversation = talk.recording().conversation();
             show.end(&End::Interrupted { kept: Kept::Nothing, conversation })?;
             Ok(None)
         }

@@ -120,7 +120,7 @@ impl Prompt<'_> {
             self.tell_saving()?;
             self.tell_retention()?;
             self.prepare_reader();
-            let watch = Watch::start(self.context, &self.session.archive, self.session.conversation);
+            let watch = Watch::start(self.context, &self.session.archive, self.session.conversation());
             let typed = self.reader.read();
             if let Some(told) = watch.finish() {
                 self.dim(&told)?;
@@ -176,11 +176,13 @@ impl Prompt<'_> {
     fn say(&mut self, message: &str) -> Result<(), Failure> {
         self.session.make_active(self.context);
         let state = self.session.talk.recording().state();
-        let mut show = choose(self.context, self.thinking, &state.borrow().clone(), LossReport::Here);
+        let mut show =
+            choose(self.context, self.keeping, self.thinking, &state.borrow().clone(), LossReport::Here);
         let on_error = self.context.config.on_save_error();
         let message = Message::user(message);
         let outcome = self.runtime.block_on(turn(&mut self.session.talk, message, show.as_mut(), on_error));
         drop(show);
+        self.session.follow(self.context);
         self.is_unsaved = *state.borrow() != SavingState::Saved;
         outcome.map(drop)
     }
@@ -240,7 +242,7 @@ impl Prompt<'_> {
     /// Tells what expired since the last line, and marks the conversation that is open.
     fn tell_retention(&mut self) -> Result<(), Failure> {
         if self.keeping == Keeping::Kept {
-            self.keeper.hold(&self.session.archive, self.session.conversation);
+            self.keeper.hold(&self.session.archive, self.session.conversation());
         }
         let news = self.keeper.news();
         news.iter().filter(|line| !line.is_empty()).try_for_each(|line| self.dim(line))
@@ -249,7 +251,7 @@ impl Prompt<'_> {
     fn prepare_reader(&mut self) {
         let names = complete::Place {
             archive: self.session.archive.clone(),
-            conversation: self.session.conversation,
+            conversation: self.session.conversation(),
             project: self.context.project_key(&self.session.archive).ok(),
             keeping: self.keeping,
         };
@@ -260,7 +262,7 @@ impl Prompt<'_> {
     fn leave(&mut self, way: Way) -> Result<(), Failure> {
         let mut state = self.session.talk.recording().state();
         let left = state.borrow().clone();
-        if let SavingState::Waiting { messages, reason } = left {
+        if let SavingState::Waiting { messages: messages @ 1.., reason } = left {
             let count = size::count(messages as u64, "message is", "messages are");
             self.line(
                 Meaning::Warning,
@@ -268,20 +270,37 @@ impl Prompt<'_> {
             )?;
             let left = self.runtime.block_on(settle(&mut state, interrupted()));
             match left {
-                SavingState::Saved => self.line(Meaning::Success, "Saved again.")?,
-                SavingState::Waiting { reason, .. } => return Err(not_saved(&reason)),
+                SavingState::Waiting { messages: 1.., reason } => return Err(not_saved(&reason)),
+                SavingState::Saved | SavingState::Waiting { .. } => {
+                    self.line(Meaning::Success, "Saved again.")?;
+                }
             }
         }
         let has_something = !self.session.talk.history().is_empty();
-        if self.keeping == Keeping::Kept && has_something && way == Way::Left {
-            // Another may have stopped or completed it already.
-            let _ = self.runtime.block_on(self.session.stop(stop::End::Pause));
-            self.dim(&format!("Continue: rejoin -r {}", self.session.conversation.short()))?;
-            commit_session(self.context, &self.session.archive, self.session.conversation);
-        }
+        let parted = if self.keeping == Keeping::Kept && has_something && way == Way::Left {
+            self.part()
+        } else {
+            Ok(())
+        };
         self.keeper.finish();
         self.session.forget_if_empty();
         self.past.finish();
+        parted
+    }
+
+    /// Pauses the conversation and says how to come back, if there is something to come back to.
+    fn part(&self) -> Result<(), Failure> {
+        let short = self.session.conversation().short();
+        match self.runtime.block_on(self.session.stop(stop::End::Pause)) {
+            Err(failure) if failure.is_not_found() => {
+                return self.line(Meaning::Warning, &format!("Conversation {short} was deleted meanwhile."));
+            }
+            Err(failure) if failure.is_displaced() => return Err(failure),
+            // Another may have stopped or completed it already.
+            Ok(_) | Err(_) => {}
+        }
+        self.dim(&format!("Continue: rejoin -r {short}"))?;
+        commit_session(self.context, &self.session.archive, self.session.conversation());
         Ok(())
     }
 

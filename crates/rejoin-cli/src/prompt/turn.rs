@@ -31,7 +31,6 @@ pub(crate) async fn turn(
     let _hushed = Hushed::begin();
     let mut interrupts =
         signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
-    let conversation = talk.recording().with(|recorder| recorder.conversation()).await?;
     let mut state = talk.recording().state();
     let (events, mut heard) = mpsc::unbounded_channel();
     let course = {
@@ -64,6 +63,7 @@ pub(crate) async fn turn(
             let now = state.borrow_and_update().clone();
             shown.and_then(|()| heed(&now, show, on_error))?;
             let (model, fullness) = (talk.model().to_owned(), talk.fullness());
+            let conversation = talk.recording().conversation();
             show.end(&End::Complete { ended, conversation, model, fullness })?;
             return Ok(Outcome::Complete);
         }
@@ -75,6 +75,7 @@ pub(crate) async fn turn(
     shown.and(show_rest(&mut heard, show)).ok();
     match way {
         Ok(()) => {
+            let conversation = talk.recording().conversation();
             show.end(&End::Interrupted { kept, conversation })?;
             Ok(Outcome::Interrupted)
         }
@@ -110,7 +111,7 @@ pub(crate) fn not_saved(reason: &str) -> Failure {
     if reason.is_empty() { failure } else { failure.because(reason.to_owned()) }
 }
 
-/// Waits until everything is saved, as long as `patience` lets it. Returns what is left.
+/// Waits until no message waits to be saved, as long as `patience` lets it. Returns what is left.
 pub(crate) async fn settle(
     state: &mut watch::Receiver<SavingState>,
     patience: impl Future<Output = ()>,
@@ -118,7 +119,7 @@ pub(crate) async fn settle(
     let mut patience = pin!(patience);
     loop {
         let now = state.borrow_and_update().clone();
-        if now == SavingState::Saved {
+        if now.waiting() == 0 {
             return now;
         }
         tokio::select! {
@@ -220,6 +221,18 @@ mod tests {
 
         assert_eq!((outcome, reader.ends), (Outcome::Interrupted, vec![Kept::Part]));
         assert_eq!(kept(&archive, id), words_and_a_part());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_store_that_fails_when_no_message_waits() {
+        let failing = |messages| SavingState::Waiting { messages, reason: "the disk is full".to_owned() };
+        let (state, mut watched) = watch::channel(failing(0));
+
+        let nothing_waits = settle(&mut watched, std::future::pending()).await;
+        state.send_replace(failing(2));
+        let two_wait = settle(&mut watched, std::future::ready(())).await;
+
+        assert_eq!((nothing_waits, two_wait), (failing(0), failing(2)));
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! What a person is told when a talk begins or takes another course.
 
-use rejoin::{Receipt, Settings, StoredConversation};
+use rejoin::{BegunAgain, Receipt, Settings, StoredConversation};
 
 use crate::named;
 use crate::ui::clean;
@@ -19,6 +19,15 @@ pub(crate) fn came_back(messages: usize) -> String {
 pub(crate) fn talked_with(settings: &Settings) -> String {
     let known = |name: &Option<String>| name.as_deref().map_or("unknown".to_owned(), clean::line);
     format!("{} ({})", known(&settings.provider), known(&settings.model))
+}
+
+/// What to say when the conversation was deleted by somebody else.
+pub(crate) fn begun_again(begun_again: &BegunAgain) -> String {
+    format!(
+        "Conversation {} was deleted meanwhile. What is said from now on is saved in a new one: rejoin -r {}",
+        begun_again.deleted.short(),
+        begun_again.conversation.short()
+    )
 }
 
 /// What to say when an append became a branch.

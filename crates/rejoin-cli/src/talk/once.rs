@@ -7,9 +7,10 @@ use rejoin::Message;
 use rejoin_agent::SavingState;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::config::choices::OnSaveError;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::prompt::{self, LossReport, Outcome, Thinking};
+use crate::prompt::{self, Keeping, LossReport, Outcome, Thinking};
 use crate::retention;
 use crate::talk::{GRACE, Overrides, Session, Start, runtime};
 use crate::ui::paint::Meaning;
@@ -103,17 +104,29 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
     if let Some(unsaved) = &session.unsaved {
         prompt::tell_unsaved(context, unsaved)?;
     }
-    let mut show = prompt::choose(context, Thinking::default(), &SavingState::Saved, LossReport::Elsewhere);
+    let mut show = prompt::choose(
+        context,
+        Keeping::from(session.unsaved.as_ref()),
+        Thinking::default(),
+        &SavingState::Saved,
+        LossReport::Elsewhere,
+    );
     let on_error = context.config.on_save_error();
     let outcome = prompt::turn(&mut session.talk, Message::user(message), show.as_mut(), on_error).await;
     let mut state = session.talk.recording().state();
-    let left = prompt::settle(&mut state, tokio::time::sleep(PATIENCE)).await;
+    // Who wants to know at once does not wait for a store that may come back.
+    let patience = match on_error {
+        OnSaveError::Warn => PATIENCE,
+        OnSaveError::Fail => Duration::ZERO,
+    };
+    let left = prompt::settle(&mut state, tokio::time::sleep(patience)).await;
     show.saving(&left)?;
+    session.follow(context);
     session.talk.finish(GRACE).await;
     if outcome? == Outcome::Interrupted {
         return Ok(());
     }
-    if let SavingState::Waiting { reason, .. } = left {
+    if let SavingState::Waiting { messages: 1.., reason } = left {
         return Err(prompt::not_saved(&reason));
     }
     if session.unsaved.is_none() {

@@ -59,7 +59,8 @@ pub(crate) struct Overrides {
 pub(crate) struct Session {
     pub(crate) talk: Talk,
     pub(crate) archive: Archive,
-    pub(crate) conversation: ConversationId,
+    /// The conversation that had what was said when it was last asked.
+    recorded_in: ConversationId,
     /// Why nothing is saved; none when it is.
     pub(crate) unsaved: Option<Unsaved>,
     /// True when this talk began the conversation.
@@ -67,24 +68,38 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// The conversation that has what is said: another one after the first was deleted.
+    pub(crate) fn conversation(&self) -> ConversationId {
+        self.talk.recording().conversation()
+    }
+
     /// Makes a conversation that this talk began the active one, because something is said in it.
     pub(crate) fn make_active(&self, context: &Context) {
         if self.is_new
-            && let Err(failure) = context.set_active(&self.archive, self.conversation)
+            && let Err(failure) = context.set_active(&self.archive, self.conversation())
         {
             // A store that fails does not end a talk; the recorder tells of it.
             tracing::warn!(kind = failure.kind(), "the active conversation was not remembered");
         }
     }
 
+    /// Makes the conversation the active one in which the talk goes on because another was deleted.
+    pub(crate) fn follow(&mut self, context: &Context) {
+        let conversation = self.conversation();
+        if std::mem::replace(&mut self.recorded_in, conversation) != conversation {
+            self.is_new = true;
+            self.make_active(context);
+        }
+    }
+
     /// Takes away the conversation that this talk began, if nothing was ever said in it.
     pub(crate) fn forget_if_empty(&self) {
         let is_empty =
-            || self.archive.conversation(self.conversation).is_ok_and(|stored| stored.messages == 0);
+            || self.archive.conversation(self.conversation()).is_ok_and(|stored| stored.messages == 0);
         if self.is_new && self.talk.history().is_empty() && is_empty() {
             // Failing to is not worth a word: an empty conversation takes no room.
             // Nobody deleted anything, so the audit log has nothing to tell.
-            let target = Target::Conversation(self.conversation);
+            let target = Target::Conversation(self.conversation());
             let _ = self.archive.store().remove(&[target], "nothing was said", self.archive.now());
         }
     }
@@ -137,7 +152,7 @@ impl Session {
         if is_kept {
             talk = talk.with_summariser(summariser);
         }
-        Ok(Self { talk, archive, conversation, unsaved, is_new: !ready.is_resumed })
+        Ok(Self { talk, archive, recorded_in: conversation, unsaved, is_new: !ready.is_resumed })
     }
 }
 

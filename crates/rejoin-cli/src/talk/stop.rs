@@ -40,14 +40,14 @@ pub(crate) fn stop(archive: &Archive, id: ConversationId, end: End) -> Result<St
 impl Session {
     /// Pauses or completes the conversation that is talked in, with what was measured while talking.
     pub(crate) async fn stop(&self, end: End) -> Result<Stopped, Failure> {
-        check(&self.archive.conversation(self.conversation)?, end)?;
+        check(&self.archive.conversation(self.conversation())?, end)?;
         self.talk.finish(GRACE).await;
         let ending = match end {
             End::Pause => Ending::Paused(EndReason::Ended),
             End::Complete => Ending::Completed,
         };
         self.talk.recording().with(move |recorder| recorder.end(ending)).await??;
-        stopped(&self.archive, self.conversation)
+        stopped(&self.archive, self.conversation())
     }
 }
 

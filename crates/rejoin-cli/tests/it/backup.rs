@@ -1,11 +1,12 @@
 //! `rejoin backup` and `rejoin restore`: a copy that is proved, and a way back from every mistake.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use rusqlite::Connection;
 
 use crate::planting::{SmallDisk, is_root};
+use crate::vault::sealed;
 use crate::world::{Outcome, World};
 
 fn titles(world: &World) -> Vec<String> {
@@ -51,6 +52,30 @@ fn a_file_that_exists_is_not_touched() {
         (outcome, world.read("project/monday.db")),
         (Outcome::failure(1, expected), "mine".to_owned())
     );
+}
+
+#[test]
+fn a_name_that_is_taken_is_told_as_that_whatever_has_it() {
+    let world = World::new();
+    world.talk("Lisbon", &["Where to eat?"]);
+    symlink("nowhere", world.path("project/link.db")).unwrap();
+    fs::create_dir(world.path("project/folder.db")).unwrap();
+    let vault = sealed();
+    symlink("nowhere", vault.path("project/link.db")).unwrap();
+
+    let outcomes = [
+        world.rejoin(["backup", "link.db"]).run(),
+        world.rejoin(["backup", "folder.db"]).run(),
+        vault.rejoin(["backup", "link.db"]).run(),
+    ];
+
+    let expected = ["link", "folder", "link"].map(|name| {
+        let told = format!(
+            "error: `[world]/project/{name}.db` exists already\nhint: name a file that does not exist yet\n"
+        );
+        Outcome::failure(1, &told)
+    });
+    assert_eq!(outcomes, expected);
 }
 
 #[test]

@@ -361,9 +361,15 @@ fn an_older_copy_is_refused_until_it_is_accepted() {
     std::fs::remove_dir_all(world.path("sealed")).unwrap();
     copy("copy", "sealed");
 
+    let told = world.rejoin(["vault", "status"]).run();
+    let told_to_programs = world.rejoin(["vault", "status", "--json"]).run();
     let refused = world.rejoin(["list"]).run();
     let accepted = world.rejoin(["vault", "accept", "--yes"]).run();
+    let told_after = world.rejoin(["vault", "status"]).run();
 
+    assert!(told.stderr.contains("warning: it is an older copy of the vault"), "{}", told.stderr);
+    assert!(told_to_programs.stderr.contains("it is an older copy of the vault"), "{told_to_programs:?}");
+    assert!(!told_after.stderr.contains("older"), "{}", told_after.stderr);
     assert_eq!(refused.code, 1);
     assert!(
         refused.stderr.contains("the store is older than it was when it was last used"),

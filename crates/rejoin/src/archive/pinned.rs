@@ -37,7 +37,7 @@ impl StoreUrl {
     /// Takes an opened vault as it is. Cut off in between, it is refused until it is accepted again.
     pub(super) fn take(&self, workspace: &Workspace, inner: &dyn Store, access: &Access) -> Result<()> {
         let (Some(anchors), Some(pin)) = (&access.anchors, self.pin(access)) else { return Ok(()) };
-        let anchor = AnchorPlace::new(anchors, workspace);
+        let anchor = AnchorPlace::new(anchors, workspace).at(&pin);
         anchor.forget()?;
         anchor.write(inner)?;
         pin.write(workspace)
@@ -50,6 +50,16 @@ impl StoreUrl {
             (Some(status), _) => pin.expect(status.vault),
             (None, Some(vault)) => Err(missing_vault(vault)),
             (None, None) => Ok(()),
+        }
+    }
+
+    /// Refuses a vault that is older than when it was last used, as far as that can be told without opening it.
+    pub fn refuse_older_copy(&self, access: &Access) -> Result<()> {
+        let (Self::Vault(inner), Some(anchors)) = (self, &access.anchors) else { return Ok(()) };
+        let inner = inner.open_present(access)?;
+        match vault_status(inner.as_ref())? {
+            Some(status) => AnchorPlace::refuse_older(anchors, status.vault, inner.as_ref()),
+            None => Ok(()),
         }
     }
 
@@ -86,7 +96,10 @@ impl StoreUrl {
             None => None,
             Some(directory) => {
                 let workspace = keys.unlock(inner.as_ref())?;
-                let anchor = AnchorPlace::new(directory, &workspace);
+                let mut anchor = AnchorPlace::new(directory, &workspace);
+                if let Some(pin) = self.pin(access) {
+                    anchor = anchor.at(&pin);
+                }
                 anchor.check(inner.as_ref())?;
                 self.ensure_pinned(&workspace, &anchor, inner.as_ref(), access)?;
                 Some(anchor)
@@ -114,13 +127,13 @@ impl StoreUrl {
     ) -> Result<()> {
         let Some(pin) = self.pin(access) else { return Ok(()) };
         match (pin.is_complete()?, anchor.is_there()?) {
-            (true, true) => return Ok(()),
+            (true, true) => return anchor.ensure_located(),
             (true, false) => {
                 return Err(Error::conflict(
                     "the anchor of the vault is gone, so nobody knows whether the store is an older copy",
                 ));
             }
-            (false, true) => {}
+            (false, true) => anchor.ensure_located()?,
             (false, false) => anchor.write(inner)?,
         }
         pin.write(workspace)

@@ -10,7 +10,7 @@ use crate::store::vault::slots::{
     Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
 };
 use crate::store::{
-    JsonlOptions, JsonlStore, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside, place,
+    Displaced, JsonlOptions, JsonlStore, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside, place,
 };
 
 /// Where a store is.
@@ -106,6 +106,16 @@ impl StoreUrl {
         let own = self.keys_in(Arc::clone(&inner), keys.clone(), access.wait);
         self.open_vault(inner, &keys, own, access)
             .map_err(|error| error.during(format!("open the vault `{self}`")))
+    }
+
+    /// Opens a store again that was open before. One that is gone is not created.
+    pub fn reopen_with(&self, access: &Access) -> Result<Arc<dyn Store>> {
+        match self.path() {
+            Some(path) if !path.exists() => {
+                Err(Error::new(ErrorKind::Unavailable, "open the store again").because(Displaced::at(path)))
+            }
+            _ => self.open_with(access),
+        }
     }
 
     /// The keys of the vault; none are asked for yet. Only a store that is to become a vault is created.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use crate::archive::{Archive, Breaker, Strains, is_for_want_of_room};
+use crate::archive::{Archive, Breaker, Strains, is_for_want_of_room, is_in_doubt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Digest, Time};
 use crate::service::{
@@ -294,7 +294,7 @@ impl ConversationStorageService {
         let now = (self.clock)();
         let mut waiting = self.waiting();
         if error.kind() == ErrorKind::Unavailable {
-            waiting.is_store_in_doubt = true;
+            waiting.is_store_in_doubt |= is_in_doubt(error);
             waiting.breaker.failed(now);
             waiting.is_full = is_for_want_of_room(error);
         }

@@ -6,6 +6,7 @@
 //! Policy lives above: titles, previews, retention, ids and digests come in as arguments.
 
 mod activity;
+mod displaced;
 mod durable;
 mod jsonl;
 mod memory;
@@ -23,6 +24,7 @@ pub(crate) mod vault;
 
 use std::time::Duration;
 
+pub use displaced::Displaced;
 pub(crate) use durable::beside;
 pub(crate) use jsonl::REPACK_EVERY;
 pub use jsonl::{JsonlOptions, JsonlStore};

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
 use crate::prompt::{self, Course, End, Show};
-use crate::talk::{Asked, Overrides, Quiet, runtime};
+use crate::talk::{Asked, Overrides, Quiet, banner, runtime};
 
 /// How long to wait at the end for a store that fails.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -102,7 +102,7 @@ async fn compact(
         return Err(Failure::new(Kind::NotConfirmed, "stopped; nothing was compacted"));
     };
     let mut state = quiet.talk.recording().state();
-    if let SavingState::Waiting { reason, .. } =
+    if let SavingState::Waiting { messages: 1.., reason } =
         prompt::settle(&mut state, tokio::time::sleep(PATIENCE)).await
     {
         return Err(prompt::not_saved(&reason));
@@ -176,6 +176,9 @@ impl Show for Beside<'_> {
         match event {
             Event::Compacting => self.context.note(COMPACTING),
             Event::Warning(warning) => self.context.manner.warn(&warning, None),
+            Event::BegunAgain(begun_again) => {
+                self.context.manner.insist(&banner::begun_again(&begun_again), None);
+            }
             Event::Piece(rejoin_agent::Piece::Again { reason, failed, wait }) => {
                 self.context.note(&prompt::again(&reason, failed, wait));
             }

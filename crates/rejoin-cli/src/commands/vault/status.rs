@@ -1,6 +1,6 @@
 //! `rejoin vault status`
 
-use rejoin::StoreUrl;
+use rejoin::{ErrorKind, StoreUrl};
 use rejoin::vault::VaultStatus;
 use serde_json::{Value as Json, json};
 
@@ -25,7 +25,8 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
     let status = url.vault_status(&context.access()?).map_err(|error| explain_keys(&url, error))?;
     if context.is_json() {
-        return context.answer_json(&to_json(&status));
+        context.answer_json(&to_json(&status))?;
+        return warn_of_replacement(&url, &status, context);
     }
     let clock = context.clock();
     let mut table = Table::new([Column::text("slot"), Column::text("kind"), Column::text("added")]);
@@ -50,14 +51,29 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
             Some("run `rejoin vault rotate --reencrypt` to go on"),
         );
     }
-    if let Some(pinned) = url.pinned(&context.access()?)?.filter(|pinned| *pinned != status.vault) {
+    warn_of_replacement(&url, &status, context)?;
+    warn_of_copies(&url, context);
+    suggest_second(status.slots.iter().map(|slot| slot.kind), context);
+    Ok(())
+}
+
+/// Says what other commands refuse the vault for.
+fn warn_of_replacement(url: &StoreUrl, status: &VaultStatus, context: &Context) -> Result<(), Failure> {
+    let access = context.access()?;
+    if let Some(pinned) = url.pinned(&access)?.filter(|pinned| *pinned != status.vault) {
         context.manner.warn(
             &format!("it is another vault than the one used here before, `{pinned}`"),
             Some("put that one back, or run `rejoin vault accept` if you replaced it yourself"),
         );
+        return Ok(());
     }
-    warn_of_copies(&url, context);
-    suggest_second(status.slots.iter().map(|slot| slot.kind), context);
+    match url.refuse_older_copy(&access) {
+        Err(error) if error.kind() == ErrorKind::Conflict => context.manner.warn(
+            &format!("it is an older copy of the vault: {error}"),
+            Some("put the newer one back, or run `rejoin vault accept` if you put this one there yourself"),
+        ),
+        checked => checked?,
+    }
     Ok(())
 }
 

@@ -20,7 +20,7 @@ pub(super) fn tree(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
     if prompt.keeping != Keeping::Kept {
         return Err(Failure::usage("show the tree of a conversation that is not saved"));
     }
-    let id = prompt.session.conversation.to_string();
+    let id = prompt.session.conversation().to_string();
     command_line(prompt, &["tree", &id, "--style", "compact"])?;
     Ok(After::Stay)
 }
@@ -86,7 +86,7 @@ pub(super) fn settled(prompt: &Prompt<'_>) -> Result<(Archive, ConversationId), 
     if *prompt.session.talk.recording().state().borrow() != SavingState::Saved {
         return Err(Failure::new(Kind::Unavailable, "change branches while messages are not saved"));
     }
-    Ok((prompt.session.archive.clone(), prompt.session.conversation))
+    Ok((prompt.session.archive.clone(), prompt.session.conversation()))
 }
 
 pub(super) fn head(prompt: &Prompt<'_>) -> Result<Option<MessageId>, Failure> {

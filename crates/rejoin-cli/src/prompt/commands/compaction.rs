@@ -37,7 +37,7 @@ pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Fail
         return Ok(After::Stay);
     }
     let state = talk.recording().state().borrow().clone();
-    let mut show = choose(prompt.context, prompt.thinking, &state, LossReport::Here);
+    let mut show = choose(prompt.context, prompt.keeping, prompt.thinking, &state, LossReport::Here);
     let outcome = prompt.runtime.block_on(prompt::compact(&mut prompt.session.talk, show.as_mut()));
     drop(show);
     prompt.is_unsaved = *prompt.session.talk.recording().state().borrow() != SavingState::Saved;
@@ -47,7 +47,7 @@ pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Fail
 /// Shows what the newest compaction of this branch left out.
 fn report(prompt: &Prompt<'_>) -> Result<After, Failure> {
     let archive = &prompt.session.archive;
-    let stored = archive.conversation(prompt.session.conversation)?;
+    let stored = archive.conversation(prompt.session.conversation())?;
     let head = head(prompt)?;
     match words::newest(archive, &stored, head)? {
         Some(report) => report.answer(&stored, Extent::All, prompt.context)?,
@@ -95,6 +95,6 @@ pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure>
 /// The last message of the user on this branch.
 fn newest_said(prompt: &Prompt<'_>) -> Result<MessageId, Failure> {
     let head = head(prompt)?.ok_or_else(nothing_said)?;
-    let path = prompt.session.archive.path(prompt.session.conversation, Some(head))?;
+    let path = prompt.session.archive.path(prompt.session.conversation(), Some(head))?;
     last_said(&path).map(|stored| stored.id).ok_or_else(nothing_said)
 }

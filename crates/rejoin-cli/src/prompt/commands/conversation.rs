@@ -31,7 +31,7 @@ pub(super) fn resume(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failu
 
 /// Gives the conversation a title, or shows the one it has.
 pub(super) fn title(prompt: &mut Prompt<'_>, title: &str) -> Result<After, Failure> {
-    let (archive, id) = (&prompt.session.archive, prompt.session.conversation);
+    let (archive, id) = (&prompt.session.archive, prompt.session.conversation());
     if title.is_empty() {
         let title = named::title(&archive.conversation(id)?);
         prompt.line(Meaning::Plain, &format!("This conversation is \"{title}\"."))?;

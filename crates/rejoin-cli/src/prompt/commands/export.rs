@@ -24,7 +24,7 @@ pub(super) fn export(prompt: &mut Prompt<'_>, words: &str) -> Result<After, Fail
         return Err(Failure::usage("export a conversation that is not saved")
             .hint("leave, then start a talk that is saved"));
     }
-    let own = prompt.session.conversation.to_string();
+    let own = prompt.session.conversation().to_string();
     command_line(prompt, &["export", "--format", format, "--", named.unwrap_or(&own)])?;
     Ok(After::Stay)
 }

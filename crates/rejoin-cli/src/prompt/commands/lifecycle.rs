@@ -22,10 +22,10 @@ fn end(prompt: &mut Prompt<'_>, end: End) -> Result<After, Failure> {
         return Ok(After::Leave);
     }
     let stopped = prompt.runtime.block_on(prompt.session.stop(end))?;
-    let way_back = format!("rejoin resume {}", prompt.session.conversation.short());
+    let way_back = format!("rejoin resume {}", prompt.session.conversation().short());
     for line in stopped.told(&way_back).lines() {
         prompt.line(Meaning::Plain, line)?;
     }
-    commit_session(prompt.context, &prompt.session.archive, prompt.session.conversation);
+    commit_session(prompt.context, &prompt.session.archive, prompt.session.conversation());
     Ok(After::Stopped)
 }

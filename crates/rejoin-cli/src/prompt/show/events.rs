@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use rejoin::Json;
+use rejoin::{BegunAgain, Json};
 use rejoin_agent::{Compacted, Event, Piece, Plan, SavingState, Stop};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::super::Keeping;
 use super::{Course, End, Show, figures};
 use crate::context::Context;
 use crate::error::Failure;
@@ -17,12 +18,13 @@ use crate::ui;
 #[derive(Debug)]
 pub(crate) struct Events<'a> {
     context: &'a Context,
+    keeping: Keeping,
     state: SavingState,
 }
 
 impl<'a> Events<'a> {
-    pub(crate) fn new(context: &'a Context) -> Self {
-        Self { context, state: SavingState::Saved }
+    pub(crate) fn new(context: &'a Context, keeping: Keeping) -> Self {
+        Self { context, keeping, state: SavingState::Saved }
     }
 }
 
@@ -84,6 +86,8 @@ impl Show for Events<'_> {
                 let is_error = output.is_error;
                 json!({"event": "tool_ended", "call": call, "output": text, "is_error": is_error, "seconds": seconds})
             }
+            // What is held in memory for a while is not saved.
+            Event::Saved(_) if self.keeping != Keeping::Kept => return Ok(Course::Go),
             Event::Saved(receipt) => {
                 if !receipt.redacted.is_empty() {
                     tell(&json!({"event": "redacted", "rules": receipt.redacted}))?;
@@ -95,6 +99,15 @@ impl Show for Events<'_> {
                     fields.extend(receipt);
                 }
                 told
+            }
+            Event::BegunAgain(BegunAgain { deleted, conversation }) => {
+                let short = conversation.short();
+                json!({
+                    "event": "conversation_deleted",
+                    "deleted": deleted,
+                    "conversation": conversation,
+                    "short": short.as_str(),
+                })
             }
             Event::Compacting => json!({"event": "compacting"}),
             Event::Compacted(Compacted { message, summary, tokens_before, tokens_after, trimmed, lost }) => {

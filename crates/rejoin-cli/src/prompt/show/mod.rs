@@ -19,6 +19,7 @@ use self::plain::Plain;
 pub(crate) use self::plain::again;
 use self::screen::Screen;
 pub(crate) use self::screen::Thinking;
+use super::Keeping;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::Unsaved;
@@ -123,12 +124,13 @@ pub(crate) fn tell_unsaved(context: &Context, unsaved: &Unsaved) -> Result<(), F
 /// `state` is what is known about saving already.
 pub(crate) fn choose<'a>(
     context: &'a Context,
+    keeping: Keeping,
     thinking: Thinking,
     state: &SavingState,
     report: LossReport,
 ) -> Box<dyn Show + 'a> {
     if context.is_json() {
-        Box::new(Events::new(context))
+        Box::new(Events::new(context, keeping))
     } else if context.surroundings.terminal.stdout {
         Box::new(Screen::new(context, thinking, state, report, io::stdout()))
     } else {

@@ -100,6 +100,10 @@ impl Show for Plain<'_> {
                     self.context.note(&told);
                 }
             }
+            Event::BegunAgain(begun_again) => {
+                self.end_line()?;
+                self.context.insist(&banner::begun_again(&begun_again));
+            }
             Event::Compacting => {
                 self.end_line()?;
                 self.is_compacting = true;

@@ -229,6 +229,11 @@ impl<Out: Write> Show for Screen<'_, Out> {
                     self.wait_for("Waiting for the reply");
                 }
             }
+            Event::BegunAgain(begun_again) => {
+                self.end_all()?;
+                self.line(Meaning::Warning, &banner::begun_again(&begun_again))?;
+                self.wait_for("Waiting for the reply");
+            }
             Event::Compacting => {
                 self.end_all()?;
                 self.is_compacting = true;

@@ -83,6 +83,26 @@ fn no_call_that_fails_is_passed_over_in_silence() {
             "pread64",
             "EIO",
         ),
+        injected(
+            "a decryption that cannot read the vault copies less",
+            &operation::DECRYPT,
+            "pread64",
+            "EIO",
+        ),
+        injected("a hand-off whose sync fails leaves half a session", &operation::HANDOFF, "fsync", "EIO"),
+        injected("a store that may not be opened counts as empty", &operation::HANDOFF, "openat", "EACCES"),
+        injected(
+            "a vault that may not be opened counts as decrypted",
+            &operation::DECRYPT,
+            "openat",
+            "EACCES",
+        ),
+        injected(
+            "plain files that may not be opened count as purged",
+            &operation::PURGE_FILES,
+            "openat",
+            "EACCES",
+        ),
         injected("a fork is acknowledged without its sync", &operation::FORK, "fdatasync", "EIO"),
         injected(
             "a new name is acknowledged that was not written",

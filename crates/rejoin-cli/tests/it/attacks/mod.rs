@@ -9,6 +9,7 @@ mod display;
 mod faults;
 mod folder;
 mod imports;
+mod live;
 mod other_users;
 mod replaced;
 mod repository;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rejoin::Result;
+use serde_json::Value;
 
 use super::dump;
 use crate::import;
@@ -193,6 +194,37 @@ pub(crate) static ENCRYPT: Operation = Operation {
     swept: STORE,
     again: Again::GoesOn,
     at_least: 20,
+};
+
+pub(crate) static DECRYPT: Operation = Operation {
+    name: "vault decrypt",
+    prepare: sealed,
+    command: |_| words(&["vault", "decrypt", "--yes"]),
+    ..ENCRYPT
+};
+
+/// What was said in the sessions of the other agent, without ids and times.
+fn sessions_handed_off(world: &World) -> Result<String> {
+    let mut said = String::new();
+    for path in crate::disk::below(&world.path("home/.claude")) {
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            // What does not read shows as nothing that was said.
+            let line: Value = serde_json::from_str(line).unwrap_or_default();
+            said.push_str(&format!("{} {}\n", line["type"], line["message"]["content"]));
+        }
+    }
+    Ok(said)
+}
+
+pub(crate) static HANDOFF: Operation = Operation {
+    name: "handoff",
+    prepare: || talks(World::new),
+    command: |_| words(&["handoff", "lisbon", "--to", "claude"]),
+    result: sessions_handed_off,
+    changes: true,
+    swept: STORE,
+    again: Again::NotTried,
+    at_least: 15,
 };
 
 pub(crate) static FORK: Operation = Operation {

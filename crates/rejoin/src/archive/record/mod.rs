@@ -25,7 +25,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Block, Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, Time, incomplete,
 };
-use crate::store::{Safety, Stale};
+use crate::store::{Displaced, Safety, Stale};
 use tally::Tally;
 
 /// How long the name of an open turn is: two programs must never choose the same.
@@ -53,6 +53,16 @@ pub struct Recorder {
     is_store_in_doubt: bool,
     tally: Tally,
     strains: Strains,
+    begun_again: Vec<BegunAgain>,
+}
+
+/// A conversation that was deleted while it was recorded, and the one in which the talk goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BegunAgain {
+    /// The one that is gone.
+    pub deleted: ConversationId,
+    /// The one that has what was said since.
+    pub conversation: ConversationId,
 }
 
 type Reopen = dyn FnMut() -> Result<Archive> + Send;
@@ -93,6 +103,7 @@ impl Recorder {
             is_store_in_doubt: false,
             tally: Tally::default(),
             strains: Strains::default(),
+            begun_again: Vec::new(),
         }
     }
 
@@ -106,6 +117,11 @@ impl Recorder {
     /// Signs that the store is under strain, since this was last asked. Each is told once until it is over.
     pub fn take_strains(&mut self) -> Vec<Strain> {
         self.strains.take()
+    }
+
+    /// The conversations that were deleted, since this was last asked, so that the talk went on in others.
+    pub fn take_begun_again(&mut self) -> Vec<BegunAgain> {
+        std::mem::take(&mut self.begun_again)
     }
 
     /// Sets how to open the store again. A store whose file system failed once takes no more until that is done.
@@ -205,18 +221,22 @@ impl Recorder {
         Ok(receipt)
     }
 
-    /// Finds out what the first waiting turn can follow, when it cannot follow what it was prepared for.
+    /// Finds out what can be recorded next, when what it was to follow is not there.
     fn find_footing(&mut self) -> Result<()> {
         match self.handle.look_again() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let gone = self.handle.id();
+                let deleted = self.handle.id();
                 self.handle = self.handle.archive().start(self.header.clone().begun_again())?;
                 self.has_open_turn = false;
-                tracing::warn!(%gone, new = %self.handle.id(), "the conversation was deleted; the talk goes on in a new one");
+                let conversation = self.handle.id();
+                self.begun_again.push(BegunAgain { deleted, conversation });
+                tracing::warn!(%deleted, %conversation, "the conversation was deleted; the talk goes on in a new one");
             }
             other => other?,
         }
-        self.waiting.front_mut().expect("a turn waits").prepared = None;
+        if let Some(first) = self.waiting.front_mut() {
+            first.prepared = None;
+        }
         Ok(())
     }
 
@@ -235,7 +255,7 @@ impl Recorder {
 
     fn failed(&mut self, error: Error) {
         tracing::warn!("Conversation persistence failed: {error}");
-        self.is_store_in_doubt |= error.kind() == ErrorKind::Unavailable;
+        self.is_store_in_doubt |= is_in_doubt(&error);
         self.breaker.failed(self.handle.archive().now());
         self.strains.failed(&error);
         self.cause = Some(error);
@@ -260,22 +280,26 @@ impl Recorder {
         if is_only_thinking && !self.has_open_turn {
             return true;
         }
-        let now = self.handle.archive().now();
         let archive = self.handle.archive();
         let (partial, results) = (archive.redacted_partial(partial), archive.redacted_results(results));
-        let bytes = open_turn::encode(self.handle.head(), &self.writer, now, &partial, &results);
-        // It may be stored in spite of an error, and has to go away all the same.
-        self.has_open_turn = true;
-        match self.put_open(&bytes) {
+        let mut put = self.put_open(&partial, &results);
+        if put.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            put = self.find_footing().and_then(|()| self.put_open(&partial, &results));
+        }
+        match put {
             Ok(()) => self.succeeded(),
             Err(error) => self.failed(error),
         }
         self.cause.is_none()
     }
 
-    fn put_open(&mut self, bytes: &[u8]) -> Result<()> {
+    fn put_open(&mut self, partial: &Message, results: &[Message]) -> Result<()> {
         self.reopen_store()?;
-        let blob = open_turn::blob(self.handle.id(), &self.name, bytes);
+        let now = self.handle.archive().now();
+        let bytes = open_turn::encode(self.handle.head(), &self.writer, now, partial, results);
+        // It may be stored in spite of an error, and has to go away all the same.
+        self.has_open_turn = true;
+        let blob = open_turn::blob(self.handle.id(), &self.name, &bytes);
         self.handle.archive().store().put(&[blob], Safety::Synced)
     }
 
@@ -347,6 +371,14 @@ impl Recorder {
             }
         }
     }
+}
+
+/// True when what the store holds is unknown until it is opened again.
+///
+/// One whose files were taken away stays open: another one would be made in its place, and this one takes writes again
+/// once its files are back.
+pub(crate) fn is_in_doubt(error: &Error) -> bool {
+    error.kind() == ErrorKind::Unavailable && Displaced::cause_of(error).is_none()
 }
 
 /// Each message follows the one before.

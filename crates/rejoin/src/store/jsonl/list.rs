@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
@@ -95,15 +96,8 @@ impl JsonlStore {
 
     /// Visits every conversation that there is, in no order.
     pub(super) fn each_entry(&self, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
-        if let Some(usable) = self.usable_index()? {
+        if let Some(mut usable) = self.usable_index()? {
             let (mut entries, mut gone) = (Vec::new(), Gone::new());
-            for id in &usable.changed {
-                match self.entry(*id)? {
-                    Some(entry) => entries.push(entry),
-                    None => drop(gone.insert(*id, None)),
-                }
-            }
-            entries.append(&mut self.missing(gone, usable.stamp)?);
             let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
             let mut is_sound = true;
             while let Some(piece) = lines.next().during(|| "read the index")? {
@@ -112,12 +106,26 @@ impl JsonlStore {
                     continue;
                 }
                 match Entry::read(line, usable.device) {
-                    Some(entry) if !usable.changed.contains(&entry.id) => entries.push(entry),
-                    Some(_) => {}
+                    Some(entry) if usable.changed.contains(&entry.id) => {}
+                    Some(entry) if self.may_be_listable_again(&entry) => {
+                        usable.changed.insert(entry.id);
+                        gone.insert(entry.id, Some(entry.folder));
+                    }
+                    Some(entry) => entries.push(entry),
                     None => is_sound = false,
                 }
             }
             if is_sound {
+                for id in &usable.changed {
+                    match self.entry(*id)? {
+                        Some(entry) => {
+                            gone.remove(id);
+                            entries.push(entry);
+                        }
+                        None => drop(gone.entry(*id).or_default()),
+                    }
+                }
+                entries.append(&mut self.missing(gone, usable.stamp)?);
                 entries.iter().for_each(visit);
                 return Ok(());
             }
@@ -201,12 +209,10 @@ impl JsonlStore {
                 let Some(entry) = Entry::read(line, usable.device) else { return Ok(None) };
                 if entry.is_missing() {
                     gone.insert(id, Some(entry.folder));
-                    continue;
-                }
-                match self.layout.file(&entry.folder, id).symlink_metadata() {
-                    // A file may be readable again without looking different.
-                    Ok(there) if !there.is_file() => found.damaged.extend(entry.damage()),
-                    _ => drop(usable.changed.insert(id)),
+                } else if self.may_be_listable_again(&entry) {
+                    usable.changed.insert(id);
+                } else {
+                    found.damaged.extend(entry.damage());
                 }
                 continue;
             }
@@ -256,6 +262,12 @@ impl JsonlStore {
         }
         found.damaged.extend(self.missing(gone, usable.stamp)?.iter().flat_map(Entry::damage));
         Ok(Some(found))
+    }
+
+    /// True for an entry of which nothing could be listed, if its file may be readable by now. It need not look different.
+    fn may_be_listable_again(&self, entry: &Entry) -> bool {
+        let there = || self.layout.file(&entry.folder, entry.id).symlink_metadata();
+        entry.is_unlistable() && there().map_or(true, |there| there.is_file())
     }
 
     /// Looks at every file, reads those that are not as the index says, and writes the index again.
@@ -355,12 +367,17 @@ impl JsonlStore {
 
     fn folders(&self) -> Result<Vec<Folder>> {
         let names = self.layout.folders().during(|| "list the folders")?;
-        let look = |name: String| {
-            let metadata = self.layout.root().join(&name).symlink_metadata().ok()?;
-            let seen = Seen::of(&metadata);
-            Some(Folder(name, seen.inode, seen.modified))
-        };
-        Ok(names.into_iter().filter_map(look).collect())
+        let mut folders = Vec::new();
+        for name in names {
+            let there = self.layout.root().join(&name).symlink_metadata();
+            // It went away since the names were read.
+            if there.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound) {
+                continue;
+            }
+            let seen = Seen::of(&there.during(|| format!("look at the folder `{name}`"))?);
+            folders.push(Folder(name, seen.inode, seen.modified));
+        }
+        Ok(folders)
     }
 
     fn entry(&self, id: ConversationId) -> Result<Option<Entry>> {
@@ -439,8 +456,8 @@ impl JsonlStore {
 
 /// True when the file system forbade it.
 pub(super) fn is_forbidden(error: &Error) -> bool {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
-    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::PermissionDenied)
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// The page of these entries, which come in the order of a list.

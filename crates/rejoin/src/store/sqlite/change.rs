@@ -64,6 +64,8 @@ impl SqliteStore {
             if !changes.is_empty() || left.is_zero() {
                 return Ok(changes);
             }
+            // Nobody writes to files that were taken away, so there would be nothing to wait for.
+            self.refuse_displaced()?;
             let (bell, ring) = &self.bell;
             // A poisoned bell still rings.
             let _ = ring.wait_timeout_while(lock(bell), left.min(LOOK), |now| *now == rung);

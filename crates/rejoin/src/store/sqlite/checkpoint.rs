@@ -16,6 +16,7 @@ use rusqlite::{Connection, DEFAULT_NAME, Transaction, TransactionBehavior};
 
 use crate::error::{ErrorKind, Result};
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::files::{self, OpenFiles};
 use crate::store::sqlite::open::{LogIndex, Use, open_again};
 use crate::store::sqlite::{Access, SqliteStore, Writer, lock};
 use crate::store::{Progress, place};
@@ -40,12 +41,12 @@ pub(super) struct Folder {
 
 impl Folder {
     /// None where the system has no thread left.
-    fn start(path: PathBuf, wait: Duration, index: LogIndex, writer: Arc<Mutex<Writer>>) -> Option<Self> {
+    fn start(log: Log, writer: Arc<Mutex<Writer>>) -> Option<Self> {
         let (bell, rung) = sync_channel(1);
         let work = move || {
             while rung.recv().is_ok() {
                 // What cannot be folded now stays in the log, where it is just as safe.
-                if let Err(error) = fold(&path, wait, index, &writer) {
+                if let Err(error) = log.fold(&writer) {
                     tracing::warn!(kind = error.kind().as_str(), "the log was not folded");
                 }
             }
@@ -67,19 +68,33 @@ impl Drop for Folder {
     }
 }
 
-fn fold(path: &Path, wait: Duration, index: LogIndex, writer: &Mutex<Writer>) -> Result<()> {
-    let connection = open_again(path, wait, Use::Unsynced, index)?;
-    // The bell was rung again while the last fold was under way, which left nothing to do.
-    if !Length::of(&connection).is_due(path) {
-        return Ok(());
-    }
-    connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
-    // The log starts again from its beginning only when all of it is folded. What came in meanwhile is little; it is
-    // folded while this process's writer waits.
-    let _writing = lock(writer);
-    let (pages, folded) =
+/// The log of an open database: where it is, and how it is opened.
+struct Log {
+    path: PathBuf,
+    wait: Duration,
+    index: LogIndex,
+    files: Arc<OpenFiles>,
+}
+
+impl Log {
+    fn fold(&self, writer: &Mutex<Writer>) -> Result<()> {
+        // Opening would create a file that is gone, and folding would fill one that was cut short with holes.
+        if self.files.check()? == files::Length::Shorter {
+            return Ok(());
+        }
+        let connection = open_again(&self.path, self.wait, Use::Unsynced, self.index)?;
+        // The bell was rung again while the last fold was under way, which left nothing to do.
+        if !Length::of(&connection).is_due(&self.path) {
+            return Ok(());
+        }
         connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
-    if pages == folded { begin_again(&connection) } else { Ok(()) }
+        // The log starts again from its beginning only when all of it is folded. What came in meanwhile is little; it is
+        // folded while this process's writer waits.
+        let _writing = lock(writer);
+        let (pages, folded) =
+            connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
+        if pages == folded { begin_again(&connection) } else { Ok(()) }
+    }
 }
 
 /// Commits something, so that the log begins again on disk.
@@ -122,19 +137,26 @@ impl SqliteStore {
         if !length.is_due(&self.path) {
             return;
         }
-        // A sealed copy has no log.
-        let Access::ReadWrite { wait, index } = self.access else { return };
+        let Some(log) = self.log() else { return };
         if length.pages - length.folded < 2 * LONG {
             let mut folder = lock(&self.folder);
             if folder.is_none() {
-                *folder = Folder::start(self.path.clone(), wait, index, Arc::clone(&self.writer));
+                *folder = self.log().and_then(|log| Folder::start(log, Arc::clone(&self.writer)));
             }
             if let Some(folder) = &*folder {
                 return folder.ring();
             }
         }
         // The messages are safe in the log; a fold that fails is tried again after the next turn.
-        let _ = fold(&self.path, wait, index, &self.writer);
+        let _ = log.fold(&self.writer);
+    }
+
+    /// A sealed copy has no log.
+    fn log(&self) -> Option<Log> {
+        let (Access::ReadWrite { wait, index }, Some(files)) = (self.access, &self.files) else {
+            return None;
+        };
+        Some(Log { path: self.path.clone(), wait, index, files: Arc::clone(files) })
     }
 
     fn log_length(&self) -> Length {
@@ -167,7 +189,9 @@ impl SqliteStore {
             connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).during(attempt)?;
             rewritten
         })?;
-        self.cut_log()
+        let cut = self.cut_log()?;
+        self.accept_shorter_file()?;
+        Ok(cut)
     }
 
     /// Runs work that needs the writing connection but no transaction.
@@ -177,6 +201,7 @@ impl SqliteStore {
             Some(connection) => connection,
             empty => empty.insert(self.open_writer(Use::Synced)?),
         };
+        self.vouch_for_files()?;
         work(connection)
     }
 }

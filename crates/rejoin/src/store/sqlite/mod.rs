@@ -13,6 +13,7 @@ mod checkpoint;
 mod erase;
 mod examine;
 mod fault;
+mod files;
 mod find;
 mod holder;
 mod index;
@@ -39,6 +40,7 @@ use crate::model::{ConversationId, Time};
 use crate::store::reserve::Reserve;
 use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
+use crate::store::sqlite::files::OpenFiles;
 use crate::store::sqlite::open::{LogIndex, Use, open_again, open_first, open_sealed};
 use crate::store::sqlite::room::RESERVE;
 use crate::store::{
@@ -57,6 +59,8 @@ const WRITTEN_KB: i64 = 16 << 10;
 pub struct SqliteStore {
     path: PathBuf,
     access: Access,
+    /// The files that are open; none for a copy that is only read.
+    files: Option<Arc<OpenFiles>>,
     /// Connections at rest; a reader takes one and puts it back.
     readers: Mutex<Vec<Connection>>,
     writer: Arc<Mutex<Writer>>,
@@ -101,7 +105,9 @@ impl SqliteStore {
         })?;
         let (mut connection, index) = open_first(&path, wait, Use::Synced)?;
         let migrated_from = migrate::migrate(&mut connection, &path, index)?;
+        let files = OpenFiles::of(&path, index)?;
         let mut store = Self::over(path, Access::ReadWrite { wait, index }, connection);
+        store.files = Some(Arc::new(files));
         store.migrated_from = migrated_from;
         Ok(store)
     }
@@ -119,6 +125,7 @@ impl SqliteStore {
         Self {
             path,
             access,
+            files: None,
             readers: Mutex::new(vec![connection]),
             writer: Arc::default(),
             folder: Mutex::default(),
@@ -161,16 +168,13 @@ impl SqliteStore {
 
     fn open_another(&self, usage: Use) -> Result<Connection> {
         // Opening creates a missing file, but a store whose file vanished must not come back empty.
-        if !self.path.exists() {
-            return Err(Error::new(
-                ErrorKind::Unavailable,
-                format!("the database `{}` is gone", self.path.display()),
-            ));
-        }
-        match self.access {
+        self.refuse_displaced()?;
+        let connection = match self.access {
             Access::ReadWrite { wait, index } => open_again(&self.path, wait, usage, index),
             Access::Sealed => open_sealed(&self.path),
-        }
+        }?;
+        self.refuse_displaced()?;
+        Ok(connection)
     }
 
     /// A connection that writes, with room for every page that a large turn changes.
@@ -245,7 +249,11 @@ impl SqliteStore {
             .during(attempt)
             .and_then(|transaction| {
                 let answer = work(&transaction)?;
+                // Before the commit, so that nothing is left in the log of another file; and after it, because only then
+                // is it certain where the commit went.
+                self.vouch_for_files()?;
                 transaction.commit().during(attempt)?;
+                self.vouch_for_files()?;
                 Ok(answer)
             });
         writer.wrote |= outcome.is_ok();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rejoin::store::{Children, Put, Safety, Space, SqliteStore};
 use rejoin::{
-    Archive, Block, Conversation, EndReason, Ending, ErrorKind, EventKind, Json, Limits, Message, MessageId,
-    Metrics, OpenTurn, Receipt, Recorder, Role, Saved, Status, Strain, Thinking,
+    Archive, BegunAgain, Block, Conversation, EndReason, Ending, ErrorKind, EventKind, Json, Limits, Message,
+    MessageId, Metrics, OpenTurn, Receipt, Recorder, Role, Saved, Status, Strain, Thinking,
 };
 
 use super::moody::{Mood, Moody};
@@ -341,6 +341,42 @@ fn a_conversation_that_was_deleted_stays_deleted_and_the_talk_goes_on_in_a_new_o
     assert_eq!(desk.archive.conversation(gone).unwrap_err().kind(), ErrorKind::NotFound);
     let header = desk.archive.conversation(saved.conversation).unwrap().conversation;
     assert_eq!(header, Conversation::new().in_project("/home/ada"));
+}
+
+#[test]
+fn the_conversation_in_the_place_of_a_deleted_one_is_told_once() {
+    let mut desk = desk();
+    desk.say("secret");
+    let deleted = desk.recorder.conversation();
+    let before = desk.recorder.take_begun_again();
+    desk.archive.delete_conversations(&[deleted], "asked");
+
+    desk.say("one");
+    desk.say("two");
+
+    let conversation = desk.recorder.conversation();
+    assert_eq!(
+        (before, desk.recorder.take_begun_again()),
+        (vec![], vec![BegunAgain { deleted, conversation }])
+    );
+    assert_eq!((desk.recorder.take_begun_again(), desk.stored().as_str()), (vec![], "one two"));
+}
+
+#[test]
+fn a_reply_that_arrives_after_its_conversation_was_deleted_is_saved_in_the_new_one() {
+    let mut desk = desk();
+    desk.say("secret");
+    let deleted = desk.recorder.conversation();
+    desk.archive.delete_conversations(&[deleted], "asked");
+
+    let is_saved = desk.recorder.save_open(&Message::assistant("An"), &[]);
+    let open = open_turns(&desk.recorder);
+    desk.recorder.append(vec![Message::assistant("An answer")]).unwrap();
+
+    assert!(is_saved && desk.recorder.cause().is_none());
+    assert_eq!((open.len(), open[0].base), (1, None));
+    assert_eq!((open_turns(&desk.recorder).len(), desk.stored().as_str()), (0, "An answer"));
+    assert_eq!(desk.recorder.take_begun_again().len(), 1);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod attempt;
 mod damage;
 mod histories;
 mod imports;
+mod live;
 mod other_users;
 mod redaction;
 mod vault;

@@ -239,6 +239,24 @@ fn nothing_else_takes_the_place_of_a_vault() {
             remove_files_ending_with(&machine.path("anchors"), ".anchor");
             shows(&url, &access(&machine, target), "mine")
         }),
+        Attempt::new("another vault in SQLite, after the pin was removed", unpinned("vault+sqlite")),
+        Attempt::new("another vault in files, after the pin was removed", unpinned("vault+jsonl")),
+        Attempt::new("another vault that asks for a passphrase, after the pin was removed", |target| {
+            let (machine, url) = used("vault+sqlite");
+            planted_with_passphrase(&machine);
+            substitute(&machine.path("planted"), &machine.path("vault"));
+            remove_files_ending_with(&machine.path("anchors"), ".pin");
+            let (access, is_asked) = asking(access(&machine, target));
+            let _ = Archive::open_with(&url.to_string(), &access);
+            is_asked.load(Ordering::Relaxed)
+        }),
+        Attempt::new("a plain store, after the pin was removed", |target| {
+            let (machine, _) = used("vault+sqlite");
+            say(&machine.open(&machine.url("sqlite", "plain.db")), "theirs");
+            substitute(&machine.path("plain.db"), &machine.path("vault"));
+            remove_files_ending_with(&machine.path("anchors"), ".pin");
+            shows(&machine.url("sqlite", "vault"), &access(&machine, target), "theirs")
+        }),
         Attempt::new("another vault, after the pin was overwritten with nonsense", |target| {
             let (machine, url) = used("vault+sqlite");
             planted(&machine, "vault+sqlite", "planted");
@@ -251,6 +269,17 @@ fn nothing_else_takes_the_place_of_a_vault() {
             shows(&url, &access(&machine, target), "theirs")
         }),
     ]);
+}
+
+/// Another vault in the place of the one that is used, where only the pin was removed.
+fn unpinned(scheme: &'static str) -> impl Fn(Target) -> bool {
+    move |target| {
+        let (machine, url) = used(scheme);
+        planted(&machine, scheme, "planted");
+        substitute(&machine.path("planted"), &machine.path("vault"));
+        remove_files_ending_with(&machine.path("anchors"), ".pin");
+        shows(&url, &access(&machine, target), "theirs")
+    }
 }
 
 fn remove_files_ending_with(directory: &Path, ending: &str) {
@@ -312,4 +341,73 @@ fn a_restored_vault_is_accepted_in_one_step() {
 
     assert_eq!(restored, ["mine"]);
     assert_eq!(machine.try_open(&url).unwrap_err().kind(), rejoin::ErrorKind::Conflict);
+}
+
+#[test]
+fn a_vault_whose_pin_is_gone_opens_and_another_one_opens_once_it_is_accepted() {
+    let (machine, url) = used("vault+sqlite");
+    let before = url.pinned(&machine.access()).unwrap();
+    planted(&machine, "vault+sqlite", "planted");
+    let unpin = || remove_files_ending_with(&machine.path("anchors"), ".pin");
+
+    unpin();
+    let without_pin = (url.pinned(&machine.access()).unwrap(), titles(&machine.open(&url)));
+    substitute(&machine.path("planted"), &machine.path("vault"));
+    unpin();
+    let refused = machine.try_open(&url).unwrap_err();
+    url.accept(&machine.access()).unwrap();
+    // What was accepted counts, and the vault before it does not any more.
+    unpin();
+    let accepted = titles(&machine.open(&url));
+
+    assert_eq!(without_pin, (before, vec!["mine".to_owned()]));
+    assert_eq!(refused.kind(), rejoin::ErrorKind::Conflict);
+    let cause = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(cause.contains(&before.unwrap().to_string()) && cause.contains("is gone"), "{cause}");
+    assert_eq!(accepted, ["theirs"]);
+}
+
+#[test]
+fn a_plain_store_that_is_accepted_stays_accepted() {
+    let (machine, _) = used("vault+sqlite");
+    say(&machine.open(&machine.url("sqlite", "plain.db")), "plain");
+    substitute(&machine.path("plain.db"), &machine.path("vault"));
+    let plain = machine.url("sqlite", "vault");
+
+    let refused = machine.try_open(&plain).map(drop).unwrap_err().kind();
+    plain.accept(&machine.access()).unwrap();
+
+    assert_eq!(refused, rejoin::ErrorKind::Conflict);
+    assert_eq!(titles(&machine.open(&plain)), ["plain"]);
+}
+
+#[test]
+fn an_anchor_from_before_locations_were_noted_notes_them_when_the_vault_is_opened() {
+    let (machine, url) = used("vault+sqlite");
+    let anchors = || std::fs::read_dir(machine.path("anchors")).unwrap().map(|entry| entry.unwrap().path());
+    let anchor = anchors().find(|path| path.extension().is_some_and(|ending| ending == "anchor")).unwrap();
+    let whole = std::fs::read_to_string(&anchor).unwrap();
+    std::fs::write(&anchor, format!("{}\n", whole.lines().next().unwrap())).unwrap();
+
+    let opened = titles(&machine.open(&url));
+
+    assert_eq!((opened, std::fs::read_to_string(&anchor).unwrap()), (vec!["mine".to_owned()], whole));
+}
+
+#[test]
+fn an_older_copy_is_told_without_opening_it() {
+    let (machine, url) = used("vault+sqlite");
+    substitute(&machine.path("vault"), &machine.path("older"));
+    say(&machine.open(&url), "newer");
+    let told = || url.refuse_older_copy(&machine.access()).map_err(|error| error.kind());
+
+    let newest = told();
+    substitute(&machine.path("older"), &machine.path("vault"));
+    let older = told();
+    remove_files_ending_with(&machine.path("anchors"), ".anchor");
+
+    assert_eq!((newest, older), (Ok(()), Err(rejoin::ErrorKind::Conflict)));
+    assert_eq!(told(), Ok(()));
+    let plain = machine.url("sqlite", "plain.db");
+    assert!(plain.refuse_older_copy(&machine.access()).is_ok());
 }

@@ -153,3 +153,23 @@ fn an_index_that_lacks_a_row_hides_no_conversation() {
 
     assert_eq!((before, listed()), (3, 3));
 }
+
+#[test]
+fn a_conversation_that_could_not_be_read_for_a_while_is_found_by_its_name_again() {
+    let (place, index) = filled();
+    let id = place.archive().resolve("two").unwrap().conversation();
+    let file = place.root.join(format!("no-project/{id}.jsonl"));
+    let text = fs::read_to_string(&file).unwrap();
+    let folder = fs::File::open(place.root.join("no-project")).unwrap();
+
+    fs::write(&file, text.replace("\"format\":1", "\"format\":9")).unwrap();
+    folder.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+    let without = place.titles();
+    let noted = fs::read(&index).unwrap();
+    fs::write(&file, &text).unwrap();
+    let found = place.archive().resolve("two").map(|named| named.conversation());
+
+    assert_eq!(without, ["three", "one"]);
+    // It was found with the index that says that it cannot be read.
+    assert_eq!((found.ok(), fs::read(&index).unwrap()), (Some(id), noted));
+}

@@ -19,17 +19,14 @@ use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
 use crate::store::vault::Workspace;
 use crate::store::vault::key::Hasher;
-use crate::store::vault::slots::VaultId;
 use crate::store::vault::slots::record::Record;
 use crate::store::vault::slots::table::{Changes, Extent, Table};
 use crate::store::vault::slots::text::Base64;
-use crate::store::{ListQuery, Row, Safety, Stamp, Store};
+use crate::store::vault::slots::{PinPlace, VaultId, locations};
+use crate::store::{Changed, ListQuery, Row, Safety, Stamp, Store};
 
 const TAG: &str = "rejoin/vault/anchor/1\n";
 const TABLE_TAG: &str = "rejoin/vault/rows/1\n";
-
-/// An anchor is a few hundred bytes.
-const LONGEST: u64 = 4_096;
 
 /// Up to so many conversations are all looked at when the vault is opened; a larger store is looked at whole when it is checked.
 const MOST: usize = 1_000;
@@ -56,11 +53,37 @@ struct Known {
     rows: Option<Base64>,
 }
 
+impl Known {
+    /// Refuses a store with older keys or fewer changes; the changes since then otherwise.
+    fn refuse_older(&self, inner: &dyn Store) -> Result<Vec<Changed>> {
+        let epoch = Record::read(inner)?.map_or(0, |(record, _)| record.epoch);
+        let rolled_back = |what: String| {
+            Error::conflict(format!("the store is older than it was when it was last used: {what}"))
+        };
+        if epoch < self.epoch {
+            return Err(rolled_back(format!("its keys are of epoch `{epoch}`, not `{}`", self.epoch)));
+        }
+        let before = self.stamp.saturating_sub(1);
+        let mut newer = inner.changes(before, Duration::ZERO)?;
+        if self.stamp > 0 && newer.is_empty() {
+            // A power cut may have taken the end of the log of changes. Whoever is about to write completes it.
+            inner.put(&[], Safety::Synced)?;
+            newer = inner.changes(before, Duration::ZERO)?;
+        }
+        if self.stamp > 0 && newer.is_empty() {
+            return Err(rolled_back(format!("change `{}` is missing", self.stamp)));
+        }
+        Ok(newer)
+    }
+}
+
 /// Keeps the anchor of a vault in a directory outside of the store.
 pub struct AnchorPlace {
     path: PathBuf,
     vault: VaultId,
     hasher: Hasher,
+    /// Where the vault is used; noted with what is written.
+    locations: Vec<String>,
     /// The table that was last read or written, and what vouches for it.
     table: Mutex<Option<(Vec<u8>, Table)>>,
 }
@@ -69,30 +92,22 @@ impl AnchorPlace {
     /// The anchor of a vault, in a directory that is made when it is first written.
     pub fn new(directory: impl Into<PathBuf>, workspace: &Workspace) -> Self {
         let vault = VaultId::of(workspace.vault());
-        let path = path_in(&directory.into(), vault);
-        Self { path, vault, hasher: workspace.anchor_key().hasher(), table: Mutex::default() }
+        let path = locations::anchor_in(&directory.into(), vault);
+        let hasher = workspace.anchor_key().hasher();
+        Self { path, vault, hasher, locations: Vec::new(), table: Mutex::default() }
+    }
+
+    /// The same, which notes that the vault is used at the place of a pin.
+    #[must_use]
+    pub fn at(mut self, pin: &PinPlace) -> Self {
+        self.locations = pin.locations();
+        self
     }
 
     /// Refuses a store that is older than what was known of it, or another at the same age.
     pub fn check(&self, inner: &dyn Store) -> Result<()> {
         let Some(known) = self.read()? else { return Ok(()) };
-        let epoch = Record::read(inner)?.map_or(0, |(record, _)| record.epoch);
-        let rolled_back = |what: String| {
-            Error::conflict(format!("the store is older than it was when it was last used: {what}"))
-        };
-        if epoch < known.epoch {
-            return Err(rolled_back(format!("its keys are of epoch `{epoch}`, not `{}`", known.epoch)));
-        }
-        let before = known.stamp.saturating_sub(1);
-        let mut newer = inner.changes(before, Duration::ZERO)?;
-        if known.stamp > 0 && newer.is_empty() {
-            // A power cut may have taken the end of the log of changes. Whoever is about to write completes it.
-            inner.put(&[], Safety::Synced)?;
-            newer = inner.changes(before, Duration::ZERO)?;
-        }
-        if known.stamp > 0 && newer.is_empty() {
-            return Err(rolled_back(format!("change `{}` is missing", known.stamp)));
-        }
+        let newer = known.refuse_older(inner)?;
         if let Some(table) = self.table(&known) {
             let extent = if table.len() <= MOST { Extent::All } else { Extent::Newest(NEWEST) };
             let differing = table.differing(inner, &self.hasher, known.stamp, extent)?;
@@ -125,9 +140,30 @@ impl AnchorPlace {
         Ok(self.read()?.is_some())
     }
 
+    /// Refuses a store that is older than what was known of its vault, as far as the counts tell it. Nothing is opened for it,
+    /// so nothing vouches for the anchor either.
+    pub(crate) fn refuse_older(directory: &Path, vault: VaultId, inner: &dyn Store) -> Result<()> {
+        let Some(anchor) = locations::read(&locations::anchor_in(directory, vault))? else { return Ok(()) };
+        match serde_json::from_slice::<Known>(locations::split(&anchor).0) {
+            Ok(known) => known.refuse_older(inner).map(drop),
+            // Whoever opens the vault tells that the anchor was changed.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Notes where the vault is used, if that is not noted yet.
+    pub(crate) fn ensure_located(&self) -> Result<()> {
+        let Some(anchor) = locations::read(&self.path)? else { return Ok(()) };
+        let (first, known) = locations::split(&anchor);
+        if self.locations.iter().all(|location| known.contains(location)) {
+            return Ok(());
+        }
+        locations::replace(&self.path, &locations::joined(first, &locations::merged(known, &self.locations)))
+    }
+
     /// Forgets the anchor of a vault that is gone.
     pub(crate) fn forget_of(directory: &Path, vault: VaultId) -> Result<()> {
-        forget(&path_in(directory, vault))
+        forget(&locations::anchor_in(directory, vault))
     }
 
     /// Writes down what is known of the store.
@@ -155,10 +191,13 @@ impl AnchorPlace {
         // Order: the table under a name of its own, the anchor that names it, and then the tables that nothing names. A table that
         // a power cut takes is made again.
         let own = self.table_path(&vouched);
+        let known_locations = locations::read(&self.path)?.map(|anchor| locations::split(&anchor).1);
+        let noted = locations::merged(known_locations.unwrap_or_default(), &self.locations);
+        let anchor = locations::joined(self.text(&known).as_bytes(), &noted);
         let written = durable::create_private_directory(&self.path)
             .and_then(|()| draft(&own, &bytes))
             .and_then(|table| durable::publish_unsynced(table, &own))
-            .and_then(|()| draft(&self.path, self.text(&known).as_bytes()))
+            .and_then(|()| draft(&self.path, &anchor))
             .and_then(|anchor| durable::publish(anchor, &self.path, Existing::Replace));
         written.map_err(|cause| {
             Error::new(ErrorKind::Unavailable, format!("write `{}`", self.path.display())).because(cause)
@@ -204,15 +243,9 @@ impl AnchorPlace {
     }
 
     fn read(&self) -> Result<Option<Known>> {
-        let bytes = match durable::read_small(&self.path, LONGEST) {
-            Ok(bytes) => bytes,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => {
-                let attempt = format!("read `{}`", self.path.display());
-                return Err(Error::new(ErrorKind::Unavailable, attempt).because(cause));
-            }
-        };
-        let known = serde_json::from_slice::<Known>(&bytes).ok();
+        let Some(anchor) = locations::read(&self.path)? else { return Ok(None) };
+        let (bytes, _) = locations::split(&anchor);
+        let known = serde_json::from_slice::<Known>(bytes).ok();
         match known.filter(|known| self.text(known).as_bytes() == bytes && known.vault == self.vault) {
             Some(known) => Ok(Some(known)),
             None => Err(Error::conflict(format!(
@@ -249,10 +282,6 @@ impl fmt::Debug for AnchorPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AnchorPlace").field("path", &self.path).finish_non_exhaustive()
     }
-}
-
-fn path_in(directory: &Path, vault: VaultId) -> PathBuf {
-    directory.join(format!("{vault}.anchor"))
 }
 
 /// The tables beside an anchor.

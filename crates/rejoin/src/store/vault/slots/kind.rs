@@ -76,6 +76,11 @@ impl VaultId {
         Self(Hex(*id.as_bytes()))
     }
 
+    /// Reads an id.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        Hex::parse(text).map(Self)
+    }
+
     /// The same, as the workspace has it.
     pub(super) const fn to_key_id(self) -> KeyId {
         KeyId::from_bytes(self.0.0)

@@ -9,6 +9,7 @@ mod holder;
 mod in_use;
 mod keys;
 mod kind;
+mod locations;
 mod passphrase;
 mod pin;
 mod place;

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable::{self, Existing};
 use crate::store::vault::Workspace;
-use crate::store::vault::slots::VaultId;
+use crate::store::vault::slots::{VaultId, locations};
 
 const TAG: &str = "rejoin/vault/pin/1\n";
 
@@ -49,23 +49,40 @@ impl PinPlace {
     }
 
     /// The vault that is used at this place; none where none was used yet. Nothing vouches for it.
+    ///
+    /// Where the pin is gone, an anchor may still tell.
     pub fn vault(&self) -> Result<Option<VaultId>> {
         for place in &self.places {
             if let Some(bytes) = self.read(place)? {
                 return parse(&bytes).map(Some).ok_or_else(|| self.damaged(place));
             }
         }
+        for location in self.locations() {
+            if let Some(vault) = locations::vaults_at(&self.directory, &location)?.into_iter().next() {
+                return Ok(Some(vault));
+            }
+        }
         Ok(None)
+    }
+
+    /// The paths of the place, as they are written.
+    pub(super) fn locations(&self) -> Vec<String> {
+        self.places.iter().map(|place| location(place)).collect()
     }
 
     /// Refuses a vault other than the one that is used at this place.
     pub fn expect(&self, found: VaultId) -> Result<()> {
         for place in &self.places {
-            let Some(bytes) = self.read(place)? else { continue };
-            let vault = parse(&bytes).ok_or_else(|| self.damaged(place))?;
-            if vault != found {
+            let (before, how) = match self.read(place)? {
+                Some(bytes) => (vec![parse(&bytes).ok_or_else(|| self.damaged(place))?], ""),
+                None => (
+                    locations::vaults_at(&self.directory, &location(place))?,
+                    ", by its anchor; the pin of this location is gone",
+                ),
+            };
+            if let Some(vault) = before.into_iter().find(|vault| *vault != found) {
                 return Err(Error::conflict(format!(
-                    "the vault at `{}` is `{found}`, and the one used there before is `{vault}`",
+                    "the vault at `{}` is `{found}`, and the one used there before is `{vault}`{how}",
                     place.display()
                 )));
             }
@@ -108,6 +125,7 @@ impl PinPlace {
                     durable::publish(draft, &path, Existing::Replace)
                 });
             written.map_err(|cause| unavailable("write", &path, cause))?;
+            locations::release(&self.directory, &location(place), Some(VaultId::of(workspace.vault())))?;
         }
         Ok(())
     }
@@ -122,6 +140,7 @@ impl PinPlace {
                 }
                 _ => {}
             }
+            locations::release(&self.directory, &location(place), None)?;
         }
         Ok(())
     }
@@ -160,6 +179,11 @@ fn resolved(named: &Path) -> Option<PathBuf> {
     named.canonicalize().ok().or_else(|| Some(named.parent()?.canonicalize().ok()?.join(named.file_name()?)))
 }
 
+/// A path as it is written, with U+FFFD for what is not UTF-8.
+fn location(place: &Path) -> String {
+    place.to_string_lossy().into_owned()
+}
+
 fn parse(bytes: &[u8]) -> Option<VaultId> {
     serde_json::from_slice::<Pin>(bytes).ok().filter(|pin| pin.version == 1).map(|pin| pin.vault)
 }
@@ -167,7 +191,7 @@ fn parse(bytes: &[u8]) -> Option<VaultId> {
 /// The bytes of a pin. They are compared whole, so nothing in them can be changed.
 fn text(place: &Path, workspace: &Workspace) -> String {
     let vault = VaultId::of(workspace.vault());
-    let pin = Pin { version: 1, vault, place: place.to_string_lossy().into_owned() };
+    let pin = Pin { version: 1, vault, place: location(place) };
     let body = serde_json::to_string(&pin).expect("it is plain data");
     let mac = workspace.anchor_key().hasher().hash(&[TAG.as_bytes(), body.as_bytes()]);
     format!("{},\"mac\":\"{}\"}}\n", &body[..body.len() - 1], STANDARD_NO_PAD.encode(mac))

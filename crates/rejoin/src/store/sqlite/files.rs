@@ -1,0 +1,145 @@
+//! Whether the files that are open are still the ones at the store's path.
+//!
+//! SQLite goes on with files that were removed or replaced, and with a main file that was cut short as long as it has the
+//! pages at hand. A commit is then in files that nobody finds again. So no commit is acknowledged before each file was
+//! looked at by its name: one `stat` each, nothing is opened.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::fault::During;
+use crate::store::sqlite::open::{LogIndex, Use};
+use crate::store::{Displaced, durable};
+
+/// The files of an open database, as they were when it was opened.
+///
+/// The open handles keep their numbers from being given to other files.
+#[derive(Debug)]
+pub(super) struct OpenFiles {
+    main: OpenFile,
+    /// The log, and its index where processes share one. Two processes with different indexes would write over each
+    /// other's commits.
+    others: Vec<OpenFile>,
+    /// The length of the main file when it was last looked at.
+    length: AtomicU64,
+}
+
+/// A file by its name, and by the device and the number it had when it was opened.
+#[derive(Debug)]
+struct OpenFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+/// How long the main file is, compared with what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    Kept,
+    Shorter,
+}
+
+impl OpenFiles {
+    /// Remembers the files of a database that was just opened and read.
+    pub(super) fn of(path: &Path, index: LogIndex) -> Result<Self> {
+        let beside: &[&str] = match index {
+            LogIndex::Shared => &["-wal", "-shm"],
+            LogIndex::Private => &["-wal"],
+        };
+        let others = beside.iter().map(|suffix| OpenFile::at(durable::beside(path, suffix)));
+        let main = OpenFile::at(path.to_owned())?;
+        let length = AtomicU64::new(main.look()?);
+        Ok(Self { main, others: others.collect::<Result<_>>()?, length })
+    }
+
+    /// Fails when a file is not there any more, or another one is.
+    pub(super) fn check(&self) -> Result<Length> {
+        let length = self.main.look()?;
+        self.others.iter().try_for_each(|file| file.look().map(drop))?;
+        if length < self.length.load(Ordering::Relaxed) {
+            return Ok(Length::Shorter);
+        }
+        self.length.store(length, Ordering::Relaxed);
+        Ok(Length::Kept)
+    }
+
+    /// Takes the length of the main file as it is: it was rewritten, or found to be whole.
+    fn accept_length(&self) -> Result<()> {
+        self.length.store(self.main.look()?, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl OpenFile {
+    fn at(path: PathBuf) -> Result<Self> {
+        let (identity, _) = look(&path)?;
+        Ok(Self { path, identity })
+    }
+
+    /// The length of the file, if it is the one that was opened.
+    fn look(&self) -> Result<u64> {
+        match look(&self.path)? {
+            (identity, length) if identity == self.identity => Ok(length),
+            _ => Err(displaced(&self.path)),
+        }
+    }
+}
+
+fn look(path: &Path) -> Result<((u64, u64), u64)> {
+    match path.symlink_metadata() {
+        Ok(found) => Ok(((found.dev(), found.ino()), found.len())),
+        Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(displaced(path))
+        }
+        Err(cause) => {
+            Err(Error::new(ErrorKind::Unavailable, format!("look at `{}`", path.display())).because(cause))
+        }
+    }
+}
+
+fn displaced(path: &Path) -> Error {
+    Error::new(ErrorKind::Unavailable, "what is written now would be lost").because(Displaced::at(path))
+}
+
+impl SqliteStore {
+    /// Fails when what is committed now would not be found by whoever opens the database next.
+    pub(super) fn vouch_for_files(&self) -> Result<()> {
+        // A sealed copy is not written to.
+        let Some(files) = &self.files else { return Ok(()) };
+        if files.check()? == Length::Shorter {
+            // Another process may have rewritten the database without its gaps, or put a smaller copy into it.
+            self.refuse_cut_short()?;
+            files.accept_length()?;
+        }
+        Ok(())
+    }
+
+    /// Fails when others who open the database open other files.
+    pub(super) fn refuse_displaced(&self) -> Result<()> {
+        self.files.as_ref().map_or(Ok(()), |files| files.check().map(drop))
+    }
+
+    /// Notes that this process made the main file shorter.
+    pub(super) fn accept_shorter_file(&self) -> Result<()> {
+        self.files.as_ref().map_or(Ok(()), |files| files.accept_length())
+    }
+
+    /// Reads every page that is left. Only a new connection has none at hand that is gone from the file.
+    fn refuse_cut_short(&self) -> Result<()> {
+        let attempt = "check a database that became shorter while it was open";
+        let checked = self.open_another(Use::Synced).and_then(|connection| {
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).during(attempt)
+        });
+        match checked {
+            Ok(verdict) if verdict == "ok" => Ok(()),
+            Err(error) if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Invalid) => Err(error),
+            Ok(_) | Err(_) => Err(Error::corrupt(format!(
+                "`{}` was cut short while it was open, and its log does not hold what is missing",
+                self.path.display()
+            ))),
+        }
+    }
+}
