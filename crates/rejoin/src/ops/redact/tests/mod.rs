@@ -1,6 +1,6 @@
 //! What is found and what is not.
 
-mod bounds;
+pub(super) mod bounds;
 mod families;
 mod left;
 
