@@ -3,6 +3,7 @@
 pub(super) mod bounds;
 mod families;
 mod left;
+mod seams;
 
 use std::sync::OnceLock;
 
