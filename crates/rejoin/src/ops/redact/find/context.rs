@@ -282,10 +282,8 @@ impl Start {
                 let before = &text[floor..at];
                 let word = before.as_bytes().iter().rev().take_while(|byte| is_of_word(byte)).count();
                 let is_ascii = before.as_bytes().iter().rev().nth(word).is_none_or(u8::is_ascii);
-                match self.is_word() && is_ascii {
-                    true => Some(at - word),
-                    false => Some(at - before.rsplit(signs).next().unwrap_or_default().len()),
-                }
+                let far = || before.rsplit(signs).next().unwrap_or_default().len();
+                Some(at - if self.is_word() && is_ascii { word } else { far() })
             }
             Self::Bracket(bracket) => text[floor..at].rfind(bracket).map(|place| floor + place),
         }
