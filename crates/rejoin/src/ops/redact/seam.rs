@@ -70,9 +70,11 @@ fn lists(json: &str) -> Vec<Vec<Range<usize>>> {
             b'"' => {
                 let Some(end) = end_of_string(bytes, at) else { break };
                 if is_named {
-                    match lists.last_mut().filter(|_| depth == last && least + 1 == depth) {
-                        Some(list) => list.push(at..end + 1),
-                        None => lists.push(vec![at..end + 1]),
+                    if depth != last || least + 1 != depth {
+                        lists.push(Vec::new());
+                    }
+                    if let Some(list) = lists.last_mut() {
+                        list.push(at..end + 1);
                     }
                     (last, least) = (depth, depth);
                 }
