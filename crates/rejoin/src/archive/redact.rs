@@ -114,14 +114,25 @@ impl Archive {
     pub(super) fn redacted_partial<'m>(&self, partial: &'m Message) -> Cow<'m, Message> {
         let Some(redactor) = self.redactor() else { return Cow::Borrowed(partial) };
         let mut settled = partial.clone();
-        let last = settled.blocks.len().saturating_sub(1);
-        for (place, block) in settled.blocks.iter_mut().enumerate() {
+        // The last texts are read as one: a secret may begin in one block and end in the next.
+        let last = settled.blocks.iter().rposition(|block| !matches!(block, Block::Text(_)));
+        let (before, texts) = settled.blocks.split_at_mut(last.map_or(0, |last| last + 1));
+        let last = before.len().saturating_sub(usize::from(texts.is_empty()));
+        for (place, block) in before.iter_mut().enumerate() {
             match block {
-                Block::Text(block) if place == last => block.text.truncate(redactor.settled(&block.text)),
                 Block::Thinking(block) if place == last || is_arriving(&block.extra) => {
                     block.text.truncate(redactor.settled(&block.text));
                 }
                 _ => {}
+            }
+        }
+        let joined: String = texts.iter().filter_map(Block::words).collect();
+        let mut rest = redactor.settled(&joined);
+        for block in texts {
+            if let Block::Text(block) = block {
+                let length = block.text.len();
+                block.text.truncate(rest);
+                rest = rest.saturating_sub(length);
             }
         }
         let clean = redactor.message(&settled, &settled.to_body());

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::{Finder, MARKER, Personal, Rule};
+use crate::ops::redact::find::{Finder, MARKER, Personal, Rule, within};
 use crate::ops::redact::string::Said;
-use crate::ops::redact::{Redactor, Tally, text};
+use crate::ops::redact::{Redactor, Tally, seam, text};
 
 /// So many letters of base64 and nothing else are data, not text.
 pub(super) const DATA_BYTES: usize = 512;
@@ -29,14 +29,20 @@ const MADE: [&str; 3] = ["min_special", "override_special", "bcrypt_hash"];
 /// What an object is called whose members are all secret, in a manifest that says so.
 const SECRET_OBJECTS: [&str; 2] = ["data", "stringData"];
 
+/// What a manifest calls what it is.
+const KIND: &str = "\"kind\"";
+
 /// So far members of an object are looked for that say what the others are.
 const OBJECT_BYTES: usize = 4 << 10;
 
 /// JSON without its secrets; none when it has none.
 pub(super) fn redact(redactor: &Redactor<'_>, json: &str, tally: &mut Tally) -> Option<String> {
+    // First, because half of a secret may be one, whose other half would be left.
+    let joined = seam::redact_json(redactor, json, tally);
+    let json = joined.as_deref().unwrap_or(json);
     let suspicions = redactor.rules.finder().suspicions(json);
     if suspicions.is_empty() && !redactor.rules.are_thorough() {
-        return None;
+        return joined;
     }
     let mut walk = Walk {
         redactor,
@@ -46,11 +52,13 @@ pub(super) fn redact(redactor: &Redactor<'_>, json: &str, tally: &mut Tally) -> 
         copied: 0,
         name: None,
         objects: Vec::new(),
-        is_manifest: ["\"kind\":\"Secret\"", "\"kind\": \"Secret\""].iter().any(|kind| json.contains(kind)),
+        is_manifest: memchr::memmem::find_iter(json.as_bytes(), KIND)
+            .any(|at| json[at + KIND.len()..].trim_start_matches([' ', ':']).starts_with("\"Secret\"")),
         key_lines: 0,
     };
     walk.run(tally);
-    (walk.copied > 0).then(|| walk.out + &json[walk.copied..])
+    let clean = (walk.copied > 0).then(|| walk.out + &json[walk.copied..]);
+    clean.or(joined)
 }
 
 /// A string, by the places of its quotes.
@@ -82,11 +90,13 @@ struct Walk<'a> {
     key_lines: usize,
 }
 
-/// What is known about an object before its strings come.
-#[derive(Debug, Default)]
+/// What is known about an object that strings are in.
+#[derive(Debug)]
 struct Object {
     /// What it is called.
     name: Option<String>,
+    /// Where its members begin, until they were looked at.
+    start: Option<usize>,
     /// What it calls the value that it has.
     pair: Option<String>,
     /// True when it says that its value is secret.
@@ -94,21 +104,18 @@ struct Object {
 }
 
 impl Object {
-    /// Looks at the members up to the next object: a name may stand behind its value.
-    fn new(name: Option<String>, rest: &str) -> Self {
-        let near = &rest[..rest.floor_char_boundary(rest.len().min(OBJECT_BYTES))];
+    /// Looks at the members up to the next object, once there is a value: its name may stand behind it.
+    fn look(&mut self, json: &str) {
+        let Some(start) = self.start.take() else { return };
+        let near = within(json, start, OBJECT_BYTES);
         let near = &near[..near.find(['{', '}']).unwrap_or(near.len())];
         let text =
             |value: &str| value.strip_prefix('"').and_then(|text| Some(text.split_once('"')?.0.to_owned()));
-        let has_value = VALUES.iter().any(|name| member(near, name).is_some());
-        let pair = NAMES.iter().filter(|_| has_value).find_map(|name| member(near, name).and_then(text));
         let is_true = |name: &str| member(near, name).is_some_and(|value| value.starts_with("true"));
-        let is_made = MADE.iter().any(|name| member(near, name).is_some());
-        Self {
-            name,
-            pair,
-            is_sensitive: is_true("sensitive") || is_true("secret") || is_true("isSecret") || is_made,
-        }
+        let pair = || NAMES.iter().find_map(|name| member(near, name).and_then(text));
+        self.pair = self.pair.take().or_else(pair);
+        self.is_sensitive = ["sensitive", "secret", "isSecret"].into_iter().any(is_true)
+            || MADE.iter().any(|name| member(near, name).is_some());
     }
 }
 
@@ -144,7 +151,8 @@ impl Walk<'_> {
         for (place, sign) in between.match_indices(['{', '}']) {
             if sign == "{" {
                 let name = self.name.take();
-                self.objects.push(Object::new(name, &self.json[from + place + 1..]));
+                let start = Some(from + place + 1);
+                self.objects.push(Object { name, start, pair: None, is_sensitive: false });
             } else {
                 self.objects.pop();
             }
@@ -199,7 +207,7 @@ impl Walk<'_> {
             _ if is_name => self.name = can_name.then_some(said.text),
             Some(name) if NAMES.contains(&name) => {
                 if let Some(object) = self.objects.last_mut() {
-                    object.pair = can_name.then_some(said.text);
+                    object.pair = Some(if can_name { said.text } else { String::new() });
                 }
             }
             _ => {}
@@ -220,14 +228,18 @@ impl Walk<'_> {
             }
         }
         let name = name?;
-        let Some(object) = self.objects.last() else { return Finder::named(name, text) };
+        let Some(object) = self.objects.last_mut() else { return Finder::named(name, text) };
         let is_value = VALUES.contains(&name);
+        if is_value || name == "result" {
+            object.look(self.json);
+        }
         let is_secret_object =
             self.is_manifest && object.name.as_deref().is_some_and(|name| SECRET_OBJECTS.contains(&name));
         if is_secret_object || object.is_sensitive && (is_value || name == "result") {
             return Finder::sensitive(text);
         }
-        match object.pair.as_deref().or(object.name.as_deref()) {
+        let pair = object.pair.as_deref().filter(|pair| !pair.is_empty());
+        match pair.or(object.name.as_deref()) {
             Some(pair) if is_value => Finder::named(pair, text),
             _ => Finder::named(name, text),
         }
@@ -254,7 +266,7 @@ fn is_key_line(line: &str) -> bool {
 }
 
 /// Where a string ends that begins with the quote at `start`.
-fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
         let sign = at + memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use base64::engine::{DecodePaddingMode, Engine as _};
 
 use crate::model::{Block, Conversation, Fields, Json, Media, Message, PrivacyNotes};
-use crate::ops::redact::{Redactor, Tally, find, json, text};
+use crate::ops::redact::{Redactor, Tally, find, json, seam, text};
 
 /// The field of a block of thinking whose words are no longer those that were signed.
 pub(crate) const CHANGED: &str = "redacted";
@@ -37,7 +37,8 @@ impl Redactor<'_> {
                 .is_none_or(|notes| notes.tokens.iter().all(|token| is_hash(token, body)))
             && message.finish.as_deref() != Some(INTERRUPTED)
             && !message.blocks.iter().any(is_attached_text)
-            && self.rules.finder().suspicions(body).is_empty();
+            && !self.rules.finder().is_suspect(body)
+            && !seam::is_suspicious(self.rules.finder(), body);
         if is_clean {
             return None;
         }
@@ -106,6 +107,18 @@ fn is_attached_text(block: &Block) -> bool {
     matches!(block, Block::Media(media) if is_text(media) && media.data.is_some())
 }
 
+/// True when a block may go on where another one ends.
+fn is_continued(one: &Block, next: &Block) -> bool {
+    match (one, next) {
+        (Block::Text(_), Block::Text(_)) | (Block::Thinking(_), Block::Thinking(_)) => true,
+        (Block::ToolResult(one), Block::ToolResult(next)) => {
+            let is_text = |output: &Json| output.as_str().starts_with('"');
+            one.call_id == next.call_id && is_text(&one.output) && is_text(&next.output)
+        }
+        _ => false,
+    }
+}
+
 /// The bytes that base64 stands for. Mail breaks it into lines, and some leave its end away or write it for addresses.
 fn unpack(data: &str) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
@@ -145,6 +158,8 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     fn message(&mut self, message: &mut Message) {
         let is_cut_off = message.finish.as_deref() == Some(INTERRUPTED);
+        // First, because half of a secret may be one, whose other half would be left.
+        message.blocks.chunk_by_mut(is_continued).for_each(|blocks| self.seams(blocks));
         message.blocks.iter_mut().for_each(|block| self.block(block));
         if let Some(Block::Text(last)) = message.blocks.last_mut().filter(|_| is_cut_off) {
             self.short(&mut last.text);
@@ -208,6 +223,20 @@ impl Sweep<'_> {
             Block::Other(block) => &mut block.fields,
         };
         self.fields(extra);
+    }
+
+    /// What blocks of one kind that follow each other say together.
+    fn seams(&mut self, blocks: &mut [Block]) {
+        let texts: Vec<String> = blocks.iter().filter_map(Block::words).map(Cow::into_owned).collect();
+        let Some(clean) = seam::redact(self.redactor, &texts, &mut self.tally) else { return };
+        for (block, text) in blocks.iter_mut().zip(clean) {
+            match block {
+                Block::Text(block) => block.text = text,
+                Block::Thinking(block) => block.text = text,
+                Block::ToolResult(block) => block.output = Json::of(&text).expect("a text is JSON"),
+                _ => {}
+            }
+        }
     }
 
     /// Data that is text is looked at as text; what is packed and no text stays as it is.

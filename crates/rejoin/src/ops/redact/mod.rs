@@ -12,6 +12,7 @@ mod key;
 mod message;
 mod own;
 mod reading;
+mod seam;
 mod stream;
 mod string;
 mod tail;

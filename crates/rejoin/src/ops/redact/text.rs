@@ -23,6 +23,17 @@ struct Span {
 
 /// A text without its secrets; none when it has none.
 pub(super) fn redact(redactor: &Redactor<'_>, text: &str, tally: &mut Tally) -> Option<String> {
+    redact_joined(redactor, text, &mut [], tally)
+}
+
+/// The same for texts that are read as one. All but the first begin at `seams`, and at other places afterwards; a secret that
+/// goes over a seam leaves its marker on both sides.
+pub(super) fn redact_joined(
+    redactor: &Redactor<'_>,
+    text: &str,
+    seams: &mut [usize],
+    tally: &mut Tally,
+) -> Option<String> {
     let mut current: Option<String> = None;
     for _ in 0..PASSES {
         let now = current.as_deref().unwrap_or(text);
@@ -32,12 +43,22 @@ pub(super) fn redact(redactor: &Redactor<'_>, text: &str, tally: &mut Tally) -> 
         }
         let mut next = String::with_capacity(now.len());
         let mut copied = 0;
-        for span in &spans {
-            next.push_str(&now[copied..span.range.start]);
-            next.push_str(&redactor.mark(span.rule, &span.secret, tally));
-            copied = span.range.end;
+        let mut seams = seams.iter_mut().peekable();
+        for Span { range, rule, secret, .. } in &spans {
+            next.push_str(&now[copied..range.start]);
+            while let Some(seam) = seams.next_if(|seam| **seam <= range.start) {
+                *seam = next.len() - (range.start - *seam);
+            }
+            let marker = redactor.mark(*rule, secret, tally);
+            next.push_str(&marker);
+            while let Some(seam) = seams.next_if(|seam| **seam < range.end) {
+                *seam = next.len();
+                next.push_str(&marker);
+            }
+            copied = range.end;
         }
         next.push_str(&now[copied..]);
+        seams.for_each(|seam| *seam = next.len() - (now.len() - *seam));
         current = Some(next);
     }
     current

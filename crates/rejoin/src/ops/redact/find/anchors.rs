@@ -7,20 +7,31 @@
 /// How many letters give a number.
 const LETTERS: usize = 3;
 
-/// The table has so many bits of places: 64 KiB stay near the processor, and of unlike letters one in fifty is let through by
+/// The table has so many bits of places: 32 KiB stay near the processor, and of unlike letters one in fifty is let through by
 /// chance.
 const BITS: u32 = 15;
 
+/// So many places are looked at together, because most of them hold nothing.
+const PLACES: usize = 8;
+
 /// Letters of both cases are the same without this bit. Other signs lose it too, and are told apart when they are
 /// compared.
-const MASK: u32 = 0x00df_dfdf;
+const CASELESS: u64 = 0xdfdf_dfdf_dfdf_dfdf;
+
+/// Letters that words of every language have often, one after the other.
+const COMMON: [&[u8; LETTERS]; 25] = [
+    b"the", b"ing", b"ion", b"and", b"ent", b"her", b"for", b"int", b"ere", b"tio", b"ter", b"est", b"ers",
+    b"ati", b"all", b"ver", b"con", b"com", b"pro", b"per", b"how", b"ide", b"wit", b"use", b"ope",
+];
 
 /// Words to look for. Case does not matter.
 #[derive(Debug)]
 pub(super) struct Anchors {
     words: Vec<&'static [u8]>,
+    /// For each number, one when there is something to compare with, else zero.
+    table: Box<[u8; 1 << BITS]>,
     /// For each number, which of the lists below to compare with, from one; none is zero.
-    table: Box<[u16; 1 << BITS]>,
+    numbers: Box<[u16; 1 << BITS]>,
     lists: Vec<Vec<Entry>>,
 }
 
@@ -38,7 +49,8 @@ struct Entry {
 impl Anchors {
     /// Looks for these words, and for those of two letters where one of the signs `after`, or nothing, follows.
     pub(super) fn new(words: impl IntoIterator<Item = &'static str>, after: &str) -> Self {
-        let mut anchors = Self { words: Vec::new(), table: Box::new([0; 1 << BITS]), lists: Vec::new() };
+        let (table, numbers) = (Box::new([0; 1 << BITS]), Box::new([0; 1 << BITS]));
+        let mut anchors = Self { words: Vec::new(), table, numbers, lists: Vec::new() };
         for word in words {
             let place = anchors.words.len();
             let word = word.as_bytes();
@@ -54,77 +66,106 @@ impl Anchors {
         anchors
     }
 
-    fn add(&mut self, letters: [u8; LETTERS], place: usize, offset: usize) {
-        let number = number(u32::from_le_bytes([letters[0], letters[1], letters[2], 0]));
+    fn add(&mut self, [one, two, three]: [u8; LETTERS], place: usize, offset: usize) {
+        let number = number(caseless([one, two, three, 0]));
         if self.table[number] == 0 {
             self.lists.push(Vec::new());
-            self.table[number] = u16::try_from(self.lists.len()).expect("there are fewer places than that");
+            self.table[number] = 1;
+            self.numbers[number] = u16::try_from(self.lists.len()).expect("there are fewer places than that");
         }
-        let word = self.words[place];
-        let fourth = word.get(offset + LETTERS).copied();
-        let mask = if fourth.is_some() { 0xdfdf_dfdf } else { MASK };
-        let [one, two, three] = letters;
-        let letters = u32::from_le_bytes([one, two, three, fourth.unwrap_or(0)]) & mask;
-        self.lists[usize::from(self.table[number]) - 1].push(Entry { place, offset, letters, mask });
+        let fourth = self.words[place].get(offset + LETTERS).copied();
+        let mask = if fourth.is_some() { u32::MAX } else { u32::MAX >> 8 };
+        let letters = caseless([one, two, three, fourth.unwrap_or(0)]);
+        self.lists[usize::from(self.numbers[number]) - 1].push(Entry { place, offset, letters, mask });
     }
 
-    /// Visits every place where one of the words stands, with which it is. Words that overlap come in no order.
-    pub(super) fn each(&self, text: &[u8], mut visit: impl FnMut(usize, usize)) {
-        for (at, letters) in text.windows(4).enumerate() {
-            let letters = letters.first_chunk().expect("a window has four letters");
-            let list = self.table[number(u32::from_le_bytes(*letters))];
-            if list != 0 {
-                self.compare(list, u32::from_le_bytes(*letters), text, at, &mut visit);
+    /// Visits every place where one of the words stands, with which it is, until a visit is true. Words that overlap come in no
+    /// order.
+    pub(super) fn any(&self, text: &[u8], mut visit: impl FnMut(usize, usize) -> bool) -> bool {
+        let mut at = 0;
+        while let Some(near) = text[at..].first_chunk::<{ PLACES + 4 }>() {
+            // Eight letters give four places.
+            let words =
+                [0, 4].map(|begin| near[begin..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)));
+            let letters = |place: usize| low((words[place / 4] & CASELESS) >> (place % 4 * 8));
+            let is_word = (0..PLACES).fold(0, |is_word, place| is_word | self.table[number(letters(place))]);
+            let mut compare = |place: usize| {
+                let letters = letters(place);
+                self.table[number(letters)] != 0 && self.compare(letters, text, at + place, &mut visit)
+            };
+            if is_word != 0 && (0..PLACES).any(&mut compare) {
+                return true;
             }
+            at += PLACES;
         }
-        // The last three have no window of their own.
-        for at in text.len().saturating_sub(3)..text.len() {
+        (at..text.len()).any(|at| {
             let mut letters = [0; 4];
-            letters[..text.len() - at].copy_from_slice(&text[at..]);
-            let list = self.table[number(u32::from_le_bytes(letters))];
-            if list != 0 {
-                self.compare(list, u32::from_le_bytes(letters), text, at, &mut visit);
-            }
-        }
+            let rest = &text[at..text.len().min(at + 4)];
+            letters[..rest.len()].copy_from_slice(rest);
+            self.compare(caseless(letters), text, at, &mut visit)
+        })
     }
 
-    fn compare(&self, list: u16, letters: u32, text: &[u8], at: usize, visit: &mut impl FnMut(usize, usize)) {
-        for entry in &self.lists[usize::from(list) - 1] {
+    fn compare(
+        &self,
+        letters: u32,
+        text: &[u8],
+        at: usize,
+        visit: &mut impl FnMut(usize, usize) -> bool,
+    ) -> bool {
+        let Some(list) = usize::from(self.numbers[number(letters)]).checked_sub(1) else { return false };
+        self.lists[list].iter().any(|entry| {
             if letters & entry.mask != entry.letters {
-                continue;
+                return false;
             }
             let word = self.words[entry.place];
-            let Some(at) = at.checked_sub(entry.offset) else { continue };
+            let Some(at) = at.checked_sub(entry.offset) else { return false };
             let there = text[at..].get(..word.len());
-            if there.is_some_and(|there| there.eq_ignore_ascii_case(word)) {
-                visit(entry.place, at);
-            }
-        }
+            there.is_some_and(|there| there.eq_ignore_ascii_case(word)) && visit(entry.place, at)
+        })
     }
 }
 
 /// Where the letters of a word stand that texts have least often; none when it has fewer than three.
 fn rarest(word: &[u8]) -> Option<usize> {
-    let rarity = |byte: u8| match byte.to_ascii_lowercase() {
-        b'j' | b'q' | b'x' | b'z' => 5,
-        b'k' | b'v' | b'b' | b'w' | b'y' => 3,
-        b'p' | b'g' | b'f' | b'm' | b'd' | b'h' | b'u' | b'c' => 1,
-        b' ' | b'a'..=b'z' => 0,
+    let rarity = |byte: &u8| match byte.to_ascii_lowercase() {
+        b'j' | b'q' | b'x' | b'z' => 6,
+        b'k' | b'v' => 4,
+        b'b' | b'w' | b'y' => 3,
+        b'p' | b'g' | b'f' => 2,
+        b'm' | b'd' | b'u' | b'c' | b'l' => 1,
+        b' ' => -1,
+        b'a'..=b'z' => 0,
         b'0'..=b'9' => 6,
         _ => 8,
     };
-    let windows = word.windows(LETTERS).enumerate();
+    let rarity = |letters: &[u8]| {
+        let is_common = COMMON.iter().any(|common| letters.eq_ignore_ascii_case(*common));
+        letters.iter().map(rarity).sum::<i32>() - if is_common { 8 } else { 0 }
+    };
     // Of equal ones the first.
+    let windows = word.windows(LETTERS).enumerate();
     windows
-        .map(|(offset, letters)| (letters.iter().map(|byte| rarity(*byte)).sum::<u32>(), offset))
-        .max_by_key(|(rarity, offset)| (*rarity, std::cmp::Reverse(*offset)))
-        .map(|(_, offset)| offset)
+        .max_by_key(|(offset, letters)| (rarity(letters), std::cmp::Reverse(*offset)))
+        .map(|(offset, _)| offset)
 }
 
-/// The number of three letters; a fourth does not count.
+/// Letters without the bit of their case, as a number.
+const fn caseless(letters: [u8; 4]) -> u32 {
+    u32::from_le_bytes(letters) & low(CASELESS)
+}
+
+/// The place of three letters in the table.
 const fn number(letters: u32) -> usize {
-    // Any odd factor spreads them that has no pattern of its own; this one is from the golden ratio.
-    ((letters & MASK).wrapping_mul(0x9e37_79b1) >> (u32::BITS - BITS)) as usize
+    // Any odd factor spreads them that has no pattern of its own; this one is from the golden ratio. It stands so far left that
+    // a fourth letter does not count.
+    (letters.wrapping_mul(0x0037_79b1 << 8) >> (u32::BITS - BITS)) as usize
+}
+
+/// The low half of a number.
+#[expect(clippy::cast_possible_truncation, reason = "the other half is not wanted")]
+const fn low(number: u64) -> u32 {
+    number as u32
 }
 
 #[cfg(test)]
@@ -145,7 +186,10 @@ mod tests {
         ) {
             let text = pieces.concat();
             let mut found = Vec::new();
-            Anchors::new(WORDS, "0a").each(text.as_bytes(), |word, at| found.push((at, word)));
+            Anchors::new(WORDS, "0a").any(text.as_bytes(), |word, at| {
+                found.push((at, word));
+                false
+            });
 
             let stands = |at: usize, word: &str| {
                 text.as_bytes()[at..].get(..word.len()).is_some_and(|own| own.eq_ignore_ascii_case(word.as_bytes()))

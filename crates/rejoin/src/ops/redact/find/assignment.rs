@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::ops::redact::find::judge::{Form, judge};
 use crate::ops::redact::find::names::{self, Secrecy, secrecy};
 use crate::ops::redact::find::pattern::Pattern;
-use crate::ops::redact::find::reads::{PASSWORD_BYTES, Reads, VALUE_BYTES, Value};
+use crate::ops::redact::find::reads::{PASSWORD_BYTES, Reads, VALUE_BYTES, Value, is_endless, values_end};
 use crate::ops::redact::find::table::leads::LEADS;
 use crate::ops::redact::find::{Found, Rule, Weight, columns, line_before, printed, said, within};
 use crate::ops::redact::reading::undisguised_word;
@@ -16,6 +16,10 @@ const NAME_BYTES: usize = 64;
 /// What leads to a value is no longer.
 const LEAD_BYTES: usize = 400;
 
+/// What patterns begin with that need not be asked where no space or quote follows the name.
+const SPACE: &str = r"^[ \t]";
+const QUOTE: &str = r#"^["']("#;
+
 /// What leads from a name to its value: a line of the table.
 #[derive(Debug)]
 pub(super) struct Lead {
@@ -24,8 +28,8 @@ pub(super) struct Lead {
     /// What stands before the name, with it.
     before: &'static str,
     /// What stands after the name. The value follows, or begins where the first group ends.
-    after: &'static str,
-    reads: Reads,
+    pub(super) after: &'static str,
+    pub(super) reads: Reads,
     /// Texts in which the values in ‹ › are found.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test reads them"))]
     pub(super) finds: &'static [&'static str],
@@ -52,6 +56,17 @@ impl Lead {
     }
 }
 
+/// What was looked at: each name once however many words of it are anchors, and none in a value that is secret.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// The names before this place.
+    names: usize,
+    /// The rows of a table whose head was looked at; none of them is the head of another.
+    rows: Range<usize>,
+    /// Letters that end no value, as far as they are known.
+    letters: Range<usize>,
+}
+
 /// The patterns of the table: what stands before a name and after it.
 #[derive(Debug)]
 pub(super) struct Leads {
@@ -76,7 +91,9 @@ impl Leads {
         let before = line_before(text, name.range.start, PASSWORD_BYTES);
         let before = &text[name.range.start - before.len()..name.range.end];
         for (lead, [left, right]) in LEADS.iter().zip(&self.patterns) {
-            let is_near = lead.signs.is_empty() || sign.is_none_or(|sign| lead.signs.contains(sign));
+            let is_near = (lead.signs.is_empty() || sign.is_none_or(|sign| lead.signs.contains(sign)))
+                && (!lead.after.starts_with(SPACE) || rest.starts_with([' ', '\t']))
+                && (!lead.after.starts_with(QUOTE) || rest.starts_with(['"', '\'']));
             let Some(fitting) = Some(right).filter(|_| is_near).and_then(|right| right.captures(rest)) else {
                 continue;
             };
@@ -89,21 +106,27 @@ impl Leads {
         }
         let floor = text.floor_char_boundary(name.range.start.saturating_sub(PASSWORD_BYTES));
         let before = &text[floor..name.range.start];
-        let fitting =
-            self.reversed.captures(before).filter(|_| before.ends_with(['"', '\'', ' ', ':', '=']))?;
+        let is_second = before.ends_with(['"', '\'', ' ', ':', '=']);
+        let fitting = Some(&self.reversed).filter(|_| is_second)?.captures(before)?;
         let part = fitting.iter().skip(1).flatten().next()?.range();
         Some(Value { range: floor + part.start..floor + part.end, form: Form::Quoted })
     }
 
-    /// The secret values of the name that `at` is in. What is before `seen` was looked at: each name once however many words
-    /// of it are anchors, and none in a value that is secret.
-    pub(super) fn at(&self, text: &str, at: usize, seen: &mut usize, found: &mut Vec<Found>) {
-        if at < *seen {
+    /// The secret values of the name that `at` is in.
+    pub(super) fn at(&self, text: &str, at: usize, seen: &mut Seen, found: &mut Vec<Found>) {
+        if at < seen.names {
             return;
         }
         let name = Name::around(text, at);
-        *seen = name.range.end;
+        seen.names = name.range.end;
         if !is_suspicious(text.as_bytes(), name.range.end) {
+            return;
+        }
+        if !seen.letters.contains(&name.range.end) {
+            seen.letters = name.range.end..values_end(text, name.range.end);
+        }
+        // Nobody can tell where its value ends, and many names may stand there.
+        if is_endless(text, name.range.end, seen.letters.end) {
             return;
         }
         let Some((words, level)) = name.told(text) else { return };
@@ -118,10 +141,16 @@ impl Leads {
             .or_else(|| printed::below(text, name.range.end, words, level));
         match one {
             Some((range, rule)) => {
-                *seen = range.end.max(*seen);
+                seen.names = range.end.max(seen.names);
                 found.push(Found { range, rule, weight: Weight::Assignment });
             }
-            None => columns::below(text, &name.range, words, level, found),
+            None if seen.rows.contains(&name.range.start) => {}
+            None => {
+                if let Some(end) = columns::below(text, &name.range, words, level, found) {
+                    let head = memchr::memchr(b'\n', &text.as_bytes()[name.range.end..]).unwrap_or(0);
+                    seen.rows = name.range.end + head..end;
+                }
+            }
         }
     }
 }

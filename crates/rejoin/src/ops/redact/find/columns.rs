@@ -12,19 +12,25 @@ const ROWS: usize = 200;
 /// The longest line that is the head of a table.
 const HEAD_BYTES: usize = 300;
 
-/// The secrets below a name that is a cell in the head of a table.
-pub(super) fn below(text: &str, name: &Range<usize>, words: &str, secrecy: Secrecy, found: &mut Vec<Found>) {
+/// The secrets below a name that is a cell in the head of a table, and where the table ends.
+pub(super) fn below(
+    text: &str,
+    name: &Range<usize>,
+    words: &str,
+    secrecy: Secrecy,
+    found: &mut Vec<Found>,
+) -> Option<usize> {
     let after = text[name.end..].trim_start_matches([' ', '"', '`', '*']);
     let before = text[..name.start].trim_end_matches([' ', '"', '`', '*']);
     let is_head = after.starts_with([',', '|', '\t', ';', '\n', '\r'])
         && (before.is_empty() || before.ends_with([',', '|', '\t', ';', '\n']) || words.contains(' '));
     if !is_head {
-        return;
+        return None;
     }
     let start = name.start - line_before(text, name.start, HEAD_BYTES).len();
-    let Some(length) = within(text, start, HEAD_BYTES).find('\n') else { return };
+    let length = within(text, start, HEAD_BYTES).find('\n')?;
     let head = &text[start..start + length];
-    let Some(sign) = ['|', '\t', ',', ';'].into_iter().find(|sign| head.contains(*sign)) else { return };
+    let sign = ['|', '\t', ',', ';'].into_iter().find(|sign| head.contains(*sign))?;
     let is_word = |cell: &str| {
         cell.chars().all(|letter| {
             letter.is_alphabetic() || matches!(letter, ' ' | '_' | '-' | '"' | '`' | '*' | '\r')
@@ -36,7 +42,7 @@ pub(super) fn below(text: &str, name: &Range<usize>, words: &str, secrecy: Secre
         || trimmed(own).split(' ').count() > 3
         || !trimmed(own).ends_with(&text[name.clone()])
     {
-        return;
+        return None;
     }
     let count = head.matches(sign).count();
     let mut at = start + length + 1;
@@ -53,6 +59,7 @@ pub(super) fn below(text: &str, name: &Range<usize>, words: &str, secrecy: Secre
         }
         at += row.len() + 1;
     }
+    Some(at)
 }
 
 fn trimmed(cell: &str) -> &str {

@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use crate::ops::redact::find::judge::is_credentials;
+use crate::ops::redact::find::letters::Letters;
 use crate::ops::redact::find::pattern::Pattern;
 use crate::ops::redact::find::placeholder::{is_named_placeholder, is_placeholder, is_shown};
 use crate::ops::redact::find::value::{
     entropy, has_digit, has_letter, is_code, is_password, is_random, is_uuid, is_words, variety,
 };
-use crate::ops::redact::find::{Found, Weight, begins_word, line_before, named, within};
+use crate::ops::redact::find::{Found, Weight, begins_word, line_before, named, run_of, within};
 
 /// A line of the table: where to look, what has to stand there, and what a value has to be.
 #[derive(Debug)]
@@ -25,11 +26,13 @@ pub(super) struct Context {
     pub(super) value: Kind,
     /// The least entropy of a value in bits a letter.
     entropy: f64,
-    /// What stands before the anchor in its line.
-    after: &'static str,
+    /// One of these stands before the anchor in its line, if there are any.
+    after: &'static [&'static str],
     /// What does not stand in what fits.
     unless: &'static [&'static str],
     weight: Weight,
+    /// The letters that the pattern begins with. Where it does not fit, it does not in the rest of a run of them either.
+    run: Option<Letters>,
     pub(super) hold: Hold,
     /// Texts in which the values in ‹ › are found.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test reads them"))]
@@ -48,7 +51,7 @@ pub(super) enum Start {
     Anchor,
     /// One letter before it.
     Letter,
-    /// So many bytes before it.
+    /// Anywhere from so many bytes before it on.
     Before(usize),
     /// Behind the nearest of these signs before it.
     Behind(&'static [char]),
@@ -111,6 +114,12 @@ pub(super) const LINE: &[char] = &['\n'];
 /// So much is looked at to each side unless a line of the table says otherwise.
 const BYTES: usize = 1_000;
 
+/// No word that is a secret with what stands around it begins further before its anchor.
+const WORD_BYTES: usize = 300;
+
+/// What was looked at ends in the middle of something that is no longer.
+const OVERLAP: usize = 200;
+
 pub(super) const fn context(
     rule: &'static str,
     anchors: &'static [&'static str],
@@ -125,9 +134,10 @@ pub(super) const fn context(
         pattern,
         value,
         entropy: 0.0,
-        after: "",
+        after: &[],
         unless: &[],
         weight: Weight::Header,
+        run: None,
         hold: Hold::Nothing,
         finds: &[],
         leaves: &[],
@@ -147,7 +157,7 @@ impl Context {
         Self { entropy, ..self }
     }
 
-    pub(super) const fn after(self, after: &'static str) -> Self {
+    pub(super) const fn after(self, after: &'static [&'static str]) -> Self {
         Self { after, ..self }
     }
 
@@ -157,6 +167,10 @@ impl Context {
 
     pub(super) const fn shape(self) -> Self {
         Self { weight: Weight::Shape, ..self }
+    }
+
+    pub(super) const fn run(self, letters: Letters) -> Self {
+        Self { run: Some(letters), ..self }
     }
 
     pub(super) const fn hold(self, hold: Hold) -> Self {
@@ -187,13 +201,33 @@ impl Context {
         }
     }
 
-    /// Adds the secrets around the anchor at `at`.
-    pub(super) fn at(&self, pattern: &Pattern, text: &str, at: usize, found: &mut Vec<Found>) {
-        let Some(start) = self.start.place(text, at) else { return };
-        if !self.after.is_empty() && !line_before(text, at, BYTES).to_ascii_lowercase().contains(self.after) {
+    /// Adds the secrets around the anchor at `at`. What is in `seen` was looked at for an anchor before it, so many of them in one
+    /// place take no more time than one.
+    pub(super) fn at(
+        &self,
+        pattern: &Pattern,
+        text: &str,
+        at: usize,
+        seen: &mut Range<usize>,
+        found: &mut Vec<Found>,
+    ) {
+        let is_loose = matches!(self.start, Start::Before(_));
+        if seen.contains(&at) && !is_loose || self.start.is_same(text, seen, at) {
             return;
         }
-        let near = within(text, start, at - start + self.bytes);
+        let Some(mut start) = self.start.place(text, at) else { return };
+        if is_loose {
+            start = start.max(text.floor_char_boundary(seen.end.saturating_sub(OVERLAP)));
+        }
+        let is_led = || {
+            let line = line_before(text, at, BYTES).to_ascii_lowercase();
+            self.after.iter().any(|word| line.contains(word))
+        };
+        if !self.after.is_empty() && !is_led() {
+            return;
+        }
+        let near = within(text, start, (at + self.bytes).saturating_sub(start));
+        let before = found.len();
         pattern.each(near, |fitting| {
             let whole = fitting.get(0).map_or("", |whole| whole.as_str());
             if self.unless.iter().any(|word| whole.contains(word)) {
@@ -213,12 +247,32 @@ impl Context {
                 }
             }
         });
+        match (found[before..].last(), self.run) {
+            _ if is_loose => *seen = start..start + near.len(),
+            (Some(last), _) => *seen = last.range.clone(),
+            (None, _) if self.start.is_word() => *seen = start..at + 1,
+            (None, Some(letters)) => *seen = at..at + run_of(text, at, |byte| letters.include(byte)).len(),
+            (None, None) => {}
+        }
     }
 }
 
 impl Start {
+    /// True when it is where a word begins.
+    const fn is_word(self) -> bool {
+        matches!(self, Self::Behind(signs) if signs.len() == SPACES.len())
+    }
+
+    /// True when it is where a word begins that was looked at for an anchor before.
+    fn is_same(self, text: &str, seen: &Range<usize>, at: usize) -> bool {
+        let is_near = seen.end <= at && at < seen.start + WORD_BYTES && !seen.is_empty();
+        self.is_word() && is_near && text.as_bytes()[seen.end..at].iter().all(is_of_word)
+    }
+
     fn place(self, text: &str, at: usize) -> Option<usize> {
-        let floor = text.floor_char_boundary(at.saturating_sub(BYTES));
+        // What words stand between is nearer than what lines do.
+        let bytes = if self.is_word() { WORD_BYTES } else { BYTES };
+        let floor = text.floor_char_boundary(at.saturating_sub(bytes));
         match self {
             Self::Word => begins_word(text.as_bytes(), at).then_some(at),
             Self::Anchor => Some(at),
@@ -226,11 +280,19 @@ impl Start {
             Self::Letter => Some(text.floor_char_boundary(at.saturating_sub(1))),
             Self::Behind(signs) => {
                 let before = &text[floor..at];
-                Some(at - before.rsplit(signs).next().unwrap_or_default().len())
+                let word = before.as_bytes().iter().rev().take_while(|byte| is_of_word(byte)).count();
+                let is_ascii = before.as_bytes().iter().rev().nth(word).is_none_or(u8::is_ascii);
+                let far = || before.rsplit(signs).next().unwrap_or_default().len();
+                Some(at - if self.is_word() && is_ascii { word } else { far() })
             }
             Self::Bracket(bracket) => text[floor..at].rfind(bracket).map(|place| floor + place),
         }
     }
+}
+
+/// True for what is none of the signs that words stand between.
+const fn is_of_word(byte: &u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'=')
 }
 
 impl Kind {

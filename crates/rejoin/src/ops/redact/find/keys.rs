@@ -45,17 +45,22 @@ pub(super) fn private_key(text: &str, at: usize) -> Option<Found> {
         return None;
     }
     let body = frame.begin.len() + label.len() + frame.rule.len();
-    let rest = block.get(body..)?;
+    // Another key is no part of this one.
+    let next = block.get(body..)?.find(frame.begin);
+    let rest = &block[body..next.map_or(block.len(), |next| body + next)];
     let end = match rest.find(frame.end) {
         Some(last) => {
             let label = rest[last + frame.end.len()..].find(frame.rule);
             label.map_or(last, |label| last + frame.end.len() + label + frame.rule.len())
         }
-        None => rest.bytes().position(|byte| !is_of_key(byte)).unwrap_or(rest.len()),
+        None => match rest.bytes().position(|byte| !is_of_key(byte)) {
+            None if next.is_some() => return None,
+            end => end.unwrap_or(rest.len()),
+        },
     };
     let inside = &rest[..end];
     let letters = inside.bytes().filter(|byte| BASE64.include(*byte)).count();
-    let is_key = letters >= KEY_LETTERS && letters * 10 >= inside.len() * 6 && !inside.contains(frame.begin);
+    let is_key = letters >= KEY_LETTERS && letters * 10 >= inside.len() * 6;
     is_key.then(|| named(at..at + body + end, "private-key", Weight::Shape))
 }
 

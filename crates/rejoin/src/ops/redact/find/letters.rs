@@ -28,6 +28,9 @@ pub(super) const ADDRESS: Letters = Letters::of("0-9A-Za-z_/@-");
 pub(super) const CRYPT: Letters = Letters::of("0-9A-Za-z_+/=$.,-");
 pub(super) const SESSION: Letters = Letters::of("0-9A-Za-z!._");
 pub(super) const SCRAM: Letters = Letters::of("0-9A-Za-z:$+/=");
+pub(super) const GRAPHIC: Letters = Letters::of("!-~");
+/// What is no space and ends no value that stands without quotes.
+pub(super) const BARE: Letters = Letters::of("!#-%(-+--:=?-[^_a-{~\0-\x08\x0e-\x1f\x7f");
 pub(super) const HASH: Letters = Letters::of("0-9A-Za-z:$");
 
 impl Letters {

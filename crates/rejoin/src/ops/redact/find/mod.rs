@@ -28,7 +28,7 @@ use std::ops::Range;
 pub use personal::Personal;
 
 use crate::ops::redact::find::anchors::Anchors;
-use crate::ops::redact::find::assignment::Leads;
+use crate::ops::redact::find::assignment::{Leads, Seen};
 use crate::ops::redact::find::context::{Context, Hold};
 use crate::ops::redact::find::letters::WORD;
 use crate::ops::redact::find::pattern::Pattern;
@@ -202,15 +202,24 @@ impl Finder {
         places
     }
 
+    /// True when written JSON has any such place.
+    pub(super) fn is_suspect(&self, json: &str) -> bool {
+        self.any_anchor(json, |kind, at, end| self.is_suspicious(kind, json.as_bytes(), at, end))
+            || dots(json.as_bytes()).next().is_some()
+            || has_disguise(json)
+    }
+
     /// The secrets of a text, in no order; they may overlap.
     pub(super) fn secrets(&self, text: &str) -> Vec<Found> {
         let mut found = Vec::new();
-        let (mut seen, mut data) = (0, 0..0);
+        let (mut seen, mut data) = (Seen::default(), 0..0);
+        let (mut runs, mut seen_around) = (Vec::new(), Vec::new());
         self.each_anchor(text, |kind, at, end| match kind {
             Anchor::Token(_) if at > data.start && at < data.end => {}
             Anchor::Token(place) => {
                 let (token, pattern) = &self.tokens[place];
-                let one = token.at(pattern, text, at);
+                runs.resize(self.tokens.len(), 0);
+                let one = token.at(pattern, text, at, &mut runs[place]);
                 // What is long is looked at once, whatever else begins in it.
                 data = one
                     .iter()
@@ -220,7 +229,8 @@ impl Finder {
             }
             Anchor::Context(place) => {
                 let (context, pattern) = &self.contexts[place];
-                context.at(pattern, text, at, &mut found);
+                seen_around.resize(self.contexts.len(), 0..0);
+                context.at(pattern, text, at, &mut seen_around[place], &mut found);
             }
             Anchor::Ending if !ends_word(text.as_bytes(), end) => {}
             Anchor::Word | Anchor::Ending => self.leads.at(text, at, &mut seen, &mut found),
@@ -335,10 +345,17 @@ impl Finder {
     }
 
     fn each_anchor(&self, text: &str, mut visit: impl FnMut(Anchor, usize, usize)) {
-        self.anchors.each(text.as_bytes(), |anchor, at| {
-            let (length, kinds) = &self.kinds[anchor];
-            kinds.iter().for_each(|kind| visit(*kind, at, at + length));
+        self.any_anchor(text, |kind, at, end| {
+            visit(kind, at, end);
+            false
         });
+    }
+
+    fn any_anchor(&self, text: &str, mut visit: impl FnMut(Anchor, usize, usize) -> bool) -> bool {
+        self.anchors.any(text.as_bytes(), |anchor, at| {
+            let (length, kinds) = &self.kinds[anchor];
+            kinds.iter().any(|kind| visit(*kind, at, at + length))
+        })
     }
 }
 
@@ -425,6 +442,6 @@ fn line_before(text: &str, at: usize, bytes: usize) -> &str {
 }
 
 /// At most so many bytes of a text from a place on.
-fn within(text: &str, at: usize, bytes: usize) -> &str {
+pub(super) fn within(text: &str, at: usize, bytes: usize) -> &str {
     &text[at..text.floor_char_boundary(text.len().min(at + bytes)).max(at)]
 }

@@ -24,6 +24,9 @@ pub(super) enum Name {
 
 /// How secret a name says that its value is; none when it does not.
 pub(super) fn secrecy(name: &str, kind: Name) -> Option<Secrecy> {
+    if !may_tell(name.as_bytes()) {
+        return None;
+    }
     let plain = plain(name);
     let plain = plain.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let last = plain.bytes().last()?;

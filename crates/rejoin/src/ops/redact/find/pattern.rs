@@ -4,9 +4,12 @@ use std::sync::OnceLock;
 
 use regex::{Captures, Regex};
 
-/// What stands for parts that many patterns have.
+/// What stands for parts that many patterns have. Words and digits are those of ASCII: others take more time, above all to make ready.
 #[rustfmt::skip]
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 10] = [
+    (r"\b", r"(?-u:\b)"),
+    (r"\d", "[0-9]"),
+    (r"\w", "[0-9A-Za-z_]"),
     ("{text}", r#"(?:"([^"\n]+)"|'([^'\n]+)')"#),
     ("{arg}", r#"(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'`|;]+))"#),
     ("{gap}", r#"["'`\\\] \t*]{0,24}"#),

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::ops::redact::find::assignment::Name;
 use crate::ops::redact::find::judge::Form;
-use crate::ops::redact::find::{line_before, within};
+use crate::ops::redact::find::letters::BARE;
+use crate::ops::redact::find::{line_before, run_of, within};
 
 /// The longest password with signs in it that end other values.
 pub(super) const PASSWORD_BYTES: usize = 300;
@@ -160,7 +161,7 @@ fn value_at(text: &str, at: usize) -> Option<Value> {
             None => bare(text, first),
         };
     }
-    match phrase(line_of(text, begin)) {
+    match phrase(text, begin) {
         Some(length) => Some(Value { range: begin..begin + length, form: Form::Quoted }),
         None => bare(text, begin),
     }
@@ -168,8 +169,13 @@ fn value_at(text: &str, at: usize) -> Option<Value> {
 
 /// How long the words are that a line consists of, when a program makes such words: four times four letters, or a dozen words
 /// and more.
-fn phrase(line: &str) -> Option<usize> {
-    let line = line.trim_end();
+fn phrase(text: &str, begin: usize) -> Option<usize> {
+    let first = text[begin..].bytes().take(9).take_while(u8::is_ascii_lowercase).count();
+    // Most lines are seen to be none by their first word.
+    if text.as_bytes().get(begin + first) != Some(&b' ') {
+        return None;
+    }
+    let line = line_of(text, begin).trim_end();
     let is_word =
         |word: &str| (3..=8).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase());
     // What stands in one line may be long, and its first words tell.
@@ -195,19 +201,43 @@ fn closing(line: &str, quote: &str) -> Option<usize> {
 }
 
 fn bare(text: &str, begin: usize) -> Option<Value> {
-    let line = line_of(text, begin);
+    let near = line_within(text, begin, PASSWORD_BYTES);
+    let next = text.as_bytes().get(begin + near.len());
+    let is_cut = next.is_some_and(|next| !matches!(next, b'\n' | b'\r'));
+    let end = match bare_end(near) {
+        Some(end) => end,
+        None if is_cut && is_list(near) => return None,
+        None => {
+            let line = line_of(text, begin);
+            bare_end(line).unwrap_or(line.len())
+        }
+    };
+    let value = text[begin..begin + end].trim_end_matches(['.', ')']);
+    (!value.is_empty()).then(|| Value { range: begin..begin + value.len(), form: Form::Bare })
+}
+
+/// Where a value without quotes ends.
+fn bare_end(line: &str) -> Option<usize> {
+    let near = line.bytes().position(|byte| !BARE.include(byte))?;
     let is_end = |letter: char| {
         letter.is_whitespace()
-            || matches!(letter, '"' | '\'' | '`' | ',' | ';' | '}' | ']' | '<' | '>' | '|' | '&' | '\\')
+            || u8::try_from(letter).is_ok_and(|byte| byte.is_ascii() && !BARE.include(byte))
     };
-    let near = within(line, 0, PASSWORD_BYTES);
-    let end = match near.find(is_end) {
-        Some(end) => end,
-        None if near.len() < line.len() && is_list(near) => return None,
-        None => line.find(is_end).unwrap_or(line.len()),
-    };
-    let value = line[..end].trim_end_matches(['.', ')']);
-    (!value.is_empty()).then(|| Value { range: begin..begin + value.len(), form: Form::Bare })
+    if line.as_bytes()[near].is_ascii() {
+        Some(near)
+    } else {
+        line[near..].find(is_end).map(|end| near + end)
+    }
+}
+
+/// Where the letters of values end that begin at a place, as far as they are looked at.
+pub(super) fn values_end(text: &str, at: usize) -> usize {
+    at + run_of(text, at, |byte| BARE.include(byte)).len()
+}
+
+/// True when what follows a name is longer than a password and has names in it.
+pub(super) fn is_endless(text: &str, at: usize, end: usize) -> bool {
+    end - at > PASSWORD_BYTES && is_list(text[at..at + PASSWORD_BYTES].trim_start_matches(['=', ':']))
 }
 
 /// True for what is longer than a password and has names in it: no value, and too long to be looked at for each of them.
@@ -237,6 +267,10 @@ fn variable(text: &str, at: usize) -> Option<Value> {
 
 /// The rest of a line, within bounds.
 fn line_of(text: &str, at: usize) -> &str {
-    let near = within(text, at, VALUE_BYTES);
+    line_within(text, at, VALUE_BYTES)
+}
+
+fn line_within(text: &str, at: usize, bytes: usize) -> &str {
+    let near = within(text, at, bytes);
     &near[..memchr::memchr2(b'\n', b'\r', near.as_bytes()).unwrap_or(near.len())]
 }

@@ -45,6 +45,9 @@ pub(super) enum Shape {
 /// So many letters after the first ones are looked at before all the rest.
 const GLANCE: usize = 16;
 
+/// So many letters tell whether a token is random, so that those of a long one are not counted for every beginning in it.
+const JUDGED: usize = 300;
+
 /// The least entropy in bits a letter; an example repeats itself.
 const ENTROPY: f64 = 2.0;
 
@@ -81,22 +84,27 @@ impl Token {
         Self { shape: Shape::Like(pattern, example), ..self }
     }
 
-    /// The token whose first letters stand at `at`; `pattern` is that of its shape.
-    pub(super) fn at(&self, pattern: &Pattern, text: &str, at: usize) -> Option<Found> {
+    /// The token whose first letters stand at `at`; `pattern` is that of its shape. `run` is where the letters end of the last one
+    /// that was looked for, because many may begin in one run.
+    pub(super) fn at(&self, pattern: &Pattern, text: &str, at: usize, run: &mut usize) -> Option<Found> {
         let bytes = text.as_bytes();
         if !bytes[at..].starts_with(self.first.as_bytes()) {
             return None;
         }
         let begin = self.beginning(bytes, at)?;
         let body = at + self.first.len();
-        let letters = run_of(text, body, |byte| self.letters.include(byte)).trim_end_matches(['.', ',']);
+        if body >= *run {
+            *run = body + run_of(text, body, |byte| self.letters.include(byte)).len();
+        }
+        let letters = text[body..*run].trim_end_matches(['.', ',']);
         let end = body + letters.len();
-        let has = |is_one: fn(&u8) -> bool| letters.bytes().any(|byte| is_one(&byte));
+        let first = &letters[..letters.len().min(JUDGED)];
+        let has = |is_one: fn(&u8) -> bool| first.bytes().any(|byte| is_one(&byte));
         let is_cut = self.letters.is_whole && bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
-        let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-        let is_random = self.least < 8
-            || variety(letters) >= 7 && entropy(letters) >= ENTROPY && !is_placeholder(letters);
-        let is_in_shape = match self.shape {
+        let is_mixed = || has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+        let is_random =
+            || self.least < 8 || variety(first) >= 7 && entropy(first) >= ENTROPY && !is_placeholder(first);
+        let is_in_shape = || match self.shape {
             Shape::Any => true,
             Shape::Exactly(length) => letters.len() == length,
             Shape::Strong => {
@@ -112,9 +120,9 @@ impl Token {
         };
         let is_token = letters.len() >= self.least
             && !is_cut
-            && (is_mixed || !self.letters.is_mixed)
-            && is_random
-            && is_in_shape;
+            && (!self.letters.is_mixed || is_mixed())
+            && is_random()
+            && is_in_shape();
         is_token.then(|| named(begin..end, self.rule, Weight::Token(self.first.len())))
     }
 

@@ -52,19 +52,26 @@ fn look_alike(letter: char) -> Option<char> {
 
 /// True when a text may hold something that is read in another way without its disguises. It may be written JSON.
 pub(in crate::ops::redact) fn has_disguise(text: &str) -> bool {
-    let is_odd = |chunk: &&[u8]| !chunk.is_ascii();
-    if !text.as_bytes().chunks(64).any(|chunk| is_odd(&chunk)) {
-        return false;
+    let bytes = text.as_bytes();
+    let is_latin = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
+    let mut at = 0;
+    while let Some(place) = next_foreign(bytes, at) {
+        let letter = text[place..].chars().next().unwrap_or_default();
+        at = place + letter.len_utf8();
+        let is_mixed = is_latin(place.checked_sub(1).map(|before| &bytes[before])) || is_latin(bytes.get(at));
+        if is_invisible(letter) || narrow(letter).is_some() || is_mixed && look_alike(letter).is_some() {
+            return true;
+        }
     }
-    let mut before = ' ';
-    text.chars().any(|letter| {
-        let is_mixed = !letter.is_ascii() && before.is_ascii_alphabetic()
-            || letter.is_ascii_alphabetic() && !before.is_ascii();
-        let other = if letter.is_ascii() { before } else { letter };
-        before = letter;
-        !letter.is_ascii() && (is_invisible(letter) || narrow(letter).is_some())
-            || is_mixed && look_alike(other).is_some()
-    })
+    false
+}
+
+/// The next place with a letter that is not ASCII.
+fn next_foreign(bytes: &[u8], from: usize) -> Option<usize> {
+    // Whole pieces without one are passed over at once.
+    let plain = bytes[from..].chunks(64).take_while(|chunk| chunk.is_ascii()).count() * 64;
+    let begin = (from + plain).min(bytes.len());
+    bytes[begin..].iter().position(|byte| !byte.is_ascii()).map(|place| begin + place)
 }
 
 /// A text without disguises; none when it has none.

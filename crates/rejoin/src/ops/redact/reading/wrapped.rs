@@ -100,19 +100,16 @@ fn wrap(bytes: &[u8], line: usize) -> Option<Part> {
 
 /// Two texts in quotes that a program joins: `"abc" + "def"`, or one below the other.
 fn pieces(bytes: &[u8], quote: usize) -> Option<Part> {
-    let before = run_before(bytes, quote);
-    if before.len() < REST {
-        return None;
-    }
     let rest = &bytes[quote + 1..bytes.len().min(quote + 200)];
     let gap = rest
         .iter()
         .take_while(|byte| byte.is_ascii_whitespace() || matches!(byte, b'+' | b'\\' | b'.'))
         .count();
-    let is_joined = rest[..gap].iter().any(|byte| matches!(byte, b'+' | b'\n' | b'.'));
     let is_text =
         rest.get(gap) == Some(&bytes[quote]) && rest.get(gap + 1).is_some_and(|byte| is_of_token(*byte));
-    (is_joined && is_text).then_some((quote, quote + 1 + gap + 1, ""))
+    let is_joined = || rest[..gap].iter().any(|byte| matches!(byte, b'+' | b'\n' | b'.'));
+    let is_part = is_text && is_joined() && run_before(bytes, quote).len() >= REST;
+    is_part.then_some((quote, quote + 1 + gap + 1, ""))
 }
 
 fn blanks(bytes: &[u8]) -> usize {

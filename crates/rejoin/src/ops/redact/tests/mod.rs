@@ -1,8 +1,9 @@
 //! What is found and what is not.
 
-mod bounds;
+pub(super) mod bounds;
 mod families;
 mod left;
+mod seams;
 
 use std::sync::OnceLock;
 

@@ -2,6 +2,7 @@
 //! in ‹ › goes, and those of `leaves` stay.
 
 use crate::ops::redact::find::context::{Context, Hold, Kind, SPACES, Start, context};
+use crate::ops::redact::find::letters::{GRAPHIC, WORD};
 
 /// What stands between `Authorization` and what it says, as a header, a member or an argument.
 macro_rules! authorization {
@@ -39,19 +40,19 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
         .from(Start::Behind(SPACES)).shape().hold(Hold::Word)
         .finds(&["dsn = \"ada:‹marigold9›@tcp(db:3306)/orders\""]).leaves(&["root:root@tcp(db:3306)/orders"]),
     context("connection-string", &[":thin:"], r#"^:thin:[^/@\s]*/([^\s"'`<]{3,})@"#, Kind::Given)
-        .shape().hold(Hold::Word).finds(&["jdbc:oracle:thin:ada/‹Orchid99›@//db:1521/ORCL"]),
+        .shape().hold(Hold::Word).finds(&["jdbc:oracle:thin:ada/‹Orchid99›@//db:1521/ORCL"]).leaves(&["jdbc:oracle:thin:@//db:1521/ORCL", "jdbc:oracle:thin:scott/tiger"]),
     context("connection-string", &[":5432:", ":*:", ":3306:"], r"^[A-Za-z0-9._*-]+:(?:\*|\d+):[A-Za-z0-9._*-]+:[A-Za-z0-9._*-]+:([!-~]{3,})", Kind::Given)
         .from(Start::Behind(SPACES)).shape().hold(Hold::Word)
         .finds(&["db.local:5432:orders:ada:‹Orchid99›"]).leaves(&["      - arn:aws:lambda:*:123456789012:function:foo"]),
     context("azure-signature", &["sig=", "signature="], r#"(?i)^[?&;"' -](?:sig|signature)=([A-Za-z0-9_+/=%~-]{40,})"#, Kind::Numbered)
         .from(Start::Letter).shape().hold(Hold::Word)
-        .finds(&["https://a.blob.core.windows.net/c?sv=2024-11-04&sig=‹n4Xq8Lr2Vt6Zw0BdK1sF5gH9jL3mP7qR1tU5vX9zAbC%3D›"]),
+        .finds(&["https://a.blob.core.windows.net/c?sv=2024-11-04&sig=‹n4Xq8Lr2Vt6Zw0BdK1sF5gH9jL3mP7qR1tU5vX9zAbC%3D›"]).leaves(&["https://a.blob.core.windows.net/c?sv=2024-11-04&sig=REDACTED", "sig=the-signature-that-the-portal-shows-you-once"]),
     context("address-code", &["?code=", "&code="], "^[?&]code=([A-Za-z0-9_+/=%-]{32,})", Kind::Random)
-        .shape().hold(Hold::Word).finds(&["https://fn.local/api/run?code=‹n4Xq8Lr2Vt6Zw0BdK1sF5gH9jL3mP7qR1tU5vX9z==›"]),
+        .shape().hold(Hold::Word).finds(&["https://fn.local/api/run?code=‹n4Xq8Lr2Vt6Zw0BdK1sF5gH9jL3mP7qR1tU5vX9z==›"]).leaves(&["https://app.local/callback?code=authorization_code_from_the_server", "/search?code=PT"]),
 
     // Signed tokens and headers.
     context("jwt", &["eyj"], r"^eyJ[A-Za-z0-9_-]{7,}\.(?:[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+){0,2}|(?:\.[A-Za-z0-9_-]{10,}){3})", Kind::Key)
-        .from(Start::Word).within(16 << 10).shape().hold(Hold::Word)
+        .from(Start::Word).within(16 << 10).run(WORD).shape().hold(Hold::Word)
         .finds(&["t ‹eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P›"]).leaves(&["eyJhbGciOiJIUzI1NiJ9.short"]),
     context("bearer-token", &["bearer"], r#"(?i)^bearer[ \t+:="'`\\]{1,4}({base64}{16,})"#, Kind::Numbered)
         .hold(Hold::Next).finds(&["bearer ‹abcdef1234567890abcdef›"]).leaves(&["Bearer <token>", "the bearer authentication-scheme-of-ours"]),
@@ -69,8 +70,10 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
     context("cookie", &["\ttrue\t", "\tfalse\t", "\\ttrue\\t", "\\tfalse\\t"], r"^\S+\t(?:TRUE|FALSE)\t/[^\t\n]*\t(?:TRUE|FALSE)\t\d+\t[^\t\n]+\t([^\t\r\n]+)", Kind::Random)
         .from(Start::Behind(&['\n'])).hold(Hold::Line)
         .finds(&[".orders.local\tTRUE\t/\tTRUE\t1812345678\tsession_token\t‹n4xq8lr2vt6zw0bdk1›"]).leaves(&[".orders.local\tTRUE\t/\tFALSE\t1812345678\ttheme\tdark"]),
-    context("cookie", &["cookie:"], r#"(?i)(?:^cookie:|;)[ \t]*[^=;\s"']*(?:sess|sid|auth|token|jwt|login|remember|user|id)[^=;\s"']*=([^;\s"']+)"#, Kind::Random)
-        .within(4_000).hold(Hold::Line).finds(&["Cookie: theme=dark; sessionid=‹n4xq8lr2vt6zw0bdk1›"]).leaves(&["Cookie: theme=dark; lang=de"]),
+    context("cookie", &["cookie:"], r#"(?i)^cookie:[ \t]*[^=;\s"']*(?:sess|sid|auth|token|jwt|login|remember|user|id)[^=;\s"']*=([^;\s"']+)"#, Kind::Random)
+        .within(4_000).hold(Hold::Line).finds(&["Cookie: sessionid=‹n4xq8lr2vt6zw0bdk1›; theme=dark"]).leaves(&["Cookie: theme=dark; lang=de"]),
+    context("cookie", &["cookie:"], r#"(?i);[ \t]*[^=;\s"']*(?:sess|sid|auth|token|jwt|login|remember|user|id)[^=;\s"']*=([^;\s"']+)"#, Kind::Random)
+        .from(Start::Before(0)).within(4_000).hold(Hold::Line).finds(&["Cookie: theme=dark; sessionid=‹n4xq8lr2vt6zw0bdk1›"]).leaves(&["Cookie: theme=dark; user=ada"]),
 
     // Addresses that are secrets themselves.
     context("webhook-address", &["hook"],
@@ -93,15 +96,15 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
     context("password-hash", &[":::"], r"(?i)^[^\s:]+:\d+:([0-9a-f]{32}):([0-9a-f]{32}):::", Kind::Key)
         .from(Start::Behind(SPACES)).shape().finds(&["ada:500:‹aad3b435b51404eeaad3b435b51404ee›:‹bd8f2284a6b8879836b21d1b64cb06fb›:::"]).leaves(&["note::: a:1:b:c:::"]),
     context("password-hash", &["$krb5", "$dcc2$", "$netntlm"], r"^\$[A-Za-z0-9]+\$([!-~]{40,})", Kind::Key)
-        .within(8 << 10).shape().hold(Hold::Word).finds(&["$krb5tgs$‹23$*ada$ORDERS.LOCAL$http/web*$7c3e9a1f5b2d8046e3a7c1f9b5d20486$a9c3e7f1›"]),
+        .within(8 << 10).run(GRAPHIC).shape().hold(Hold::Word).finds(&["$krb5tgs$‹23$*ada$ORDERS.LOCAL$http/web*$7c3e9a1f5b2d8046e3a7c1f9b5d20486$a9c3e7f1›"]).leaves(&["the hash begins with $krb5tgs$ or $krb5asrep$, as the manual says"]),
     context("private-key", &["\"kty\"", "\\\"kty\\\""], r#""(?:d|p|q|dp|dq|qi|k)"\s*:\s*"([A-Za-z0-9_-]{20,})"#, Kind::Key)
         .from(Start::Bracket('{')).within(4_000).shape()
-        .finds(&["{\"kty\": \"OKP\", \"d\": \"‹k7Qz3mV9xT2bR8nW5cJ4hL6pY1gF0dSaEuIoKrNtMvX›\"}"]),
+        .finds(&["{\"kty\": \"OKP\", \"d\": \"‹k7Qz3mV9xT2bR8nW5cJ4hL6pY1gF0dSaEuIoKrNtMvX›\"}"]).leaves(&["{\"kty\": \"EC\", \"crv\": \"P-256\", \"x\": \"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\"}"]),
     context("private-key", &["private-lines:"], r"(?i)^private-lines:\s*\d+[ \t\r]*\n((?:[ \t]*[A-Za-z0-9+/=]{2,}[ \t\r]*(?:\n|$))+)", Kind::Key)
         .within(64 << 10).shape().hold(Hold::Line)
-        .finds(&["Private-Lines: 1\n‹MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj›\nPrivate-MAC: 00"]),
+        .finds(&["Private-Lines: 1\n‹MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj›\nPrivate-MAC: 00"]).leaves(&["Private-Lines: the number of lines that follow\nof the private half"]),
     context("aws-secret-key", &["akia", "asia"], r#"^A[KS]IA[A-Z0-9]{16}[ ,:|\t\n"'/\\]{1,6}([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/]|$)"#, Kind::Numbered)
-        .from(Start::Word).shape().finds(&["AKIA2E0A8F3B244C9986,‹n4Xq8Lr2Vt6Zw0BdK1sF5gH9jL3mP7qR1tU5vX9z›"]),
+        .from(Start::Word).shape().finds(&["AKIA2E0A8F3B244C9986,‹n4Xq8Lr2Vt6Zw0BdK1sF5gH9jL3mP7qR1tU5vX9z›"]).leaves(&["AKIAIOSFODNN7EXAMPLE, wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "AKIA is the prefix of a long-term key"]),
     context("kubernetes-secret", &["kind: secret"], r#"(?m)^ {2,}["']?[A-Za-z0-9._-]+["']?: *["']?([A-Za-z0-9+/]{8,}={0,2})["']?[ \r]*$"#, Kind::Packed)
         .from(Start::Before(2_000)).within(8 << 10)
         .finds(&["apiVersion: v1\nkind: Secret\ndata:\n  config.yaml: ‹cGFzc3dvcmQ6IE9yY2hpZDk5›\n"]).leaves(&["kind: Secret\nmetadata:\n  name: production\n  namespace: billings\n"]),
@@ -114,9 +117,9 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
     context("sensitive-value", &["sensitive\"", "sensitive\\\"", "sensitive\\\\\\\""],
         r#"^[^{}]*"value"\s*:\s*"([^"\\\n]+)"[^{}]*"sensitive"\s*:\s*true|^[^{}]*"sensitive"\s*:\s*true[^{}]*"value"\s*:\s*"([^"\\\n]+)""#, Kind::Argument)
         .from(Start::Behind(&['{', '}'])).within(300)
-        .finds(&["{\"sensitive\": true, \"type\": \"string\", \"value\": \"‹Orchid99›\"}"]),
+        .finds(&["{\"sensitive\": true, \"type\": \"string\", \"value\": \"‹Orchid99›\"}"]).leaves(&["{\"sensitive\": false, \"type\": \"string\", \"value\": \"eu-west-1\"}", "{\"sensitive\": true, \"type\": \"string\"}"]),
     context("sensitive-value", &["bcrypt_hash", "min_special"], r#""result"\s*:\s*"([^"\\\n]+)""#, Kind::Argument).from(Start::Before(1_000))
-        .finds(&["see {\"result\": \"‹x8Kd!2mQz›\", \"min_special\": 0}"]),
+        .finds(&["see {\"result\": \"‹x8Kd!2mQz›\", \"min_special\": 0}"]).leaves(&["{\"result\": \"${random_string.db.result}\", \"min_special\": 0}"]),
     context("sensitive-value", &["random_password"], r#"result["\\]*\s*[:=]\s*\\*"([^"\\\n]+)"#, Kind::Argument).from(Start::Before(400)).within(600)
         .finds(&["resource \"random_password\" \"db\" {\n    length = 32\n    result = \"‹n4Xq8Lr2Vt6Zw0Bd›\"\n}"]).leaves(&["password = random_password.db.result"]),
     context("sensitive-value", &["\"key\": \"value\"", "\"key\":\"value\""], r#"^"key"\s*:\s*"value"\s*,\s*"value"\s*:\s*"([^"\\\n]+)""#, Kind::Random)
@@ -131,16 +134,16 @@ pub(in crate::ops::redact::find) const CONTEXTS: &[Context] = &[
     context("password-assignment", &["identified by ", "identified with "], r#"(?i)^identified (?:with ["'`]?\w+["'`]? )?(?:by|as) +\\*{text}"#, Kind::Argument)
         .hold(Hold::Line).finds(&["ALTER USER ada IDENTIFIED BY '‹Orchid99›';", "CREATE USER a IDENTIFIED WITH mysql_native_password BY '‹Orchid99›'"]).leaves(&["IDENTIFIED BY 'password'"]),
     context("password-assignment", &["identified by "], r#"(?i)^identified by +\\*([^\s;"'`\\]+)"#, Kind::Password)
-        .after("user").finds(&["CREATE USER ada IDENTIFIED BY ‹Orchid99›;"]).leaves(&["the feature identified by FEAT_LS64WB"]),
-    context("password-assignment", &["insert into"], column!("", ""), Kind::Argument).hold(Hold::Line).finds(&["INSERT INTO t (password, id) VALUES ('‹Orchid99›', 1)"]),
+        .after(&["user"]).finds(&["CREATE USER ada IDENTIFIED BY ‹Orchid99›;"]).leaves(&["the feature identified by FEAT_LS64WB"]),
+    context("password-assignment", &["insert into"], column!("", ""), Kind::Argument).hold(Hold::Line).finds(&["INSERT INTO t (password, id) VALUES ('‹Orchid99›', 1)"]).leaves(&["INSERT INTO t (password, id) VALUES ($1, $2)", "INSERT INTO t (password, id) VALUES ('changeme', 1)"]),
     context("password-assignment", &["insert into"], column!("[^,()]+,", r"(?:\s*'[^']*'|[^,'()]+),"), Kind::Argument).hold(Hold::Line)
         .finds(&["INSERT INTO users (name, password) VALUES ('ada', '‹Orchid99›');"]).leaves(&["INSERT INTO users (name, password) VALUES ('ada', 'changeme');", "INSERT INTO users (name, password) VALUES (?, ?)"]),
     context("password-assignment", &["insert into"], column!("(?:[^,()]+,){2}", r"(?:(?:\s*'[^']*'|[^,'()]+),){2}"), Kind::Argument).hold(Hold::Line)
-        .finds(&["INSERT INTO users (id, name, password) VALUES (1, 'ada', '‹Orchid99›');"]),
+        .finds(&["INSERT INTO users (id, name, password) VALUES (1, 'ada', '‹Orchid99›');"]).leaves(&["INSERT INTO users (id, name, password) VALUES (1, 'ada', :password)"]),
     context("password-assignment", &["insert into"], column!("(?:[^,()]+,){3}", r"(?:(?:\s*'[^']*'|[^,'()]+),){3}"), Kind::Argument).hold(Hold::Line)
-        .finds(&["INSERT INTO users (id, name, mail, password) VALUES (1, 'ada', 'a@b.c', '‹Orchid99›');"]),
+        .finds(&["INSERT INTO users (id, name, mail, password) VALUES (1, 'ada', 'a@b.c', '‹Orchid99›');"]).leaves(&["INSERT INTO users (id, name, mail, password) VALUES (?, ?, ?, ?)"]),
     context("recovery-code", &["recovery code", "backup code"], r"\b([A-Za-z0-9]{4,10}-[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10})*)\b", Kind::User)
-        .within(400).hold(Hold::Line).finds(&["Recovery codes: ‹a1b2c-d3e4f› ‹g5h6i-j7k8l›"]).leaves(&["recovery code of 2024-2025, the read-only one"]),
+        .from(Start::Before(0)).within(400).hold(Hold::Line).finds(&["Recovery codes: ‹a1b2c-d3e4f› ‹g5h6i-j7k8l›"]).leaves(&["recovery code of 2024-2025, the read-only one"]),
     context("call-password", &["login(", "connect(", "connection(", "auth=(", "auth = (", "auth(", "authenticate(", "credentials(", "credential(", "signin(", "client(", "authenticator("],
         r#"^[^(\n]{0,16}\([^)\n;]*,\s*{text}\s*(?:\)|$|[\n;])"#, Kind::Strong)
         .within(300).finds(&["smtp.login(\"ada\", \"‹Orchid99!›\")"]).leaves(&["client(\"ada\", \"read-only mode\")"]),
