@@ -30,6 +30,11 @@ deny:
 bench *options:
     cargo run --release -p rejoin-bench -- {{options}}
 
+# Count the instructions and syncs of commands, and hold them against bench/counts.md; with --write, replace it
+counts *options:
+    cargo build --config profile.dev.opt-level=2 --workspace --bin rejoin --bin counts
+    target/debug/counts {{options}}
+
 # Write docs/cli.md from the commands' help
 help-pages:
     REJOIN_WRITE_DOCS=1 cargo test -p rejoin-cli --bin rejoin -- documents

@@ -5,15 +5,15 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use crate::data::{write_long, write_many};
 use crate::entrant::Entrant;
-use crate::failure::{Context, Result, chain};
 use crate::operations::bytes::Weights;
 use crate::operations::{Arena, append, bytes, cold, fork, growth, list, load, search, view};
 use crate::options::{Operation, Options};
 use crate::report;
 use crate::results::Results;
 use crate::syncs;
+use rejoin_bench::data::{write_long, write_many};
+use rejoin_bench::failure::{Context, Result, chain};
 
 /// A file system in memory on every Linux.
 const MEMORY: &str = "/dev/shm";
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
 fn prepare(arena: &Arena, options: &Options, entrants: &[Entrant], results: &mut Results) -> Result<()> {
     let wants = |operations: &[Operation]| operations.iter().any(|operation| options.wants(*operation));
     let turns = arena.scale.turns().max(arena.scale.traced_turns + syncs::WARM_UP);
-    write_long(&arena.turns_file(), 1, turns * crate::data::MESSAGES_PER_TURN)?;
+    write_long(&arena.turns_file(), 1, turns * rejoin_bench::data::MESSAGES_PER_TURN)?;
     if wants(&[Operation::Load, Operation::View, Operation::Fork]) {
         eprintln!("filling the stores to load, view and fork");
         write_long(&arena.long_file(), 2, arena.scale.long)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::contestants::BUILT_IN;
-use crate::failure::{Context, Result};
+use rejoin_bench::failure::{Context, Result};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Entrant {

@@ -4,12 +4,14 @@ use std::error::Error;
 use std::fmt;
 
 /// What went wrong, as a sentence for the person who started the benchmark.
-pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+pub type Failure = Box<dyn Error + Send + Sync>;
 
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+/// What something that can fail gives.
+pub type Result<T> = std::result::Result<T, Failure>;
 
 /// Adds what was attempted to an error.
-pub(crate) trait Context<T> {
+pub trait Context<T> {
+    /// Says what was attempted, where it failed.
     fn context(self, attempted: impl FnOnce() -> String) -> Result<T>;
 }
 
@@ -20,7 +22,8 @@ impl<T, E: Into<Failure>> Context<T> for std::result::Result<T, E> {
 }
 
 /// Returns the error and its causes on one line, outermost first.
-pub(crate) fn chain(failure: &Failure) -> String {
+#[must_use]
+pub fn chain(failure: &Failure) -> String {
     let mut text = failure.to_string();
     let mut cause = failure.source();
     while let Some(inner) = cause {

@@ -1,10 +1,10 @@
-//! What the programs that measure one thing each have in common: clocks, bars, stores and their keys.
-//!
-//! The table of contestants is a program of its own, in `main.rs`, and needs none of this.
+//! What the programs that measure have in common: data, errors, clocks, bars, stores and their keys.
 
 mod arguments;
 mod bars;
 mod clock;
+pub mod data;
+pub mod failure;
 mod stores;
 
 pub use arguments::Arguments;

@@ -4,10 +4,8 @@
 //! ran a moment before. The same program is the contestant's process, under the hidden commands `run` and `list`.
 
 mod contestants;
-mod data;
 mod driver;
 mod entrant;
-mod failure;
 mod operations;
 mod options;
 mod protocol;
@@ -23,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use failure::{Result, chain};
+use rejoin_bench::failure::{Result, chain};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

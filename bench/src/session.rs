@@ -9,8 +9,8 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::entrant::Entrant;
-use crate::failure::{Context, Result};
 use crate::protocol::{Reply, Request};
+use rejoin_bench::failure::{Context, Result};
 
 pub(crate) struct Session {
     name: String,

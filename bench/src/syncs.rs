@@ -11,9 +11,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::entrant::Entrant;
-use crate::failure::{Context, Result};
 use crate::protocol::Request;
 use crate::session::Session;
+use rejoin_bench::failure::{Context, Result};
 
 /// Long enough for a checkpoint of a few megabytes to end before the next request.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -9,9 +9,9 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::contestants::{Contestant, Loaded};
-use crate::data::MESSAGES_PER_TURN;
-use crate::failure::{Context, Result, chain};
 use crate::protocol::{Reply, Request, Sample};
+use rejoin_bench::data::MESSAGES_PER_TURN;
+use rejoin_bench::failure::{Context, Result, chain};
 
 /// The most messages handed to one append while a store is being filled: enough that the sync costs nothing, few
 /// enough that memory stays small.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::message::{Message, weigh};
-use crate::failure::{Context, Result};
 use crate::protocol::{Reply, Request};
 use crate::worker::{Serve, sample_load};
+use rejoin_bench::failure::{Context, Result};
 
 pub(crate) struct JsonLines {
     file: PathBuf,

@@ -9,8 +9,8 @@ mod viewed;
 
 use std::path::Path;
 
-use crate::failure::Result;
 use crate::worker::{Serve, Worker};
+use rejoin_bench::failure::Result;
 
 use self::rejoin::{Jsonl, Rejoin};
 use json_lines::JsonLines;

@@ -8,9 +8,9 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use crate::failure::{Context, Result};
 use crate::protocol::{Reply, Request};
 use crate::worker::{Serve, read_turns, sample_each};
+use rejoin_bench::failure::{Context, Result};
 
 pub(crate) struct RawFile {
     file: File,

@@ -8,7 +8,7 @@ use rejoin::store::{Order, Task};
 use rejoin::{Archive, Block, Conversation, Handle, List, Message, MessageId, Search, StoredMessage};
 
 use super::{Contestant, Listed, Loaded};
-use crate::failure::Result;
+use rejoin_bench::failure::Result;
 
 /// How long one slice of the index may take while a store is being prepared.
 const SLICE: Duration = Duration::from_secs(60);

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::message::{Message, weigh};
 use super::{Contestant, Listed, Loaded};
-use crate::failure::{Context, Result};
+use rejoin_bench::failure::{Context, Result};
 
 /// The settings of Rejoin's store, so that a ratio compares designs and not settings. Checkpoints happen between
 /// turns, never inside one.

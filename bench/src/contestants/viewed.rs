@@ -7,9 +7,9 @@ use rejoin::view::{Recipient, Said, view};
 
 use super::Contestant;
 use super::rejoin::Rejoin;
-use crate::failure::Result;
 use crate::protocol::{Reply, Request};
 use crate::worker::{Serve, sample_load};
+use rejoin_bench::failure::Result;
 
 pub(crate) struct ViewedRejoin {
     store: Rejoin,

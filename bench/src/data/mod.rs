@@ -16,22 +16,22 @@ use random::Random;
 use turns::Turns;
 
 /// How many messages one turn has: question, tool call, tool result, answer.
-pub(crate) const MESSAGES_PER_TURN: usize = 4;
+pub const MESSAGES_PER_TURN: usize = 4;
 
 /// How many messages each of the many short conversations has.
-pub(crate) const MESSAGES_PER_SHORT_CONVERSATION: usize = 20;
+pub const MESSAGES_PER_SHORT_CONVERSATION: usize = 20;
 
 /// The word that seven messages of seven different conversations contain.
-pub(crate) const RARE_WORD: &str = "zanzibarine";
+pub const RARE_WORD: &str = "zanzibarine";
 
 /// The number of messages that contain the rare word.
-pub(crate) const RARE_MESSAGES: usize = 7;
+pub const RARE_MESSAGES: usize = 7;
 
 /// The word that one message in ten contains.
-pub(crate) const COMMON_WORD: &str = "deployment";
+pub const COMMON_WORD: &str = "deployment";
 
 /// Writes one conversation of `messages` messages as JSON lines.
-pub(crate) fn write_long(file: &Path, seed: u64, messages: usize) -> Result<()> {
+pub fn write_long(file: &Path, seed: u64, messages: usize) -> Result<()> {
     let mut turns = Turns::new(seed);
     let mut out = create(file)?;
     let mut left = messages;
@@ -47,7 +47,7 @@ pub(crate) fn write_long(file: &Path, seed: u64, messages: usize) -> Result<()> 
 /// Writes `conversations` short conversations, one after the other, as JSON lines.
 ///
 /// The last one is the newest. Seven of them, chosen by the seed, contain the rare word once.
-pub(crate) fn write_many(file: &Path, seed: u64, conversations: usize) -> Result<()> {
+pub fn write_many(file: &Path, seed: u64, conversations: usize) -> Result<()> {
     let rare = distinct(&mut Random::new(seed ^ 0x7a7a), RARE_MESSAGES, conversations);
     let mut turns = Turns::new(seed);
     let mut out = create(file)?;

@@ -8,12 +8,12 @@ use std::path::Path;
 use super::{Arena, detail, headline, pair};
 use crate::contestants::{RAW_FILE, SQLITE_BARE};
 use crate::entrant::Entrant;
-use crate::failure::Result;
 use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Results, Round};
 use crate::session::Session;
 use crate::syncs;
+use rejoin_bench::failure::Result;
 
 const FRESH: &str = "append a turn of 4 messages, new store";
 const SETTLED: &str = "append a turn of 4 messages, settled store";

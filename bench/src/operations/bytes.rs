@@ -2,13 +2,13 @@
 //! lines. The store it leaves behind is the one that is listed and searched.
 
 use super::{Arena, fill, headline, weigh};
-use crate::data::MESSAGES_PER_SHORT_CONVERSATION;
 use crate::entrant::Entrant;
-use crate::failure::Result;
 use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Measure, Results};
 use crate::session::Session;
+use rejoin_bench::data::MESSAGES_PER_SHORT_CONVERSATION;
+use rejoin_bench::failure::Result;
 
 /// The store that is weighed, listed and searched.
 pub(crate) const STORE: &str = "many";

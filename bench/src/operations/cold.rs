@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::{Arena, PAGE, bytes, grouped, headline};
 use crate::entrant::Entrant;
-use crate::failure::{Context, Result};
 use crate::options::Operation;
 use crate::protocol::Sample;
 use crate::results::{Results, Round};
+use rejoin_bench::failure::{Context, Result};
 
 const REFERENCE: &str = "a program that does nothing";
 const BAR: f64 = 4.0;

@@ -3,12 +3,12 @@
 use super::{Arena, fill, grouped, headline, load, pair, weigh};
 use crate::contestants::SQLITE_BARE;
 use crate::entrant::Entrant;
-use crate::failure::Result;
 use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Measure, Results};
 use crate::session::Session;
 use crate::syncs;
+use rejoin_bench::failure::Result;
 
 const REFERENCE: &str = "one durable SQLite row";
 const BAR: f64 = 1.2;

@@ -5,14 +5,14 @@
 
 use super::{Arena, detail, grouped, headline, sample_both};
 use crate::contestants::RAW_FILE;
-use crate::data::write_long;
 use crate::entrant::Entrant;
-use crate::failure::Result;
 use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Measure, Results, Round, Row};
 use crate::session::Session;
 use crate::statistics::{HEADLINE, median};
+use rejoin_bench::data::write_long;
+use rejoin_bench::failure::Result;
 
 const BAR: f64 = 1.2;
 const STORE: &str = "grown";
@@ -25,7 +25,7 @@ pub(crate) fn prepare(arena: &Arena, entrants: &[Entrant], results: &mut Results
     for entrant in entrants {
         eprintln!("  {} stores {} messages", entrant.name, grouped(arena.scale.grown));
         if let Err(failure) = super::fill(entrant, &arena.place(entrant, STORE), &file, arena.scale.grown) {
-            results.skip(format!("growth, {}: {}", entrant.name, crate::failure::chain(&failure)));
+            results.skip(format!("growth, {}: {}", entrant.name, rejoin_bench::failure::chain(&failure)));
         }
     }
     std::fs::remove_file(file)?;

@@ -3,11 +3,11 @@
 use super::{Arena, BATCHES, PAGE, bytes, grouped, headline, pair};
 use crate::contestants::SQLITE_BARE;
 use crate::entrant::Entrant;
-use crate::failure::Result;
 use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::Results;
 use crate::session::Session;
+use rejoin_bench::failure::Result;
 
 const REFERENCE: &str = "one indexed SQLite query";
 const BAR: f64 = 2.0;

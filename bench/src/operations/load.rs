@@ -6,11 +6,11 @@ use std::path::Path;
 use super::{Arena, detail, fill, grouped, headline, pair};
 use crate::contestants::{JSON_LINES, SQLITE_BARE};
 use crate::entrant::Entrant;
-use crate::failure::Result;
 use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::{Measure, Results, Round};
 use crate::session::Session;
+use rejoin_bench::failure::Result;
 
 /// The store that is loaded and forked.
 pub(crate) const STORE: &str = "long";

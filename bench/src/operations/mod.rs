@@ -13,11 +13,11 @@ pub(crate) mod view;
 use std::path::{Path, PathBuf};
 
 use crate::entrant::Entrant;
-use crate::failure::{Context, Result};
 use crate::options::{Operation, Scale};
 use crate::protocol::{Reply, Request};
 use crate::results::{Heading, Round, Table};
 use crate::session::Session;
+use rejoin_bench::failure::{Context, Result};
 
 /// How many conversations a list shows and how many messages a search returns.
 pub(crate) const PAGE: usize = 20;

@@ -2,13 +2,13 @@
 
 use super::{Arena, BATCHES, PAGE, bytes, grouped, headline, pair};
 use crate::contestants::SQLITE_BARE;
-use crate::data::{COMMON_WORD, MESSAGES_PER_SHORT_CONVERSATION, RARE_WORD};
 use crate::entrant::Entrant;
-use crate::failure::Result;
 use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::Results;
 use crate::session::Session;
+use rejoin_bench::data::{COMMON_WORD, MESSAGES_PER_SHORT_CONVERSATION, RARE_WORD};
+use rejoin_bench::failure::Result;
 
 const REFERENCE: &str = "bare FTS5, newest first, reading the bodies";
 const BAR: f64 = 2.0;

@@ -3,11 +3,11 @@
 use super::{Arena, grouped, headline, load, pair};
 use crate::contestants::{REJOIN, REJOIN_VIEWED};
 use crate::entrant::Entrant;
-use crate::failure::Result;
 use crate::options::Operation;
 use crate::protocol::Request;
 use crate::results::Results;
 use crate::session::Session;
+use rejoin_bench::failure::Result;
 
 const REFERENCE: &str = "its own load alone";
 const BAR: f64 = 1.3;

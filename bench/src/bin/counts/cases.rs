@@ -1,0 +1,47 @@
+//! The commands that are counted, as people type them.
+
+use rejoin_bench::data::RARE_WORD;
+
+use crate::world::World;
+
+/// One command.
+pub(crate) struct Case {
+    /// What the table calls it.
+    pub(crate) name: &'static str,
+    /// What follows `rejoin`.
+    pub(crate) words: fn(&World) -> Vec<String>,
+    /// Whether it changes the store: then its syncs count too, and it finds the store as it was filled.
+    pub(crate) writes: bool,
+}
+
+impl Case {
+    pub(crate) const ALL: [Self; 13] = [
+        Self::reading("start", |_| words("--version")),
+        Self::reading("list", |_| words("list")),
+        Self::reading("list every project", |_| words("list --all-projects")),
+        Self::reading("list by status", |_| words("list --status active")),
+        Self::reading("load", |world| words(&format!("show {} --full", world.long))),
+        Self::reading("view", |world| words(&format!("show {} --view anthropic", world.long))),
+        Self::reading("search a rare word", |_| words(&format!("search {RARE_WORD}"))),
+        Self::reading("search a beginning", |_| words("search deploy")),
+        Self::reading("search by role", |_| words("search deploy --role assistant")),
+        Self::writing("new", |_| words("new --title Lisbon")),
+        Self::writing("append a message", |world| words(&format!("append {} hello", world.long))),
+        Self::writing("append turns", |world| {
+            words(&format!("append {} --jsonl {}", world.long, world.turns.display()))
+        }),
+        Self::writing("import", |world| words(&format!("import {}", world.session.display()))),
+    ];
+
+    const fn reading(name: &'static str, words: fn(&World) -> Vec<String>) -> Self {
+        Self { name, words, writes: false }
+    }
+
+    const fn writing(name: &'static str, words: fn(&World) -> Vec<String>) -> Self {
+        Self { name, words, writes: true }
+    }
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
