@@ -159,8 +159,9 @@ impl World {
         self.run(Command::new(&self.rejoin).args(line.split(' '))).context(|| format!("rejoin {line}"))
     }
 
-    /// Lets a store write what it writes the first time that it is listed and searched.
+    /// Lets a store do what it does the first time that it is written to, listed and searched after it was copied.
     fn settle(&self) -> Result<()> {
+        self.rejoin("new --title settled")?;
         self.rejoin("list")?;
         self.rejoin("search nothing")
     }
