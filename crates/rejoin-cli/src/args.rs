@@ -1,8 +1,10 @@
 //! The command line as clap sees it: global flags, the commands, and what to do with a mistyped one.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::{Args, Parser};
+use clap::error::ErrorKind;
+use clap::{Args, FromArgMatches, Parser};
 
 use crate::commands::{Command, talk};
 use crate::config::Overrides;
@@ -24,6 +26,35 @@ pub(crate) struct Arguments {
 
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+impl Arguments {
+    /// Reads the command line.
+    ///
+    /// To describe every command to clap takes longer than most of them run, so only the one that is named first is described.
+    /// What is wrong, or asks for help, is read again among all of them, because the answer may name any.
+    pub(crate) fn read(words: impl Iterator<Item = OsString> + Clone) -> Result<Self, clap::Error> {
+        let first = words.clone().nth(1);
+        let described = first.as_deref().and_then(OsStr::to_str).and_then(describe_for);
+        let matches = described.map(|root| root.try_get_matches_from(words.clone()));
+        match matches {
+            Some(Ok(matches)) => Self::from_arg_matches(&matches).or_else(|_| Self::try_parse_from(words)),
+            Some(Err(error)) if error.kind() == ErrorKind::DisplayVersion => Err(error),
+            Some(Err(_)) | None => Self::try_parse_from(words),
+        }
+    }
+}
+
+/// The program with the one command that a command line names first, or none when it asks for the version.
+fn describe_for(first: &str) -> Option<clap::Command> {
+    let root = || {
+        let root = clap::Command::default().name("rejoin").version(env!("CARGO_PKG_VERSION"));
+        Everywhere::augment_args(talk::Args::augment_args(root))
+    };
+    match first {
+        "--version" | "-V" => Some(root()),
+        name => Command::alone(name).map(|command| root().subcommand(command)),
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -118,6 +149,58 @@ mod tests {
             next += 1;
         }
         found
+    }
+
+    #[test]
+    fn a_command_is_described_alone_as_among_all() {
+        let mut all = Arguments::command();
+        all.build();
+        let names = all.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "help");
+        let help = |mut root: clap::Command, name: &str| {
+            root.build();
+            root.find_subcommand(name).map(|command| command.clone().render_long_help().to_string())
+        };
+
+        let differing = names.filter(|name| {
+            let alone = describe_for(name).and_then(|root| help(root, name));
+            alone.is_none() || alone != help(Arguments::command(), name)
+        });
+
+        assert_eq!(differing.collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_is_read_alike_with_one_command_and_with_all() {
+        let lines = [
+            "",
+            "hello",
+            "list",
+            "list --limit 3 --json",
+            "ls --limit 3",
+            "list --limit none",
+            "list --help",
+            "lisst",
+            "--json list",
+            "--version",
+            "-V list",
+            "--help",
+            "help list",
+            "config get store",
+            "append --store memory: hello -q",
+            "show --resume x",
+            "-- list",
+        ];
+
+        let read = |line: &str, read: fn(std::vec::IntoIter<OsString>) -> Result<Arguments, clap::Error>| {
+            let words: Vec<OsString> =
+                std::iter::once("rejoin").chain(line.split_whitespace()).map(Into::into).collect();
+            read(words.into_iter()).map(|read| format!("{read:?}")).map_err(|error| error.to_string())
+        };
+
+        let differing = lines
+            .into_iter()
+            .filter(|line| read(line, Arguments::read) != read(line, Arguments::try_parse_from));
+        assert_eq!(differing.collect::<Vec<_>>(), [""; 0]);
     }
 
     #[test]

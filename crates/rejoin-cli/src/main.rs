@@ -37,7 +37,6 @@ use std::env;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 
@@ -51,7 +50,7 @@ use crate::surroundings::Surroundings;
 fn main() -> ExitCode {
     guard::protect();
     survive_size_limit();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::read(env::args_os().collect::<Vec<_>>().into_iter()) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
     };

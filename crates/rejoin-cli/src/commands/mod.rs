@@ -5,7 +5,7 @@
 
 pub(crate) mod talk;
 
-use clap::Subcommand;
+use clap::{Args as _, Subcommand};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -22,6 +22,16 @@ macro_rules! commands {
         }
 
         impl Command {
+            /// Describes the command with this name to clap, without the others.
+            pub(crate) fn alone(name: &str) -> Option<clap::Command> {
+                match name {
+                    $(stringify!($module) => {
+                        Some($module::Args::augment_args(clap::Command::default().name(stringify!($module))))
+                    })+
+                    _ => None,
+                }
+            }
+
             pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
                 match self {
                     $(Command::$variant(args) => $module::run(args, context),)+
