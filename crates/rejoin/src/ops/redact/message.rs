@@ -20,8 +20,6 @@ const INTERRUPTED: &str = "interrupted";
 pub(crate) struct Cleaned {
     /// What is stored, with notes about what was taken out.
     pub(crate) message: Message,
-    /// How it is stored.
-    pub(crate) body: String,
     /// What was taken out.
     pub(crate) tally: Tally,
 }
@@ -57,8 +55,7 @@ impl Redactor<'_> {
             }
         }
         clean.privacy = Some(sweep.tally.to_notes(clean.privacy.as_ref()));
-        let body = clean.to_body();
-        Some(Cleaned { message: clean, body, tally: sweep.tally })
+        Some(Cleaned { message: clean, tally: sweep.tally })
     }
 
     /// The data of a block without its secrets, if it is text: packed as it should be, or written where that is due. None when

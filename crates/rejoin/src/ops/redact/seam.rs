@@ -10,7 +10,7 @@ use crate::ops::redact::string::Said;
 use crate::ops::redact::{Redactor, Tally, text};
 
 /// What members are called that are read as one with that of the next object in their list.
-const MEMBERS: [&str; 2] = ["\"text\"", "\"output\""];
+pub(super) const MEMBERS: [&str; 2] = ["\"text\"", "\"output\""];
 
 /// Texts without the secrets that they say together; none when there are none.
 pub(super) fn redact(redactor: &Redactor<'_>, texts: &[String], tally: &mut Tally) -> Option<Vec<String>> {
@@ -32,7 +32,7 @@ pub(super) fn redact(redactor: &Redactor<'_>, texts: &[String], tally: &mut Tall
 /// Written JSON without the secrets that texts of one list say together; none when there are none.
 pub(super) fn redact_json(redactor: &Redactor<'_>, json: &str, tally: &mut Tally) -> Option<String> {
     let (mut out, mut copied) = (String::new(), 0);
-    for list in lists(json) {
+    for list in lists(redactor.rules.finder(), json) {
         let said: Vec<Said> = list.iter().map(|literal| Said::read(&json[literal.clone()])).collect();
         let texts: Vec<String> = said.iter().map(|said| said.text.clone()).collect();
         let Some(clean) = redact(redactor, &texts, tally) else { continue };
@@ -47,16 +47,16 @@ pub(super) fn redact_json(redactor: &Redactor<'_>, json: &str, tally: &mut Tally
 
 /// True when texts of one list may say a secret together.
 pub(super) fn is_suspicious(finder: &Finder, json: &str) -> bool {
-    lists(json).iter().any(|list| {
+    lists(finder, json).iter().any(|list| {
         let inner = list.iter().map(|literal| &json[literal.start + 1..literal.end - 1]);
         finder.is_suspect(&inner.collect::<String>())
     })
 }
 
 /// The texts of each list that has more than one, with their quotes.
-fn lists(json: &str) -> Vec<Vec<Range<usize>>> {
+fn lists(finder: &Finder, json: &str) -> Vec<Vec<Range<usize>>> {
     let bytes = json.as_bytes();
-    if MEMBERS.iter().all(|name| memchr::memmem::find_iter(bytes, name).nth(1).is_none()) {
+    if !finder.names_texts_twice(bytes) {
         return Vec::new();
     }
     let mut lists: Vec<Vec<Range<usize>>> = Vec::new();

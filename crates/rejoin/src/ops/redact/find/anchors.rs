@@ -18,65 +18,108 @@ const PLACES: usize = 8;
 /// compared.
 const CASELESS: u64 = 0xdfdf_dfdf_dfdf_dfdf;
 
-/// Letters that words of every language have often, one after the other.
-const COMMON: [&[u8; LETTERS]; 25] = [
-    b"the", b"ing", b"ion", b"and", b"ent", b"her", b"for", b"int", b"ere", b"tio", b"ter", b"est", b"ers",
-    b"ati", b"all", b"ver", b"con", b"com", b"pro", b"per", b"how", b"ide", b"wit", b"use", b"ope",
-];
-
 /// Words to look for. Case does not matter.
+///
+/// They are put together when this crate is compiled, so that a process which appends one message need not do it. There are no
+/// addresses in it, which would have to be filled in whenever a process starts.
 #[derive(Debug)]
-pub(super) struct Anchors {
-    words: Vec<&'static [u8]>,
+pub(super) struct Anchors<const ENTRIES: usize, const BYTES: usize> {
     /// For each number, one when there is something to compare with, else zero.
-    table: Box<[u8; 1 << BITS]>,
-    /// For each number, which of the lists below to compare with, from one; none is zero.
-    numbers: Box<[u16; 1 << BITS]>,
-    lists: Vec<Vec<Entry>>,
+    table: [u8; 1 << BITS],
+    /// For each number, which of the entries to compare with first, from one; none is zero.
+    numbers: [u16; 1 << BITS],
+    entries: [Entry; ENTRIES],
+    /// The words, one after the other.
+    words: [u8; BYTES],
 }
 
-/// A word in a list, and what is compared of it first.
+/// A word that has a number, and what is compared of it first.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    place: usize,
+    place: u16,
+    /// Which entry with the same number is next, from one; none is zero.
+    next: u16,
+    /// Where the word stands among all words, and its length.
+    start: u16,
+    length: u8,
     /// Where the letters stand in the word.
-    offset: usize,
+    offset: u8,
     /// Four letters of the word, or three, without the bit of their case.
     letters: u32,
     mask: u32,
 }
 
-impl Anchors {
-    /// Looks for these words, and for those of two letters where one of the signs `after`, or nothing, follows.
-    pub(super) fn new(words: impl IntoIterator<Item = &'static str>, after: &str) -> Self {
-        let (table, numbers) = (Box::new([0; 1 << BITS]), Box::new([0; 1 << BITS]));
-        let mut anchors = Self { words: Vec::new(), table, numbers, lists: Vec::new() };
-        for word in words {
-            let place = anchors.words.len();
-            let word = word.as_bytes();
-            anchors.words.push(word);
+/// How many entries the words have, and how many bytes.
+pub(super) const fn size(words: &[&str], after: &str) -> (usize, usize) {
+    let (mut place, mut entries, mut bytes) = (0, 0, 0);
+    while place < words.len() {
+        entries += if words[place].len() < LETTERS { after.len() + 1 } else { 1 };
+        bytes += words[place].len();
+        place += 1;
+    }
+    (entries, bytes)
+}
+
+impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
+    /// Looks for these words, and for those of two letters where one of the signs `after`, or nothing, follows. Their [`size`] is
+    /// that of the type.
+    pub(super) const fn new(words: &[&str], after: &str) -> Self {
+        let none = Entry { place: 0, next: 0, start: 0, length: 0, offset: 0, letters: 0, mask: 0 };
+        let mut anchors = Self {
+            table: [0; 1 << BITS],
+            numbers: [0; 1 << BITS],
+            entries: [none; ENTRIES],
+            words: [0; BYTES],
+        };
+        let (mut place, mut start, mut count) = (0, 0, 0);
+        while place < words.len() {
+            let word = words[place].as_bytes();
+            anchors.words.split_at_mut(start).1.split_at_mut(word.len()).0.copy_from_slice(word);
+            let entry = Entry { place: short(place), start: short(start), length: tiny(word.len()), ..none };
             if let Some(offset) = rarest(word) {
-                anchors.add([word[offset], word[offset + 1], word[offset + 2]], place, offset);
+                let letters = [word[offset], word[offset + 1], word[offset + 2]];
+                anchors.add(Entry { offset: tiny(offset), ..entry }, letters, count);
+                count += 1;
             } else {
-                let [one, two] = [word[0], word[1]];
-                // The end of the text looks like a space.
-                after.bytes().chain([b' ']).for_each(|three| anchors.add([one, two, three], place, 0));
+                let mut sign = 0;
+                while sign <= after.len() {
+                    // The end of the text looks like a space.
+                    let three = if sign < after.len() { after.as_bytes()[sign] } else { b' ' };
+                    anchors.add(entry, [word[0], word[1], three], count);
+                    count += 1;
+                    sign += 1;
+                }
             }
+            start += word.len();
+            place += 1;
         }
+        assert!(count == ENTRIES && start == BYTES, "the size is that of the words");
         anchors
     }
 
-    fn add(&mut self, [one, two, three]: [u8; LETTERS], place: usize, offset: usize) {
+    /// Puts an entry with these letters in the place `at`. Those with the same number are in the order of their words.
+    const fn add(&mut self, entry: Entry, [one, two, three]: [u8; LETTERS], at: usize) {
         let number = number(caseless([one, two, three, 0]));
-        if self.table[number] == 0 {
-            self.lists.push(Vec::new());
-            self.table[number] = 1;
-            self.numbers[number] = u16::try_from(self.lists.len()).expect("there are fewer places than that");
+        let fourth = entry.offset as usize + LETTERS;
+        let has_fourth = fourth < entry.length as usize;
+        let letters = caseless([one, two, three, if has_fourth { self.word(&entry)[fourth] } else { 0 }]);
+        let mask = if has_fourth { u32::MAX } else { u32::MAX >> 8 };
+        let (mut before, mut next) = (0, self.numbers[number]);
+        while next != 0 && !is_less(self.word(&entry), self.word(&self.entries[next as usize - 1])) {
+            before = next;
+            next = self.entries[next as usize - 1].next;
         }
-        let fourth = self.words[place].get(offset + LETTERS).copied();
-        let mask = if fourth.is_some() { u32::MAX } else { u32::MAX >> 8 };
-        let letters = caseless([one, two, three, fourth.unwrap_or(0)]);
-        self.lists[usize::from(self.numbers[number]) - 1].push(Entry { place, offset, letters, mask });
+        self.entries[at] = Entry { next, letters, mask, ..entry };
+        if before == 0 {
+            self.numbers[number] = short(at + 1);
+        } else {
+            self.entries[before as usize - 1].next = short(at + 1);
+        }
+        self.table[number] = 1;
+    }
+
+    const fn word(&self, entry: &Entry) -> &[u8] {
+        self.words.split_at(entry.start as usize).1.split_at(entry.length as usize).0
     }
 
     /// Visits every place where one of the words stands, with which it is, until a visit is true. Words that overlap come in no
@@ -113,22 +156,41 @@ impl Anchors {
         at: usize,
         visit: &mut impl FnMut(usize, usize) -> bool,
     ) -> bool {
-        let Some(list) = usize::from(self.numbers[number(letters)]).checked_sub(1) else { return false };
-        self.lists[list].iter().any(|entry| {
+        let mut next = self.numbers[number(letters)];
+        while let Some(entry) = usize::from(next).checked_sub(1).map(|place| &self.entries[place]) {
+            next = entry.next;
             if letters & entry.mask != entry.letters {
-                return false;
+                continue;
             }
-            let word = self.words[entry.place];
-            let Some(at) = at.checked_sub(entry.offset) else { return false };
-            let there = text[at..].get(..word.len());
-            there.is_some_and(|there| there.eq_ignore_ascii_case(word)) && visit(entry.place, at)
-        })
+            let Some(at) = at.checked_sub(usize::from(entry.offset)) else { continue };
+            let there = text[at..].get(..usize::from(entry.length));
+            let is_there = there.is_some_and(|there| there.eq_ignore_ascii_case(self.word(entry)));
+            if is_there && visit(usize::from(entry.place), at) {
+                return true;
+            }
+        }
+        false
     }
 }
 
-/// Where the letters of a word stand that texts have least often; none when it has fewer than three.
-fn rarest(word: &[u8]) -> Option<usize> {
-    let rarity = |byte: &u8| match byte.to_ascii_lowercase() {
+/// Where the letters of a word stand that texts have least often, of equal ones the first; none when it has fewer than three.
+const fn rarest(word: &[u8]) -> Option<usize> {
+    let (mut rarest, mut most) = (None, i32::MIN);
+    let mut offset = 0;
+    while offset + LETTERS <= word.len() {
+        let letters = [word[offset], word[offset + 1], word[offset + 2]];
+        let rarity = rarity(letters[0]) + rarity(letters[1]) + rarity(letters[2])
+            - if is_common(letters) { 8 } else { 0 };
+        if rarity > most {
+            (rarest, most) = (Some(offset), rarity);
+        }
+        offset += 1;
+    }
+    rarest
+}
+
+const fn rarity(byte: u8) -> i32 {
+    match byte.to_ascii_lowercase() {
         b'j' | b'q' | b'x' | b'z' => 6,
         b'k' | b'v' => 4,
         b'b' | b'w' | b'y' => 3,
@@ -138,16 +200,30 @@ fn rarest(word: &[u8]) -> Option<usize> {
         b'a'..=b'z' => 0,
         b'0'..=b'9' => 6,
         _ => 8,
-    };
-    let rarity = |letters: &[u8]| {
-        let is_common = COMMON.iter().any(|common| letters.eq_ignore_ascii_case(*common));
-        letters.iter().map(rarity).sum::<i32>() - if is_common { 8 } else { 0 }
-    };
-    // Of equal ones the first.
-    let windows = word.windows(LETTERS).enumerate();
-    windows
-        .max_by_key(|(offset, letters)| (rarity(letters), std::cmp::Reverse(*offset)))
-        .map(|(offset, _)| offset)
+    }
+}
+
+/// True for letters that words of every language have often, one after the other.
+#[rustfmt::skip]
+const fn is_common([one, two, three]: [u8; LETTERS]) -> bool {
+    let letters = [one.to_ascii_lowercase(), two.to_ascii_lowercase(), three.to_ascii_lowercase()];
+    matches!(
+        &letters,
+        b"the" | b"ing" | b"ion" | b"and" | b"ent" | b"her" | b"for" | b"int" | b"ere" | b"tio" | b"ter" | b"est" | b"ers"
+            | b"ati" | b"all" | b"ver" | b"con" | b"com" | b"pro" | b"per" | b"how" | b"ide" | b"wit" | b"use" | b"ope"
+    )
+}
+
+/// True when the first of two words comes before the other.
+const fn is_less(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() {
+        if one[at] != other[at] {
+            return one[at] < other[at];
+        }
+        at += 1;
+    }
+    one.len() < other.len()
 }
 
 /// Letters without the bit of their case, as a number.
@@ -160,6 +236,20 @@ const fn number(letters: u32) -> usize {
     // Any odd factor spreads them that has no pattern of its own; this one is from the golden ratio. It stands so far left that
     // a fourth letter does not count.
     (letters.wrapping_mul(0x0037_79b1 << 8) >> (u32::BITS - BITS)) as usize
+}
+
+/// A place in a table, of which none is longer.
+#[expect(clippy::cast_possible_truncation, reason = "a table that is too long is not compiled")]
+pub(super) const fn short(place: usize) -> u16 {
+    assert!(place <= u16::MAX as usize, "the tables are too long");
+    place as u16
+}
+
+/// A place in a word, of which none is longer.
+#[expect(clippy::cast_possible_truncation, reason = "a word that is too long is not compiled")]
+pub(super) const fn tiny(place: usize) -> u8 {
+    assert!(place <= u8::MAX as usize, "a word is too long");
+    place as u8
 }
 
 /// The low half of a number.
@@ -175,6 +265,9 @@ mod tests {
     use super::*;
 
     const WORDS: [&str; 6] = ["key", "sk-", "sk-ant-", "SK", "://", "authorization"];
+    const SIZE: (usize, usize) = size(&WORDS, "0a");
+
+    static ANCHORS: Anchors<{ SIZE.0 }, { SIZE.1 }> = Anchors::new(&WORDS, "0a");
 
     proptest! {
         #[test]
@@ -186,7 +279,7 @@ mod tests {
         ) {
             let text = pieces.concat();
             let mut found = Vec::new();
-            Anchors::new(WORDS, "0a").any(text.as_bytes(), |word, at| {
+            ANCHORS.any(text.as_bytes(), |word, at| {
                 found.push((at, word));
                 false
             });

@@ -21,25 +21,24 @@ mod table;
 mod token;
 mod value;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use memchr::memmem;
 pub use personal::Personal;
 
-use crate::ops::redact::find::anchors::Anchors;
 use crate::ops::redact::find::assignment::{Leads, Seen};
 use crate::ops::redact::find::context::{Context, Hold};
 use crate::ops::redact::find::letters::WORD;
 use crate::ops::redact::find::pattern::Pattern;
+use crate::ops::redact::find::table::anchors::{ANCHORS, Anchor, KINDS, context as context_at};
 use crate::ops::redact::find::table::commands::COMMANDS;
 use crate::ops::redact::find::table::contexts::CONTEXTS;
-use crate::ops::redact::find::table::names::{ENDINGS, WORDS};
 use crate::ops::redact::find::table::tokens::TOKENS;
-use crate::ops::redact::find::table::words::FOREIGN;
 use crate::ops::redact::find::token::{MayWrap, Shape, Token};
 use crate::ops::redact::fits::touches_marker;
 use crate::ops::redact::reading::has_disguise;
+use crate::ops::redact::seam::MEMBERS;
 
 /// What every marker begins with; nothing in a marker is a secret.
 pub(super) const MARKER: &str = "[redacted:";
@@ -92,49 +91,6 @@ pub(super) struct Found {
     pub(super) weight: Weight,
 }
 
-/// What to look at where an anchor stands.
-#[derive(Clone, Copy, Debug)]
-enum Anchor {
-    /// The first letters of a token, by place in the table.
-    Token(usize),
-    /// What stands around a secret, by place in the tables.
-    Context(usize),
-    /// A word in the name of something secret.
-    Word,
-    /// A word that ends the name of something secret, and begins others.
-    Ending,
-    /// A word for a password that is part of no name.
-    Foreign,
-    PrivateKey,
-    /// The last line of a private key.
-    LastLine,
-    /// A letter that is written by its number.
-    Escape,
-    /// One that nobody sees, or that looks like another.
-    Disguise,
-}
-
-const OTHERS: [(&str, Anchor); 15] = [
-    ("-----begin ", Anchor::PrivateKey),
-    ("---- begin ", Anchor::PrivateKey),
-    ("-----end ", Anchor::LastLine),
-    ("\\u00", Anchor::Escape),
-    ("\\x", Anchor::Escape),
-    ("\\u200", Anchor::Disguise),
-    ("\\u206", Anchor::Disguise),
-    ("\\ufeff", Anchor::Disguise),
-    ("\\uff", Anchor::Disguise),
-    ("\\u04", Anchor::Disguise),
-    ("\\u03", Anchor::Disguise),
-    ("\\u00ad", Anchor::Disguise),
-    ("%5f", Anchor::Disguise),
-    ("%2d", Anchor::Disguise),
-    ("%3d", Anchor::Disguise),
-];
-
-/// What can follow an anchor of two letters: a number, of which both kinds of such anchors are made.
-const DIGITS: &str = "0123456789abcdef";
-
 /// So far behind a word for it a password may stand.
 const FOREIGN_BYTES: usize = 80;
 
@@ -150,13 +106,12 @@ const CUT_LETTERS: usize = 4;
 /// Finds the secrets of texts.
 #[derive(Debug)]
 pub(super) struct Finder {
-    anchors: Anchors,
-    /// How long each anchor is, and all that it leads to.
-    kinds: Vec<(usize, Vec<Anchor>)>,
-    /// The lines of the tables, each with its pattern.
-    tokens: Vec<(&'static Token, Pattern)>,
-    contexts: Vec<(&'static Context, Pattern)>,
+    /// The patterns of the tables, in their order.
+    tokens: Vec<Pattern>,
+    contexts: Vec<Pattern>,
     leads: Leads,
+    /// The names of members that are read as one with the next.
+    members: [memmem::Finder<'static>; 2],
 }
 
 impl Finder {
@@ -165,22 +120,26 @@ impl Finder {
             Shape::Like(pattern, _) => pattern,
             Shape::Any | Shape::Exactly(_) | Shape::Strong | Shape::Uuid | Shape::Filled => "",
         };
-        let tokens: Vec<_> = TOKENS.iter().map(|token| (token, Pattern::new(shape(token)))).collect();
-        let contexts: Vec<_> =
-            CONTEXTS.iter().chain(COMMANDS).map(|context| (context, Pattern::new(context.pattern))).collect();
-        let firsts = tokens.iter().enumerate().map(|(place, (token, _))| (token.first, Anchor::Token(place)));
-        let around = contexts.iter().enumerate().flat_map(|(place, (context, _))| {
-            context.anchors.iter().map(move |anchor| (*anchor, Anchor::Context(place)))
-        });
-        let words = WORDS.iter().map(|word| (*word, Anchor::Word));
-        let endings = ENDINGS.iter().map(|word| (*word, Anchor::Ending));
-        let foreign = FOREIGN.iter().map(|word| (*word, Anchor::Foreign));
-        let all = firsts.chain(around).chain(words).chain(endings).chain(foreign).chain(OTHERS);
-        let mut kinds: BTreeMap<&'static str, Vec<Anchor>> = BTreeMap::new();
-        all.for_each(|(letters, kind)| kinds.entry(letters).or_default().push(kind));
-        let anchors = Anchors::new(kinds.keys().copied(), DIGITS);
-        let kinds = kinds.into_iter().map(|(letters, kinds)| (letters.len(), kinds)).collect();
-        Self { anchors, kinds, tokens, contexts, leads: Leads::new() }
+        let tokens = TOKENS.iter().map(|token| Pattern::new(shape(token))).collect();
+        let contexts = CONTEXTS.iter().chain(COMMANDS).map(|context| Pattern::new(context.pattern)).collect();
+        Self { tokens, contexts, leads: Leads::new(), members: MEMBERS.map(memmem::Finder::new) }
+    }
+
+    /// True when written JSON has two members of one such name. Most messages have not, and every message is asked.
+    pub(super) fn names_texts_twice(&self, json: &[u8]) -> bool {
+        self.members.iter().any(|member| member.find_iter(json).nth(1).is_some())
+    }
+
+    /// A kind of token, and the pattern of its shape.
+    fn token(&self, place: u16) -> (&'static Token, &Pattern) {
+        let place = usize::from(place);
+        (&TOKENS[place], &self.tokens[place])
+    }
+
+    /// What stands around a secret, and its pattern.
+    fn context(&self, place: u16) -> (&'static Context, &Pattern) {
+        let place = usize::from(place);
+        (context_at(place), &self.contexts[place])
     }
 
     /// The places in written JSON that have to be looked at more closely, in order.
@@ -188,7 +147,7 @@ impl Finder {
     /// None is left out that holds a secret in any reading of its escapes.
     pub(super) fn suspicions(&self, json: &str) -> Vec<usize> {
         let mut places = Vec::new();
-        self.each_anchor(json, |kind, at, end| {
+        each_anchor(json, |kind, at, end| {
             if self.is_suspicious(kind, json.as_bytes(), at, end) {
                 places.push(at);
             }
@@ -204,7 +163,7 @@ impl Finder {
 
     /// True when written JSON has any such place.
     pub(super) fn is_suspect(&self, json: &str) -> bool {
-        self.any_anchor(json, |kind, at, end| self.is_suspicious(kind, json.as_bytes(), at, end))
+        any_anchor(json, |kind, at, end| self.is_suspicious(kind, json.as_bytes(), at, end))
             || dots(json.as_bytes()).next().is_some()
             || has_disguise(json)
     }
@@ -214,12 +173,12 @@ impl Finder {
         let mut found = Vec::new();
         let (mut seen, mut data) = (Seen::default(), 0..0);
         let (mut runs, mut seen_around) = (Vec::new(), Vec::new());
-        self.each_anchor(text, |kind, at, end| match kind {
+        each_anchor(text, |kind, at, end| match kind {
             Anchor::Token(_) if at > data.start && at < data.end => {}
             Anchor::Token(place) => {
-                let (token, pattern) = &self.tokens[place];
+                let (token, pattern) = self.token(place);
                 runs.resize(self.tokens.len(), 0);
-                let one = token.at(pattern, text, at, &mut runs[place]);
+                let one = token.at(pattern, text, at, &mut runs[usize::from(place)]);
                 // What is long is looked at once, whatever else begins in it.
                 data = one
                     .iter()
@@ -228,9 +187,9 @@ impl Finder {
                 found.extend(one);
             }
             Anchor::Context(place) => {
-                let (context, pattern) = &self.contexts[place];
+                let (context, pattern) = self.context(place);
                 seen_around.resize(self.contexts.len(), 0..0);
-                context.at(pattern, text, at, &mut seen_around[place], &mut found);
+                context.at(pattern, text, at, &mut seen_around[usize::from(place)], &mut found);
             }
             Anchor::Ending if !ends_word(text.as_bytes(), end) => {}
             Anchor::Word | Anchor::Ending => self.leads.at(text, at, &mut seen, &mut found),
@@ -261,10 +220,10 @@ impl Finder {
         let word = last_word(text);
         let line = open_line(text);
         let block = assignment::open_block(text);
-        self.each_anchor(text, |kind, at, end| {
+        each_anchor(text, |kind, at, end| {
             let begin = match kind {
                 Anchor::Token(place) => {
-                    let (token, _) = &self.tokens[place];
+                    let (token, _) = self.token(place);
                     let is_open =
                         begins_word(text.as_bytes(), at) && token.reaches_end(text, at, MayWrap::Yes);
                     is_open.then_some(at)
@@ -276,7 +235,7 @@ impl Finder {
                 Anchor::Word | Anchor::Ending if at < line => None,
                 Anchor::Word | Anchor::Ending => assignment::unfinished(text, at),
                 Anchor::PrivateKey => keys::is_open_key(text, at).then_some(at),
-                Anchor::Context(place) => match self.contexts[place].0.hold {
+                Anchor::Context(place) => match self.context(place).0.hold {
                     Hold::Nothing => None,
                     Hold::Word => (at >= word).then_some(word),
                     Hold::Line => (end >= line).then_some(at),
@@ -300,10 +259,10 @@ impl Finder {
     pub(super) fn cut_off(&self, text: &str) -> Option<Range<usize>> {
         let whole = text.trim_end_matches(['\u{2026}', '.', ' ']);
         let mut first: Option<usize> = None;
-        self.each_anchor(whole, |kind, at, end| {
+        each_anchor(whole, |kind, at, end| {
             let is_cut = match kind {
                 Anchor::Token(place) => {
-                    let (token, _) = &self.tokens[place];
+                    let (token, _) = self.token(place);
                     let rest = &whole[end..];
                     token.is_told_by_beginning()
                         && begins_word(whole.as_bytes(), at)
@@ -325,13 +284,13 @@ impl Finder {
     /// A cheap look at the letters around an anchor.
     fn is_suspicious(&self, kind: Anchor, bytes: &[u8], at: usize, end: usize) -> bool {
         match kind {
-            Anchor::Token(place) => self.tokens[place].0.may_begin(bytes, at) || near_escape(bytes, at, end),
+            Anchor::Token(place) => self.token(place).0.may_begin(bytes, at) || near_escape(bytes, at, end),
             Anchor::Ending if !ends_word(bytes, end) => near_escape(bytes, at, end),
             // The sign that some anchors end with is no part of the name.
             Anchor::Word | Anchor::Ending => {
                 assignment::is_suspicious(bytes, end - usize::from(!bytes[end - 1].is_ascii_alphabetic()))
             }
-            Anchor::Context(place) => self.contexts[place].0.may_begin(bytes, at, end),
+            Anchor::Context(place) => self.context(place).0.may_begin(bytes, at, end),
             Anchor::Escape => {
                 let value = bytes
                     .get(end..end + 2)
@@ -343,20 +302,20 @@ impl Finder {
             Anchor::Foreign | Anchor::PrivateKey | Anchor::LastLine | Anchor::Disguise => true,
         }
     }
+}
 
-    fn each_anchor(&self, text: &str, mut visit: impl FnMut(Anchor, usize, usize)) {
-        self.any_anchor(text, |kind, at, end| {
-            visit(kind, at, end);
-            false
-        });
-    }
+fn each_anchor(text: &str, mut visit: impl FnMut(Anchor, usize, usize)) {
+    any_anchor(text, |kind, at, end| {
+        visit(kind, at, end);
+        false
+    });
+}
 
-    fn any_anchor(&self, text: &str, mut visit: impl FnMut(Anchor, usize, usize) -> bool) -> bool {
-        self.anchors.any(text.as_bytes(), |anchor, at| {
-            let (length, kinds) = &self.kinds[anchor];
-            kinds.iter().any(|kind| visit(*kind, at, at + length))
-        })
-    }
+fn any_anchor(text: &str, mut visit: impl FnMut(Anchor, usize, usize) -> bool) -> bool {
+    ANCHORS.any(text.as_bytes(), |anchor, at| {
+        let (kind, length) = KINDS[anchor];
+        visit(kind, at, at + usize::from(length))
+    })
 }
 
 /// Where the last line begins, or the one before it when nothing but a word has come of the last: what stands there may go on.

@@ -52,6 +52,9 @@ fn look_alike(letter: char) -> Option<char> {
 
 /// True when a text may hold something that is read in another way without its disguises. It may be written JSON.
 pub(in crate::ops::redact) fn has_disguise(text: &str) -> bool {
+    if text.is_ascii() {
+        return false;
+    }
     let bytes = text.as_bytes();
     let is_latin = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
     let mut at = 0;

@@ -264,7 +264,7 @@ fn a_message_says_what_was_done_to_it_and_not_to_what() {
         })
     );
     assert_eq!(
-        plain(&clean.body).split_once(",\"privacy\"").unwrap().0,
+        plain(&clean.message.to_body()).split_once(",\"privacy\"").unwrap().0,
         r#"{"role":"assistant","blocks":[{"type":"thinking","text":"they use <github-token>","signature":"c2ln","redacted":true},{"type":"tool_call","id":"c1","name":"run","input":{"command":"git push https://x:<github-token>@github.com"}}]"#
     );
     assert_eq!(clean.message.label.as_deref().map(plain).as_deref(), Some("with <cut-secret>"));
@@ -378,11 +378,12 @@ proptest! {
         let message = Message::new(Role::Assistant, vec![Block::text(&text), Block::tool_call("c", "t", input)]);
         let body = message.to_body();
         let clean = with(&redaction, |redactor| redactor.message(&message, &body));
-        let (message, body) = clean.map_or((message, body), |clean| (clean.message, clean.body));
+        let message = clean.map_or(message, |clean| clean.message);
+        let body = message.to_body();
 
         prop_assert_eq!(&Message::from_body(&body).unwrap(), &message);
         let again = with(&redaction, |redactor| redactor.message(&message, &body));
-        prop_assert!(again.is_none(), "{} {}", body, again.unwrap().body);
+        prop_assert!(again.is_none(), "{} {}", body, again.unwrap().message.to_body());
         prop_assert!(!body.contains(GITHUB));
     }
 

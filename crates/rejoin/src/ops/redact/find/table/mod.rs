@@ -1,5 +1,6 @@
 //! The rules as data: what is looked for, with texts that a test reads.
 
+pub(super) mod anchors;
 pub(super) mod commands;
 pub(super) mod contexts;
 pub(super) mod leads;
