@@ -156,6 +156,11 @@ impl Context {
     pub(crate) fn set_active(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
         Ok(archive.remember(&active_name(&self.project_key(archive)?), Some(&id.to_string()))?)
     }
+
+    /// The same without a sync of its own, because a message is about to be saved.
+    pub(crate) fn set_active_unsynced(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
+        Ok(archive.remember_unsynced(&active_name(&self.project_key(archive)?), &id.to_string())?)
+    }
 }
 
 /// What was left out, in one line; none when nothing was.

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rejoin::StoreUrl;
-use rejoin::store::Foreign;
+use rejoin::store::{Foreign, User};
 
 use crate::context::Manner;
 use crate::error::{Failure, Kind};
@@ -31,24 +31,30 @@ pub(crate) enum Others {
 
 /// Sees to the files that the program reads before anything else: configuration, trust, and the directories of its own.
 pub(crate) fn keep_own(surroundings: &Surroundings, manner: Manner) -> Result<(), Failure> {
-    let config = surroundings.user_config_file()?;
-    if let Some(directory) = config.parent() {
-        keep(directory, Others::Read, manner)?;
+    let user = User::current();
+    let (config, data, state) =
+        (surroundings.user_config_file()?, surroundings.data_directory()?, surroundings.state_directory()?);
+    let folders = [
+        (config.parent(), Others::Read, ["config.toml"].as_slice()),
+        (Some(&data), Others::Nothing, &["trust.toml"]),
+        (Some(&state), Others::Nothing, &["redact.key", "anchors", "keys"]),
+    ];
+    for (folder, others, names) in folders {
+        let Some((folder, found)) = folder.and_then(|folder| Some((folder, folder.metadata().ok()?))) else {
+            continue;
+        };
+        keep_found(user, folder, found, others, manner)?;
+        names.iter().try_for_each(|name| keep_by(user, &folder.join(name), Others::Nothing, manner))?;
     }
-    let (data, state) = (surroundings.data_directory()?, surroundings.state_directory()?);
-    let below = ["redact.key", "anchors", "keys"].map(|name| state.join(name));
-    let own = [&config, &data, &data.join("trust.toml"), &state];
-    own.into_iter().chain(&below).try_for_each(|path| keep(path, Others::Nothing, manner))?;
-    let folders = [config.parent(), Some(&data), Some(&state)];
-    refuse_replaceable(folders.into_iter().flatten())
+    refuse_replaceable(user, folders.into_iter().filter_map(|(folder, ..)| folder))
 }
 
 /// Refuses directories that another user could put others in the place of, because they can rename what lies above. What
 /// is above is not Rejoin's, so its permissions are left to the user, as those of a home are by sshd.
-fn refuse_replaceable<'a>(directories: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
+fn refuse_replaceable<'a>(user: User, directories: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
     // Most of them lie in the same home.
     let above: BTreeSet<&Path> = directories.flat_map(|directory| directory.ancestors().skip(1)).collect();
-    match above.into_iter().find_map(Foreign::look_around) {
+    match above.into_iter().find_map(|above| user.look_around(above)) {
         Some(foreign) => Err(refusal(format!("use what lies in `{}`", foreign.path.display()), &foreign)),
         None => Ok(()),
     }
@@ -56,23 +62,32 @@ fn refuse_replaceable<'a>(directories: impl Iterator<Item = &'a Path>) -> Result
 
 /// Sees to the files of a store, before it is opened.
 pub(crate) fn keep_store(url: &StoreUrl, own_directory: &Path, manner: Manner) -> Result<(), Failure> {
+    let user = User::current();
     let within = |directory: &Path| if directory == own_directory { Others::Nothing } else { Others::Read };
     match url {
-        // What another program keeps there is refused when it is opened, and left as it is.
-        StoreUrl::Sqlite(path) if is_of_another_program(path) => Ok(()),
         StoreUrl::Sqlite(path) => {
             let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let directory = directory.unwrap_or(Path::new("."));
-            keep(directory, within(directory), manner)?;
-            ["", "-wal", "-shm"].iter().try_for_each(|suffix| {
+            let mut found = Vec::from_iter(
+                directory.metadata().ok().map(|found| (directory.to_owned(), found, within(directory))),
+            );
+            for file in ["", "-wal", "-shm"].map(|suffix| beside(path, suffix)) {
                 // A link in its place is refused when the store is opened.
-                let file = Some(beside(path, suffix)).filter(|file| !file.is_symlink());
-                file.map_or(Ok(()), |file| keep(&file, Others::Nothing, manner))
-            })
+                let metadata = file.symlink_metadata().ok().filter(|found| !found.is_symlink());
+                found.extend(metadata.map(|metadata| (file, metadata, Others::Nothing)));
+            }
+            found.retain(|(path, found, others)| !is_kept(user, path, found, *others));
+            // What another program keeps there is refused when it is opened, and left as it is.
+            if found.is_empty() || is_of_another_program(path) {
+                return Ok(());
+            }
+            found
+                .into_iter()
+                .try_for_each(|(path, found, others)| keep_found(user, &path, found, others, manner))
         }
         StoreUrl::Jsonl(root) => {
-            keep(root, within(root), manner)?;
-            keep(&root.join(".store"), Others::Nothing, manner)
+            keep_by(user, root, within(root), manner)?;
+            keep_by(user, &root.join(".store"), Others::Nothing, manner)
         }
         StoreUrl::Vault(inner) => keep_store(inner, own_directory, manner),
         _ => Ok(()),
@@ -96,18 +111,30 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Takes from others what they may not do, and says so. What another user owns is refused.
 pub(crate) fn keep(path: &Path, others: Others, manner: Manner) -> Result<(), Failure> {
-    let Ok(found) = path.metadata() else { return Ok(()) };
-    let user = rustix::process::geteuid().as_raw();
-    let (mode, wanted) = (found.mode() & 0o7777, wanted(path, &found, others));
+    keep_by(User::current(), path, others, manner)
+}
+
+fn keep_by(user: User, path: &Path, others: Others, manner: Manner) -> Result<(), Failure> {
+    path.metadata().map_or(Ok(()), |found| keep_found(user, path, found, others, manner))
+}
+
+/// The same with what was found there.
+fn keep_found(
+    user: User,
+    path: &Path,
+    found: Metadata,
+    others: Others,
+    manner: Manner,
+) -> Result<(), Failure> {
+    let (mode, wanted) = (found.mode() & 0o7777, wanted(user, path, &found, others));
     let mut after = found;
-    if after.uid() == user && wanted != mode {
+    if user.owns(&after) && wanted != mode {
         // A file system without permissions, or one that cannot be written to, keeps them as they are.
         let _ = fs::set_permissions(path, Permissions::from_mode(wanted));
         let Ok(changed) = path.metadata() else { return Ok(()) };
         after = changed;
     }
-    let is_refused = |foreign: &Foreign| foreign.is_of_another() || !is_sticky(&after);
-    if let Some(foreign) = Foreign::check(path, &after).filter(is_refused) {
+    if let Some(foreign) = refused(user, path, &after) {
         return Err(refusal(format!("use `{}`", path.display()), &foreign));
     }
     if after.mode() & 0o7777 != mode {
@@ -122,11 +149,22 @@ pub(crate) fn keep(path: &Path, others: Others, manner: Manner) -> Result<(), Fa
     Ok(())
 }
 
-fn wanted(path: &Path, found: &Metadata, others: Others) -> u32 {
+/// True when nothing has to be taken from others, and nothing is refused.
+fn is_kept(user: User, path: &Path, found: &Metadata, others: Others) -> bool {
+    let is_wanted = || found.mode() & 0o7777 == wanted(user, path, found, others);
+    refused(user, path, found).is_none() && (!user.owns(found) || is_wanted())
+}
+
+/// What cannot be used because another user owns it, or can write it and remove what is not theirs.
+fn refused(user: User, path: &Path, found: &Metadata) -> Option<Foreign> {
+    user.check(path, found).filter(|foreign| foreign.is_of_another() || !is_sticky(found))
+}
+
+fn wanted(user: User, path: &Path, found: &Metadata, others: Others) -> u32 {
     let mode = found.mode() & 0o7777;
     match others {
         Others::Nothing => mode & 0o700,
-        Others::Read if is_sticky(found) || Foreign::check(path, found).is_none() => mode,
+        Others::Read if is_sticky(found) || user.check(path, found).is_none() => mode,
         Others::Read => mode & !0o022,
     }
 }

@@ -3,12 +3,12 @@
 //! Nobody knows who wrote them, so one function reads them all: never through a link out of the folder, never anything but
 //! a regular file, never more than was asked for, and nothing that another user owns or can write.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rejoin::store::Foreign;
+use rejoin::store::{Foreign, User};
 use rustix::fs::OFlags;
 
 /// What a file holds, or why it was not read.
@@ -30,7 +30,7 @@ pub(crate) enum Reading {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Content {
     pub(crate) bytes: Vec<u8>,
-    /// Where it is, with links resolved.
+    /// Where it is, with the links resolved that lead there from the directory.
     pub(crate) place: PathBuf,
     pub(crate) is_whole: bool,
 }
@@ -49,14 +49,55 @@ impl Content {
 
 /// Reads a file of at most so many bytes that lies in a directory, also through links within it.
 pub(crate) fn read_inside(file: &Path, directory: &Path, most: usize) -> Reading {
-    if let Some(foreign) = Foreign::look(directory) {
+    let user = User::current();
+    if let Some(foreign) = user.look(directory) {
         return Reading::Foreign(foreign);
     }
+    match way_to(user, file, directory) {
+        Ok(Way::Plain(found)) => read(user, file.to_owned(), &found, most),
+        Ok(Way::Foreign(foreign)) => Reading::Foreign(foreign),
+        Ok(Way::Linked) => read_linked(user, file, directory, most),
+        Err(error) => failed(error),
+    }
+}
+
+/// How a file is reached from a directory.
+enum Way {
+    /// Through directories of the user, without a link. So it lies in the directory.
+    Plain(Metadata),
+    /// Through a directory in which another user could put another file in its place.
+    Foreign(Foreign),
+    /// Through a link, or in a way that is no simple path.
+    Linked,
+}
+
+/// Looks at each step on the way to a file. Most files that are looked for do not exist, and the first step tells.
+fn way_to(user: User, file: &Path, directory: &Path) -> io::Result<Way> {
+    let Ok(below) = file.strip_prefix(directory) else { return Ok(Way::Linked) };
+    let mut place = directory.to_owned();
+    let mut steps = below.components().peekable();
+    while let Some(Component::Normal(step)) = steps.next() {
+        place.push(step);
+        let found = fs::symlink_metadata(&place)?;
+        match steps.peek() {
+            _ if found.is_symlink() => return Ok(Way::Linked),
+            None => return Ok(Way::Plain(found)),
+            Some(_) => {
+                if let Some(foreign) = user.check(&place, &found) {
+                    return Ok(Way::Foreign(foreign));
+                }
+            }
+        }
+    }
+    Ok(Way::Linked)
+}
+
+fn read_linked(user: User, file: &Path, directory: &Path, most: usize) -> Reading {
     match (fs::canonicalize(file), fs::canonicalize(directory)) {
         (Ok(place), Ok(directory)) if !place.starts_with(&directory) => Reading::Outside,
-        (Ok(place), Ok(directory)) => match foreign_between(&place, &directory) {
+        (Ok(place), Ok(directory)) => match foreign_between(user, &place, &directory) {
             Some(foreign) => Reading::Foreign(foreign),
-            None => read(place, most),
+            None => read_resolved(user, place, most),
         },
         // A link that leads nowhere could lead somewhere in a moment.
         (Err(_), _) if fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink()) => Reading::Outside,
@@ -65,15 +106,19 @@ pub(crate) fn read_inside(file: &Path, directory: &Path, most: usize) -> Reading
 }
 
 /// A directory on the way to a file in which another user could put another file in its place.
-fn foreign_between(place: &Path, directory: &Path) -> Option<Foreign> {
+fn foreign_between(user: User, place: &Path, directory: &Path) -> Option<Foreign> {
     let is_between = |above: &&Path| above.starts_with(directory) && *above != directory;
-    place.ancestors().skip(1).take_while(is_between).find_map(Foreign::look)
+    place.ancestors().skip(1).take_while(is_between).find_map(|above| user.look(above))
 }
 
 /// Reads a file of the user's own, wherever it leads.
 pub(crate) fn read_own(file: &Path, most: usize) -> Reading {
-    match fs::canonicalize(file) {
-        Ok(place) => read(place, most),
+    match fs::symlink_metadata(file) {
+        Ok(found) if !found.is_symlink() => read(User::current(), file.to_owned(), &found, most),
+        Ok(_) => match fs::canonicalize(file) {
+            Ok(place) => read_resolved(User::current(), place, most),
+            Err(error) => failed(error),
+        },
         Err(error) => failed(error),
     }
 }
@@ -86,19 +131,25 @@ pub(crate) fn text_inside(file: &Path, directory: &Path, most: usize) -> Option<
     }
 }
 
-/// Reads a file whose path has no links. Opening a pipe waits for ever and opening a device may do anything, so neither
-/// is opened; one that took the file's place in the meantime is neither waited for nor followed.
-fn read(place: PathBuf, most: usize) -> Reading {
+/// Reads a file whose path has no links.
+fn read_resolved(user: User, place: PathBuf, most: usize) -> Reading {
     match fs::symlink_metadata(&place) {
-        Ok(found) if !found.is_file() => return Reading::Irregular,
-        Ok(_) => {}
-        Err(error) => return failed(error),
+        Ok(found) => read(user, place, &found, most),
+        Err(error) => failed(error),
+    }
+}
+
+/// Reads a file that was just looked at. Opening a pipe waits for ever and opening a device may do anything, so neither
+/// is opened; one that took the file's place in the meantime is neither waited for nor followed.
+fn read(user: User, place: PathBuf, found: &Metadata, most: usize) -> Reading {
+    if !found.is_file() {
+        return Reading::Irregular;
     }
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&place);
     let file = match opened.and_then(|file| Ok((file.metadata()?, file))) {
         Ok((found, _)) if !found.is_file() => return Reading::Irregular,
-        Ok((found, file)) => match Foreign::check(&place, &found) {
+        Ok((found, file)) => match user.check(&place, &found) {
             Some(foreign) => return Reading::Foreign(foreign),
             None => file,
         },

@@ -39,20 +39,25 @@ impl Config {
         put_on_top(&mut base, surroundings, surroundings.home.as_deref(), user_settings);
         let mut below_project = base.clone();
         put_on_top(&mut below_project, surroundings, None, from_variables.settings);
-        let project = project_directory(surroundings, overrides, &below_project)?;
+        let start = start_of(surroundings, overrides)?;
+        let scope = scope_in(&below_project);
+        let root = project::around(&start, scope);
 
-        let project_file = project.join(project::FILE);
-        let of_project = project_settings(surroundings, &project, read)?;
-        put_on_top(&mut base, surroundings, Some(&project), of_project.settings);
+        let of_project = project_settings(surroundings, root, read)?;
+        put_on_top(&mut base, surroundings, Some(root), of_project.settings);
         // Names that only the project's file uses can be meant by a variable too.
         let members = members_in(base.values());
         let FromVariables { settings, unknown } = variables::read(surroundings, &members)?;
         put_on_top(&mut base, surroundings, None, settings);
         put_on_top(&mut base, surroundings, None, flags(overrides)?);
+        let project = match scope_in(&base) {
+            same if same == scope => root,
+            other => project::around(&start, other),
+        };
         let config = Self {
-            start: project::directory_of(&start_of(surroundings, overrides), Scope::Directory)?,
-            project: project_directory(surroundings, overrides, &base)?,
-            project_file,
+            project: project.to_owned(),
+            project_file: root.join(project::FILE),
+            start,
             settings: base,
             ignored: of_project.ignored,
             lapsed: of_project.lapsed,
@@ -66,13 +71,13 @@ impl Config {
     pub(crate) fn built_in(surroundings: &Surroundings, overrides: &Overrides) -> Result<Self, Failure> {
         let mut settings = defaults(surroundings)?;
         put_on_top(&mut settings, surroundings, None, flags(overrides)?);
-        let project = project_directory(surroundings, overrides, &settings)?;
-        let project_file = project.join(project::FILE);
+        let start = start_of(surroundings, overrides)?;
+        let project = project::around(&start, scope_in(&settings)).to_owned();
         Ok(Self {
             settings,
-            start: project::directory_of(&start_of(surroundings, overrides), Scope::Directory)?,
+            project_file: project.join(project::FILE),
             project,
-            project_file,
+            start,
             ignored: Vec::new(),
             lapsed: None,
             unknown_variables: Vec::new(),
@@ -185,24 +190,19 @@ fn flags(overrides: &Overrides) -> Result<Vec<Setting>, Failure> {
     Ok(vec![Setting { key, member: None, value, origin: Origin::Flag(flag) }])
 }
 
-/// Where the project is looked for from.
-fn start_of(surroundings: &Surroundings, overrides: &Overrides) -> PathBuf {
+/// Where the project is looked for from, with symbolic links resolved. The system names the working directory without any.
+fn start_of(surroundings: &Surroundings, overrides: &Overrides) -> Result<PathBuf, Failure> {
     match &overrides.project {
-        Some(directory) => surroundings.working_directory.join(directory),
-        None => surroundings.working_directory.clone(),
+        Some(directory) => project::real(&surroundings.working_directory.join(directory)),
+        None => Ok(surroundings.working_directory.clone()),
     }
 }
 
-fn project_directory(
-    surroundings: &Surroundings,
-    overrides: &Overrides,
-    settings: &Settings,
-) -> Result<PathBuf, Failure> {
-    let scope = match settings.get("project.scope").map(|setting| &setting.value) {
+fn scope_in(settings: &Settings) -> Scope {
+    match settings.get("project.scope").map(|setting| &setting.value) {
         Some(Value::Text(text)) => Scope::named(text).unwrap_or(Scope::Repository),
         _ => Scope::Repository,
-    };
-    project::directory_of(&start_of(surroundings, overrides), scope)
+    }
 }
 
 fn members_in<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> Vec<String> {

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rejoin::store::Foreign;
+use rejoin::store::User;
 
 use crate::config::Warning;
 use crate::config::choices::Scope;
@@ -24,20 +24,28 @@ const INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 /// Returns the project that `start` belongs to, with symbolic links resolved so that it has one name only.
 pub(crate) fn directory_of(start: &Path, scope: Scope) -> Result<PathBuf, Failure> {
-    let start = start
+    Ok(around(&real(start)?, scope).to_owned())
+}
+
+/// A directory with symbolic links resolved.
+pub(super) fn real(start: &Path) -> Result<PathBuf, Failure> {
+    start
         .canonicalize()
-        .map_err(|error| Failure::io(format!("find the project in `{}`", start.display()), error))?;
+        .map_err(|error| Failure::io(format!("find the project in `{}`", start.display()), error))
+}
+
+/// Returns the project that a directory without symbolic links belongs to.
+pub(super) fn around(start: &Path, scope: Scope) -> &Path {
     match scope {
-        Scope::Directory => Ok(start),
-        Scope::Repository => {
-            Ok(own_ancestors(&start).find(|own| is_marked(own)).unwrap_or(&start).to_owned())
-        }
+        Scope::Directory => start,
+        Scope::Repository => own_ancestors(start).find(|own| is_marked(own)).unwrap_or(start),
     }
 }
 
 /// A directory and those above it, up to the first that another user owns or can write.
 pub(crate) fn own_ancestors(start: &Path) -> impl Iterator<Item = &Path> {
-    start.ancestors().take_while(|directory| Foreign::look(directory).is_none())
+    let user = User::current();
+    start.ancestors().take_while(move |directory| user.look(directory).is_none())
 }
 
 /// The project whose configuration file this is, if it is one.
@@ -47,13 +55,13 @@ pub(super) fn of_file(path: &Path) -> Option<&Path> {
 
 /// What lies in a project and is not used, because somebody else could have written it.
 pub(super) fn unused(project: &Path) -> Option<Warning> {
-    if let Some(foreign) = Foreign::look(project) {
-        let has_some = is_marked(project) || INSTRUCTIONS.iter().any(|name| project.join(name).exists());
-        let message = format!("nothing in `{}` is used for configuration: {foreign}", project.display());
-        return has_some.then(|| Warning { message, hint: Some(private::remedy(&foreign)) });
-    }
     let path = project.join(FILE);
     let (why, hint) = match read_inside(&path, project, 0) {
+        Reading::Foreign(foreign) if foreign.path == project => {
+            let has_some = is_marked(project) || INSTRUCTIONS.iter().any(|name| project.join(name).exists());
+            let message = format!("nothing in `{}` is used for configuration: {foreign}", project.display());
+            return has_some.then(|| Warning { message, hint: Some(private::remedy(&foreign)) });
+        }
         Reading::Foreign(foreign) => (foreign.to_string(), private::remedy(&foreign)),
         Reading::Outside => (
             "it is reached through a symbolic link that leads out of the project".to_owned(),

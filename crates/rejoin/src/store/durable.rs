@@ -1,6 +1,6 @@
 //! Files that survive a power cut: the one place that writes, syncs and renames files directly.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
 use tempfile::NamedTempFile;
 
-use crate::store::Foreign;
+use crate::store::User;
 
 /// Stands in the name of a draft, before the number of the process that fills it.
 const DRAFT: &str = ".part-";
@@ -32,6 +32,9 @@ pub(crate) fn is_writable(directory: &Path) -> bool {
 /// durable.
 pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
     let directory = directory_of(path);
+    if directory.is_dir() {
+        return Ok(());
+    }
     let is_missing = |above: &&Path| !above.as_os_str().is_empty() && !above.exists();
     let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();
     for above in missing.into_iter().rev() {
@@ -198,8 +201,8 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Reads a small file that exists, up to a limit. A link or a pipe in its place is refused.
 pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let file = open_to_read(path)?;
-    if !file.metadata()?.is_file() {
+    let (file, found) = open_to_read_as(User::current(), path)?;
+    if !found.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let mut bytes = Vec::new();
@@ -209,23 +212,35 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 /// Opens a file that exists. A link in its place is refused: it could lead out of the store. So is a file of another user.
 pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
-    own(OpenOptions::new().read(true).custom_flags(NO_LINK).open(path)?, path)
+    open_to_read_as(User::current(), path).map(|(file, _)| file)
 }
 
 /// Opens a file that exists, to read it and to write to it. A link in its place is refused, and a file of another user.
 pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
-    own(OpenOptions::new().read(true).write(true).custom_flags(NO_LINK).open(path)?, path)
+    open_to_write_as(User::current(), path).map(|(file, _)| file)
+}
+
+/// As [`open_to_read`], for a user who is known already; tells what was found.
+pub(crate) fn open_to_read_as(user: User, path: &Path) -> io::Result<(File, Metadata)> {
+    own(user, OpenOptions::new().read(true).custom_flags(NO_LINK).open(path)?, path)
+}
+
+/// As [`open_to_write`], for a user who is known already; tells what was found.
+pub(crate) fn open_to_write_as(user: User, path: &Path) -> io::Result<(File, Metadata)> {
+    own(user, OpenOptions::new().read(true).write(true).custom_flags(NO_LINK).open(path)?, path)
 }
 
 /// Refuses a file of another user. One of the user's own that others can write is taken away from them first.
-fn own(file: File, path: &Path) -> io::Result<File> {
-    let Some(foreign) = Foreign::check(path, &file.metadata()?) else { return Ok(file) };
-    if foreign.owner != foreign.user {
-        return Err(foreign.into());
+fn own(user: User, file: File, path: &Path) -> io::Result<(File, Metadata)> {
+    let found = file.metadata()?;
+    if let Some(foreign) = user.check(path, &found) {
+        if foreign.owner != foreign.user {
+            return Err(foreign.into());
+        }
+        tracing::warn!(mode = foreign.mode, "a file that others could write was made private");
+        file.set_permissions(Permissions::from_mode(foreign.mode & 0o700))?;
     }
-    tracing::warn!(mode = foreign.mode, "a file that others could write was made private");
-    file.set_permissions(Permissions::from_mode(foreign.mode & 0o700))?;
-    Ok(file)
+    Ok((file, found))
 }
 
 /// Creates a file of one's own, 0600. One that exists is an error. Its name is not durable yet.

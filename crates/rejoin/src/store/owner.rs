@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Everybody may write here, and remove only what is theirs, as in /tmp.
 const STICKY: u32 = 0o1000;
@@ -33,42 +33,83 @@ pub struct Foreign {
     pub user: u32,
 }
 
-impl Foreign {
+/// The user on whose behalf files are judged. To know it takes a call of the system, so whoever judges many asks once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User(u32);
+
+impl User {
+    /// The user that this process acts as.
+    pub fn current() -> Self {
+        Self(rustix::process::geteuid().as_raw())
+    }
+
+    /// True when it owns what `metadata` is about.
+    pub fn owns(self, metadata: &Metadata) -> bool {
+        metadata.uid() == self.0
+    }
+
     /// Judges what `metadata` says about the file or directory at `path`.
-    pub fn check(path: &Path, metadata: &Metadata) -> Option<Self> {
-        let found = Self {
-            path: path.to_owned(),
-            owner: metadata.uid(),
-            mode: metadata.mode() & 0o7777,
-            user: rustix::process::geteuid().as_raw(),
-        };
+    pub fn check(self, path: &Path, metadata: &Metadata) -> Option<Foreign> {
+        let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
         // The permissions of a link say nothing; nobody can write to one.
-        let is_open = !metadata.is_symlink()
-            && (can_others_write(found.mode, found.owner, metadata.gid())
-                || (found.mode & 0o020 != 0 && has_access_list(path)));
-        let is_foreign = found.is_of_another() || is_open;
-        is_foreign.then_some(found)
+        let is_open = || {
+            !metadata.is_symlink()
+                && (can_others_write(mode, owner, metadata.gid())
+                    || (mode & 0o020 != 0 && has_access_list(path)))
+        };
+        let is_foreign = is_of_another(owner, self.0) || is_open();
+        is_foreign.then(|| Foreign { path: path.to_owned(), owner, mode, user: self.0 })
     }
 
     /// Judges what is at `path`, through links. Nothing that is not there, or cannot be looked at, is foreign.
-    pub fn look(path: &Path) -> Option<Self> {
-        Self::check(path, &path.metadata().ok()?)
+    pub fn look(self, path: &Path) -> Option<Foreign> {
+        self.check(path, &path.metadata().ok()?)
     }
 
     /// Judges a directory in which something lies: whether another user could put something else in its place. Only in one
     /// like /tmp, where everybody may write and remove what is theirs, can they not. A link is judged with all it leads through.
-    pub fn look_around(directory: &Path) -> Option<Self> {
-        let found = directory.symlink_metadata().ok()?;
+    pub fn look_around(self, directory: &Path) -> Option<Foreign> {
+        self.step(directory).err()
+    }
+
+    /// The same, and tells whether it is a link.
+    fn step(self, directory: &Path) -> Result<Way, Foreign> {
+        let Ok(found) = directory.symlink_metadata() else { return Ok(Way::Unknown) };
+        let is_kept = |foreign: Option<Foreign>| match foreign.filter(|foreign| !foreign.is_sticky()) {
+            Some(foreign) => Err(foreign),
+            None => Ok(()),
+        };
         if !found.is_symlink() {
-            return Self::check(directory, &found).filter(|foreign| !foreign.is_sticky());
+            return is_kept(self.check(directory, &found)).map(|()| Way::Straight);
         }
-        let real = directory.canonicalize().ok()?;
-        real.ancestors().find_map(|above| Self::look(above).filter(|foreign| !foreign.is_sticky()))
+        let Ok(real) = directory.canonicalize() else { return Ok(Way::Unknown) };
+        real.ancestors().try_for_each(|above| is_kept(self.look(above))).map(|()| Way::Unknown)
+    }
+}
+
+/// How a path leads to a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Through directories only, so that it has no other name without links.
+    Straight,
+    /// Perhaps through links.
+    Unknown,
+}
+
+impl Foreign {
+    /// Judges what `metadata` says about the file or directory at `path`.
+    pub fn check(path: &Path, metadata: &Metadata) -> Option<Self> {
+        User::current().check(path, metadata)
+    }
+
+    /// Judges what is at `path`, through links. Nothing that is not there, or cannot be looked at, is foreign.
+    pub fn look(path: &Path) -> Option<Self> {
+        User::current().look(path)
     }
 
     /// True when another user owns it; otherwise it belongs to the user or to root, and others can write it.
     pub const fn is_of_another(&self) -> bool {
-        self.owner != self.user && self.owner != 0
+        is_of_another(self.owner, self.user)
     }
 
     /// True when everybody may write, and remove only what is theirs.
@@ -85,6 +126,11 @@ impl Foreign {
     }
 }
 
+/// True unless the user or root is the owner.
+const fn is_of_another(owner: u32, user: u32) -> bool {
+    owner != user && owner != 0
+}
+
 const fn can_others_write(mode: u32, owner: u32, group: u32) -> bool {
     let is_private_group = group == owner && (owner == 0 || (owner >= FIRST_USER && owner != NOBODY));
     mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_private_group)
@@ -97,30 +143,35 @@ fn has_access_list(path: &Path) -> bool {
     matches!(found, Ok(_) | Err(rustix::io::Errno::RANGE))
 }
 
-/// Refuses a file that another user owns or can write. One that is missing is not refused.
-pub(super) fn refuse_file(path: &Path) -> io::Result<()> {
+/// Refuses a file that another user owns or can write, and tells what was found. One that is missing is not refused.
+pub(super) fn refuse_file(user: User, path: &Path) -> io::Result<Option<Metadata>> {
     let found = path.symlink_metadata().ok();
-    match found.and_then(|metadata| Foreign::check(path, &metadata)) {
+    match found.as_ref().and_then(|metadata| user.check(path, metadata)) {
         Some(foreign) => Err(foreign.into()),
-        None => Ok(()),
+        None => Ok(found),
     }
 }
 
 /// Refuses a directory in which another user can replace files: one that they own, or can write and remove from.
-pub(super) fn refuse_directory(path: &Path) -> io::Result<()> {
-    match Foreign::look(path).filter(|foreign| !foreign.is_sticky()) {
+pub(super) fn refuse_directory(user: User, path: &Path) -> io::Result<()> {
+    match user.look(path).filter(|foreign| !foreign.is_sticky()) {
         Some(foreign) => Err(foreign.into()),
         None => Ok(()),
     }
 }
 
 /// Refuses a directory that another user could replace, with all that is in it: where they can rename any of the directories
-/// above.
-pub(super) fn refuse_place(path: &Path) -> io::Result<()> {
-    match std::path::absolute(path)?.ancestors().find_map(Foreign::look_around) {
-        Some(foreign) => Err(foreign.into()),
-        None => Ok(()),
+/// above. Once it was not refused, only the user and root can change the way there.
+pub(super) fn refuse_place(user: User, path: &Path) -> io::Result<Way> {
+    let path = std::path::absolute(path)?;
+    let is_simple = path.components().all(|step| matches!(step, Component::RootDir | Component::Normal(_)));
+    let mut way = if is_simple { Way::Straight } else { Way::Unknown };
+    for above in path.ancestors() {
+        if user.step(above)? == Way::Unknown {
+            way = Way::Unknown;
+        }
     }
+    Ok(way)
 }
 
 impl fmt::Display for Foreign {
