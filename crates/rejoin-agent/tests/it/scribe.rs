@@ -201,6 +201,8 @@ impl Desk {
             match event {
                 Event::Compacting => told.push("compacting".to_owned()),
                 Event::Compacted(compacted) => told.push(compacted.summary),
+                // How long a save takes is up to the machine.
+                Event::Warning(warning) if warning.starts_with("Saving took") => {}
                 Event::Warning(warning) => told.push(warning),
                 _ => {}
             }

@@ -14,7 +14,7 @@ use crate::shapes::ConversationShape;
 use crate::talk::stop::summary_in_list;
 use crate::talk::reach::{Reach, all};
 use crate::talk::which::{self, Found, Numbers};
-use crate::talk::{self, Overrides, Said, Session, Start, Then, banner};
+use crate::talk::{self, FirstSave, Overrides, Said, Session, Start, Then, banner};
 
 /// Come back to a conversation
 ///
@@ -99,7 +99,7 @@ fn go_on(context: &Context, archive: &Archive, start: &Start, overrides: &Overri
     if is_at_terminal(context) {
         return talk::say(context, start, overrides, Said { message: None, then: Then::Stay });
     }
-    let session = Session::begin(context, start, overrides)?;
+    let session = Session::begin(context, start, overrides, FirstSave::AtOnce)?;
     let mut stored = archive.conversation(session.conversation())?;
     retention::date(&mut stored, Ahead::Any, archive, context)?;
     if context.is_json() {

@@ -33,7 +33,7 @@ use crate::git::commit_session;
 use crate::retention::Keeper;
 use crate::talk::idle::Watch;
 use crate::talk::stop;
-use crate::talk::{Overrides, Session, Start, Unsaved};
+use crate::talk::{FirstSave, Overrides, Session, Start, Unsaved};
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -89,7 +89,7 @@ pub(crate) fn open(
     overrides: &Overrides,
     first: Option<String>,
 ) -> Result<(), Failure> {
-    let session = runtime.block_on(async { Session::begin(context, start, overrides) })?;
+    let session = runtime.block_on(async { Session::begin(context, start, overrides, FirstSave::AtOnce) })?;
     let keeping = Keeping::from(session.unsaved.as_ref());
     let mut past = Past::open(context, &session.archive, keeping);
     let mut prompt = Prompt {

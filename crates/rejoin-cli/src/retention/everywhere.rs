@@ -38,11 +38,32 @@ pub(crate) struct Round {
 }
 
 impl Policies {
+    /// Those of every project that has something that can expire; it costs a look at every conversation.
     pub(crate) fn of(archive: &Archive, context: &Context) -> Result<Self, Failure> {
+        let mut keys = BTreeSet::new();
+        let everything = List { includes_expired: true, ..List::default() };
+        archive.each_conversation(&everything, &mut |stored| {
+            keys.extend(key_of_policy(&stored).map(str::to_owned));
+            Ok(())
+        })?;
+        Self::of_keys(keys, archive, context)
+    }
+
+    /// Those that count for these conversations.
+    pub(crate) fn of_listed(
+        listed: &[StoredConversation],
+        archive: &Archive,
+        context: &Context,
+    ) -> Result<Self, Failure> {
+        let keys = listed.iter().filter_map(key_of_policy).map(str::to_owned).collect();
+        Self::of_keys(keys, archive, context)
+    }
+
+    fn of_keys(keys: BTreeSet<String>, archive: &Archive, context: &Context) -> Result<Self, Failure> {
         let here = Policy::here(archive, context)?;
         let mut all = Vec::new();
         let own = archive.key_as_kept(&here.project);
-        for key in projects(archive)?.into_iter().filter(|key| *key != own) {
+        for key in keys.into_iter().filter(|key| *key != own) {
             all.extend(elsewhere(&key, archive, context)?);
         }
         all.insert(0, here);
@@ -124,18 +145,11 @@ impl Policies {
     }
 }
 
-/// The keys of projects that have something that can expire; an empty one for what belongs to none.
-fn projects(archive: &Archive) -> Result<BTreeSet<String>, Failure> {
-    let mut keys = BTreeSet::new();
-    let everything = List { includes_expired: true, ..List::default() };
-    archive.each_conversation(&everything, &mut |stored| {
-        let header = stored.conversation;
-        if header.hold == Hold::None && (header.follows_retention || header.expires_at.is_some()) {
-            keys.insert(header.project.unwrap_or_default());
-        }
-        Ok(())
-    })?;
-    Ok(keys)
+/// The key of the project whose policy decides about a conversation, empty where it belongs to none; nothing where none does.
+fn key_of_policy(stored: &StoredConversation) -> Option<&str> {
+    let header = &stored.conversation;
+    let can_expire = header.hold == Hold::None && (header.follows_retention || header.expires_at.is_some());
+    can_expire.then(|| header.project.as_deref().unwrap_or_default())
 }
 
 /// The policy of another project; none where its configuration is broken.

@@ -15,6 +15,12 @@ impl Context {
         stored.conversation.status = stored.status_at(now, self.config.auto_pause());
         stored
     }
+
+    /// The last time of activity at which an active conversation counts as paused by now.
+    pub(crate) fn idle_since(&self, now: Time) -> Time {
+        let idle = i64::try_from(self.config.auto_pause().as_micros()).unwrap_or(i64::MAX);
+        now.plus_micros(-idle)
+    }
 }
 
 /// Pauses a conversation while its prompt waits for somebody to type.

@@ -20,7 +20,7 @@ mod writer;
 pub(crate) use once::{Said, Then, say};
 pub(crate) use partner::{Partner, partner};
 pub(crate) use quiet::{Asked, Quiet};
-pub(crate) use session::{Overrides, Session, Start};
+pub(crate) use session::{FirstSave, Overrides, Session, Start};
 pub(crate) use unsaved::Unsaved;
 pub(crate) use writer::{lives as writer_lives, own as own_writer};
 

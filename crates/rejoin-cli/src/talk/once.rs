@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::{self, Keeping, LossReport, Outcome, Thinking};
 use crate::retention;
-use crate::talk::{GRACE, Overrides, Session, Start, runtime};
+use crate::talk::{FirstSave, GRACE, Overrides, Session, Start, runtime};
 use crate::ui::paint::Meaning;
 
 /// The longest message read from a pipe. A provider takes far less.
@@ -99,7 +99,7 @@ fn piped() -> Result<Option<String>, Failure> {
 }
 
 async fn once(context: &Context, start: &Start, overrides: &Overrides, message: &str) -> Result<(), Failure> {
-    let mut session = Session::begin(context, start, overrides)?;
+    let mut session = Session::begin(context, start, overrides, FirstSave::WithFirstMessage)?;
     session.make_active(context);
     if let Some(unsaved) = &session.unsaved {
         prompt::tell_unsaved(context, unsaved)?;

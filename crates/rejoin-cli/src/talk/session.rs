@@ -38,6 +38,15 @@ pub(crate) enum Start {
     Incognito,
 }
 
+/// When a new conversation is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FirstSave {
+    /// When the talk begins, so that a command at the prompt can change it.
+    AtOnce,
+    /// Together with the first message.
+    WithFirstMessage,
+}
+
 /// What this run asks for in place of what is configured or was used before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
@@ -76,7 +85,7 @@ impl Session {
     /// Makes a conversation that this talk began the active one, because something is said in it.
     pub(crate) fn make_active(&self, context: &Context) {
         if self.is_new
-            && let Err(failure) = context.set_active(&self.archive, self.conversation())
+            && let Err(failure) = context.set_active_unsynced(&self.archive, self.conversation())
         {
             // A store that fails does not end a talk; the recorder tells of it.
             tracing::warn!(kind = failure.kind(), "the active conversation was not remembered");
@@ -105,7 +114,12 @@ impl Session {
     }
 
     /// Finds or starts the conversation, and tells the user which it is.
-    pub(crate) fn begin(context: &Context, start: &Start, overrides: &Overrides) -> Result<Self, Failure> {
+    pub(crate) fn begin(
+        context: &Context,
+        start: &Start,
+        overrides: &Overrides,
+        first_save: FirstSave,
+    ) -> Result<Self, Failure> {
         // A rule that cannot be understood is told before anything is written.
         let mut toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
         let unsaved = Unsaved::of(context, start)?;
@@ -121,7 +135,7 @@ impl Session {
         }
         let ready = match found {
             Some(found) => resume(context, &archive, found, overrides)?,
-            None => begin_new(context, &archive, overrides)?,
+            None => begin_new(context, &archive, overrides, first_save)?,
         };
         let conversation = ready.handle.id();
         if ready.is_resumed {
@@ -189,7 +203,12 @@ fn tell_new(context: &Context, start: &Start) {
     }
 }
 
-fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Result<Ready, Failure> {
+fn begin_new(
+    context: &Context,
+    archive: &Archive,
+    overrides: &Overrides,
+    first_save: FirstSave,
+) -> Result<Ready, Failure> {
     let command = match &overrides.command {
         Some(name) => Some(command_file::required(context, name)?),
         None => None,
@@ -209,7 +228,10 @@ fn begin_new(context: &Context, archive: &Archive, overrides: &Overrides) -> Res
         conversation.kind.clone_from(&command.name);
     }
     name_files(&mut conversation, &files);
-    let handle = archive.start(conversation)?;
+    let handle = match first_save {
+        FirstSave::AtOnce => archive.start(conversation)?,
+        FirstSave::WithFirstMessage => archive.draft(conversation)?,
+    };
     let tools = command.and_then(|command| command.tools);
     Ok(Ready { handle, partner, system, tools, is_resumed: false })
 }

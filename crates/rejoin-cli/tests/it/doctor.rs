@@ -432,7 +432,7 @@ fn a_newer_schema_is_named() {
     let expected = expect(
         "schema",
         "problem",
-        "`[world]/home/.local/share/rejoin/rejoin.db` was written by a newer Rejoin (schema 99, this one knows 2)",
+        "`[world]/home/.local/share/rejoin/rejoin.db` was written by a newer Rejoin (schema 99, this one knows 4)",
         "use the newer rejoin, or another store with `--store sqlite:PATH`",
     );
     assert_eq!((ailing(&outcome), outcome.code), (vec![expected], 1));

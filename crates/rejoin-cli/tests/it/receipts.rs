@@ -109,6 +109,22 @@ fn a_single_message_is_synced_before_its_id_is_printed() {
 }
 
 #[test]
+fn a_new_conversation_with_its_reply_and_title_takes_three_syncs() {
+    let Some(strace) = Strace::find() else { return };
+    let world = World::new();
+    world.rejoin(["the store is there"]).run();
+    let trace = world.path("trace");
+    let mut program = strace.record(&world.program(&["where do we eat in Lisbon?"]), CALLS, &trace);
+
+    let output = program.output().unwrap();
+
+    assert!(output.status.success());
+    let calls = Call::read(&trace);
+    let syncs = calls.iter().filter(|call| call.is_sync() && call.is_about("-wal")).count();
+    assert_eq!(syncs, 3);
+}
+
+#[test]
 fn what_is_taken_out_of_a_message_is_noted_in_the_same_sync() {
     let Some(strace) = Strace::find() else { return };
     let world = World::new();

@@ -66,7 +66,7 @@ fn a_newer_store_is_refused_and_left_alone() {
 
     let expected = format!(
         "error: `[world]/home/.local/share/rejoin/rejoin.db` was written by a newer Rejoin \
-         (schema 99, this one knows 2)\n{DOCTOR}"
+         (schema 99, this one knows 4)\n{DOCTOR}"
     );
     assert_eq!(outcome, Outcome::failure(1, &expected));
 }

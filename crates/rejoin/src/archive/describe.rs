@@ -1,9 +1,9 @@
 //! What a conversation is called and where it stopped, kept with it.
 
-use crate::archive::{Archive, limits};
+use crate::archive::Archive;
 use crate::error::Result;
 use crate::model::{ConversationId, StoredConversation, Synopsis};
-use crate::ops::synopsis_of;
+use crate::ops::{check_title, synopsis_of};
 
 impl Archive {
     /// Keeps a title for a conversation that has none, and a synopsis in place of an older one, in one write.
@@ -17,7 +17,7 @@ impl Archive {
         synopsis: Option<&Synopsis>,
     ) -> Result<StoredConversation> {
         if let Some(title) = title {
-            limits::check_title(title)?;
+            check_title(title)?;
         }
         let stored = self.conversation(id)?;
         let title = title.filter(|_| stored.conversation.title.is_none());

@@ -1,8 +1,11 @@
 //! Writes that say exactly what they expect: a conversation under an id of the caller's, a header of one version.
 
+use std::borrow::Cow;
+
 use crate::archive::{ATTEMPTS, Archive, Handle, status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Conversation, ConversationId, Message, Time};
+use crate::ops::in_line;
 use crate::store::{Change, Opening};
 
 impl Archive {
@@ -22,9 +25,9 @@ impl Archive {
         let (facets, bytes) = self.encode(header)?;
         let opening = Opening { facets: &facets, header: &bytes, created };
         let handle = Handle::new(self.clone(), id, None, 0);
-        let mut prepared = handle.prepare(Handle::in_line(messages), 0)?;
+        let mut prepared = handle.prepare(in_line(messages.into_iter().map(Cow::Owned)), 0)?;
         for _ in 0..ATTEMPTS {
-            match handle.open(&prepared, opening) {
+            match handle.open(&prepared, opening, &[]) {
                 Err(error) if error.kind() == ErrorKind::Conflict => {
                     // Two messages of one turn may have drawn the same id; a conversation that is there stays as it is.
                     match self.conversation(id) {

@@ -1,17 +1,19 @@
 //! A conversation held open: knows its own head, and appends after it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::sync::Arc;
 
 use crate::archive::audit::{AuditAction, AuditBlob, AuditEntry};
-use crate::archive::{ATTEMPTS, Archive, StoreUrl, limits};
+use crate::archive::{ATTEMPTS, Archive, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    ConversationId, Digest, Head, Message, MessageId, Receipt, Role, StoredConversation, StoredMessage,
-    preview,
+    Conversation, ConversationId, Digest, Head, Message, MessageId, Receipt, StoredConversation,
+    StoredMessage, Time,
 };
-use crate::ops::{Detached, Settled, Tally, detach, referred, settle};
-use crate::store::{Anchor, Entry, Note, Opening, Put, Safety, Stale, Tip, Turn};
+use crate::ops::{Detached, Preparation, ReadyTurn, Settled, in_line, settle};
+use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Safety, Stale, Tip, Turn};
 
 /// A conversation held open.
 ///
@@ -26,11 +28,28 @@ pub struct Handle {
     branch: Option<MessageId>,
     /// The conversation's size when it was last looked at, and what this handle has added since.
     bytes: u64,
+    /// Set until the first turn has stored the conversation.
+    unstored: Option<Arc<Unstored>>,
+}
+
+/// A conversation that is stored with its first turn.
+#[derive(Debug)]
+pub(super) struct Unstored {
+    pub(super) conversation: Conversation,
+    pub(super) facets: Facets,
+    pub(super) header: String,
+    pub(super) created: Time,
 }
 
 impl Handle {
     pub(super) const fn new(archive: Archive, id: ConversationId, head: Option<Head>, bytes: u64) -> Self {
-        Self { archive, id, head, branch: None, bytes }
+        Self { archive, id, head, branch: None, bytes, unstored: None }
+    }
+
+    /// The same, of a conversation that is stored with its first turn.
+    pub(super) fn opening(mut self, unstored: Unstored) -> Self {
+        self.unstored = Some(Arc::new(unstored));
+        self
     }
 
     /// The same, going on with a named branch.
@@ -54,9 +73,17 @@ impl Handle {
         self.head.map(|head| head.id)
     }
 
-    /// What is known about the conversation.
+    /// What is known about the conversation. A [draft](Archive::draft) is not found before its first turn.
     pub fn conversation(&self) -> Result<StoredConversation> {
         self.archive.conversation(self.id)
+    }
+
+    /// What a conversation in the place of this one would begin with.
+    pub(super) fn header(&self) -> Result<Conversation> {
+        match &self.unstored {
+            Some(unstored) => Ok(unstored.conversation.clone()),
+            None => Ok(self.conversation()?.conversation),
+        }
     }
 
     /// Appends one message. It is on disk when this returns.
@@ -75,12 +102,7 @@ impl Handle {
     }
 
     fn append_stale(&mut self, messages: Vec<Message>, stale: Stale) -> Result<Receipt> {
-        self.write(Self::in_line(messages), stale)
-    }
-
-    /// Messages of which each follows the one before.
-    pub(super) fn in_line(messages: Vec<Message>) -> Vec<(Option<usize>, Message)> {
-        messages.into_iter().enumerate().map(|(place, message)| (place.checked_sub(1), message)).collect()
+        self.write(in_line(messages), stale)
     }
 
     /// Appends messages of which each follows the head, or an earlier one of this call, by position.
@@ -117,7 +139,12 @@ impl Handle {
         }
     }
 
-    fn write(&mut self, messages: Vec<(Option<usize>, Message)>, stale: Stale) -> Result<Receipt> {
+    fn write(
+        &mut self,
+        messages: impl IntoIterator<Item = (Option<usize>, Message)>,
+        stale: Stale,
+    ) -> Result<Receipt> {
+        let messages = messages.into_iter().map(|(parent, message)| (parent, Cow::Owned(message)));
         let mut prepared = self.prepare(messages, 0)?;
         self.commit(&mut prepared, stale, &[])
     }
@@ -126,13 +153,20 @@ impl Handle {
     ///
     /// `ahead` is how many bytes will be stored before it. Nothing is read, so the only failure is a turn that is wrong
     /// in itself.
-    pub(super) fn prepare(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<Prepared> {
-        if messages.is_empty() {
-            return Err(Error::invalid("append a turn without messages"));
-        }
-        let Drafted { drafts, tally, detached } = self.draft(messages, ahead)?;
-        let ids = self.fresh_ids(&drafts);
-        Ok(Prepared { base: self.head, drafts, ids, tally, detached })
+    pub(super) fn prepare<'m>(
+        &self,
+        messages: impl IntoIterator<Item = (Option<usize>, Cow<'m, Message>)>,
+        ahead: u64,
+    ) -> Result<Prepared> {
+        let preparation = Preparation {
+            redactor: self.archive.redactor(),
+            limits: &self.archive.limits,
+            now: self.archive.now(),
+            stored: self.bytes + ahead,
+        };
+        let turn = preparation.turn(messages, self.head.map(|head| head.digest))?;
+        let ids = self.fresh_ids(&turn);
+        Ok(Prepared { base: self.head, turn, ids })
     }
 
     /// Stores a prepared turn after the head it was prepared for, with blobs that land in the same sync.
@@ -144,6 +178,9 @@ impl Handle {
         stale: Stale,
         blobs: &[Put<'_>],
     ) -> Result<Receipt> {
+        if let Some(receipt) = self.store_first(prepared, blobs)? {
+            return Ok(receipt);
+        }
         // Order: attachments before the messages that refer to them, so that nothing ever refers to what is not there.
         let settled = self.keep_attachments(prepared)?;
         let blobs: Vec<Put<'_>> =
@@ -163,9 +200,8 @@ impl Handle {
                         let cards: Vec<Put<'_>> = settled.iter().map(|card| card.put(self.id)).collect();
                         self.archive.store.put(&cards, Safety::Synced)?;
                     }
-                    self.head = Some(Head { id: receipt.head, digest: receipt.digest });
-                    self.bytes += prepared.bytes();
-                    let kept = self.archive.keeper(self.id).confirm(&prepared.detached);
+                    self.follow(&receipt, prepared);
+                    let kept = self.archive.keeper(self.id).confirm(&prepared.turn.detached);
                     kept.map_err(|error| error.during("the turn is stored, but not all of its attachments"))?;
                     return Ok(receipt);
                 }
@@ -174,37 +210,79 @@ impl Handle {
         Err(Error::conflict("no free message id was found"))
     }
 
+    /// Stores the first turn of a conversation together with the conversation. None when that is stored already.
+    fn store_first(&mut self, prepared: &mut Prepared, blobs: &[Put<'_>]) -> Result<Option<Receipt>> {
+        let Some(unstored) = self.unstored.clone() else { return Ok(None) };
+        let Unstored { facets, header, created, .. } = unstored.as_ref();
+        let opening = Opening { facets, header, created: *created };
+        for _ in 0..ATTEMPTS {
+            match self.open(prepared, opening, blobs) {
+                Err(error) if error.kind() == ErrorKind::Conflict => match self.archive.conversation(self.id)
+                {
+                    // Two messages of the turn have the same id.
+                    Err(missing) if missing.kind() == ErrorKind::NotFound => self.rename(prepared),
+                    Err(error) => return Err(error),
+                    // A clone of this handle has stored the conversation.
+                    Ok(_) => {
+                        self.unstored = None;
+                        return Ok(None);
+                    }
+                },
+                Err(error) => return Err(error),
+                Ok(receipt) => {
+                    self.unstored = None;
+                    self.follow(&receipt, prepared);
+                    return Ok(Some(receipt));
+                }
+            }
+        }
+        Err(Error::conflict("no free message id was found"))
+    }
+
+    /// Goes on after a turn that was stored.
+    fn follow(&mut self, receipt: &Receipt, prepared: &Prepared) {
+        self.head = Some(Head { id: receipt.head, digest: receipt.digest });
+        self.bytes += prepared.bytes();
+    }
+
     /// Keeps what was taken out of the messages, and returns what has to be stored along with them.
     fn keep_attachments(&self, prepared: &Prepared) -> Result<Vec<Settled>> {
-        if !prepared.detached.is_empty() {
+        if !prepared.turn.detached.is_empty() {
             let there = self.archive.attachments(self.id)?;
             let known: HashMap<Digest, u64> =
                 there.iter().map(|attachment| (attachment.digest, attachment.byte_length)).collect();
             let all: HashMap<Digest, u64> =
-                prepared.detached.iter().map(Detached::size).chain(known).collect();
+                prepared.turn.detached.iter().map(Detached::size).chain(known).collect();
             let attached: u64 = all.values().sum();
             self.archive.limits.check_attachments(self.bytes + prepared.bytes() + attached)?;
         }
         let keeper = self.archive.keeper(self.id);
-        prepared.detached.iter().try_for_each(|detached| keeper.keep(detached))?;
+        prepared.turn.detached.iter().try_for_each(|detached| keeper.keep(detached))?;
         let referred: BTreeSet<Digest> =
-            prepared.drafts.iter().flat_map(|draft| draft.referred.iter().copied()).collect();
+            prepared.turn.messages.iter().flat_map(|message| message.referred.iter().copied()).collect();
         settle(self.archive.store(), self.id, referred)
     }
 
     /// Stores a prepared turn that opens its conversation.
-    pub(super) fn open(&self, prepared: &Prepared, opening: Opening<'_>) -> Result<Receipt> {
-        let attachments = self.archive.keeper(self.id).together(&prepared.detached)?;
-        self.write_once(prepared, Some(opening), Stale::Refuse, &attachments.puts(self.id))
+    pub(super) fn open(
+        &self,
+        prepared: &Prepared,
+        opening: Opening<'_>,
+        blobs: &[Put<'_>],
+    ) -> Result<Receipt> {
+        let attachments = self.archive.keeper(self.id).together(&prepared.turn.detached)?;
+        let mut all = attachments.puts(self.id);
+        all.extend_from_slice(blobs);
+        self.write_once(prepared, Some(opening), Stale::Refuse, &all)
     }
 
     /// Gives the messages of a turn that is not stored other ids.
     pub(super) fn rename(&self, prepared: &mut Prepared) {
-        prepared.ids = self.fresh_ids(&prepared.drafts);
+        prepared.ids = self.fresh_ids(&prepared.turn);
     }
 
-    fn fresh_ids(&self, drafts: &[Draft]) -> Vec<MessageId> {
-        drafts.iter().map(|_| self.archive.fresh_id()).collect()
+    fn fresh_ids(&self, turn: &ReadyTurn) -> Vec<MessageId> {
+        turn.messages.iter().map(|_| self.archive.fresh_id()).collect()
     }
 
     /// Looks again at what this handle follows, after a turn could not be stored there.
@@ -234,60 +312,6 @@ impl Handle {
         Ok(())
     }
 
-    fn draft(&self, messages: Vec<(Option<usize>, Message)>, ahead: u64) -> Result<Drafted> {
-        let (redactor, mut tally) = (self.archive.redactor(), Tally::default());
-        let now = self.archive.now();
-        let mut drafts: Vec<Draft> = Vec::with_capacity(messages.len());
-        let mut detached = Vec::new();
-        for (place, (parent, mut message)) in messages.into_iter().enumerate() {
-            if parent.is_some_and(|parent| parent >= place) {
-                return Err(Error::invalid("a message can only follow an earlier one"));
-            }
-            limits::check_blocks(message.blocks.len())?;
-            message.label.as_deref().map_or(Ok(()), limits::check_title)?;
-            // Messages of one turn are told apart by a microsecond each, so that time order is their order.
-            let place = i64::try_from(place).unwrap_or(i64::MAX);
-            message.created_at.get_or_insert(now.plus_micros(place));
-            let mut body = message.to_body();
-            let mut is_redacted = false;
-            if let Some(clean) = redactor.and_then(|redactor| redactor.message(&message, &body)) {
-                tally.extend(&clean.tally);
-                is_redacted = true;
-                (message, body) = (clean.message, clean.body);
-            }
-            let own = detach(&mut message);
-            let referred = referred(&message);
-            if !referred.is_empty() {
-                body = message.to_body();
-            }
-            detached.extend(own);
-            let before = match parent {
-                Some(parent) => Some(drafts[parent].digest),
-                None => self.head.map(|head| head.digest),
-            };
-            let digest = Digest::chain(before, body.as_bytes());
-            drafts.push(Draft {
-                parent,
-                role: message.role,
-                preview: preview(&message.text()),
-                label: message.label,
-                body,
-                digest,
-                referred,
-                is_redacted,
-            });
-        }
-        let bytes: u64 = drafts.iter().map(|draft| draft.body.len() as u64).sum();
-        self.archive.limits.check_turn(bytes)?;
-        self.archive.limits.check_conversation(self.bytes + ahead + bytes)?;
-        let attached: HashMap<Digest, u64> = detached.iter().map(Detached::size).collect();
-        if !attached.is_empty() {
-            let attached: u64 = attached.values().sum();
-            self.archive.limits.check_attachments(self.bytes + ahead + bytes + attached)?;
-        }
-        Ok(Drafted { drafts, tally, detached })
-    }
-
     fn write_once(
         &self,
         prepared: &Prepared,
@@ -295,22 +319,21 @@ impl Handle {
         stale: Stale,
         blobs: &[Put<'_>],
     ) -> Result<Receipt> {
-        let Prepared { base, drafts, ids, tally, detached: _ } = prepared;
-        let entries: Vec<Entry<'_>> = drafts
+        let Prepared { base, turn: ReadyTurn { messages, previews, tally, detached: _ }, ids } = prepared;
+        let entries: Vec<Entry<'_>> = messages
             .iter()
             .zip(ids)
-            .map(|(draft, id)| Entry {
+            .map(|(message, id)| Entry {
                 id: *id,
-                parent: match draft.parent {
-                    Some(parent) => Some(Anchor { id: ids[parent], link: drafts[parent].digest }),
+                parent: match message.parent {
+                    Some(parent) => Some(Anchor { id: ids[parent], link: messages[parent].digest }),
                     None => base.map(|head| Anchor { id: head.id, link: head.digest }),
                 },
-                link: draft.digest,
-                note: Note { label: draft.label.as_deref(), is_pinned: false },
-                body: &draft.body,
+                link: message.digest,
+                note: Note { label: message.label.as_deref(), is_pinned: false },
+                body: &message.body,
             })
             .collect();
-        let last = drafts.iter().rev().find(|draft| draft.role == Role::Assistant);
         let audited = self.audited(prepared);
         let blobs: Vec<Put<'_>> = blobs.iter().copied().chain(audited.as_ref().map(AuditBlob::put)).collect();
         let now = self.archive.now();
@@ -319,10 +342,7 @@ impl Handle {
             opening,
             stale,
             entries: &entries,
-            tip: Tip {
-                first: drafts.first().map_or("", |draft| &draft.preview),
-                last: last.map_or("", |draft| &draft.preview),
-            },
+            tip: Tip { first: &previews.first, last: &previews.last },
             branch: self.branch,
             active: now,
             now,
@@ -344,12 +364,12 @@ impl Handle {
 
     /// What the audit log says of a turn that something was taken out of. It lands in the turn's own sync.
     fn audited(&self, prepared: &Prepared) -> Option<AuditBlob> {
-        let messages = prepared.drafts.iter().filter(|draft| draft.is_redacted).count() as u64;
+        let messages = prepared.turn.messages.iter().filter(|message| message.is_redacted).count() as u64;
         if messages == 0 {
             return None;
         }
         let entry = AuditEntry::new(AuditAction::Redacted, "append").to(self.id).counting(messages, 0);
-        Some(self.archive.audit_blob(entry.ruled(&prepared.tally.to_redacted())))
+        Some(self.archive.audit_blob(entry.ruled(&prepared.turn.tally.to_redacted())))
     }
 
     /// True when the turn could still be written, so that a conflict can only have been about an id.
@@ -368,48 +388,22 @@ impl Handle {
 pub(super) struct Prepared {
     /// What its digests continue, wherever the handle has gone since.
     base: Option<Head>,
-    drafts: Vec<Draft>,
+    turn: ReadyTurn,
     ids: Vec<MessageId>,
-    /// What was taken out of it because it is secret.
-    tally: Tally,
-    /// What was taken out of it because it is large.
-    detached: Vec<Detached>,
-}
-
-/// Messages that are ready to be stored, with what was taken out of them.
-struct Drafted {
-    drafts: Vec<Draft>,
-    tally: Tally,
-    detached: Vec<Detached>,
 }
 
 impl Prepared {
     /// How many bytes its messages take.
     pub(super) fn bytes(&self) -> u64 {
-        self.drafts.iter().map(|draft| draft.body.len() as u64).sum()
+        self.turn.bytes()
     }
 
     /// Names the messages, so that whoever prepares the same turn again stores it once.
     pub(super) fn named(mut self, ids: Vec<MessageId>) -> Self {
-        debug_assert_eq!(ids.len(), self.drafts.len(), "every message has a name");
+        debug_assert_eq!(ids.len(), self.turn.messages.len(), "every message has a name");
         self.ids = ids;
         self
     }
-}
-
-/// A message that is ready to be stored but for its id.
-#[derive(Debug)]
-struct Draft {
-    parent: Option<usize>,
-    role: Role,
-    preview: String,
-    label: Option<String>,
-    body: String,
-    digest: Digest,
-    /// The attachments that it refers to.
-    referred: BTreeSet<Digest>,
-    /// True when something was taken out of it because it is secret.
-    is_redacted: bool,
 }
 
 impl fmt::Debug for Handle {

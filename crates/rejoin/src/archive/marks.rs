@@ -1,15 +1,15 @@
 //! Marks on messages that can change: labels, pins, and summaries that are passed over.
 
-use crate::archive::{Archive, limits};
+use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::ops::Compaction;
+use crate::ops::{Compaction, check_title};
 use crate::store::{Change, Note};
 
 impl Archive {
     /// Labels a message, or takes its label away.
     pub fn label(&self, id: ConversationId, message: MessageId, label: Option<&str>) -> Result<()> {
-        label.map_or(Ok(()), limits::check_title)?;
+        label.map_or(Ok(()), check_title)?;
         let label = label.map(|label| self.redacted_text(label));
         self.noting(id, message, |marks| marks.label = label.as_deref().map(str::to_owned))
     }

@@ -16,7 +16,6 @@ mod export;
 mod handle;
 mod import;
 mod imports;
-pub(crate) mod limits;
 mod marks;
 mod name;
 mod order;
@@ -44,8 +43,8 @@ pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
 pub use handle::Handle;
+use handle::Unstored;
 pub use imports::{DeletedHere, Imports};
-pub use limits::Limits;
 pub use name::Named;
 pub use project::Project;
 pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
@@ -66,7 +65,8 @@ use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
     StoredMessage, Time,
 };
-use crate::ops::{KeepKey, Survey, Verdict, absent, fill, survey, verify_conversation};
+pub use crate::ops::Limits;
+use crate::ops::{KeepKey, Survey, Verdict, absent, check_title, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
@@ -172,21 +172,40 @@ impl Archive {
     /// Starts a conversation. It is on disk when this returns.
     ///
     /// In a vault it may not be exported until [`Archive::update`] says so.
-    pub fn start(&self, mut conversation: Conversation) -> Result<Handle> {
-        let now = self.now();
-        if self.store.capabilities().is_sealed {
-            conversation.privacy.exportable = false;
-        }
+    pub fn start(&self, conversation: Conversation) -> Result<Handle> {
+        let (conversation, now) = (self.admitted(conversation), self.now());
         for _ in 0..ATTEMPTS {
-            let mut random = [0; 10];
-            self.nature.fill(&mut random);
-            let id = ConversationId::new(now, random);
+            let id = self.fresh_conversation_id(now);
             match self.create(id, &conversation, now, now) {
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
                 other => return other.map(|()| Handle::new(self.clone(), id, None, 0)),
             }
         }
         Err(Error::conflict("no free conversation id was found"))
+    }
+
+    /// Prepares a conversation that is stored together with its first turn, in one sync. Nothing of it is on disk before.
+    ///
+    /// Like one that is [started](Archive::start), it may not be exported from a vault.
+    pub fn draft(&self, conversation: Conversation) -> Result<Handle> {
+        let (conversation, created) = (self.admitted(conversation), self.now());
+        let (facets, header) = self.encode(&conversation)?;
+        let unstored = Unstored { conversation, facets, header, created };
+        Ok(Handle::new(self.clone(), self.fresh_conversation_id(created), None, 0).opening(unstored))
+    }
+
+    /// A conversation as it may begin in this store.
+    fn admitted(&self, mut conversation: Conversation) -> Conversation {
+        if self.store.capabilities().is_sealed {
+            conversation.privacy.exportable = false;
+        }
+        conversation
+    }
+
+    fn fresh_conversation_id(&self, now: Time) -> ConversationId {
+        let mut random = [0; 10];
+        self.nature.fill(&mut random);
+        ConversationId::new(now, random)
     }
 
     fn create(
@@ -327,7 +346,7 @@ impl Archive {
 
     /// Gives a conversation a title.
     pub fn rename(&self, id: ConversationId, title: &str) -> Result<StoredConversation> {
-        limits::check_title(title)?;
+        check_title(title)?;
         self.update(id, |conversation| conversation.title = Some(title.to_owned()))
     }
 
@@ -338,7 +357,7 @@ impl Archive {
 
     /// Starts a named branch at a message. Nothing is copied.
     pub fn fork(&self, id: ConversationId, at: MessageId, title: &str) -> Result<Branch> {
-        limits::check_title(title)?;
+        check_title(title)?;
         let title = self.redacted_text(title).into_owned();
         let branch = Branch { id: self.fresh_id_of(BRANCH_LENGTH), title, head: at };
         self.store.amend(id, None, &Change::Branch(&branch), self.now())?;

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::model::{
     ConversationId, Message, MessageId, Role, Status, StoredConversation, Time, WordQuery, each_word,
 };
-use crate::store::{Cursor, ListQuery, Order, SearchOrder, SearchQuery, Selection};
+use crate::store::{Cursor, Hit, ListQuery, Order, SearchOrder, SearchQuery, Selection};
 
 /// How many characters of a message a search shows around its first match.
 const SNIPPET: usize = 160;
@@ -20,6 +20,8 @@ pub struct List {
     pub project: Option<String>,
     /// Only this status.
     pub status: Option<Status>,
+    /// Count an active conversation as paused when its last activity is at or before this time.
+    pub idle_since: Option<Time>,
     /// Only this kind.
     pub kind: Option<String>,
     /// Also those past their own expiry.
@@ -36,6 +38,7 @@ impl List {
         Ok(ListQuery {
             project,
             status: self.status,
+            idle_since: self.idle_since,
             kind: self.kind.as_deref(),
             only: None,
             unexpired_at: (!self.includes_expired).then_some(now),
@@ -194,53 +197,29 @@ impl Archive {
     pub fn search(&self, search: &Search) -> Result<Searched> {
         let words = Arc::new(WordQuery::parse(&search.text));
         let project = search.project.as_deref().map(|project| self.key_as_kept(project));
-        let limit = or_twenty(search.limit);
-        let mut after = search.cursor.as_deref().map(Cursor::from_text).transpose()?;
-        let (mut items, mut left_out) = (Vec::new(), Vec::new());
-        // The store does not know roles, so pages are read until enough of the wanted role were found.
-        loop {
-            let query = SearchQuery {
-                words: &words,
-                conversation: search.conversation,
-                project: project.as_deref(),
-                since: search.since,
-                order: search.order,
-                after,
-                limit: if search.role.is_some() { limit.max(100) } else { limit },
-            };
-            let page = self.store().search(&query)?;
-            for damaged in page.damaged {
-                if !left_out.contains(&damaged) {
-                    left_out.push(damaged);
-                }
-            }
-            for hit in page.items {
-                if let Some(role) = search.role
-                    && Message::from_body(&hit.body)?.role != role
-                {
-                    continue;
-                }
-                if items.len() == limit {
-                    let next_cursor = after.as_ref().map(Cursor::to_text);
-                    return Ok(Searched { items, next_cursor, left_out });
-                }
-                after = Some(hit.cursor());
-                items.push(SearchHit {
-                    conversation: hit.conversation,
-                    message: hit.message,
-                    created_at: hit.time,
-                    body: hit.body,
-                    words: Arc::clone(&words),
-                });
-            }
-            match page.next {
-                Some(next) if items.len() < limit => after = Some(next),
-                next => {
-                    let next_cursor = next.and(after).as_ref().map(Cursor::to_text);
-                    return Ok(Searched { items, next_cursor, left_out });
-                }
-            }
-        }
+        let query = SearchQuery {
+            words: &words,
+            conversation: search.conversation,
+            project: project.as_deref(),
+            role: search.role,
+            since: search.since,
+            order: search.order,
+            after: search.cursor.as_deref().map(Cursor::from_text).transpose()?,
+            limit: or_twenty(search.limit),
+        };
+        let page = self.store().search(&query)?;
+        let hit = |hit: Hit| SearchHit {
+            conversation: hit.conversation,
+            message: hit.message,
+            created_at: hit.time,
+            body: hit.body,
+            words: Arc::clone(&words),
+        };
+        Ok(Searched {
+            items: page.items.into_iter().map(hit).collect(),
+            next_cursor: page.next.as_ref().map(Cursor::to_text),
+            left_out: page.damaged,
+        })
     }
 
     /// Adds up what the store holds, of one project or of all; `report` is told how many conversations are done.

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::model::{Block, Conversation, Json, Message};
-use crate::ops::{HashKey, Redaction, Redactor, Tally};
+use crate::ops::{HashKey, Redaction, Redactor, Tally, redacted};
 
 /// The field that marks thinking which is still arriving.
 const THINKING_COMPLETE: &str = "isThinkingComplete";
@@ -64,7 +64,8 @@ impl Archive {
 
     /// A message as it would be stored; none when that is what it is.
     pub fn redacted(&self, message: &Message) -> Option<Message> {
-        Some(self.redactor()?.message(message, &message.to_body())?.message)
+        let clean = redacted(message, &message.to_body(), &self.redactor()?)?;
+        Some(clean.message.into_owned())
     }
 
     /// What is taken out, if that was set.
@@ -135,8 +136,7 @@ impl Archive {
                 rest = rest.saturating_sub(length);
             }
         }
-        let clean = redactor.message(&settled, &settled.to_body());
-        Cow::Owned(clean.map_or(settled, |clean| clean.message))
+        Cow::Owned(self.redacted(&settled).unwrap_or(settled))
     }
 
     /// Results of tools, as they are stored.

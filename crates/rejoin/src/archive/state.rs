@@ -18,12 +18,17 @@ impl Archive {
 
     /// Remembers a text under a name, or forgets it.
     pub fn remember(&self, name: &str, text: Option<&str>) -> Result<()> {
-        self.put_state(None, name, text)
+        self.put_state(None, name, text, Safety::Synced)
+    }
+
+    /// Remembers a text under a name. A power cut may undo it until the next change of the store is on disk.
+    pub fn remember_unsynced(&self, name: &str, text: &str) -> Result<()> {
+        self.put_state(None, name, Some(text), Safety::Unsynced)
     }
 
     /// Remembers a text under a name for a conversation, or forgets it. It goes when the conversation goes.
     pub fn remember_for(&self, conversation: ConversationId, name: &str, text: Option<&str>) -> Result<()> {
-        self.put_state(Some(conversation), name, text)
+        self.put_state(Some(conversation), name, text, Safety::Synced)
     }
 
     fn recalled(&self, owner: Option<ConversationId>, name: &str) -> Result<Option<String>> {
@@ -38,7 +43,13 @@ impl Archive {
         Ok(found)
     }
 
-    fn put_state(&self, owner: Option<ConversationId>, name: &str, text: Option<&str>) -> Result<()> {
+    fn put_state(
+        &self,
+        owner: Option<ConversationId>,
+        name: &str,
+        text: Option<&str>,
+        safety: Safety,
+    ) -> Result<()> {
         let text = text.map(|text| self.redacted_state(text));
         let text = text.as_deref();
         let is_same = match self.recalled(owner, name) {
@@ -49,7 +60,7 @@ impl Archive {
         if is_same {
             return Ok(());
         }
-        self.put_text(owner, name, text)
+        self.put_text(owner, name, text, safety)
     }
 
     /// True when something was remembered under a name, though it may be damaged.
@@ -68,13 +79,19 @@ impl Archive {
         text: Option<&str>,
     ) -> Result<()> {
         let text = text.map(|text| self.redacted_state(text));
-        self.put_text(Some(conversation), name, text.as_deref())
+        self.put_text(Some(conversation), name, text.as_deref(), Safety::Synced)
     }
 
-    fn put_text(&self, owner: Option<ConversationId>, name: &str, text: Option<&str>) -> Result<()> {
+    fn put_text(
+        &self,
+        owner: Option<ConversationId>,
+        name: &str,
+        text: Option<&str>,
+        safety: Safety,
+    ) -> Result<()> {
         // A name may have the path of a project in it.
         let name = self.redacted_name(name);
         let blob = Put { space: Space::State, owner, name: name.as_bytes(), bytes: text.map(str::as_bytes) };
-        self.store().put(&[blob], Safety::Synced)
+        self.store().put(&[blob], safety)
     }
 }

@@ -82,6 +82,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::formats::fingerprint::Companion;
+pub(crate) use crate::model::INJECTED;
 
 /// Every format, in the order in which they are asked whether a file is theirs.
 pub const FORMATS: &[&Format] = &[
@@ -107,9 +108,6 @@ pub const FORMATS: &[&Format] = &[
 
 /// The field of a message's `extra` that says what it was read from.
 pub(crate) const SOURCE: &str = "source";
-
-/// The field of a message's `extra` that is true when the program added the message, and not the person.
-pub(crate) const INJECTED: &str = "injected";
 
 /// The field of a summary that is true when what it keeps is sent after it, and not before it.
 pub(crate) const KEPT_AFTER: &str = "kept_after";

@@ -8,9 +8,6 @@ use crate::model::{ConversationId, Digest, Fields, MessageId, Redacted, Time, qu
 /// Titles and labels stand in lists; longer ones are text.
 pub(crate) const TITLE_BYTES: usize = 1_000;
 
-/// How many characters of a message a list shows.
-pub const PREVIEW_LENGTH: usize = 100;
-
 /// Where a conversation stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -414,42 +411,9 @@ pub struct Receipt {
     pub redacted: Vec<Redacted>,
 }
 
-/// The first characters of a text on one line, with `...` when there is more.
-pub fn preview(text: &str) -> String {
-    let mut preview = String::new();
-    let mut length = 0;
-    for word in text.split_whitespace() {
-        if length > 0 {
-            preview.push(' ');
-            length += 1;
-        }
-        for letter in word.chars() {
-            if length >= PREVIEW_LENGTH {
-                preview.truncate(preview.trim_end().len());
-                preview.push_str("...");
-                return preview;
-            }
-            preview.push(letter);
-            length += 1;
-        }
-    }
-    preview
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_preview_is_a_hundred_characters_on_one_line() {
-        let long = "é".repeat(101);
-
-        let previews = [preview("  two\n\nlines "), preview(&long), preview(&"x".repeat(100)), preview("")];
-
-        let expected =
-            ["two lines".to_owned(), format!("{}...", "é".repeat(100)), "x".repeat(100), String::new()];
-        assert_eq!(previews, expected);
-    }
 
     #[test]
     fn a_header_reads_back_as_it_was_written() {

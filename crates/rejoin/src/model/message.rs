@@ -157,18 +157,23 @@ impl Message {
         self
     }
 
-    /// The text blocks, one paragraph each: what a preview or a transcript shows.
+    /// The text blocks, one paragraph each: what a transcript shows.
     pub fn text(&self) -> String {
-        let mut parts = self.blocks.iter().filter_map(|block| match block {
-            Block::Text(block) => Some(block.text.as_str()),
-            Block::Summary(block) => Some(block.text.as_str()),
-            _ => None,
-        });
+        let mut parts = self.texts();
         let first = parts.next().unwrap_or_default().to_owned();
         parts.fold(first, |mut text, part| {
             text.push('\n');
             text.push_str(part);
             text
+        })
+    }
+
+    /// The text blocks.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Text(block) => Some(block.text.as_str()),
+            Block::Summary(block) => Some(block.text.as_str()),
+            _ => None,
         })
     }
 

@@ -9,6 +9,7 @@ mod id;
 mod json;
 mod language;
 mod message;
+mod preview;
 mod quick;
 mod time;
 mod visible;
@@ -20,14 +21,16 @@ pub use block::{Block, Media, MediaKind, Other, Snapshot, Summary, Text, Thinkin
 pub use complete::{Incomplete, incomplete, interrupted};
 pub(crate) use conversation::TITLE_BYTES;
 pub use conversation::{
-    Branch, Conversation, Head, Hold, Metrics, Origin, PREVIEW_LENGTH, Participant, Privacy, Receipt,
-    Settings, Status, StoredConversation, Synopsis, preview,
+    Branch, Conversation, Head, Hold, Metrics, Origin, Participant, Privacy, Receipt, Settings, Status,
+    StoredConversation, Synopsis,
 };
 pub use digest::Digest;
 pub use id::{ConversationId, MessageId, SHORT_LENGTH, ShortId, slug};
 pub use json::{Fields, Json};
 pub use language::{each_sentence, is_common_word, word_root};
 pub use message::{Message, PrivacyNotes, Redacted, Role, StoredMessage, Usage};
+pub(crate) use preview::{INJECTED, Previews};
+pub use preview::{PREVIEW_LENGTH, preview};
 pub use time::Time;
 pub use visible::is_invisible;
 pub(crate) use visible::visible;

@@ -7,6 +7,7 @@ mod convert;
 mod diagnose;
 mod export;
 mod import;
+mod prepare;
 mod redact;
 mod scrub;
 mod synopsis;
@@ -14,12 +15,12 @@ mod verify;
 mod view;
 
 pub(crate) use attachment::{
-    Detached, Keeper, Settled, cards, detach, erase_unused, fill, read as read_attachment, referred, settle,
+    Detached, Keeper, Settled, cards, erase_unused, fill, read as read_attachment, settle,
 };
 pub use compact::{
-    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY, SUMMARY_PROMPT,
-    Selected, Spoken, Summarised, compacted, compaction_limit, is_preamble, lost, needs_compaction, select,
-    summary_text, tokens, tokens_of, truncate_middle, user_messages,
+    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, NO_SUMMARY, SUMMARY_PROMPT, Selected, Spoken,
+    Summarised, compacted, compaction_limit, lost, needs_compaction, select, summary_text, tokens, tokens_of,
+    truncate_middle, user_messages,
 };
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
@@ -30,6 +31,8 @@ pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 pub(crate) use export::{Naming, add_to_tree, view_tree};
 pub(crate) use import::{Destination, import, is_used_here, unpack};
 pub use import::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};
+pub use prepare::Limits;
+pub(crate) use prepare::{Preparation, ReadyTurn, check_title, in_line, redacted, stamp};
 pub(crate) use redact::{Cleaning, HashKey, KeepKey, Redactor, Tally};
 pub use redact::{Personal, Redaction};
 pub use scrub::{Finding, Rechained, ScrubMode, ScrubPlace, Scrubbed};
@@ -38,6 +41,6 @@ pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{absent, survey, verify_conversation};
 pub use view::{
-    CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair,
-    RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, view,
+    CallIdRule, Compaction, EndingRule, Fact, FactKind, FirstRule, ItemRule, Kept, KeptPlace, MediaRule,
+    Recipient, Repair, RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, is_preamble, view,
 };

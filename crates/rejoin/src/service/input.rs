@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::archive::limits::check_title;
 use crate::error::{Error, Result};
 use crate::formats::agent_voice::schema::{kept, rounded_if_given};
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{Conversation, Fields, Hold, Message, Metrics, Participant, Role, Time};
+use crate::ops::check_title;
 use crate::service::{
     AttachmentRef, ConversationMetrics, ConversationRecord, ConversationSummary, MessageFrame,
     ParticipantRef, PrivacyEnvelope, RetentionPolicy,

@@ -6,9 +6,11 @@
 //! Policy lives above: titles, previews, retention, ids and digests come in as arguments.
 
 mod activity;
+pub mod backend;
 mod displaced;
 mod durable;
 mod jsonl;
+mod keeper;
 mod memory;
 mod newest;
 mod notice;
@@ -19,6 +21,7 @@ mod query;
 mod reserve;
 mod sqlite;
 mod tip;
+mod tree;
 mod turn;
 pub(crate) mod vault;
 
@@ -27,18 +30,19 @@ use std::time::Duration;
 pub use displaced::Displaced;
 pub(crate) use durable::beside;
 pub(crate) use jsonl::REPACK_EVERY;
-pub use jsonl::{JsonlOptions, JsonlStore};
-pub use memory::MemoryStore;
+pub use jsonl::{Jsonl, JsonlOptions, JsonlStore};
+pub use keeper::Keeper;
+pub use memory::{Memory, MemoryStore};
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};
-pub use owner::Foreign;
+pub use owner::{Foreign, User};
 pub(crate) use print::{Print, Printing};
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
 };
-pub use sqlite::SqliteStore;
 pub(crate) use sqlite::{Examination, Opened, WAIT};
+pub use sqlite::{Sqlite, SqliteStore};
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
     Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
@@ -80,8 +84,8 @@ pub trait Read: Send + Sync {
     ///
     /// A row tells everything that is known. The newest activity comes first. Of equal activity the greater id comes
     /// first. A cursor continues after the last row of a page. It never skips or repeats a row that did not change. A
-    /// list can be filtered by project. It can be filtered by status. It can be filtered by kind. It can be filtered
-    /// by id. All filters must hold. When a time is given, conversations that expired by then are left out. A total
+    /// list can be filtered by project. It can be filtered by status. When a time is given, an active conversation that was
+    /// last active by then counts as paused. It can be filtered by kind. It can be filtered by id. All filters must hold. When a time is given, conversations that expired by then are left out. A total
     /// counts all rows that match, on whatever page.
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>>;
 
@@ -98,7 +102,7 @@ pub trait Read: Send + Sync {
     /// newest message comes first. Of one time, the greater conversation comes first, then the greater sequence.
     /// Everything that was appended before the call is found. Removed messages are not found. A search cursor
     /// continues where a page ended. A search can be limited to a conversation. It can be limited to a project. It can
-    /// be limited to a time and later. Another order finds the same messages.
+    /// be limited to a role. It can be limited to a time and later. Another order finds the same messages.
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>>;
 
     /// Tells what changed after a stamp, waiting up to `wait` for a first change.

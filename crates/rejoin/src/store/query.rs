@@ -1,7 +1,8 @@
 //! What is asked of a store, and what it answers.
 
 use crate::error::{Error, Result};
-use crate::model::{Branch, ConversationId, Head, MessageId, Status, Time, WordQuery};
+use crate::model::{Branch, ConversationId, Head, MessageId, Role, Status, Time, WordQuery};
+use crate::store::tip::Searchable;
 use crate::store::{Change, Facets, Version};
 
 /// Which messages of a conversation to read.
@@ -90,6 +91,8 @@ pub struct ListQuery<'a> {
     pub project: Option<&'a str>,
     /// Only this status.
     pub status: Option<Status>,
+    /// Count an active conversation as paused when its last activity is at or before this time.
+    pub idle_since: Option<Time>,
     /// Only this kind.
     pub kind: Option<&'a str>,
     /// Only these conversations.
@@ -133,14 +136,41 @@ pub struct Row {
     pub last: String,
 }
 
+/// What a person typed to mean a conversation.
+pub(crate) struct Sought<'t> {
+    text: &'t str,
+    digits: String,
+}
+
+impl<'t> Sought<'t> {
+    pub(crate) fn of(text: &'t str) -> Self {
+        Self { text, digits: text.replace('-', "").to_lowercase() }
+    }
+
+    /// True when an id begins like it, in either case, with or without hyphens, or its short form does.
+    pub(crate) fn begins(&self, id: ConversationId) -> bool {
+        let bare = id.to_string().replace('-', "");
+        (!self.digits.is_empty() && bare.starts_with(&self.digits))
+            || id.short().as_str().starts_with(self.text)
+    }
+}
+
 impl ListQuery<'_> {
     /// True when a row passes every filter.
     pub(crate) fn admits(&self, row: &Row) -> bool {
         self.project.is_none_or(|project| row.facets.project == project)
-            && self.status.is_none_or(|status| row.facets.status == status)
+            && self.status.is_none_or(|status| self.status_of(row) == status)
             && self.kind.is_none_or(|kind| row.facets.kind == kind)
             && self.only.is_none_or(|only| only.contains(&row.id))
             && self.unexpired_at.is_none_or(|now| row.facets.expires.is_none_or(|expires| expires > now))
+    }
+
+    /// The status that a row is filtered by.
+    fn status_of(&self, row: &Row) -> Status {
+        match row.facets.status {
+            Status::Active if self.idle_since.is_some_and(|since| row.active <= since) => Status::Paused,
+            status => status,
+        }
     }
 }
 
@@ -200,6 +230,8 @@ pub struct SearchQuery<'a> {
     pub conversation: Option<ConversationId>,
     /// Only this project.
     pub project: Option<&'a str>,
+    /// Only messages of this role.
+    pub role: Option<Role>,
     /// Only messages of this time or later.
     pub since: Option<Time>,
     /// The order.
@@ -211,6 +243,11 @@ pub struct SearchQuery<'a> {
 }
 
 impl SearchQuery<'_> {
+    /// True when a message has every word and the role. Times and cursors are for [`Self::page_of`].
+    pub(crate) fn finds(&self, said: &Searchable) -> bool {
+        self.role.is_none_or(|role| said.role == role) && self.words.matches(&said.text)
+    }
+
     /// The page of these hits: for stores that look through their messages one by one.
     pub(crate) fn page_of(&self, mut hits: Vec<Hit>) -> Page<Hit> {
         hits.retain(|hit| self.since.is_none_or(|since| hit.time >= since));

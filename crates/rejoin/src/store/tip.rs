@@ -1,5 +1,7 @@
 //! What a list shows of a conversation's messages, computed again when messages were removed.
 
+use serde_json::value::RawValue;
+
 use crate::model::{Message, Role, Time, preview};
 
 /// The preview that `first` shows of a message, and the one that `last` shows of an assistant message.
@@ -12,15 +14,29 @@ pub(crate) fn previews(body: &str) -> (String, Option<String>) {
     (preview, last)
 }
 
-/// Everything in a stored body that can be searched for, and the message's time.
-pub(crate) fn searchable(body: &str) -> Option<(String, Time)> {
+/// What a search looks at in a message.
+#[derive(Debug)]
+pub(crate) struct Searchable {
+    /// Everything that can be searched for.
+    pub(crate) text: String,
+    pub(crate) time: Time,
+    pub(crate) role: Role,
+}
+
+/// What a search looks at in a stored body; none when it is not a message in the clear.
+pub(crate) fn searchable(body: &str) -> Option<Searchable> {
     let message = Message::from_body(body).ok()?;
     let mut text = String::new();
     for words in message.blocks.iter().filter_map(|block| block.words()) {
         text.push_str(&words);
         text.push('\n');
     }
-    Some((text, message.created_at.unwrap_or_default()))
+    Some(Searchable { text, time: message.created_at.unwrap_or_default(), role: message.role })
+}
+
+/// True when a body is JSON in all its parts.
+pub(crate) fn is_json(body: &str) -> bool {
+    serde_json::from_str::<&RawValue>(body).is_ok()
 }
 
 /// The time of a stored body. It stands at the beginning of what Rejoin writes, so that a search need not read the rest.
@@ -31,5 +47,5 @@ pub(crate) fn time_of(body: &str) -> Time {
         let (time, _) = body[at + NAME.len()..].split_once('"')?;
         time.parse().ok()
     });
-    quick.unwrap_or_else(|| searchable(body).map(|(_, time)| time).unwrap_or_default())
+    quick.unwrap_or_else(|| searchable(body).map(|said| said.time).unwrap_or_default())
 }

@@ -166,6 +166,27 @@ pub(super) fn a_list_can_be_filtered_by_status(trial: &mut Trial<'_>) -> Result<
     lists(trial, ListQuery { status: Some(Status::Paused), ..EVERYTHING }, &[2, 3])
 }
 
+/// When a time is given, an active conversation that was last active by then counts as paused.
+pub(super) fn an_active_conversation_that_is_idle_counts_as_paused(trial: &mut Trial<'_>) -> Result<()> {
+    three(trial)?;
+    let of = |store: &dyn Read, status, seconds| {
+        let idle_since = Some(at(seconds));
+        let query = ListQuery { status: Some(status), idle_since, counts_total: true, ..EVERYTHING };
+        let page = store.list(&query)?;
+        Ok((page.items.into_iter().map(|row| row.id).collect::<Vec<_>>(), page.total))
+    };
+
+    let listed = trial.observe(|store| {
+        let cases = [(Status::Active, 29), (Status::Paused, 29), (Status::Active, 30), (Status::Paused, 30)];
+        cases.map(|(status, seconds)| of(store, status, seconds)).into_iter().collect::<Result<Vec<_>>>()
+    })?;
+
+    let expected: [&[u8]; 4] = [&[1], &[2, 3], &[], &[1, 2, 3]];
+    let all = |numbers: &[u8]| numbers.iter().map(|number| conversation(*number)).collect::<Vec<_>>();
+    assert_eq!(listed, expected.map(|numbers| (all(numbers), Some(numbers.len() as u64))));
+    Ok(())
+}
+
 /// It can be filtered by kind.
 pub(super) fn a_list_can_be_filtered_by_kind(trial: &mut Trial<'_>) -> Result<()> {
     lists(trial, ListQuery { kind: Some("chat"), ..EVERYTHING }, &[1, 3])
@@ -244,5 +265,38 @@ pub(super) fn a_total_counts_all_rows_that_match(trial: &mut Trial<'_>) -> Resul
     })?;
 
     assert_eq!(totals, [Some(2), Some(2), None]);
+    counts_the_unexpired(trial)
+}
+
+/// What has expired is in no total, whatever else a list is filtered by.
+fn counts_the_unexpired(trial: &mut Trial<'_>) -> Result<()> {
+    for (number, project, expires) in
+        [(4, "red", Some(at(5))), (5, "blue", Some(at(5))), (6, "red", Some(at(7)))]
+    {
+        let facets = Facets { expires, ..facets(project, "chat", Status::Completed) };
+        Draft::opening(conversation(number)).about(facets, "{}").append(trial.store())?;
+    }
+    let open = ListQuery { counts_total: true, ..EVERYTHING };
+
+    let totals = trial.observe(|store| {
+        let of = |query: ListQuery<'_>| {
+            let total =
+                |unexpired_at| store.list(&ListQuery { unexpired_at, ..query }).map(|page| page.total);
+            Ok([total(None)?, total(Some(at(5)))?])
+        };
+        Ok([
+            of(open)?,
+            of(ListQuery { project: Some("red"), ..open })?,
+            of(ListQuery { status: Some(Status::Completed), ..open })?,
+            of(ListQuery {
+                project: Some("red"),
+                status: Some(Status::Paused),
+                kind: Some("review"),
+                ..open
+            })?,
+        ])
+    })?;
+
+    assert_eq!(totals, [[6, 4], [4, 3], [3, 1], [1, 1]].map(|of| of.map(Some)));
     Ok(())
 }

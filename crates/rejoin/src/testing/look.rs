@@ -91,6 +91,7 @@ pub(super) fn told<T>(result: Result<T>) -> Result<T, ErrorKind> {
 pub(super) const EVERYTHING: ListQuery<'static> = ListQuery {
     project: None,
     status: None,
+    idle_since: None,
     kind: None,
     only: None,
     unexpired_at: None,

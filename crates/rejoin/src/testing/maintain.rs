@@ -45,6 +45,7 @@ fn answers(store: &dyn Read) -> Result<Answers> {
         words: &WordQuery::parse("word"),
         conversation: None,
         project: None,
+        role: None,
         since: None,
         order: SearchOrder::Newest,
         after: None,

@@ -32,6 +32,7 @@ mod find;
 mod list;
 mod look;
 mod maintain;
+mod model;
 mod read;
 mod remove;
 mod rewrite;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 
 pub use around::{Around, Write};
 pub use look::{Shown, ShownBlob, Visible, visible};
+pub use model::Model;
 use trial::Trial;
 
 use crate::error::Result;
@@ -134,6 +136,7 @@ rules! { $
         a_cursor_never_skips_or_repeats_a_row,
         a_list_can_be_filtered_by_project,
         a_list_can_be_filtered_by_status,
+        an_active_conversation_that_is_idle_counts_as_paused,
         a_list_can_be_filtered_by_kind,
         a_list_can_be_filtered_by_id,
         all_filters_must_hold,
@@ -159,6 +162,7 @@ rules! { $
         a_search_cursor_continues_where_a_page_ended,
         a_search_can_be_limited_to_a_conversation,
         a_search_can_be_limited_to_a_project,
+        a_search_can_be_limited_to_a_role,
         a_search_can_be_limited_to_a_time_and_later,
         another_order_finds_the_same_messages,
     }

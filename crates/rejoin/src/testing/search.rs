@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::model::{ConversationId, Time, WordQuery};
+use crate::model::{ConversationId, Role, Time, WordQuery};
 use crate::store::{Children, Facets, Hit, Read, SearchOrder, SearchQuery, Store, Target, Task};
 use crate::testing::draft::{Draft, at, body, conversation, message};
 use crate::testing::trial::Trial;
@@ -14,6 +14,7 @@ const fn query(words: &WordQuery) -> SearchQuery<'_> {
         words,
         conversation: None,
         project: None,
+        role: None,
         since: None,
         order: SearchOrder::Newest,
         after: None,
@@ -226,6 +227,32 @@ pub(super) fn a_search_can_be_limited_to_a_project(trial: &mut Trial<'_>) -> Res
     })?;
 
     assert_eq!(found, ["c a ", "d b ", ""]);
+    Ok(())
+}
+
+/// It can be limited to a role.
+pub(super) fn a_search_can_be_limited_to_a_role(trial: &mut Trial<'_>) -> Result<()> {
+    let id = conversation(1);
+    let said = |role: Role, seconds| body("word", seconds).replacen(Role::User.as_str(), role.as_str(), 1);
+    let turn = Draft::opening(id).put("a", "", &said(Role::User, 1));
+    turn.put("b", "a", &said(Role::Assistant, 2)).append(trial.store())?;
+    prepare(trial.store())?;
+    let turn = Draft::to(id).put("c", "b", &said(Role::User, 3));
+    turn.put("d", "c", &said(Role::Tool, 4)).append(trial.store())?;
+
+    let found = trial.observe(|store| {
+        ["word ", "wor"]
+            .iter()
+            .map(|text| {
+                let words = WordQuery::parse(text);
+                let of = |role| paged(store, SearchQuery { role: Some(role), limit: 1, ..query(&words) });
+                Role::ALL.into_iter().map(of).collect::<Result<Vec<_>>>()
+            })
+            .collect::<Result<Vec<_>>>()
+    })?;
+
+    let expected = ["|", "c |a |", "b |", "d |"].map(str::to_owned).to_vec();
+    assert_eq!(found, [expected.clone(), expected]);
     Ok(())
 }
 

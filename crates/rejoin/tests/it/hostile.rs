@@ -172,7 +172,7 @@ fn a_newer_schema_is_refused_with_a_clear_message() {
 
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let said = format!("{error:?}");
-    assert!(said.contains("newer Rejoin (schema 99, this one knows 2)"), "{said}");
+    assert!(said.contains("newer Rejoin (schema 99, this one knows 4)"), "{said}");
 }
 
 #[test]
@@ -323,8 +323,8 @@ fn an_older_file_is_migrated_and_a_copy_of_it_stays() {
     let store = SqliteStore::open(&old).unwrap();
 
     let copy = store.migrated_from().unwrap().to_owned();
-    assert_eq!(copy, directory.path().join("old.db.before-2"));
-    assert_eq!((version_of(&old), version_of(&copy)), (2, 1));
+    assert_eq!(copy, directory.path().join("old.db.before-4"));
+    assert_eq!((version_of(&old), version_of(&copy)), (4, 1));
     assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o777, 0o600);
     let newest = everything(&directory.path().join("store.db"));
     assert_eq!(visible(&store).unwrap(), newest);
@@ -349,7 +349,7 @@ fn processes_that_migrate_at_once_all_succeed() {
     });
 
     assert_eq!(seen, vec![newest; 8]);
-    assert_eq!(version_of(&directory.path().join("old.db.before-2")), 1);
+    assert_eq!(version_of(&directory.path().join("old.db.before-4")), 1);
 }
 
 #[test]
@@ -368,7 +368,7 @@ fn a_migration_that_was_killed_leaves_a_file_that_opens() {
     migrating.execute_batch(include_str!("../../src/store/sqlite/migrations/0002_search.sql")).unwrap();
     fs::copy(&old, &killed).unwrap();
     fs::copy(directory.path().join("old.db-wal"), directory.path().join("killed.db-wal")).unwrap();
-    fs::write(directory.path().join("killed.db.before-2"), &fs::read(&old).unwrap()[..20_000]).unwrap();
+    fs::write(directory.path().join("killed.db.before-4"), &fs::read(&old).unwrap()[..20_000]).unwrap();
 
     let store = SqliteStore::open(&killed).unwrap();
 

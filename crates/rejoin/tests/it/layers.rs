@@ -1,5 +1,6 @@
 //! The shape of the library: who may know whom, and what is done in one place only.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -147,4 +148,69 @@ fn code_does_not_point_at_documents_that_readers_do_not_have() {
         all.into_iter().filter(|path| numbered(&fs::read_to_string(path).unwrap())).collect();
 
     assert_eq!(pointing, [""; 0].map(PathBuf::from));
+}
+
+/// The modules right below `ops`, each with those that it names.
+fn modules_of_ops() -> BTreeMap<String, BTreeSet<String>> {
+    let own = sources().into_iter().filter_map(|source| {
+        let rest = source.path.strip_prefix("ops/")?;
+        let module = rest.split('/').next()?.trim_end_matches(".rs").to_owned();
+        (module != "mod").then_some((module, source.code))
+    });
+    let all: Vec<(String, String)> = own.collect();
+    let names: BTreeSet<&String> = all.iter().map(|(module, _)| module).collect();
+    let mut modules = BTreeMap::<_, BTreeSet<_>>::new();
+    for (module, code) in &all {
+        let uses = |other: &&&String| {
+            let other = other.as_str();
+            other != module
+                && (code.contains(&format!("ops::{other}::")) || code.contains(&format!("ops::{other};")))
+        };
+        modules
+            .entry(module.clone())
+            .or_default()
+            .extend(names.iter().filter(uses).map(|other| (*other).clone()));
+    }
+    modules
+}
+
+#[test]
+fn no_verb_needs_one_that_needs_it() {
+    let mut modules = modules_of_ops();
+    // Each need is named by itself, so that it is seen.
+    let grouped = sources()
+        .into_iter()
+        .filter(|source| source.path.starts_with("ops/") && source.code.contains("ops::{"));
+    assert_eq!(grouped.map(|source| source.path).collect::<Vec<_>>(), NONE);
+
+    // Whoever needs nothing, or only what was taken away, is taken away. What is left goes in circles.
+    while let Some(free) =
+        modules.iter().find(|(_, needs)| needs.is_empty()).map(|(module, _)| module.clone())
+    {
+        modules.remove(&free);
+        for needs in modules.values_mut() {
+            needs.remove(&free);
+        }
+    }
+
+    assert_eq!(modules, BTreeMap::new());
+}
+
+#[test]
+fn rules_and_backends_do_not_know_each_other() {
+    let backends = ["store::memory", "store::sqlite", "store::jsonl", "store::vault"];
+    let names = |place: &str, texts: &[&str]| {
+        let own = sources().into_iter().filter(|source| source.path.starts_with(place));
+        let uses = |source: &Source| texts.iter().any(|text| source.code.contains(text));
+        own.filter(uses).map(|source| source.path).collect::<Vec<_>>()
+    };
+    let rules =
+        ["store::keeper", "store::activity", "turn::after_removal", "turn::left_behind", "tip::previews"];
+
+    assert_eq!(names("store/keeper/", &backends), NONE);
+    assert_eq!(names("store/backend.rs", &backends), NONE);
+    assert_eq!(names("store/sqlite/", &rules), NONE);
+    assert_eq!(names("store/jsonl/", &rules), NONE);
+    assert_eq!(names("store/memory.rs", &rules), NONE);
+    assert_eq!(names("testing/model/", &[&rules[..], &["store::tip", "page_of("]].concat()), NONE);
 }

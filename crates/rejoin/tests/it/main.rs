@@ -3,6 +3,7 @@
 
 mod archive;
 mod attacks;
+mod beginnings;
 mod broken;
 mod export;
 mod failing;
@@ -11,6 +12,7 @@ mod hostile;
 mod jsonl;
 mod layers;
 mod model;
+mod older;
 mod real_agent;
 mod recovery;
 mod redact;

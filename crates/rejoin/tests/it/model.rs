@@ -1,4 +1,4 @@
-//! Random operations on a durable store and on the memory store: every answer and all that can be seen must be equal.
+//! Random operations on a store and on the model: every answer and all that can be seen must be equal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rejoin::store::{
     Opening, Order, Put, Read, Rewritten, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore,
     Stale, Store, Target, Task, Tip, Turn,
 };
-use rejoin::testing::{Shown, Visible, visible};
+use rejoin::testing::{Model, Shown, Visible, visible};
 use rejoin::{
     Block, Branch, ConversationId, Digest, ErrorKind, Message, MessageId, Result, Role, Status, Time,
     WordQuery,
@@ -145,6 +145,7 @@ struct Filter {
     conversation: Option<u8>,
     project: Option<bool>,
     status: Option<usize>,
+    idle_since: Option<usize>,
     kind: Option<bool>,
     expires: Option<usize>,
 }
@@ -213,13 +214,15 @@ fn filter() -> impl Strategy<Value = Filter> {
         prop::option::weighted(0.2, 0..CONVERSATIONS),
         prop::option::weighted(0.3, any::<bool>()),
         prop::option::weighted(0.3, 0..3usize),
+        prop::option::weighted(0.3, 0..TIMES.len()),
         prop::option::weighted(0.3, any::<bool>()),
         prop::option::weighted(0.3, 0..TIMES.len()),
     )
-        .prop_map(|(conversation, project, status, kind, expires)| Filter {
+        .prop_map(|(conversation, project, status, idle_since, kind, expires)| Filter {
             conversation,
             project,
             status,
+            idle_since,
             kind,
             expires,
         })
@@ -511,6 +514,7 @@ fn list(store: &dyn Read, filter: &Filter, limit: usize) -> Answer {
         let page = store.list(&ListQuery {
             project: filter.project.map(color),
             status: filter.status.map(|choice| Status::ALL[choice]),
+            idle_since: filter.idle_since.map(time),
             kind: filter.kind.map(color),
             only: only.as_ref().map(<[_; 2]>::as_slice),
             unexpired_at: filter.expires.map(time),
@@ -528,6 +532,7 @@ fn search(store: &dyn Read, text: &str, filter: &Filter, since: Option<usize>, l
         words: &words,
         conversation: filter.conversation.map(conversation),
         project: filter.project.map(color),
+        role: filter.status.map(|choice| Role::ALL[choice]),
         since: since.map(time),
         order: SearchOrder::Newest,
         after: None,
@@ -591,39 +596,41 @@ impl Counts {
     }
 }
 
-/// Both stores, and the turns they were given.
+/// Opens the store that is kept at a place.
+type Open = Box<dyn Fn(&Path) -> Box<dyn Store>>;
+
+/// The store and the model, and the turns they were given.
 struct Pair {
     counts: Counts,
     directory: tempfile::TempDir,
-    open: fn(&Path) -> Box<dyn Store>,
+    open: Open,
     /// Empty only while it is closed and opened again.
-    durable: Option<Box<dyn Store>>,
-    memory: MemoryStore,
+    store: Option<Box<dyn Store>>,
+    model: Model,
     appended: Vec<Append>,
 }
 
 impl Pair {
-    fn new(counts: Counts, open: fn(&Path) -> Box<dyn Store>) -> Self {
+    fn new(counts: Counts, open: Open) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let memory = MemoryStore::new();
-        let mut pair = Self { counts, directory, open, durable: None, memory, appended: Vec::new() };
+        let model = Model::new();
+        let mut pair = Self { counts, directory, open, store: None, model, appended: Vec::new() };
         pair.reopen();
         pair
     }
 
     fn reopen(&mut self) {
-        self.durable = None;
-        self.durable = Some((self.open)(&self.directory.path().join("store")));
+        self.store = None;
+        self.store = Some((self.open)(&self.directory.path().join("store")));
     }
 
-    fn durable(&self) -> &dyn Store {
-        self.durable.as_deref().unwrap()
+    fn store(&self) -> &dyn Store {
+        self.store.as_deref().unwrap()
     }
 
     fn both(&self, run: impl Fn(&dyn Store) -> Answer) -> TestCaseResult {
-        let [durable, memory] =
-            [self.durable(), &self.memory].map(|store| self.counts.comparable(&run(store)));
-        prop_assert_eq!(durable, memory);
+        let [store, model] = [self.store(), &self.model].map(|store| self.counts.comparable(&run(store)));
+        prop_assert_eq!(store, model);
         Ok(())
     }
 
@@ -677,16 +684,16 @@ impl Pair {
 
     fn compare(&self) -> TestCaseResult {
         let fail = |error: rejoin::Error| TestCaseError::fail(format!("{error:?}"));
-        let [durable, memory] = [self.durable(), &self.memory].map(|store| self.counts.visible(store));
-        prop_assert_eq!(durable.map_err(fail)?, memory.map_err(fail)?);
+        let [store, model] = [self.store(), &self.model].map(|store| self.counts.visible(store));
+        prop_assert_eq!(store.map_err(fail)?, model.map_err(fail)?);
         let changes = |store: &dyn Store| store.changes(0, Duration::ZERO).unwrap();
-        prop_assert_eq!(changes(self.durable()), changes(&self.memory));
+        prop_assert_eq!(changes(self.store()), changes(&self.model));
         Ok(())
     }
 }
 
-/// Does everything to the store and to the memory store, and compares them all along.
-fn agree(counts: Counts, open: fn(&Path) -> Box<dyn Store>, operations: &[Operation]) -> TestCaseResult {
+/// Does everything to the store and to the model, and compares them all along.
+fn agree(counts: Counts, open: Open, operations: &[Operation]) -> TestCaseResult {
     let mut pair = Pair::new(counts, open);
     for operation in operations {
         pair.run(operation)?;
@@ -694,7 +701,7 @@ fn agree(counts: Counts, open: fn(&Path) -> Box<dyn Store>, operations: &[Operat
     }
     pair.reopen();
     pair.compare()?;
-    let faults = pair.durable().maintain(Task::Check, Duration::MAX).unwrap().faults;
+    let faults = pair.store().maintain(Task::Check, Duration::MAX).unwrap().faults;
     prop_assert_eq!(faults, []);
     Ok(())
 }
@@ -703,30 +710,36 @@ proptest! {
     #![proptest_config(Config { cases: 96, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn the_sqlite_store_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
-        agree(Counts::Bytes, |path| Box::new(SqliteStore::open(path).unwrap()), &operations)?;
+    fn the_memory_store_does_what_the_model_does(operations in prop::collection::vec(operation(), 1..60)) {
+        let memory = MemoryStore::new();
+        agree(Counts::Bytes, Box::new(move |_| Box::new(memory.clone())), &operations)?;
     }
 
     #[test]
-    fn the_jsonl_store_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
-        agree(Counts::Bytes, |path| Box::new(JsonlStore::open(path).unwrap()), &operations)?;
+    fn the_sqlite_store_does_what_the_model_does(operations in prop::collection::vec(operation(), 1..60)) {
+        agree(Counts::Bytes, Box::new(|path| Box::new(SqliteStore::open(path).unwrap())), &operations)?;
     }
 
     #[test]
-    fn a_vault_in_sqlite_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
+    fn the_jsonl_store_does_what_the_model_does(operations in prop::collection::vec(operation(), 1..60)) {
+        agree(Counts::Bytes, Box::new(|path| Box::new(JsonlStore::open(path).unwrap())), &operations)?;
+    }
+
+    #[test]
+    fn a_vault_in_sqlite_does_what_the_model_does(operations in prop::collection::vec(operation(), 1..60)) {
         let open = |path: &Path| -> Box<dyn Store> { Box::new(sealed(Arc::new(SqliteStore::open(path).unwrap()))) };
-        agree(Counts::Sealed, open, &operations)?;
+        agree(Counts::Sealed, Box::new(open), &operations)?;
     }
 
     #[test]
-    fn two_handles_of_a_vault_do_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
+    fn two_handles_of_a_vault_do_what_the_model_does(operations in prop::collection::vec(operation(), 1..60)) {
         let open = |path: &Path| -> Box<dyn Store> { Box::new(TwoHands::over(Arc::new(SqliteStore::open(path).unwrap()))) };
-        agree(Counts::Sealed, open, &operations)?;
+        agree(Counts::Sealed, Box::new(open), &operations)?;
     }
 
     #[test]
-    fn a_vault_in_jsonl_does_what_the_memory_store_does(operations in prop::collection::vec(operation(), 1..60)) {
+    fn a_vault_in_jsonl_does_what_the_model_does(operations in prop::collection::vec(operation(), 1..60)) {
         let open = |path: &Path| -> Box<dyn Store> { Box::new(sealed(Arc::new(JsonlStore::open(path).unwrap()))) };
-        agree(Counts::Sealed, open, &operations)?;
+        agree(Counts::Sealed, Box::new(open), &operations)?;
     }
 }

@@ -28,7 +28,7 @@ impl Crashed {
         // The log starts from its beginning, and then gets all pages.
         connection
             .execute_batch(
-                "PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA user_version = 2",
+                "PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA user_version = 4",
             )
             .unwrap();
         for end in ["", "-wal"] {

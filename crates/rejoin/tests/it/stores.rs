@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rejoin::store::{JsonlStore, MemoryStore, SqliteStore, Store};
-use rejoin::testing::Place;
+use rejoin::testing::{Model, Place};
 
 use crate::vault::Vault;
 
@@ -11,6 +11,15 @@ use crate::vault::Vault;
 pub(crate) struct Memory(pub(crate) MemoryStore);
 
 impl Place for Memory {
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(self.0.clone())
+    }
+}
+
+/// The model, which is a store too.
+struct Plainest(Model);
+
+impl Place for Plainest {
     fn open(&self) -> Arc<dyn Store> {
         Arc::new(self.0.clone())
     }
@@ -48,6 +57,7 @@ impl Place for Directory {
 
 rejoin::conformance!(jsonl, Directory::new());
 rejoin::conformance!(memory, Memory(MemoryStore::new()));
+rejoin::conformance!(model, Plainest(Model::new()));
 rejoin::conformance!(sqlite, File::new());
 rejoin::conformance!(vault_jsonl, Vault(Directory::new()));
 rejoin::conformance!(vault_memory, Vault(Memory(MemoryStore::new())));

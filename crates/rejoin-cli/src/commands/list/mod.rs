@@ -5,7 +5,7 @@ mod draw;
 use std::collections::HashMap;
 use std::io::Write;
 
-use rejoin::{Archive, ConversationId, List, Listed, Status};
+use rejoin::{Archive, ConversationId, List, Listed, Status, Time};
 use serde_json::json;
 
 use crate::context::Context;
@@ -51,12 +51,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?.passing_over_damage();
-    let query = args.query(&archive, context)?;
-    let (mut listed, total) = standing(&query, &archive, context)?;
+    let now = archive.now();
+    let query = args.query(now, &archive, context)?;
+    let (mut listed, total) = standing(&query, now, &archive, context)?;
     context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
     let ahead = if context.is_json() { Ahead::Any } else { Ahead::Notice };
     if args.all_projects {
-        let policies = Policies::of(&archive, context)?;
+        let policies = Policies::of_listed(&listed.items, &archive, context)?;
         listed.items.iter_mut().try_for_each(|stored| policies.date(stored, ahead, &archive))?;
     } else {
         listed.items.iter_mut().try_for_each(|stored| retention::date(stored, ahead, &archive, context))?;
@@ -74,11 +75,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 impl Args {
-    fn query(&self, archive: &Archive, context: &Context) -> Result<List, Failure> {
+    fn query(&self, now: Time, archive: &Archive, context: &Context) -> Result<List, Failure> {
         let project = if self.all_projects { None } else { Some(context.project_key(archive)?) };
         Ok(List {
             project,
             status: self.status,
+            // A process that was killed cannot say that its conversation is paused.
+            idle_since: Some(context.idle_since(now)),
             kind: self.kind.clone(),
             includes_expired: self.include_expired,
             cursor: self.cursor.clone(),
@@ -108,34 +111,11 @@ impl Args {
     }
 }
 
-/// A page and the total, with each conversation as it stands now.
-fn standing(query: &List, archive: &Archive, context: &Context) -> Result<(Listed, u64), Failure> {
-    let now = archive.now();
-    let as_now = |listed: Listed| Listed {
-        items: listed.items.into_iter().map(|stored| context.as_of(now, stored)).collect(),
-        ..listed
-    };
-    let Some(status @ (Status::Active | Status::Paused)) = query.status else {
-        return Ok((as_now(archive.list(query)?), archive.count(query)?));
-    };
-    // Whether it is active or paused may have changed with time alone, which the store does not know.
-    let either = List { status: None, ..query.clone() };
-    let mut total = 0;
-    archive.each_conversation(&List { cursor: None, ..either.clone() }, &mut |stored| {
-        total += u64::from(context.as_of(now, stored).conversation.status == status);
-        Ok(())
-    })?;
-    let mut found = Listed { items: Vec::new(), next_cursor: either.cursor.clone(), left_out: Vec::new() };
-    loop {
-        let rest = query.limit - found.items.len();
-        let page = List { cursor: found.next_cursor.take(), limit: rest, ..either.clone() };
-        let page = as_now(archive.list(&page)?);
-        found.items.extend(page.items.into_iter().filter(|stored| stored.conversation.status == status));
-        found.next_cursor = page.next_cursor;
-        if found.next_cursor.is_none() || found.items.len() == query.limit {
-            return Ok((found, total));
-        }
-    }
+/// A page and the total, with each conversation as it stands at the time that the query was made for.
+fn standing(query: &List, now: Time, archive: &Archive, context: &Context) -> Result<(Listed, u64), Failure> {
+    let listed = archive.list(query)?;
+    let items = listed.items.into_iter().map(|stored| context.as_of(now, stored)).collect();
+    Ok((Listed { items, ..listed }, archive.count(query)?))
 }
 
 /// What is shown at once.

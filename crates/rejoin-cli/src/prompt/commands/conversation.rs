@@ -4,7 +4,7 @@ use super::After;
 use crate::error::Failure;
 use crate::named;
 use crate::prompt::{Keeping, Prompt};
-use crate::talk::{Overrides, Session, Start, which};
+use crate::talk::{FirstSave, Overrides, Session, Start, which};
 use crate::ui::paint::Meaning;
 
 /// Starts a new conversation. The one before is kept.
@@ -46,7 +46,8 @@ impl Prompt<'_> {
     /// Takes up another conversation in the place of this one.
     pub(super) fn begin(&mut self, start: &Start, overrides: &Overrides) -> Result<(), Failure> {
         let context = self.context;
-        let next = self.runtime.block_on(async { Session::begin(context, start, overrides) })?;
+        let next =
+            self.runtime.block_on(async { Session::begin(context, start, overrides, FirstSave::AtOnce) })?;
         std::mem::replace(&mut self.session, next).forget_if_empty();
         self.overrides = overrides.clone();
         Ok(())

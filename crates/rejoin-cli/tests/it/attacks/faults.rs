@@ -207,7 +207,7 @@ fn crashed() -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
     let archive = Archive::open(&format!("sqlite:{}", open.display())).unwrap();
     archive.start(Conversation::titled("Lisbon")).unwrap().append(Message::user("Where to eat?")).unwrap();
     let statements =
-        "PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA user_version = 2";
+        "PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA user_version = 4";
     Connection::open(&open).unwrap().execute_batch(statements).unwrap();
     let log = directory.path().join("store.db-wal");
     fs::copy(&open, &path).unwrap();

@@ -9,6 +9,7 @@ mod open_turn;
 mod strain;
 mod tally;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
@@ -23,8 +24,9 @@ use crate::archive::status::Ending;
 use crate::archive::{Archive, Handle};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Block, Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, Time, incomplete,
+    Block, Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, incomplete,
 };
+use crate::ops::{in_line, stamp};
 use crate::store::{Displaced, Safety, Stale};
 use tally::Tally;
 
@@ -89,7 +91,7 @@ impl Recorder {
     /// Records what follows the handle's head. `writer` names this process to others, such as `1234@5678`.
     pub fn new(handle: Handle, writer: impl Into<String>) -> Self {
         let name = handle.archive().fresh_id_of(NAME_LENGTH);
-        let header = handle.conversation().map(|stored| stored.conversation).unwrap_or_default();
+        let header = handle.header().unwrap_or_default();
         Self {
             handle,
             writer: writer.into(),
@@ -153,7 +155,7 @@ impl Recorder {
         // The time is when it was said, however long it waits to be saved.
         stamp(&mut messages, now);
         let ahead = self.waiting.iter().map(|turn| turn.bytes).sum();
-        let prepared = self.handle.prepare(follow(messages.clone()), ahead)?;
+        let prepared = self.handle.prepare(in_line(messages.iter().map(Cow::Borrowed)), ahead)?;
         self.tally.note(&messages, now);
         let bytes = prepared.bytes();
         // A turn behind others will follow a message that is not stored yet, so it is prepared again then.
@@ -212,7 +214,7 @@ impl Recorder {
         let first = self.waiting.front_mut().expect("a turn waits");
         let prepared = match &mut first.prepared {
             Some(prepared) => prepared,
-            slot => slot.insert(self.handle.prepare(follow(first.messages.clone()), 0)?),
+            slot => slot.insert(self.handle.prepare(in_line(first.messages.iter().map(Cow::Borrowed)), 0)?),
         };
         let erasure = open_turn::erasure(self.handle.id(), &self.name);
         let blobs = if self.has_open_turn { &[erasure][..] } else { &[] };
@@ -379,18 +381,6 @@ impl Recorder {
 /// once its files are back.
 pub(crate) fn is_in_doubt(error: &Error) -> bool {
     error.kind() == ErrorKind::Unavailable && Displaced::cause_of(error).is_none()
-}
-
-/// Each message follows the one before.
-fn follow(messages: Vec<Message>) -> Vec<(Option<usize>, Message)> {
-    messages.into_iter().enumerate().map(|(place, message)| (place.checked_sub(1), message)).collect()
-}
-
-/// Gives messages without a time this one, a microsecond apart so that time order is their order.
-fn stamp(messages: &mut [Message], now: Time) {
-    for (message, place) in messages.iter_mut().zip(0..) {
-        message.created_at.get_or_insert(now.plus_micros(place));
-    }
 }
 
 impl Conversation {

@@ -1,11 +1,13 @@
 //! The open turn: what has arrived of a reply that is not finished, kept so that a crash does not lose it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
-use crate::archive::record::{follow, stamp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Message, MessageId, Receipt, Time, interrupted};
+use crate::ops::{in_line, stamp};
 use crate::store::{Named, Put, Safety, Space, Stale};
 
 /// The version of what is written; a greater one is left alone.
@@ -166,7 +168,7 @@ impl Archive {
             }
         };
         let ids = (0..messages.len()).map(|place| format!("{}{place}", turn.name).parse()).collect();
-        let prepared = handle.prepare(follow(messages), 0)?;
+        let prepared = handle.prepare(in_line(messages.into_iter().map(Cow::Owned)), 0)?;
         let mut prepared = match ids {
             Ok(ids) => prepared.named(ids),
             Err(_too_long) => prepared,

@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 pub(crate) use card::{CARDS, Settled, cards, settle};
 pub(crate) use chunks::read;
 pub(crate) use keep::Keeper;
-pub(crate) use reference::{Detached, Packing, detach, put_back, referred, renamed};
+pub(crate) use reference::{
+    Detached, Packing, detach, detach_binary, disown, has_attachments, put_back, referred, renamed,
+};
 pub(crate) use unused::erase_unused;
 
 use crate::error::{ErrorKind, Result};

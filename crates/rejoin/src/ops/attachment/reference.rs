@@ -60,31 +60,61 @@ enum Encoding {
     Text,
 }
 
-/// Takes the bytes of large blocks out of a message that is about to be stored. What its writer says was taken out
-/// before is not believed.
-pub(crate) fn detach(message: &mut Message) -> Vec<Detached> {
-    let mut detached = Vec::new();
-    for block in &mut message.blocks {
-        let Block::Media(media) = block else { continue };
-        if media.attachment().is_some() {
-            media.extra.remove(FIELD);
-        }
-        detached.extend(detach_one(media));
-    }
-    detached
+/// True when a message has data that is kept as an attachment, or refers to one.
+pub(crate) fn has_attachments(message: &Message) -> bool {
+    message
+        .blocks
+        .iter()
+        .any(|block| matches!(block, Block::Media(media) if is_large(media) || media.attachment().is_some()))
 }
 
-fn detach_one(media: &mut Media) -> Option<Detached> {
-    let is_large = media.data.as_ref().is_some_and(|data| data.len() > INLINE);
-    if !is_large || media.extra.field(FIELD).is_some() {
+fn is_large(media: &Media) -> bool {
+    media.data.as_ref().is_some_and(|data| data.len() > INLINE)
+}
+
+/// Removes what the writer of a message that is about to be stored says was taken out before: only the archive knows.
+pub(crate) fn disown(message: &mut Message) {
+    for media in media_of(message).filter(|media| media.attachment().is_some()) {
+        media.extra.remove(FIELD);
+    }
+}
+
+/// Takes the bytes of large blocks out of a message that is about to be stored.
+pub(crate) fn detach(message: &mut Message) -> Vec<Detached> {
+    media_of(message).filter_map(|media| detach_one(media, decode_or_keep)).collect()
+}
+
+/// The same, for data in base64 that is not text and has no address of its own.
+pub(crate) fn detach_binary(message: &mut Message, is_text: &dyn Fn(&Media) -> bool) -> Vec<Detached> {
+    let binary = media_of(message).filter(|media| media.uri.is_none() && !is_text(media));
+    binary.filter_map(|media| detach_one(media, decode)).collect()
+}
+
+fn media_of(message: &mut Message) -> impl Iterator<Item = &mut Media> {
+    message.blocks.iter_mut().filter_map(|block| match block {
+        Block::Media(media) => Some(media),
+        _ => None,
+    })
+}
+
+/// The bytes of an attachment, and how the data was written.
+type Decoded = (Vec<u8>, Option<Encoding>);
+
+fn decode(data: &str) -> Option<Decoded> {
+    Some((STANDARD.decode(data).ok()?, None))
+}
+
+/// What is read back must be what was written, to the letter.
+fn decode_or_keep(data: &str) -> Option<Decoded> {
+    Some(decode(data).unwrap_or_else(|| (data.as_bytes().to_vec(), Some(Encoding::Text))))
+}
+
+fn detach_one(media: &mut Media, decode: impl Fn(&str) -> Option<Decoded>) -> Option<Detached> {
+    if !is_large(media) || media.extra.field(FIELD).is_some() {
         return None;
     }
-    let data = media.data.take()?;
-    // What is read back must be what was written, to the letter.
-    let (bytes, encoding) = match STANDARD.decode(&data) {
-        Ok(bytes) => (bytes, None),
-        Err(_) => (data.into_bytes(), Some(Encoding::Text)),
-    };
+    let (bytes, encoding) = decode(media.data.as_ref()?)?;
+    media.data = None;
     let detached = Detached::new(media.kind.into(), bytes);
     let (digest, byte_length) = detached.size();
     let taken = Taken { byte_length, encoding, uri: media.uri.take() };
@@ -220,6 +250,7 @@ mod tests {
         media.extra.set(FIELD, Json::parse(r#"{"byte_length":9}"#).unwrap());
         let mut message = Message::new(Role::User, vec![Block::Media(media)]);
 
+        disown(&mut message);
         let detached = detach(&mut message);
 
         let origins: Vec<Origin> = with_origins(&message).map(|(_, origin)| origin).collect();

@@ -6,13 +6,12 @@
 mod loss;
 mod select;
 
-pub(super) use loss::stored;
-pub use loss::{Fact, FactKind, lost};
+pub use loss::lost;
 pub use select::{Selected, select, truncate_middle};
 
 use crate::error::Result;
 use crate::model::{Block, MediaKind, Message, MessageId, Role};
-use crate::ops::view::{Compaction, Kept, Recipient, Said, View, view};
+use crate::ops::view::{Compaction, Kept, Recipient, Said, View, is_preamble, view};
 
 /// Counts the tokens of a text.
 pub type Count<'a> = dyn Fn(&str) -> u64 + 'a;
@@ -110,14 +109,6 @@ fn is_summary(message: &Message) -> bool {
     message.blocks.iter().any(|block| matches!(block, Block::Summary(_)))
         || text.starts_with(PREFIX)
         || OTHER_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
-}
-
-/// What programs tell a model in the user's name before the user says anything.
-const PREAMBLES: [&str; 3] = ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
-
-/// True for a text that a program wrote in the user's name, about the project and where it runs.
-pub fn is_preamble(text: &str) -> bool {
-    PREAMBLES.iter().any(|beginning| text.trim_start().starts_with(beginning))
 }
 
 /// What a compaction is made of, beside the path.

@@ -3,31 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::model::{Digest, Message};
-use crate::ops::attachment::{Detached, Keeper, cards, detach, erase_unused, referred, settle};
+use crate::model::Digest;
+use crate::ops::attachment::{Detached, Keeper, cards, erase_unused, settle};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
-
-/// A message as it is stored: without what is secret, and without what is large.
-pub(super) struct Stored {
-    pub(super) message: Message,
-    pub(super) body: String,
-    pub(super) detached: Vec<Detached>,
-    /// What it vouches for.
-    pub(super) digest: Digest,
-}
-
-impl Stored {
-    /// Takes out what is large.
-    pub(super) fn of(mut message: Message, mut body: String, link: Option<Digest>) -> Self {
-        let detached = detach(&mut message);
-        if !referred(&message).is_empty() {
-            body = message.to_body();
-        }
-        let digest = Digest::chain(link, body.as_bytes());
-        Self { message, body, detached, digest }
-    }
-}
+use crate::ops::prepare::Encoded;
 
 /// The attachments that a conversation has, or will have.
 #[derive(Default)]
@@ -72,9 +52,8 @@ impl Growing<'_> {
     }
 
     /// Keeps what was taken out of a message that will be stored, and notes what has to be stored with it.
-    pub(super) fn keep_attached(&mut self, stored: &Stored) -> Result<()> {
-        let referred = referred(&stored.message);
-        if referred.is_empty() {
+    pub(super) fn keep_attached(&mut self, stored: &Encoded<'_>) -> Result<()> {
+        if stored.referred.is_empty() {
             return Ok(());
         }
         if !stored.detached.is_empty() {
@@ -86,7 +65,7 @@ impl Growing<'_> {
         let keeper = Keeper { store: into.store, owner: self.id, chunk_bytes, now: into.now };
         stored.detached.iter().try_for_each(|detached| keeper.keep(detached))?;
         if self.exists {
-            self.batch.settle(settle(into.store, self.id, referred)?);
+            self.batch.settle(settle(into.store, self.id, stored.referred.iter().copied())?);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Messages that are stored together, with what they were read from.
 
 use crate::error::Result;
-use crate::model::{ConversationId, Digest, Message, MessageId, Role, Time, preview};
+use crate::model::{ConversationId, Digest, Message, MessageId, Previews, Time};
 use crate::ops::attachment::Settled;
 use crate::ops::import::activity::Dating;
 use crate::ops::import::packed::Packer;
@@ -24,8 +24,7 @@ pub(super) struct Batch {
     settled: Vec<Settled>,
     packer: Packer,
     bytes: usize,
-    first: String,
-    last: String,
+    previews: Previews,
 }
 
 struct Draft {
@@ -53,7 +52,7 @@ pub(super) struct Creation<'a> {
 }
 
 impl Batch {
-    /// Adds a message. A list shows none that the other program added by itself.
+    /// Adds a message.
     pub(super) fn add(
         &mut self,
         id: MessageId,
@@ -64,16 +63,7 @@ impl Batch {
         pin: Pin,
     ) {
         self.bytes += body.len();
-        let is_own = message.extra.field(crate::formats::INJECTED).is_none();
-        if self.first.is_empty() && message.role == Role::User && is_own {
-            self.first = preview(&message.text());
-        }
-        if message.role == Role::Assistant {
-            let text = preview(&message.text());
-            if !text.is_empty() {
-                self.last = text;
-            }
-        }
+        self.previews.note(message);
         let (label, said_at) = (message.label.clone(), message.created_at);
         self.drafts.push(Draft { id, parent, digest, body, label, pin, said_at });
     }
@@ -106,8 +96,7 @@ impl Batch {
 
     /// Messages of a conversation that keeps its own previews.
     pub(super) fn without_previews(&mut self) {
-        self.first.clear();
-        self.last.clear();
+        self.previews = Previews::default();
     }
 
     /// When something was last said, which is not when it was imported. What is dated far ahead of the clock says nothing
@@ -165,7 +154,7 @@ impl Batch {
             opening,
             stale: Stale::Branch,
             entries: &entries,
-            tip: Tip { first: &self.first, last: &self.last },
+            tip: Tip { first: &self.previews.first, last: &self.previews.last },
             branch: None,
             active: match dating {
                 Dating::BySource => self.active(created, now),

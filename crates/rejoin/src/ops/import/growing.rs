@@ -11,7 +11,7 @@ use crate::formats::{
 };
 use crate::model::{Block, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time};
 use crate::ops::import::activity::{self, Dating};
-use crate::ops::import::attached::{Attached, Stored};
+use crate::ops::import::attached::Attached;
 use crate::ops::import::batch::{Batch, Creation, Pin};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::counterpart::Counterparts;
@@ -22,6 +22,7 @@ use crate::ops::import::names;
 use crate::ops::import::regrow::{Half, Regrowth};
 use crate::ops::import::route::Route;
 use crate::ops::import::{Destination, ImportMode, Known};
+use crate::ops::prepare::Encoded;
 use crate::ops::redact::{Tally, is_same};
 use crate::ops::view::{Compaction, Kept, KeptPlace};
 use crate::store::{Anchor, Facets, Named, Order, Put, Row, Selection, Space};
@@ -236,27 +237,21 @@ impl<'a> Growing<'a> {
         let source = self.redacted_line(&found.source);
         let hash = source_hash(&source);
         let message = self.finished(said, &found, &hash)?;
-        let body = message.to_body();
         let link = anchor.map(|anchor| anchor.link);
+        let stored = Encoded::of(Cow::Borrowed(&message), self.into.redactor.as_ref());
+        let digest = stored.digest(link);
         // What is here from before there was redaction, or attachments, is the same message.
-        let mut as_said = vec![Digest::chain(link, body.as_bytes())];
-        let mut taken = None;
-        let stored = match self.into.redactor.and_then(|redactor| redactor.message(&message, &body)) {
-            Some(clean) => {
-                taken = Some(clean.tally);
-                as_said.push(Stored::of(message, body, link).digest);
-                Stored::of(clean.message, clean.body, link)
-            }
-            None => Stored::of(message, body, link),
+        let was_stored_as = |known: Digest| {
+            known == Digest::chain(link, message.to_body().as_bytes())
+                || known == Encoded::of(Cow::Borrowed(&message), None).digest(link)
         };
-        let digest = stored.digest;
         let own = self.names.message(&self.found.id, &found.id);
         let mut is_half = false;
         let id = match self.known.get(&own) {
             // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
             Some(known)
                 if *known != digest
-                    && !as_said.contains(known)
+                    && !was_stored_as(*known)
                     && !self.is_same(own, is_above.then_some(parent), &hash, &found.source)? =>
             {
                 // What stands twice in one source did not grow since.
@@ -278,9 +273,7 @@ impl<'a> Growing<'a> {
         if self.known.contains_key(&id) {
             return Ok(skipped);
         }
-        if let Some(taken) = &taken {
-            self.tally.extend(taken);
-        }
+        self.tally.extend(&stored.tally);
         self.known.insert(id, digest);
         self.bytes += stored.body.len() as u64;
         self.count_attached(&stored.detached)?;

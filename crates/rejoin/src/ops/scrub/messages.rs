@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::error::Result;
 use crate::formats::SOURCE;
 use crate::model::{Digest, Json, Message, MessageId, Role, preview};
+use crate::ops::prepare::redacted;
 use crate::ops::redact::{Redactor, Tally};
 use crate::ops::scrub::attachments::Cleansed;
 use crate::ops::scrub::blobs::Shelves;
@@ -155,8 +156,7 @@ fn clean(
         findings.add(ScrubPlace::Attachment, Some(seen.id), &attached);
         body = Some(message.to_body());
     }
-    let found = redactor.message(&message, body.as_deref().unwrap_or(seen.body));
-    if let Some(found) = found {
+    if let Some(found) = redacted(&message, body.as_deref().unwrap_or(seen.body), redactor) {
         findings.add(ScrubPlace::Message, Some(seen.id), &found.tally);
         let previews = (message.role, shown, preview(&found.message.text()));
         return Ok(Cleaned { body: Some(found.body), previews: Some(previews) });

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::{Block, Json, Message, MessageId, Role, Summary};
-use crate::ops::compact::{Fact, is_preamble, stored};
+use crate::ops::view::fact::{self, Fact};
 use crate::ops::view::{Said, Viewed};
 
 /// The field of a summary block that says what stays.
@@ -34,7 +34,7 @@ pub struct Compaction {
     /// Tokens of the view after.
     pub tokens_after: u64,
     /// What the new view no longer mentions.
-    #[serde(skip_serializing_if = "Vec::is_empty", with = "stored")]
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "fact")]
     pub lost: Vec<Fact>,
 }
 
@@ -85,6 +85,14 @@ impl Compaction {
             json.to().map_err(|cause| Error::corrupt("read a compaction").because(cause))
         }))
     }
+}
+
+/// What programs tell a model in the user's name before the user says anything.
+const PREAMBLES: [&str; 3] = ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
+
+/// True for a text that a program wrote in the user's name, about the project and where it runs.
+pub fn is_preamble(text: &str) -> bool {
+    PREAMBLES.iter().any(|beginning| text.trim_start().starts_with(beginning))
 }
 
 /// Where the newest compaction of a path is.

@@ -8,6 +8,7 @@ mod carried;
 mod compacted;
 mod edit;
 mod ending;
+mod fact;
 mod fit;
 mod media;
 mod output;
@@ -22,7 +23,8 @@ use crate::model::{Message, MessageId, Role, StoredMessage};
 use crate::ops::view::fit::Fitting;
 use crate::ops::view::pairs::Pairing;
 
-pub use compacted::{Compaction, Kept, KeptPlace};
+pub use compacted::{Compaction, Kept, KeptPlace, is_preamble};
+pub use fact::{Fact, FactKind};
 pub use recipient::{
     CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, RepeatRule, TextRule, ThinkingRule,
 };

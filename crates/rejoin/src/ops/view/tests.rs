@@ -2,7 +2,6 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::model::{Block, Digest, Fields, Json, Snapshot, Thinking, ToolCall};
-use crate::ops::compact::{Fact, FactKind};
 
 fn stored(number: u8, message: Message) -> StoredMessage {
     StoredMessage {

@@ -1,67 +1,53 @@
 //! Changing what is known about a conversation: a line that says so, or a new file where messages are rewritten.
 
-use std::collections::HashSet;
 use std::path::Path;
+use std::rc::Rc;
 use std::{fs, io};
 
-use crate::error::{Error, Result};
-use crate::model::{ConversationId, MessageId, Time};
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::backend::{Amend, Amendment, Entry};
 use crate::store::durable;
-use crate::store::jsonl::JsonlStore;
-use crate::store::jsonl::changes::Happened;
+use crate::store::jsonl::Jsonl;
+use crate::store::jsonl::changes::Noted;
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Opened, Purpose};
-use crate::store::jsonl::kept::{Kept, no_message};
+use crate::store::jsonl::files::{Look, Opened};
 use crate::store::jsonl::line::Line;
 use crate::store::jsonl::meta::Meta;
-use crate::store::jsonl::rewrite::{Loss, Remains};
-use crate::store::jsonl::writing::{Onto, noted};
-use crate::store::turn::left_behind;
-use crate::store::{Change, Rewritten, Version};
+use crate::store::jsonl::writing::{Onto, Turnstile};
 
-impl JsonlStore {
-    pub(super) fn change(
+impl Jsonl {
+    pub(super) fn amend(
         &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        change.check()?;
-        let mut turnstile = self.begin_writing()?;
-        let (opened, known) = self.must_open(Purpose::Write, id)?;
-        if expected.is_some_and(|expected| known.kept.version != expected) {
-            return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
+        turnstile: &mut Turnstile<'_>,
+        look: Rc<Look>,
+        amend: &Amend<'_>,
+        change: &Entry,
+    ) -> Result<()> {
+        if let Amendment::Rewrite(bodies, ..) = &amend.change {
+            return self.rewrite_messages(turnstile, &look, amend, bodies, change);
         }
-        check(change, &known.kept)?;
-        let version = known.kept.version + 1;
-        let stamp = turnstile.next_stamp(known.kept.stamp);
-        if let Change::Rewrite { messages, tip } = change {
-            let messages = messages.iter().map(|message| (message.id, message)).collect();
-            let loss = Loss::Rewritten { messages: &messages, tip };
-            let remains = Remains { known: &known, loss, version, stamp, at };
-            let rewritten = noted(stamp, at, id, Happened::Rewritten);
-            return self.write_anew(&mut turnstile, opened, &remains, Some(&rewritten)).map(|()| version);
-        }
+        let (opened, known) = &*look;
+        let (id, kept) = (amend.conversation, &known.kept);
+        let stamp = turnstile.next_stamp(kept.stamp);
         let mut bytes = Vec::new();
-        let line = Line::meta(id, at).ending(stamp, known.kept.stamp);
-        line.write(&Meta::of(change, version).to_json(), &mut bytes);
-        let note = noted(stamp, at, id, Happened::Changed);
-        turnstile.write(&Onto::End(&opened, &known), &bytes, &note)?;
-        if let Change::Header { facets, .. } = change
-            && facets.project != known.kept.facets.project
+        let line = Line::meta(id, change.at).ending(stamp, kept.stamp);
+        line.write(&Meta::of(&amend.change, amend.version)?.to_json(), &mut bytes);
+        turnstile.write(&Onto::End(opened, known), &bytes, &Noted::of(stamp, change))?;
+        if let Amendment::Header(facets, _) = &amend.change
+            && facets.project != kept.tree.facets.project
         {
             // The change is stored. Where the file lies is only for people, so no answer depends on it.
-            let _ = self.move_to_project(&facets.project, &opened, id);
+            let _ = self.move_to_project(&facets.project, opened, id);
         }
-        let mut spent = known.kept.spent;
+        let mut spent = kept.spent;
         spent.add(bytes.len() as u64);
         if spent.are_many(self.options.repack_every, known.end + bytes.len() as u64) {
-            drop(opened);
+            drop(look);
             // The change is stored; lines that it made void can wait for the next one.
-            let _ = self.fold(&mut turnstile, id);
+            let _ = self.fold(turnstile, id);
         }
-        Ok(version)
+        Ok(())
     }
 
     /// Moves a file to the folder of another project. Which project it belongs to stands in the file already, so a
@@ -79,7 +65,7 @@ impl JsonlStore {
     }
 }
 
-impl JsonlStore {
+impl Jsonl {
     /// Removes the folder of a project in which nothing is left. It says which project that was, and what is in a path may
     /// have been taken out everywhere else.
     pub(super) fn leave(&self, folder: &Path) -> io::Result<()> {
@@ -97,31 +83,4 @@ impl JsonlStore {
         durable::remove_if_empty(folder)?;
         durable::sync_parent(folder)
     }
-}
-
-/// Refuses a change that names a message which is not there.
-fn check(change: &Change<'_>, kept: &Kept) -> Result<()> {
-    let must_exist = |id: MessageId| kept.seq_of(id).map(drop).ok_or_else(|| no_message(id));
-    match change {
-        Change::Header { .. } | Change::Head(None) | Change::Unbranch(_) => Ok(()),
-        Change::Head(Some(id)) | Change::Note(id, _) => must_exist(*id),
-        Change::Branch(branch) => must_exist(branch.head),
-        Change::Rewrite { messages, .. } => {
-            messages.iter().try_for_each(|message| must_exist(message.id))?;
-            refuse_to_leave_behind(messages, kept)
-        }
-    }
-}
-
-/// A child that was appended while its parent was being rewritten would vouch for what is gone.
-fn refuse_to_leave_behind(messages: &[Rewritten<'_>], kept: &Kept) -> Result<()> {
-    let other = |message: &Rewritten<'_>| {
-        let seq = kept.seq_of(message.id)?;
-        kept.held(seq).filter(|held| held.link != message.link).map(|_| seq)
-    };
-    let relinked: HashSet<u32> = messages.iter().filter_map(other).collect();
-    let mut children = kept.messages.iter().filter(|held| {
-        held.parent.is_some_and(|parent| relinked.contains(&parent)) && !relinked.contains(&held.seq)
-    });
-    children.next().map_or(Ok(()), |child| Err(left_behind(child.id)))
 }

@@ -1,70 +1,68 @@
 //! Appending a turn: its lines, one write, one sync.
 
-use crate::error::{Error, Result};
-use crate::store::activity::last_activity;
-use crate::store::jsonl::changes::{Happened, Noted};
-use crate::store::jsonl::files::{Opened, Purpose};
-use crate::store::jsonl::kept::Kept;
-use crate::store::jsonl::line::{Blob, Kind, Line};
-use crate::store::jsonl::meta::{Meta, Start};
-use crate::store::jsonl::scan::Known;
-use crate::store::jsonl::writing::{Onto, noted};
-use crate::store::jsonl::{JsonlStore, unknown};
-use crate::store::{Appended, Stamp, Turn};
+use std::rc::Rc;
 
-impl JsonlStore {
-    pub(super) fn append_turn(&self, turn: &Turn<'_>) -> Result<Appended> {
-        turn.check()?;
-        let id = turn.conversation;
-        let mut turnstile = self.begin_writing()?;
-        let existing = self.open_for(Purpose::Write, id)?;
-        let known = existing.as_ref().map(|opened| self.known(id, opened)).transpose()?;
-        let there = known.as_deref().filter(|known| !known.is_nothing());
-        if let Some(replayed) = there.and_then(|known| known.kept.replay(turn.entries)) {
-            let stamp = there.map_or(0, |known| known.kept.stamp);
-            // Whoever wrote it may have been killed before its sync.
-            existing.as_ref().map_or(Ok(()), |opened| turnstile.secure(opened, stamp))?;
-            return Ok(replayed);
-        }
-        let fresh = Kept::new(id);
-        let kept = match (there, &turn.opening) {
-            (Some(known), None) => &known.kept,
-            (None, Some(_)) => &fresh,
-            (None, None) => return Err(unknown(id)),
-            (Some(_), Some(_)) => return Err(Error::conflict(format!("conversation `{id}` exists already"))),
-        };
-        let forks = kept.forks(turn)?;
-        if !turn.blobs.is_empty() {
+use crate::error::{Error, Result};
+use crate::store::backend::{Append, Entry, taken, unknown};
+use crate::store::jsonl::Jsonl;
+use crate::store::jsonl::changes::Noted;
+use crate::store::jsonl::files::Look;
+use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::line::{Blob, Kind, Line, owned_text, text};
+use crate::store::jsonl::meta::{Meta, Start};
+use crate::store::jsonl::writing::{Onto, Turnstile};
+use crate::store::{Put, Stamp};
+
+impl Jsonl {
+    pub(super) fn append(
+        &self,
+        turnstile: &mut Turnstile<'_>,
+        file: Option<Rc<Look>>,
+        append: &Append<'_>,
+        blobs: &[Put<'_>],
+        change: &Entry,
+    ) -> Result<()> {
+        let id = append.conversation;
+        let known = file.as_ref().map(|look| &look.1).filter(|known| !known.is_nothing());
+        let kept = known.map(|known| &known.kept);
+        refuse_taken_ids(kept, append)?;
+        if !blobs.is_empty() {
             self.finish_pending()?;
-            self.check_owners(turn.blobs, Some(id))?;
         }
-        let stamp = turnstile.next_stamp(kept.stamp.max(self.stamp_of_blobs(turn.blobs)?));
-        let lines = lines(turn, kept, &forks, stamp);
-        let messages = (kept.messages.len() + turn.entries.len()) as u64;
-        let reaches_others = turn.blobs.iter().any(|blob| blob.owner != Some(id));
-        let noted =
-            Noted { blobs: reaches_others, ..noted(stamp, turn.active, id, Happened::Stored { messages }) };
-        match (&existing, known.as_deref(), &turn.opening) {
-            (Some(opened), Some(known), _) => {
-                refuse_foreign(known, opened)?;
-                turnstile.write(&Onto::End(opened, known), &lines, &noted)?;
+        let newest = kept.map_or(0, |kept| kept.stamp);
+        let stamp = turnstile.next_stamp(newest.max(self.stamp_of_blobs(blobs)?));
+        let lines = lines(append, blobs, kept, stamp)?;
+        let reaches_others = blobs.iter().any(|blob| blob.owner != Some(id));
+        let noted = Noted { blobs: reaches_others, ..Noted::of(stamp, change) };
+        match (file.as_deref(), &append.opening) {
+            (Some(look), _) => {
+                refuse_foreign(look)?;
+                turnstile.write(&Onto::End(&look.0, &look.1), &lines, &noted)?;
             }
-            (_, _, Some(opening)) => {
+            (None, Some(opening)) => {
                 let folder = self.layout.folder_of(&opening.facets.project)?;
                 turnstile.write(&Onto::New(&self.layout.file(&folder, id)), &lines, &noted)?;
             }
-            (_, _, None) => return Err(unknown(id)),
+            (None, None) => return Err(unknown(id)),
         }
-        self.settle_blobs(turn.blobs, id, stamp)?;
+        // What is known is read on from where it ends, which is short work for its only owner.
+        drop(file);
+        self.settle_blobs(blobs, id, stamp)?;
         turnstile.log().finish();
-        let seq = kept.next + u32::try_from(turn.entries.len()).unwrap_or(u32::MAX) - 1;
-        drop(turnstile);
-        Ok(Appended { seq, forked: forks.contains(&true), replayed: false })
+        Ok(())
+    }
+}
+
+fn refuse_taken_ids(kept: Option<&Kept>, append: &Append<'_>) -> Result<()> {
+    let Some(kept) = kept else { return Ok(()) };
+    match append.messages.iter().find(|message| kept.tree.seq_of(message.id).is_some()) {
+        Some(message) => Err(taken(message.id)),
+        None => Ok(()),
     }
 }
 
 /// A file that has the name of a conversation and the content of something else is left alone.
-fn refuse_foreign(known: &Known, opened: &Opened) -> Result<()> {
+fn refuse_foreign((opened, known): &Look) -> Result<()> {
     if known.is_nothing() && known.end > 0 {
         return Err(Error::conflict(format!(
             "`{}` exists and is not a file of Rejoin's",
@@ -75,45 +73,44 @@ fn refuse_foreign(known: &Known, opened: &Opened) -> Result<()> {
 }
 
 /// The lines of a turn. What is said about the whole of it stands in the last.
-fn lines(turn: &Turn<'_>, kept: &Kept, forks: &[bool], stamp: Stamp) -> Vec<u8> {
-    let blank = Line::meta(turn.conversation, turn.active);
-    let of = turn.entries.len() + usize::from(turn.opening.is_some());
+fn lines(append: &Append<'_>, blobs: &[Put<'_>], kept: Option<&Kept>, stamp: Stamp) -> Result<Vec<u8>> {
+    let blank = Line::meta(append.conversation, append.said);
+    let of = append.messages.len() + usize::from(append.opening.is_some());
     let of = u32::try_from(of).unwrap_or(u32::MAX);
-    let mut bytes = Vec::with_capacity(turn.entries.iter().map(|entry| entry.body.len() + 512).sum());
-    let resets_activity = last_activity(kept.active, turn) < kept.active;
+    let mut bytes = Vec::with_capacity(append.messages.iter().map(|message| message.body.len() + 512).sum());
     let mut n = 0;
-    let mut write = |mut line: Line, message: &str| {
+    let mut write = |mut line: Line, message: &str| -> Result<()> {
         n += 1;
         (line.n, line.of) = (n, of);
         if n == of {
-            line.resets_activity = resets_activity;
-            line = line.ending(stamp, kept.stamp);
-            line.first = Some(turn.tip.first.to_owned()).filter(|_| kept.first.is_empty());
-            line.first = line.first.filter(|first| !first.is_empty());
-            line.last = Some(turn.tip.last.to_owned()).filter(|last| !last.is_empty());
-            line.branch = turn.branch.filter(|_| line.id.is_some());
-            line.blobs = turn.blobs.iter().map(Blob::of).collect();
+            line.resets_activity = kept.is_some_and(|kept| append.active < kept.tree.active);
+            line = line.ending(stamp, kept.map_or(0, |kept| kept.stamp));
+            line.first = append.first.map(owned_text).transpose()?;
+            line.last = append.last.map(owned_text).transpose()?;
+            line.branch = append.branch;
+            line.blobs = blobs.iter().map(Blob::of).collect();
         }
         line.write(message, &mut bytes);
+        Ok(())
     };
-    if let Some(opening) = &turn.opening {
-        let start = Start::new(opening.facets, opening.header, opening.created);
-        write(blank.clone(), &Meta::SessionStart(Box::new(start)).to_json());
+    if let Some(opening) = &append.opening {
+        let start = Start::new(opening.facets, text(opening.header)?, opening.created);
+        write(blank.clone(), &Meta::SessionStart(Box::new(start)).to_json())?;
     }
-    for ((entry, seq), forked) in turn.entries.iter().zip(kept.next..).zip(forks) {
+    for message in &append.messages {
         let line = Line {
             message_type: Kind::Conversation,
-            message_index: seq,
-            id: Some(entry.id),
-            parent: entry.parent.map(|anchor| anchor.id),
-            turn: Some(kept.next),
-            digest: Some(entry.link),
-            forked: *forked,
-            label: entry.note.label.map(str::to_owned),
-            pinned: entry.note.is_pinned,
+            message_index: message.seq,
+            id: Some(message.id),
+            parent: message.parent.map(|(id, _)| id),
+            turn: Some(message.turn),
+            digest: Some(message.link),
+            forked: message.forked,
+            label: message.label.map(owned_text).transpose()?,
+            pinned: message.is_pinned,
             ..blank.clone()
         };
-        write(line, entry.body);
+        write(line, text(message.body)?)?;
     }
-    bytes
+    Ok(bytes)
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
+use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::changes;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
@@ -21,7 +22,8 @@ use crate::store::jsonl::line::Blob;
 use crate::store::jsonl::octets::Octets;
 use crate::store::jsonl::sheet;
 use crate::store::jsonl::shelf::{self, Place, Shelf};
-use crate::store::jsonl::{JsonlStore, unknown};
+use crate::store::jsonl::writing::Turnstile;
+
 use crate::store::{Named, Put, Safety, Space, Stamp, VisitBlob};
 
 /// From how many blobs on one sync of the whole file system is shorter than one for each.
@@ -53,7 +55,7 @@ impl From<Safety> for Care {
 /// What a turn did to blobs.
 type Changes = Vec<(BlobKey, Option<Vec<u8>>)>;
 
-impl JsonlStore {
+impl Jsonl {
     pub(super) fn visit_blobs(
         &self,
         space: Space,
@@ -93,10 +95,17 @@ impl JsonlStore {
         Ok(names.iter().filter(|name| named.admit(name)).map(|name| place(name)).collect())
     }
 
-    pub(super) fn put_blobs(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        let mut turnstile = self.begin_writing()?;
+    /// Stores blobs without a turn.
+    pub(super) fn put_blobs(
+        &self,
+        turnstile: &mut Turnstile<'_>,
+        blobs: &[Put<'_>],
+        safety: Safety,
+    ) -> Result<()> {
+        if blobs.is_empty() {
+            return Ok(());
+        }
         self.finish_pending()?;
-        self.check_owners(blobs, None)?;
         let stamp = turnstile.log().newest().max(self.stamp_of_blobs(blobs)?);
         if Place::of_all(blobs).len() < 2 {
             return self.replace(blobs, stamp, safety);
@@ -154,20 +163,6 @@ impl JsonlStore {
 
     fn pending_path(&self) -> PathBuf {
         self.layout.blobs().join("pending")
-    }
-
-    /// Refuses blobs of a conversation that is not there and is not being made.
-    pub(super) fn check_owners(&self, blobs: &[Put<'_>], being_made: Option<ConversationId>) -> Result<()> {
-        let owners: BTreeSet<ConversationId> = blobs.iter().filter_map(|blob| blob.owner).collect();
-        for owner in owners {
-            let is_there = Some(owner) == being_made
-                || self.keys_in_lines(owner).is_some()
-                || self.open_known(owner)?.is_some();
-            if !is_there {
-                return Err(unknown(owner));
-            }
-        }
-        Ok(())
     }
 
     /// Puts what a turn did to blobs where it belongs. Those of its own conversation are erased by its lines already;

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::store::jsonl::{JsonlStore, changes, lock};
+use crate::store::jsonl::{Jsonl, changes, lock};
 use crate::store::{Changed, Stamp};
 
 /// How often another process's changes are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
-impl JsonlStore {
+impl Jsonl {
     pub(super) fn wait_for_changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
         let until = Instant::now().checked_add(wait);
         loop {

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
+use crate::store::backend::Entry;
 use crate::store::durable;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::lines::{Content, Lines, read_at};
@@ -305,6 +306,23 @@ fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>
 }
 
 impl Noted {
+    /// A note of a change, which is not safe yet.
+    pub(super) fn of(stamp: Stamp, change: &Entry) -> Self {
+        let what = match &change.what {
+            What::Stored { messages } => Happened::Stored { messages: *messages },
+            What::Changed => Happened::Changed,
+            What::Rewritten => Happened::Rewritten,
+            What::Trimmed { reason } => Happened::Trimmed { reason: reason.clone() },
+            What::Deleted { reason } => Happened::Deleted { reason: reason.clone() },
+        };
+        Self::that(stamp, change.at, change.conversation, what)
+    }
+
+    /// A note that something happens to a conversation.
+    pub(super) const fn that(stamp: Stamp, at: Time, conversation: ConversationId, what: Happened) -> Self {
+        Self { stamp, at, conversation, what, blobs: false, done: Some(0) }
+    }
+
     /// True when blobs of others have to be changed, or bytes to be overwritten, after the change itself.
     fn has_more_to_do(&self) -> bool {
         self.blobs || self.leaves_old_bytes()
@@ -334,8 +352,44 @@ impl Noted {
     }
 }
 
-/// A place from which no change after the stamp is missed: stamps grow, so it is found by halves.
+/// What is read of a note to find a place in the log.
+#[derive(Deserialize)]
+struct Stamped {
+    stamp: Stamp,
+}
+
+/// A place from which no change after the stamp is missed.
 fn begin(file: &File, length: u64, after: Stamp) -> io::Result<u64> {
+    match near_end(file, length, after)? {
+        Some(place) => Ok(place),
+        None => begin_by_halves(file, length, after),
+    }
+}
+
+/// The same, if it is near the end. Most who ask know all but the last few changes.
+fn near_end(file: &File, length: u64, after: Stamp) -> io::Result<Option<u64>> {
+    const NEAR: u64 = 1 << 11;
+    let from = length.saturating_sub(NEAR);
+    let mut tail = vec![0; usize::try_from(length - from).unwrap_or(usize::MAX)];
+    let read = read_at(file, &mut tail, from)?;
+    tail.truncate(read);
+    let mut end = memchr::memrchr(b'\n', &tail).map_or(0, |at| at + 1);
+    while end > 0 {
+        let start = memchr::memrchr(b'\n', &tail[..end - 1]).map_or(0, |at| at + 1);
+        // The first line may lack its beginning.
+        if start == 0 && from > 0 {
+            return Ok(None);
+        }
+        if serde_json::from_slice::<Stamped>(&tail[start..end]).is_ok_and(|noted| noted.stamp <= after) {
+            return Ok(Some(from + end as u64));
+        }
+        end = start;
+    }
+    Ok((from == 0).then_some(0))
+}
+
+/// The same: stamps grow, so it is found by halves.
+fn begin_by_halves(file: &File, length: u64, after: Stamp) -> io::Result<u64> {
     /// What is left is read from its beginning.
     const NEAR: u64 = 1 << 14;
     let (mut low, mut high) = (0, length);
@@ -356,7 +410,7 @@ fn first_after(file: &File, place: u64, end: u64) -> io::Result<Option<(u64, Sta
     lines.next()?;
     while let Some(piece) = lines.next()? {
         if let Content::Bytes(bytes) = piece.content
-            && let Ok(noted) = serde_json::from_slice::<Noted>(bytes)
+            && let Ok(noted) = serde_json::from_slice::<Stamped>(bytes)
         {
             return Ok(Some((piece.offset, noted.stamp)));
         }

@@ -7,10 +7,10 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::scan::Depth;
-use crate::store::jsonl::{JsonlStore, changes, shelf};
+use crate::store::jsonl::{Jsonl, changes, shelf};
 use crate::store::{Fault, Progress, Stamp};
 
-impl JsonlStore {
+impl Jsonl {
     pub(super) fn check(&self) -> Result<Progress> {
         // What was acknowledged before a file is read stands in it.
         let told = changes::told_since(&self.layout.changes(), 0)?;

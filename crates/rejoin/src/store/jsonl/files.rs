@@ -11,12 +11,13 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
+use crate::store::backend::unknown;
 use crate::store::jsonl::changes::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, Known};
-use crate::store::jsonl::{JsonlStore, changes, lock, unknown};
-use crate::store::{Stamp, durable};
+use crate::store::jsonl::{Jsonl, changes, lock};
+use crate::store::{Stamp, User, durable};
 
 /// How many conversations are remembered; a program works with few at a time.
 const REMEMBERED: usize = 32;
@@ -94,6 +95,9 @@ pub(super) struct Opened {
     copies: Vec<PathBuf>,
 }
 
+/// A file, and what is known of it.
+pub(super) type Look = (Opened, Arc<Known>);
+
 impl Opened {
     /// What is wrong with a conversation in this file, in words.
     pub(super) fn damage(&self, known: &Known) -> Vec<String> {
@@ -105,7 +109,7 @@ impl Opened {
     }
 }
 
-impl JsonlStore {
+impl Jsonl {
     /// Opens the file of a conversation; none when there is no such file.
     pub(super) fn open_file(&self, id: ConversationId) -> Result<Option<Opened>> {
         self.open_for(Purpose::Read, id)
@@ -122,7 +126,7 @@ impl JsonlStore {
             };
             let Some(folder) = folder else { return Ok(None) };
             let path = self.layout.file(&folder, id);
-            match open_locked(&path, purpose) {
+            match open_locked(self.user, &path, purpose) {
                 Ok(Some((file, seen))) => {
                     lock(&self.files).folders.insert(id, folder.clone());
                     return Ok(Some(Opened { file, path, folder, seen, copies: self.copies_of(id) }));
@@ -151,10 +155,10 @@ impl JsonlStore {
     /// How much of a conversation a copy holds: its newest change, and how many messages. One that cannot be read holds nothing.
     fn weigh(&self, id: ConversationId, folder: &str) -> (Stamp, usize) {
         let path = self.layout.file(folder, id);
-        let Ok(Some((file, seen))) = open_locked(&path, Purpose::Read) else { return (0, 0) };
+        let Ok(Some((file, seen))) = open_locked(self.user, &path, Purpose::Read) else { return (0, 0) };
         let opened = Opened { file, path, folder: folder.to_owned(), seen, copies: Vec::new() };
         let known = self.read_anew(id, &opened, Depth::Fields);
-        known.map_or((0, 0), |known| (known.kept.stamp, known.kept.messages.len()))
+        known.map_or((0, 0), |known| (known.kept.stamp, known.kept.tree.messages().len()))
     }
 
     fn copies_of(&self, id: ConversationId) -> Vec<PathBuf> {
@@ -163,25 +167,29 @@ impl JsonlStore {
         paths.filter(|path| path.symlink_metadata().is_ok_and(|there| there.is_file())).collect()
     }
 
-    /// Opens a conversation, and what is known of it.
-    pub(super) fn open_known(&self, id: ConversationId) -> Result<Option<(Opened, Arc<Known>)>> {
-        let Some(opened) = self.open_file(id)? else { return Ok(None) };
+    /// Opens the file of a conversation, and what is known of it, which may be nothing.
+    pub(super) fn look(&self, purpose: Purpose, id: ConversationId) -> Result<Option<Look>> {
+        let Some(opened) = self.open_for(purpose, id)? else { return Ok(None) };
         let known = self.known(id, &opened)?;
-        Ok((!known.is_nothing()).then_some((opened, known)))
+        Ok(Some((opened, known)))
+    }
+
+    /// Opens a conversation.
+    pub(super) fn open_known(&self, id: ConversationId) -> Result<Option<Look>> {
+        Ok(self.look(Purpose::Read, id)?.filter(|(_, known)| !known.is_nothing()))
     }
 
     /// The same, where it is an error that there is none.
-    pub(super) fn must_open(&self, purpose: Purpose, id: ConversationId) -> Result<(Opened, Arc<Known>)> {
-        let Some(opened) = self.open_for(purpose, id)? else { return Err(self.absent(id)?) };
-        let known = self.known(id, &opened)?;
-        if !known.is_nothing() {
-            return Ok((opened, known));
-        }
-        Err(opened.damage(&known).into_iter().next().map_or_else(|| unknown(id), Error::corrupt))
+    pub(super) fn must_open(&self, purpose: Purpose, id: ConversationId) -> Result<Look> {
+        let look = match self.look(purpose, id)? {
+            Some(look) if !look.1.is_nothing() => return Ok(look),
+            look => look,
+        };
+        Err(self.loss_of(id, look.as_ref())?.map_or_else(|| unknown(id), Error::corrupt))
     }
 
     /// What a file says, read as far as it was not read before.
-    pub(super) fn known(&self, id: ConversationId, opened: &Opened) -> Result<Arc<Known>> {
+    fn known(&self, id: ConversationId, opened: &Opened) -> Result<Arc<Known>> {
         let seen = opened.seen;
         let attempt = || format!("read conversation `{id}`");
         let remembered = lock(&self.files).known.remove(&id);
@@ -266,19 +274,18 @@ impl JsonlStore {
 }
 
 /// Opens a file to read and takes the lock of its readers; none when it is not there any more.
-fn open_locked(path: &std::path::Path, purpose: Purpose) -> io::Result<Option<(File, Seen)>> {
+fn open_locked(user: User, path: &std::path::Path, purpose: Purpose) -> io::Result<Option<(File, Seen)>> {
     let gone = |cause: io::Error| {
         if cause.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(cause) }
     };
     let opened = match purpose {
-        Purpose::Read => durable::open_to_read(path),
-        Purpose::Write => durable::open_to_write(path),
+        Purpose::Read => durable::open_to_read_as(user, path),
+        Purpose::Write => durable::open_to_write_as(user, path),
     };
-    let file = match opened {
-        Ok(file) => file,
+    let (file, metadata) = match opened {
+        Ok(opened) => opened,
         Err(cause) => return gone(cause),
     };
-    let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }

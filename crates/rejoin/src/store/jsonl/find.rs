@@ -3,23 +3,21 @@
 use crate::error::Result;
 use crate::model::MessageId;
 use crate::store::Found;
-use crate::store::jsonl::JsonlStore;
+use crate::store::backend::Prefixes;
+use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::index::quoted;
+use crate::store::query::Sought;
 
-impl JsonlStore {
-    pub(super) fn find_names(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        let digits = text.replace('-', "").to_lowercase();
+impl Prefixes for Jsonl {
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        let sought = Sought::of(text);
         let slug = quoted(text);
         let may_be_message =
             text.len() <= MessageId::MAX_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let begins = format!(" {text}");
         let (mut found, mut messages) = (Vec::new(), Vec::new());
         self.each_entry(&mut |entry| {
-            let bare = entry.id.to_string().replace('-', "");
-            let is_meant = (!digits.is_empty() && bare.starts_with(&digits))
-                || entry.id.short().as_str().starts_with(text)
-                || (!text.is_empty() && entry.slug == slug);
-            if is_meant {
+            if sought.begins(entry.id) || entry.slug == slug {
                 found.push(Found { conversation: entry.id, message: None });
             }
             if may_be_message && entry.messages.contains(&begins) {

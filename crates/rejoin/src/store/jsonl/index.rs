@@ -113,11 +113,11 @@ impl Entry {
     }
 
     pub(super) fn of(kept: &Kept, folder: &str, seen: Seen, damage: &[String]) -> Self {
-        let row = kept.row();
+        let row = kept.row().into_row();
         let mut messages = String::new();
-        for held in &kept.messages {
+        for held in kept.tree.messages() {
             messages.push(' ');
-            messages.push_str(held.id.as_str());
+            messages.push_str(held.node.id.as_str());
         }
         Self {
             id: row.id,
@@ -259,7 +259,7 @@ impl Entry {
 
     /// True when a row passes every filter of a query but that for ids.
     pub(super) fn passes(&self, wanted: &Wanted) -> bool {
-        wanted.passes(&self.project, &self.kind, self.status, self.expires)
+        wanted.passes(&self.project, &self.kind, (self.status, self.active), self.expires)
     }
 }
 
@@ -293,8 +293,9 @@ impl<'a> Columns<'a> {
     }
 
     pub(super) fn passes(&self, wanted: &Wanted) -> bool {
+        let (status, active) = (self.0[6].parse().ok(), self.active());
         let expires = self.0[7].parse().ok();
-        self.0[6].parse().is_ok_and(|status| wanted.passes(self.0[8], self.0[9], status, expires))
+        status.zip(active).is_some_and(|standing| wanted.passes(self.0[8], self.0[9], standing, expires))
     }
 }
 
@@ -303,6 +304,7 @@ pub(super) struct Wanted {
     project: Option<String>,
     kind: Option<String>,
     status: Option<Status>,
+    idle_since: Option<Time>,
     unexpired_at: Option<i64>,
 }
 
@@ -312,11 +314,14 @@ impl Wanted {
             project: query.project.map(quoted),
             kind: query.kind.map(quoted),
             status: query.status,
+            idle_since: query.idle_since,
             unexpired_at: query.unexpired_at.map(Time::as_micros),
         }
     }
 
-    fn passes(&self, project: &str, kind: &str, status: u8, expires: Option<i64>) -> bool {
+    fn passes(&self, project: &str, kind: &str, (status, active): (u8, Time), expires: Option<i64>) -> bool {
+        let is_idle = status == Status::Active as u8 && self.idle_since.is_some_and(|since| active <= since);
+        let status = if is_idle { Status::Paused as u8 } else { status };
         self.project.as_deref().is_none_or(|own| own == project)
             && self.kind.as_deref().is_none_or(|own| own == kind)
             && self.status.is_none_or(|own| own as u8 == status)
@@ -378,8 +383,8 @@ mod tests {
     #[test]
     fn an_entry_comes_back_and_a_changed_one_is_refused() {
         let mut kept = Kept::new(ConversationId::from_bytes([7; 16]));
-        kept.facets.project = "/a\tb\nc".to_owned();
-        kept.header = "{\"title\":\"x\"}".to_owned();
+        kept.tree.facets.project = "/a\tb\nc".to_owned();
+        kept.tree.header = b"{\"title\":\"x\"}".to_vec();
         kept.blobs.insert((Space::Key, Some(kept.id), b"data".to_vec()), (812, Some(vec![0xff; 3])));
         let seen = Seen { device: 1, inode: 2, length: 3, modified: -4 };
         let entry = Entry::of(&kept, "a_b_c", seen, &["line 3\tcannot be used".to_owned()]);
@@ -396,7 +401,7 @@ mod tests {
             })
             .collect();
 
-        assert_eq!(read.as_ref().and_then(Entry::row), Some(kept.row()));
+        assert_eq!(read.as_ref().and_then(Entry::row), Some(kept.row().into_row()));
         assert_eq!(read.as_ref().map(Entry::damage), Some(vec!["line 3\tcannot be used".to_owned()]));
         assert_eq!(
             read.as_ref().and_then(Entry::keys),

@@ -1,32 +1,20 @@
 //! One conversation as its file tells it: everything but the bodies, which stay in the file.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
-use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, MessageId, Time};
+use crate::store::backend::{Amendment, ConversationRow, NewMessage, Opening};
 use crate::store::jsonl::line::{Blob, Line};
 use crate::store::jsonl::meta::{FORMAT, Meta, Start, header_of};
-use crate::store::{Anchor, Appended, Entry, Facets, Row, Space, Stale, Stamp, Turn, Version};
+use crate::store::tree::{self, Tree};
+use crate::store::{Facets, Space, Stamp};
 
 /// A conversation.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) id: ConversationId,
-    pub(super) version: Version,
-    pub(super) facets: Facets,
-    pub(super) header: String,
-    pub(super) created: Time,
-    pub(super) active: Time,
-    pub(super) head: Option<u32>,
-    pub(super) next: u32,
-    pub(super) first: String,
-    pub(super) last: String,
-    pub(super) branches: Vec<Branch>,
-    /// In order of sequence, which is the order of the file.
-    pub(super) messages: Vec<Held>,
-    ids: HashMap<MessageId, u32>,
-    roots: u32,
-    pub(super) bytes: u64,
+    pub(super) tree: Tree<Spot>,
     /// The newest change that stands in the file.
     pub(super) stamp: Stamp,
     /// What turns did to blobs, the newest of each name.
@@ -42,6 +30,9 @@ pub(super) struct Kept {
     /// Lines that a new file would not have.
     pub(super) spent: Spent,
 }
+
+/// A message, and where it stands in its file.
+pub(super) type Held = tree::Message<Spot>;
 
 /// Lines that say what the first line of a new file would say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,54 +57,34 @@ impl Spent {
 /// Whose blob, in which space, by which name.
 pub(super) type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
 
-/// A message, and where it stands in its file.
-#[derive(Clone, Debug)]
-pub(super) struct Held {
-    pub(super) id: MessageId,
-    pub(super) seq: u32,
-    /// What comes before it on its path.
-    pub(super) parent: Option<u32>,
-    /// What its line says, which is another one when the line of its parent is damaged.
-    pub(super) named: Option<MessageId>,
-    pub(super) turn: u32,
-    pub(super) timestamp: Time,
-    pub(super) forked: bool,
-    pub(super) link: Digest,
-    pub(super) label: Option<Box<str>>,
-    pub(super) is_pinned: bool,
-    children: u32,
-    pub(super) offset: u64,
-    pub(super) length: u32,
-    pub(super) body: u32,
-}
-
-/// Where a message stands in its file, without what stands around it in its line.
+/// Where the message of a line stands in its file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spot {
+pub(super) struct Extent {
     pub(super) offset: u64,
     pub(super) length: u32,
     /// How long its body is.
     pub(super) body: u32,
 }
 
+/// Where a message stands in its file, and what only its line says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    /// Where its body begins, without what stands around it in its line.
+    pub(super) offset: u64,
+    /// How long that is, as it stands there.
+    pub(super) length: u32,
+    /// The parent that its line names, which is not the one before it on its path when the line of that one is damaged.
+    pub(super) named: Option<MessageId>,
+    pub(super) timestamp: Time,
+}
+
 impl Kept {
     pub(super) fn new(id: ConversationId) -> Self {
+        let (facets, long_ago) = (Facets::default(), Time::default());
+        let opening = Opening { facets: &facets, header: b"{}", created: long_ago };
         Self {
             id,
-            version: 1,
-            facets: Facets::default(),
-            header: "{}".to_owned(),
-            created: Time::default(),
-            active: Time::default(),
-            head: None,
-            next: 1,
-            first: String::new(),
-            last: String::new(),
-            branches: Vec::new(),
-            messages: Vec::new(),
-            ids: HashMap::new(),
-            roots: 0,
-            bytes: 0,
+            tree: Tree::new(&opening, long_ago),
             stamp: 0,
             blobs: BTreeMap::new(),
             has_start: false,
@@ -129,43 +100,37 @@ impl Kept {
         match meta {
             Meta::SessionStart(start) => self.begin(line, *start)?,
             Meta::Header { version, facets, header } => {
-                self.version = version;
-                self.facets = facets.into_facets();
-                self.header = header_of(&header);
+                let header = header_of(&header);
+                self.tree.amend(version, &Amendment::Header(&facets.into_facets(), header.as_bytes()));
             }
             Meta::Head { version, head } => {
-                self.version = version;
-                self.head = head.and_then(|head| self.seq_of(head));
+                let head = head.and_then(|head| Some((head, self.tree.seq_of(head)?)));
+                self.tree.amend(version, &Amendment::Head(head));
             }
             Meta::Note { version, id, label, pinned } => {
-                self.version = version;
-                if let Some(held) = self.seq_of(id).and_then(|seq| self.held_mut(seq)) {
-                    held.label = label.map(Into::into);
-                    held.is_pinned = pinned;
-                }
+                let label = label.as_deref().map(str::as_bytes);
+                self.tree.amend(version, &Amendment::Note(id, self.seq_or_none(id), label, pinned));
             }
             Meta::Branch { version, branch } => {
-                self.version = version;
-                match self.branches.iter_mut().find(|old| old.id == branch.id) {
-                    Some(old) => *old = branch,
-                    None => self.branches.push(branch),
-                }
+                self.tree.amend(version, &Amendment::Branch(&branch, self.seq_or_none(branch.head)));
             }
-            Meta::Unbranch { version, id } => {
-                self.version = version;
-                self.branches.retain(|old| old.id != id);
-            }
-            Meta::Rewritten { version } => self.version = version,
+            Meta::Unbranch { version, id } => self.tree.amend(version, &Amendment::Unbranch(id)),
+            Meta::Rewritten { version } => self.tree.version = version,
             Meta::Repaired { .. } | Meta::Trimmed { .. } | Meta::Unknown => {}
         }
-        self.take_ends(line);
+        self.take_ends(line, self.tree.active);
         Ok(())
+    }
+
+    /// The sequence of a message; 0, which none has, when its line is damaged.
+    fn seq_or_none(&self, id: MessageId) -> u32 {
+        self.tree.seq_of(id).unwrap_or(0)
     }
 
     fn begin(&mut self, line: &Line, start: Start) -> Result<()> {
         if start.format > FORMAT {
             return Err(Error::new(
-                crate::error::ErrorKind::Unsupported,
+                ErrorKind::Unsupported,
                 format!(
                     "conversation `{}` is in format {}, this version knows {FORMAT}",
                     self.id, start.format
@@ -173,84 +138,71 @@ impl Kept {
             ));
         }
         self.has_start = true;
-        self.facets = start.facets.into_facets();
-        self.header = header_of(&start.header);
-        self.created = start.created;
-        self.active = line.timestamp;
+        let tree = &mut self.tree;
+        tree.facets = start.facets.into_facets();
+        tree.header = header_of(&start.header).into_bytes();
+        tree.created = start.created;
+        tree.active = line.timestamp;
         if let Some(standing) = start.standing {
             self.has_gaps = true;
-            self.version = standing.version;
-            self.active = standing.active;
-            self.next = standing.next;
             self.settled = standing.next;
             self.promised = standing.messages.zip(standing.change);
-            self.first = standing.first;
-            self.last = standing.last;
-            self.branches = standing.branches;
+            tree.version = standing.version;
+            tree.active = standing.active;
+            tree.next = standing.next;
+            tree.first = standing.first.into_bytes();
+            tree.last = standing.last.into_bytes();
+            tree.branches = standing.branches;
         }
         Ok(())
     }
 
-    /// Takes in a message. One that follows nothing that is there follows what stands before it.
-    pub(super) fn take_message(&mut self, line: &Line, spot: Spot) -> Option<()> {
+    /// Takes in a message, and tells whether it fits. One that follows nothing that is there follows what stands before it.
+    pub(super) fn take_message(&mut self, line: &Line, extent: Extent) -> Option<()> {
         let (id, seq, link) = (line.id?, Some(line.message_index).filter(|seq| *seq > 0)?, line.digest?);
-        let previous = self.messages.last().map(|held| held.seq);
+        let previous = self.tree.messages().last().map(|held| &held.node);
         let turn = line.turn.unwrap_or(seq);
         // A wrong number must not make all that follow look out of order.
         let fits = turn <= seq && (self.has_gaps || seq - turn < line.of);
-        if !fits || previous.is_some_and(|previous| seq <= previous) || self.ids.contains_key(&id) {
+        let is_after = previous.is_none_or(|previous| seq > previous.seq);
+        if !fits || !is_after || self.tree.seq_of(id).is_some() {
             return None;
         }
-        let parent = line.parent.and_then(|parent| self.seq_of(parent).or(previous));
-        match parent.and_then(|parent| self.held_mut(parent)) {
-            Some(parent) => parent.children += 1,
-            None => self.roots += 1,
-        }
-        self.messages.push(Held {
+        let parent = line.parent.and_then(|parent| match previous {
+            Some(previous) if previous.id == parent => Some(previous),
+            _ => self.tree.seq_of(parent).and_then(|seq| self.tree.node(seq)).or(previous),
+        });
+        let new = NewMessage {
             id,
             seq,
-            parent,
-            named: line.parent,
+            parent: parent.map(|parent| (parent.id, parent.seq)),
+            depth: parent.map_or(0, |parent| parent.depth + 1),
             turn,
-            timestamp: line.timestamp,
             forked: line.forked,
             link,
-            label: line.label.as_deref().map(Into::into),
+            label: line.label.as_deref().map(str::as_bytes),
             is_pinned: line.pinned,
-            children: 0,
-            offset: spot.offset,
-            length: spot.length,
-            body: spot.body,
-        });
-        self.ids.insert(id, seq);
-        self.bytes += u64::from(spot.body);
-        self.next = self.next.max(seq + 1);
-        self.head = Some(seq);
-        if line.resets_activity {
-            self.active = line.timestamp;
-        } else if seq >= self.settled {
-            self.active = self.active.max(line.timestamp);
-        }
-        self.take_ends(line);
+            body: &[],
+        };
+        let Extent { offset, length, body } = extent;
+        let spot = Spot { offset, length, named: line.parent, timestamp: line.timestamp };
+        self.tree.push(&new, body.into(), spot);
+        let active = match self.tree.active {
+            _ if line.resets_activity => line.timestamp,
+            before if seq < self.settled => before,
+            before => before.max(line.timestamp),
+        };
+        self.take_ends(line, active);
         Some(())
     }
 
     /// Takes in what the last line of a turn says about the whole of it.
-    fn take_ends(&mut self, line: &Line) {
+    fn take_ends(&mut self, line: &Line, active: Time) {
         if let Some(stamp) = line.change {
             self.stamp = self.stamp.max(stamp);
         }
-        if let Some(first) = line.first.as_ref().filter(|_| self.first.is_empty()) {
-            self.first.clone_from(first);
-        }
-        if let Some(last) = &line.last {
-            self.last.clone_from(last);
-        }
-        if let (Some(branch), Some(head)) = (line.branch, line.id)
-            && let Some(branch) = self.branches.iter_mut().find(|own| own.id == branch)
-        {
-            branch.head = head;
-        }
+        let [first, last] = [&line.first, &line.last].map(|text| text.as_deref().map(str::as_bytes));
+        self.tree.settle(active, first, last, line.branch.zip(line.id));
         for blob in &line.blobs {
             self.take_blob(line.change.unwrap_or_default(), blob);
         }
@@ -265,7 +217,7 @@ impl Kept {
     /// How many messages are missing of those that were written anew, once a line with a change was met.
     pub(super) fn missing_when_settled(&self) -> u64 {
         let promised = self.promised.filter(|_| self.stamp == 0).map_or(0, |(messages, _)| messages);
-        promised.saturating_sub(self.messages.len() as u64)
+        promised.saturating_sub(self.tree.messages().len() as u64)
     }
 
     /// True when the last line is missing of those that were written anew. They were whole when the file got its name.
@@ -273,112 +225,7 @@ impl Kept {
         self.promised.is_some_and(|(_, stamp)| self.stamp < stamp)
     }
 
-    pub(super) fn seq_of(&self, id: MessageId) -> Option<u32> {
-        self.ids.get(&id).copied()
+    pub(super) fn row(&self) -> ConversationRow {
+        self.tree.row(self.id)
     }
-
-    /// Sequences have gaps only where messages were removed, so the place is found at once in most files.
-    fn place_of(&self, seq: u32) -> Option<usize> {
-        let guess = (seq as usize).checked_sub(1)?;
-        match self.messages.get(guess) {
-            Some(held) if held.seq == seq => Some(guess),
-            _ => self.messages.binary_search_by_key(&seq, |held| held.seq).ok(),
-        }
-    }
-
-    pub(super) fn held(&self, seq: u32) -> Option<&Held> {
-        self.place_of(seq).map(|place| &self.messages[place])
-    }
-
-    fn held_mut(&mut self, seq: u32) -> Option<&mut Held> {
-        self.place_of(seq).map(|place| &mut self.messages[place])
-    }
-
-    /// The sequences from the root to a message.
-    pub(super) fn path_to(&self, target: u32) -> Vec<u32> {
-        let mut path: Vec<u32> =
-            std::iter::successors(Some(target), |seq| self.held(*seq).and_then(|held| held.parent)).collect();
-        path.reverse();
-        path
-    }
-
-    pub(super) fn row(&self) -> Row {
-        Row {
-            id: self.id,
-            version: self.version,
-            facets: self.facets.clone(),
-            header: self.header.clone(),
-            head: self
-                .head
-                .and_then(|seq| self.held(seq))
-                .map(|held| Head { id: held.id, digest: held.link }),
-            branches: self.branches.clone(),
-            created: self.created,
-            active: self.active,
-            messages: self.messages.len() as u64,
-            bytes: self.bytes,
-            first: self.first.clone(),
-            last: self.last.clone(),
-        }
-    }
-
-    /// The answer to an append that already happened, if these entries are exactly that append.
-    pub(super) fn replay(&self, entries: &[Entry<'_>]) -> Option<Appended> {
-        let mut forked = false;
-        let mut last = None;
-        for entry in entries {
-            let held = self.held(self.seq_of(entry.id)?)?;
-            if held.link != entry.link {
-                return None;
-            }
-            forked |= held.forked;
-            last = Some(held.seq);
-        }
-        Some(Appended { seq: last?, forked, replayed: true })
-    }
-
-    /// Whether each entry begins a branch, or why the turn cannot be appended.
-    pub(super) fn forks(&self, turn: &Turn<'_>) -> Result<Vec<bool>> {
-        let mut forks = Vec::with_capacity(turn.entries.len());
-        let mut earlier: HashMap<MessageId, (u32, Digest)> = HashMap::new();
-        // Within the turn, a parent has a child from its first one on.
-        let mut parents: HashSet<Option<MessageId>> = HashSet::new();
-        for (place, (entry, seq)) in turn.entries.iter().zip(self.next..).enumerate() {
-            let parent = entry.parent.map(|anchor| self.check_parent(anchor, &earlier)).transpose()?;
-            if place == 0 && turn.stale == Stale::Refuse && parent != self.head {
-                return Err(Error::conflict("the conversation has moved on since its head was read"));
-            }
-            let named = entry.parent.map(|anchor| anchor.id);
-            let has_child = match parent {
-                Some(parent) => self.held(parent).is_some_and(|held| held.children > 0),
-                None => self.roots > 0,
-            };
-            forks.push(has_child || !parents.insert(named));
-            earlier.insert(entry.id, (seq, entry.link));
-        }
-        match turn.entries.iter().find(|entry| self.seq_of(entry.id).is_some()) {
-            Some(taken) => Err(Error::conflict(format!("message id `{}` is taken", taken.id))),
-            None => Ok(forks),
-        }
-    }
-
-    /// The sequence that a parent has, or will have.
-    fn check_parent(&self, anchor: Anchor, earlier: &HashMap<MessageId, (u32, Digest)>) -> Result<u32> {
-        let (seq, link) = match earlier.get(&anchor.id) {
-            Some(within) => *within,
-            None => {
-                let held = self.seq_of(anchor.id).and_then(|seq| self.held(seq));
-                let held = held.ok_or_else(|| no_message(anchor.id))?;
-                (held.seq, held.link)
-            }
-        };
-        if link != anchor.link {
-            return Err(Error::conflict(format!("message `{}` was rewritten meanwhile", anchor.id)));
-        }
-        Ok(seq)
-    }
-}
-
-pub(super) fn no_message(id: MessageId) -> Error {
-    Error::not_found(format!("there is no message `{id}` in this conversation"))
 }

@@ -13,9 +13,11 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::jsonl::octets::Octets;
 use crate::store::jsonl::quick;
+use crate::store::tip::is_json;
 use crate::store::{Put, Space, Stamp};
 
 /// What stands between the fields of a line and its message.
@@ -216,6 +218,16 @@ impl Line {
     }
 }
 
+/// Bytes as they stand in a line, which holds text only.
+pub(super) fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| Error::invalid("store bytes that are no text in a line"))
+}
+
+/// The same, to own it.
+pub(super) fn owned_text(bytes: &[u8]) -> Result<String> {
+    text(bytes).map(str::to_owned)
+}
+
 /// True when a body can stand in a line as it is.
 fn is_embeddable(body: &str) -> bool {
     body.starts_with('{')
@@ -284,11 +296,6 @@ fn end_of_text(message: &[u8], start: usize) -> Option<usize> {
         // What is escaped is passed over.
         at += 2;
     }
-}
-
-/// True when a body is JSON in all its parts.
-pub(super) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// How long that body is, without reading one that stands there as it is; none when it is damaged.

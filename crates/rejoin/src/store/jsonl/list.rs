@@ -11,13 +11,14 @@ use rustix::fs::FlockOperation;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
+use crate::store::backend::Lists;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
 use crate::store::jsonl::index::{self, Beginning, Columns, Entry, Folder, Wanted};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines};
 use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::scan::{Depth, Known};
-use crate::store::jsonl::{JsonlStore, changes, recover};
+use crate::store::jsonl::{Jsonl, changes, recover};
 use crate::store::{ListQuery, Page, Row, Stamp, durable};
 
 /// More conversations that changed since the index was written are a reason to write it again.
@@ -70,15 +71,15 @@ struct Found {
     damaged: Vec<String>,
 }
 
-impl JsonlStore {
-    pub(super) fn list_rows(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+impl Lists for Jsonl {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
         if let Some(only) = query.only {
             let (mut rows, mut damaged) = (Vec::new(), Vec::new());
             for id in only.iter().collect::<BTreeSet<_>>() {
                 let Some(opened) = self.open_file(*id)? else { continue };
                 let known = self.read_anew(*id, &opened, Depth::Fields)?;
                 damaged.extend(opened.damage(&known));
-                rows.extend((!known.is_nothing()).then(|| known.kept.row()));
+                rows.extend((!known.is_nothing()).then(|| known.kept.row().into_row()));
             }
             return Ok(Page { damaged, ..query.page_of(rows) });
         }
@@ -93,7 +94,9 @@ impl JsonlStore {
         let page = query.page_of(found.rows);
         Ok(Page { total: query.counts_total.then_some(found.total), damaged: found.damaged, ..page })
     }
+}
 
+impl Jsonl {
     /// Visits every conversation that there is, in no order.
     pub(super) fn each_entry(&self, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
         if let Some(mut usable) = self.usable_index()? {

@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::error::Result;
 use crate::model::{Branch, Hold, MessageId, Status, Time};
+use crate::store::backend::Amendment;
+use crate::store::jsonl::line::{owned_text, text};
 use crate::store::jsonl::octets::Octets;
-use crate::store::{Change, Facets, Stamp, Version};
+use crate::store::{Facets, Stamp, Version};
 
 /// The version of the format, so that a newer one is not misread.
 pub(super) const FORMAT: u32 = 1;
@@ -192,19 +195,20 @@ impl Start {
 
 impl Meta {
     /// What a change says once it made this version.
-    pub(super) fn of(change: &Change<'_>, version: Version) -> Self {
-        match change {
-            Change::Header { facets, header } => {
-                Self::Header { version, facets: Traits::of(facets), header: embed(header) }
+    pub(super) fn of(change: &Amendment<'_>, version: Version) -> Result<Self> {
+        Ok(match change {
+            Amendment::Header(facets, header) => {
+                Self::Header { version, facets: Traits::of(facets), header: embed(text(header)?) }
             }
-            Change::Head(head) => Self::Head { version, head: *head },
-            Change::Note(id, note) => {
-                Self::Note { version, id: *id, label: note.label.map(str::to_owned), pinned: note.is_pinned }
+            Amendment::Head(head) => Self::Head { version, head: head.map(|(head, _)| head) },
+            Amendment::Note(id, _, label, pinned) => {
+                let label = label.map(owned_text).transpose()?;
+                Self::Note { version, id: *id, label, pinned: *pinned }
             }
-            Change::Branch(branch) => Self::Branch { version, branch: (*branch).clone() },
-            Change::Unbranch(id) => Self::Unbranch { version, id: *id },
-            Change::Rewrite { .. } => Self::Rewritten { version },
-        }
+            Amendment::Branch(branch, _) => Self::Branch { version, branch: (*branch).clone() },
+            Amendment::Unbranch(id) => Self::Unbranch { version, id: *id },
+            Amendment::Rewrite(..) => Self::Rewritten { version },
+        })
     }
 
     /// What is said about bytes that are cut off.

@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::Stamp;
+use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::changes::{self, Told};
 use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Look;
 use crate::store::jsonl::index::Entry;
-use crate::store::jsonl::{JsonlStore, unknown};
 
 /// Conversations that have no file. Where an index has one, the folder that its file was in; that may be empty.
 pub(super) type Gone = BTreeMap<ConversationId, Option<String>>;
 
-impl JsonlStore {
+impl Jsonl {
     /// All that are missing: of those that an index has, and of those that the log tells after a stamp. `met` are those that
     /// have a file.
     pub(super) fn all_missing(
@@ -56,19 +57,25 @@ impl JsonlStore {
         Ok(missing)
     }
 
-    /// What became of a conversation that has no file, if it was stored here.
-    pub(super) fn loss_of(&self, id: ConversationId) -> Result<Option<String>> {
-        Ok(self.entry_of_missing(id)?.and_then(|entry| entry.damage().into_iter().next()))
-    }
-
-    /// True when a conversation of which nothing can be read was stored here.
-    pub(super) fn was_stored(&self, id: ConversationId) -> Result<bool> {
+    /// True when the log tells that a conversation is stored here.
+    pub(super) fn is_acknowledged(&self, id: ConversationId) -> Result<bool> {
         let told = changes::told_of(&self.layout.changes(), id, 0)?;
-        Ok(matches!(told, Some(Told::Acknowledged(_))) || self.loss_of(id)?.is_some())
+        Ok(matches!(told, Some(Told::Acknowledged(_))))
     }
 
-    /// Why a conversation cannot be opened that has no file.
-    pub(super) fn absent(&self, id: ConversationId) -> Result<Error> {
-        Ok(self.loss_of(id)?.map_or_else(|| unknown(id), Error::corrupt))
+    /// What became of a conversation that was stored here and cannot be opened: it has no file, or nothing in its file.
+    pub(super) fn loss_of(&self, id: ConversationId, file: Option<&Look>) -> Result<Option<String>> {
+        if let Some((opened, known)) = file {
+            return Ok(opened.damage(known).into_iter().next());
+        }
+        let missing = match self.entry_of_missing(id)? {
+            // An index that was damaged may not have it.
+            None => match changes::told_of(&self.layout.changes(), id, 0)? {
+                Some(told) => self.missing_of(Gone::from([(id, None)]), &BTreeMap::from([(id, told)]))?.pop(),
+                None => None,
+            },
+            entry => entry,
+        };
+        Ok(missing.and_then(|entry| entry.damage().into_iter().next()))
     }
 }

@@ -10,6 +10,7 @@ mod blob;
 mod change;
 mod changes;
 mod check;
+mod commit;
 mod erase;
 mod examine;
 mod fault;
@@ -29,8 +30,8 @@ mod read;
 mod recover;
 mod remove;
 mod rewrite;
+mod rows;
 mod scan;
-mod search;
 mod sheet;
 mod shelf;
 mod writing;
@@ -46,21 +47,27 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Time};
+use crate::model::ConversationId;
+use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Files;
 use crate::store::jsonl::layout::Layout;
+use crate::store::jsonl::rows::Moment;
 use crate::store::jsonl::writing::Writer;
+use crate::store::owner::{self, User};
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
-    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob, WAIT, durable, owner, place,
+    Capabilities, Changed, Keeper, Named, Progress, Safety, Space, Stamp, Task, WAIT, durable, place,
 };
 
 /// Keeps conversations in files of JSON lines.
-pub struct JsonlStore {
+pub type JsonlStore = Keeper<Jsonl>;
+
+/// Stores rows in files of JSON lines.
+pub struct Jsonl {
     layout: Layout,
     options: JsonlOptions,
+    /// Whose files are opened.
+    user: User,
     files: Mutex<Files>,
     writer: Mutex<Writer>,
     sheet: Mutex<sheet::Read>,
@@ -93,7 +100,7 @@ impl Default for JsonlOptions {
     }
 }
 
-impl JsonlStore {
+impl Keeper<Jsonl> {
     /// Opens the store in the directory `root`, and creates it when it is missing.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(root, JsonlOptions::default())
@@ -103,22 +110,24 @@ impl JsonlStore {
     pub fn open_with(root: impl AsRef<Path>, options: JsonlOptions) -> Result<Self> {
         let root = std::path::absolute(root.as_ref()).during(|| "find the working directory")?;
         let layout = Layout::new(root);
-        prepare(&layout)?;
+        let user = User::current();
+        prepare(user, &layout)?;
         let in_use = use_store(&layout)?;
-        Ok(Self {
+        Ok(Self::over(Jsonl {
             layout,
             options,
+            user,
             files: Mutex::default(),
             writer: Mutex::default(),
             sheet: Mutex::default(),
             bell: Default::default(),
             _in_use: in_use,
-        })
+        }))
     }
 }
 
 /// Makes what is missing.
-fn prepare(layout: &Layout) -> Result<()> {
+fn prepare(user: User, layout: &Layout) -> Result<()> {
     let (root, changes) = (layout.root(), layout.changes());
     if root.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(Error::invalid(format!("`{}` is not a directory", root.display())));
@@ -137,17 +146,17 @@ fn prepare(layout: &Layout) -> Result<()> {
     }
     durable::create_private_directory(&changes)
         .during(|| format!("create the directory `{}`", root.display()))?;
-    refuse_foreign(layout)?;
+    refuse_foreign(user, layout)?;
     place::refuse_network(root)?;
     durable::create_private(&changes).during(|| format!("create `{}`", changes.display()))
 }
 
 /// Refuses a store that another user owns, can write or can put another directory in the place of. Files that lie in it
 /// are looked at when they are opened.
-fn refuse_foreign(layout: &Layout) -> Result<()> {
+fn refuse_foreign(user: User, layout: &Layout) -> Result<()> {
     let own = [layout.own(), layout.blobs(), layout.temporary()];
-    let checked = owner::refuse_place(layout.root())
-        .and_then(|()| own.iter().try_for_each(|directory| owner::refuse_directory(directory)));
+    let checked = owner::refuse_place(user, layout.root())
+        .and_then(|_| own.iter().try_for_each(|directory| owner::refuse_directory(user, directory)));
     checked.map_err(|cause| {
         Error::new(ErrorKind::Denied, format!("open the store `{}`", layout.root().display())).because(cause)
     })
@@ -172,79 +181,51 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn unknown(id: ConversationId) -> Error {
-    Error::not_found(format!("there is no conversation `{id}`"))
-}
-
-impl fmt::Debug for JsonlStore {
+impl fmt::Debug for Jsonl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JsonlStore").field("root", &self.layout.root()).finish_non_exhaustive()
+        f.debug_struct("Jsonl").field("root", &self.layout.root()).finish_non_exhaustive()
     }
 }
 
-impl Read for JsonlStore {
+impl Backend for Jsonl {
     fn capabilities(&self) -> Capabilities {
         Capabilities { reads_past_damage: true, ..Capabilities::new(true, true, false) }
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.visit_messages(id, what, visit)
+    fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
+        work(&Moment::to_read(self))
     }
 
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.list_rows(query)
+    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        self.store(ask, safety, decide)
     }
 
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.find_names(text, limit)
+    fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.reserve().give_up_if_full();
+        let worked = work();
+        self.reserve().keep();
+        worked
     }
 
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.search_messages(query)
+    fn make_room(&self, _: ConversationId, _: &mut Trim<'_>) -> Result<()> {
+        // A conversation is deleted by renaming its file.
+        Ok(())
+    }
+
+    fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut found = None;
+        self.visit_blobs(space, owner, Named::One(name), &mut |_, bytes| {
+            found = Some(bytes.to_vec());
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
         self.wait_for_changes(after, wait)
     }
 
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.visit_blobs(space, owner, named, visit)
-    }
-}
-
-impl Store for JsonlStore {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.append_turn(turn)
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.change(id, expected, change, at)
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.reserve().give_up_if_full();
-        let outcomes = targets.iter().map(|target| self.remove_one(target, reason, at)).collect();
-        self.reserve().keep();
-        outcomes
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.put_blobs(blobs, safety)
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
+    fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress> {
         match task {
             Task::Index => self
                 .check_index()
@@ -256,5 +237,17 @@ impl Store for JsonlStore {
             // Nothing is sealed.
             Task::Renew | Task::RenewOne(_) => Ok(Progress::default()),
         }
+    }
+
+    fn lists(&self) -> Option<&dyn Lists> {
+        Some(self)
+    }
+
+    fn words(&self) -> Option<&dyn Words> {
+        None
+    }
+
+    fn prefixes(&self) -> Option<&dyn Prefixes> {
+        Some(self)
     }
 }

@@ -4,58 +4,41 @@ use std::fs::File;
 use std::io;
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, MessageId};
-use crate::store::jsonl::JsonlStore;
+use crate::store::backend::{MessageRow, VisitMessage};
+use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Opened, Purpose};
-use crate::store::jsonl::kept::{Held, Kept, no_message};
-use crate::store::jsonl::line::{body, is_json};
+use crate::store::jsonl::files::Opened;
+use crate::store::jsonl::kept::Held;
+use crate::store::jsonl::line::body;
 use crate::store::jsonl::lines::{Lines, read_at};
-use crate::store::{Note, Order, Seen, Selection, Visit};
+use crate::store::tip::is_json;
 
 /// How much is read at a time where messages stand one after the other.
 const WINDOW: usize = 1 << 18;
 
-impl JsonlStore {
-    pub(super) fn visit_messages(
-        &self,
-        id: ConversationId,
-        what: Selection<'_>,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        let (opened, known) = self.must_open(Purpose::Read, id)?;
-        let seqs = select(&known.kept, what)?;
-        let held = seqs.into_iter().filter_map(|seq| known.kept.held(seq));
-        let mut damage = self.visit_held(&opened, held, visit)?;
-        // A message that is asked for by its id was found, whatever became of other lines.
-        if !matches!(what, Selection::Ids(_)) {
-            damage.splice(..0, opened.damage(&known));
-        }
-        told(damage)
-    }
-
+impl Jsonl {
     /// Visits messages where they stand. The answer names each whose line is damaged; the others were visited.
     pub(super) fn visit_held<'k>(
         &self,
         opened: &Opened,
         all: impl Iterator<Item = &'k Held>,
-        visit: &mut Visit<'_>,
+        visit: &mut VisitMessage<'_>,
     ) -> Result<Vec<String>> {
         let mut window = Window::new(&opened.file);
         let mut damage = Vec::new();
         for held in all {
-            let bytes = window.bytes(held.offset, held.length as usize);
+            let bytes = window.bytes(held.content.offset, held.content.length as usize);
             let bytes = bytes.during(|| format!("read `{}`", opened.path.display()))?;
             // Most bodies are sound, and whoever visits one reads all of it: looking first would read it twice.
             if let Some(body) = presumed(held, bytes) {
-                match visit(seen(held, body)) {
+                match visit(&row(held, body)) {
                     Ok(()) => continue,
                     Err(error) if is_json(body) => return Err(error),
                     Err(_) => {}
                 }
             }
             match body(bytes) {
-                Some(body) => visit(seen(held, &body))?,
+                Some(body) => visit(&row(held, &body))?,
                 None => damage.push(self.damaged(held, opened)?),
             }
         }
@@ -65,46 +48,28 @@ impl JsonlStore {
     /// Names the line of a message that cannot be read.
     fn damaged(&self, held: &Held, opened: &Opened) -> Result<String> {
         let path = opened.path.display();
-        let mut lines = Lines::new(&opened.file, 0, held.offset, self.options.longest_line);
+        let mut lines = Lines::new(&opened.file, 0, held.content.offset, self.options.longest_line);
         let mut number = 0_u64;
         while lines.next().during(|| format!("read `{path}`"))?.is_some() {
             number += 1;
         }
-        Ok(format!("line {number} of `{path}` cannot be used: message `{}` cannot be read", held.id))
+        Ok(format!("line {number} of `{path}` cannot be used: message `{}` cannot be read", held.node.id))
     }
 }
 
 /// A body that is most likely sound, as it stands in its line.
 fn presumed<'b>(held: &Held, bytes: &'b [u8]) -> Option<&'b str> {
-    let stands_alone = held.body == held.length && bytes.starts_with(b"{");
+    let stands_alone = held.node.size == u64::from(held.content.length) && bytes.starts_with(b"{");
     stands_alone.then(|| std::str::from_utf8(bytes).ok()).flatten()
 }
 
 /// The end of a read that has visited all that can be read.
-fn told(damage: Vec<String>) -> Result<()> {
+pub(super) fn told(damage: Vec<String>) -> Result<()> {
     let mut damage = damage.into_iter();
     match damage.next() {
         Some(first) => Err(Error::corrupt(first).with_others(damage)),
         None => Ok(()),
     }
-}
-
-fn select(kept: &Kept, what: Selection<'_>) -> Result<Vec<u32>> {
-    let seq_of = |id: MessageId| kept.seq_of(id).ok_or_else(|| no_message(id));
-    Ok(match what {
-        Selection::Path(Some(target)) => kept.path_to(seq_of(target)?),
-        Selection::Path(None) => kept.head.map(|head| kept.path_to(head)).unwrap_or_default(),
-        Selection::Ids(ids) => ids.iter().map(|id| seq_of(*id)).collect::<Result<_>>()?,
-        Selection::All { order, offset, limit } => {
-            let (offset, limit) = (usize::try_from(offset), usize::try_from(limit));
-            let (offset, limit) = (offset.unwrap_or(usize::MAX), limit.unwrap_or(usize::MAX));
-            let seqs = kept.messages.iter().map(|held| held.seq);
-            match order {
-                Order::OldestFirst => seqs.skip(offset).take(limit).collect(),
-                Order::NewestFirst => seqs.rev().skip(offset).take(limit).collect(),
-            }
-        }
-    })
 }
 
 /// A part of a file that was read, so that lines which stand together are read together.
@@ -136,15 +101,17 @@ impl<'f> Window<'f> {
 }
 
 /// A message as whoever visits it gets it.
-fn seen<'a>(held: &'a Held, body: &'a str) -> Seen<'a> {
-    Seen {
-        id: held.id,
-        parent: held.named,
-        seq: held.seq,
+fn row<'a>(held: &'a Held, body: &'a str) -> MessageRow<'a> {
+    let node = &held.node;
+    MessageRow {
+        id: node.id,
+        parent: held.content.named,
+        seq: node.seq,
         turn: held.turn,
-        link: held.link,
-        note: Note { label: held.label.as_deref(), is_pinned: held.is_pinned },
-        body,
-        size: body.len() as u64,
+        link: node.link,
+        label: held.label.as_deref(),
+        is_pinned: held.is_pinned,
+        body: body.as_bytes(),
+        size: node.size,
     }
 }

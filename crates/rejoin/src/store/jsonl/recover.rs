@@ -5,7 +5,7 @@
 
 use crate::error::Result;
 use crate::store::durable::{self, Existing};
-use crate::store::jsonl::JsonlStore;
+use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::changes::{Happened, Log, Noted};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
@@ -18,7 +18,7 @@ pub(super) fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-impl JsonlStore {
+impl Jsonl {
     /// Completes the log, unless it was completed since the machine was started. The caller holds the lock.
     pub(super) fn recover(&self, log: &mut Log) -> Result<()> {
         let path = self.layout.boot();
@@ -46,9 +46,9 @@ impl JsonlStore {
             let kept = &known.kept;
             lost.push(Noted {
                 stamp: kept.stamp,
-                at: kept.active,
+                at: kept.tree.active,
                 conversation: id,
-                what: Happened::Stored { messages: kept.messages.len() as u64 },
+                what: Happened::Stored { messages: kept.tree.messages().len() as u64 },
                 blobs: kept.blobs.iter().any(|((_, owner, _), (at, _))| *owner != Some(id) && *at > newest),
                 done: Some(1),
             });

@@ -1,6 +1,5 @@
 //! Removing conversations and messages: what is removed is overwritten, not only unnamed.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,47 +7,28 @@ use std::time::{Duration, Instant};
 use rustix::fs::FlockOperation;
 
 use crate::error::{ErrorKind, Result};
-use crate::model::{ConversationId, MessageId, Time};
-use crate::store::jsonl::changes::{Happened, lock};
+use crate::model::ConversationId;
+use crate::store::backend::Entry;
+use crate::store::jsonl::changes::{Noted, lock};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Purpose;
-use crate::store::jsonl::kept::Kept;
-use crate::store::jsonl::rewrite::{Loss, Remains};
 use crate::store::jsonl::scan::Known;
-use crate::store::jsonl::writing::{Certainty, noted};
-use crate::store::jsonl::{JsonlStore, index};
-use crate::store::turn::after_removal;
-use crate::store::{Children, Outcome, Progress, Target, durable};
+use crate::store::jsonl::writing::{Certainty, Turnstile};
+use crate::store::jsonl::{Jsonl, index};
+use crate::store::{Progress, Stamp, durable};
 
 /// How long readers of a file that is to be overwritten are waited for. It has no name any more; who still reads it
 /// began before, and whoever tidies next finds it.
 pub(super) const READERS: Duration = Duration::from_millis(200);
 
-impl JsonlStore {
-    pub(super) fn remove_one(&self, target: &Target<'_>, reason: &str, at: Time) -> Result<Outcome> {
-        match target {
-            Target::Conversation(id) => self.remove_conversation(*id, reason, at),
-            Target::Messages { conversation, ids, children } => {
-                self.remove_messages(*conversation, ids, *children, reason, at)
-            }
-        }
-    }
-
-    fn remove_conversation(&self, id: ConversationId, reason: &str, at: Time) -> Result<Outcome> {
-        // One of which nothing is left can be given up: then nobody misses it any more.
-        let is_lost = self.open_known(id)?.is_none() && self.was_stored(id)?;
-        let mut turnstile = self.begin_writing()?;
-        // Its own lock would keep it from being overwritten, so it is not held.
-        let kept = match self.open_known(id)? {
-            Some((_, known)) => known.kept.clone(),
-            None if is_lost => Kept::new(id),
-            None => return Ok(Outcome::NotFound),
-        };
-        let stamp = turnstile.next_stamp(kept.stamp);
-        let deleted = Happened::Deleted { reason: reason.to_owned() };
+impl Jsonl {
+    /// Removes a conversation, whose newest change in its file has this stamp.
+    pub(super) fn delete(&self, turnstile: &mut Turnstile<'_>, newest: Stamp, change: &Entry) -> Result<()> {
+        let id = change.conversation;
+        let stamp = turnstile.next_stamp(newest);
         // Order: the note and its sync, because no file says it; then the names, so that the file and its copies are
         // gone for readers at once; then the bytes.
-        let mark = turnstile.log().note(&noted(stamp, at, id, deleted))?;
+        let mark = turnstile.log().note(&Noted::of(stamp, change))?;
         if let Err(error) = turnstile.log().sync().and_then(|()| self.take_names(id)) {
             turnstile.log().take_back(mark);
             turnstile.fail(Certainty::Unknown);
@@ -56,7 +36,7 @@ impl JsonlStore {
         }
         self.finish_removal(id, READERS)?;
         turnstile.log().finish();
-        Ok(Outcome::Removed { messages: kept.messages.len() as u64, bytes: kept.bytes })
+        Ok(())
     }
 
     /// Puts every file of a conversation among what is to be erased.
@@ -79,37 +59,6 @@ impl JsonlStore {
         }
         index::blank(&self.layout.index(), id).during(|| "erase a row of the index")?;
         self.tidy_up(readers).map(drop)
-    }
-
-    fn remove_messages(
-        &self,
-        id: ConversationId,
-        ids: &[MessageId],
-        children: Children,
-        reason: &str,
-        at: Time,
-    ) -> Result<Outcome> {
-        let mut turnstile = self.begin_writing()?;
-        let Some((opened, known)) = self.open_known(id)? else { return Ok(Outcome::NotFound) };
-        let going = match going(&known.kept, ids, children) {
-            Ok(going) => going,
-            Err(parent) => return Ok(Outcome::HasChildren(parent)),
-        };
-        let bytes =
-            going.iter().filter_map(|seq| known.kept.held(*seq)).map(|held| u64::from(held.body)).sum();
-        let removed = Outcome::Removed { messages: going.len() as u64, bytes };
-        let stamp = turnstile.next_stamp(known.kept.stamp);
-        let named = going.iter().filter_map(|seq| known.kept.held(*seq)).map(|held| held.id);
-        let named = named.chain(ids.iter().copied()).collect();
-        let loss = Loss::Trimmed { going: &going, named: &named, reason };
-        let version = known.kept.version + after_removal(going.len());
-        let remains = Remains { known: &known, loss, version, stamp, at };
-        if going.is_empty() && !self.has_lines_of(&opened, &remains)? {
-            return Ok(removed);
-        }
-        let trimmed = noted(stamp, at, id, Happened::Trimmed { reason: reason.to_owned() });
-        self.write_anew(&mut turnstile, opened, &remains, Some(&trimmed))?;
-        Ok(removed)
     }
 
     /// Overwrites what could not be overwritten before because somebody was reading it, and what later lines made void.
@@ -194,29 +143,6 @@ impl JsonlStore {
         }
         Ok(leftovers.len() as u64)
     }
-}
-
-/// The sequences that go, or a message that keeps them from going because it has children.
-fn going(
-    kept: &Kept,
-    ids: &[MessageId],
-    children: Children,
-) -> std::result::Result<BTreeSet<u32>, MessageId> {
-    let mut going: BTreeSet<u32> = ids.iter().filter_map(|id| kept.seq_of(*id)).collect();
-    // A child's sequence is above its parent's, so one pass in order reaches the whole subtree.
-    for held in &kept.messages {
-        let Some(parent) = held.parent.filter(|parent| going.contains(parent)) else { continue };
-        if going.contains(&held.seq) {
-            continue;
-        }
-        match children {
-            Children::Remove => going.insert(held.seq),
-            Children::Refuse => {
-                return Err(kept.held(parent).expect("it is going, so it is there").id);
-            }
-        };
-    }
-    Ok(going)
 }
 
 /// Overwrites and removes a file that has no use any more, unless somebody reads it.

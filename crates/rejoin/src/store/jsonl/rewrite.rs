@@ -7,75 +7,112 @@ use std::path::PathBuf;
 use memchr::memmem;
 
 use crate::error::Result;
-use crate::model::{Branch, ConversationId, MessageId, Time};
-use crate::store::jsonl::JsonlStore;
-use crate::store::jsonl::changes::Noted;
+use crate::model::{ConversationId, MessageId, Time};
+use crate::store::backend::{Amend, Entry, NewBody, Removal};
+use crate::store::jsonl::Jsonl;
+use crate::store::jsonl::changes::{Happened, Noted};
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Opened, Purpose};
-use crate::store::jsonl::kept::{Held, Kept};
-use crate::store::jsonl::line::{Kind, Line};
+use crate::store::jsonl::files::{Look, Opened, Purpose};
+use crate::store::jsonl::kept::Spot;
+use crate::store::jsonl::line::{Kind, Line, owned_text, text};
 use crate::store::jsonl::lines::{Content, Lines};
 use crate::store::jsonl::meta::{Meta, Standing, Start};
 use crate::store::jsonl::read::Window;
 use crate::store::jsonl::remove::READERS;
 use crate::store::jsonl::scan::{Known, Meaning, meaning};
 use crate::store::jsonl::writing::{Certainty, Turnstile};
-use crate::store::tip::previews;
-use crate::store::{Rewritten, Stamp, Tip, Version, durable};
+use crate::store::tree::Tree;
+use crate::store::{Stamp, durable};
 
 /// How much is gathered before it is written.
 const PIECE: usize = 1 << 20;
 
 /// What the new file of a conversation holds.
-pub(super) struct Remains<'a> {
-    pub(super) known: &'a Known,
-    pub(super) loss: Loss<'a>,
-    pub(super) version: Version,
-    pub(super) stamp: Stamp,
-    pub(super) at: Time,
+struct Remains<'a> {
+    /// The old file.
+    known: &'a Known,
+    /// The conversation from now on.
+    tree: &'a Tree<Spot>,
+    /// What messages say from now on, by sequence.
+    bodies: HashMap<u32, &'a NewBody<'a>>,
+    /// A line of one of these goes even if it cannot be read or repeats another.
+    gone: BTreeSet<MessageId>,
+    /// What is said about it at the end.
+    happened: Option<Meta>,
+    stamp: Stamp,
+    at: Time,
 }
 
-/// What the new file does not say any more.
-pub(super) enum Loss<'a> {
-    /// Messages are removed.
-    Trimmed {
-        going: &'a BTreeSet<u32>,
-        /// All that go, and what was asked for. A line of one of these goes even if it cannot be read or repeats
-        /// another.
-        named: &'a BTreeSet<MessageId>,
-        reason: &'a str,
-    },
-    /// Messages say something else. Copies of their lines, and lines of theirs that cannot be read, go.
-    Rewritten { messages: &'a HashMap<MessageId, &'a Rewritten<'a>>, tip: &'a Tip<'a> },
-    /// Lines that later ones made void.
-    Spent,
-}
-
-impl Loss<'_> {
-    fn takes(&self, seq: u32) -> bool {
-        match self {
-            Self::Trimmed { going, .. } => going.contains(&seq),
-            Self::Rewritten { .. } | Self::Spent => false,
+impl Jsonl {
+    /// Writes a file without messages that are removed, unless nothing in it is one of them.
+    pub(super) fn remove_messages(
+        &self,
+        turnstile: &mut Turnstile<'_>,
+        (opened, known): &Look,
+        removal: &Removal<'_>,
+    ) -> Result<()> {
+        let mut tree = known.kept.tree.clone();
+        tree.remove(removal);
+        let going = removal.going.iter().map(|node| node.id);
+        let remains = Remains {
+            known,
+            tree: &tree,
+            bodies: HashMap::new(),
+            gone: going.chain(removal.named.iter().copied()).collect(),
+            happened: Some(Meta::Trimmed { reason: removal.reason.to_owned() }),
+            stamp: turnstile.next_stamp(known.kept.stamp),
+            at: removal.at,
+        };
+        if removal.going.is_empty() && !self.has_lines_of(opened, &remains)? {
+            return Ok(());
         }
+        let trimmed = Happened::Trimmed { reason: removal.reason.to_owned() };
+        let noted = Noted::that(remains.stamp, removal.at, removal.conversation, trimmed);
+        self.write_anew(turnstile, opened, &remains, Some(&noted))
     }
 
-    fn names(&self, id: MessageId) -> bool {
-        match self {
-            Self::Trimmed { named, .. } => named.contains(&id),
-            Self::Rewritten { messages, .. } => messages.contains_key(&id),
-            Self::Spent => false,
+    /// Writes a file with other bodies of some messages. Copies of their lines, and lines of theirs that cannot be read, go.
+    pub(super) fn rewrite_messages(
+        &self,
+        turnstile: &mut Turnstile<'_>,
+        (opened, known): &Look,
+        amend: &Amend<'_>,
+        bodies: &[NewBody<'_>],
+        change: &Entry,
+    ) -> Result<()> {
+        let mut tree = known.kept.tree.clone();
+        for new in bodies {
+            tree.replace(new, |spot| *spot);
         }
+        tree.amend(amend.version, &amend.change);
+        let remains = Remains {
+            known,
+            tree: &tree,
+            bodies: bodies.iter().map(|new| (new.seq, new)).collect(),
+            gone: bodies.iter().map(|new| new.id).collect(),
+            happened: Some(Meta::of(&amend.change, amend.version)?),
+            stamp: turnstile.next_stamp(known.kept.stamp),
+            at: change.at,
+        };
+        let noted = Noted::of(remains.stamp, change);
+        self.write_anew(turnstile, opened, &remains, Some(&noted))
     }
 
-    fn replacement(&self, id: MessageId) -> Option<&Rewritten<'_>> {
-        match self {
-            Self::Trimmed { .. } | Self::Spent => None,
-            Self::Rewritten { messages, .. } => messages.get(&id).copied(),
-        }
+    /// Writes a file anew without lines that later ones made void. Nothing that can be seen changes.
+    pub(super) fn fold(&self, turnstile: &mut Turnstile<'_>, id: ConversationId) -> Result<()> {
+        let (opened, known) = self.must_open(Purpose::Write, id)?;
+        let remains = Remains {
+            known: &known,
+            tree: &known.kept.tree,
+            bodies: HashMap::new(),
+            gone: BTreeSet::new(),
+            happened: None,
+            stamp: turnstile.log().newest().max(known.kept.stamp),
+            at: known.kept.tree.active,
+        };
+        self.write_anew(turnstile, &opened, &remains, None)
     }
-}
 
-impl JsonlStore {
     /// Writes what is left to a new file, and syncs it. It lies among what is to be erased: until it takes the old
     /// one's place, that is what it is.
     fn write_remains(&self, opened: &Opened, remains: &Remains<'_>) -> Result<PathBuf> {
@@ -90,15 +127,15 @@ impl JsonlStore {
     }
 
     /// Puts a new file in the place of a conversation's, and overwrites the old one.
-    pub(super) fn write_anew(
+    fn write_anew(
         &self,
         turnstile: &mut Turnstile<'_>,
-        opened: Opened,
+        opened: &Opened,
         remains: &Remains<'_>,
         noted: Option<&Noted>,
     ) -> Result<()> {
         self.unload_blobs(&remains.known.kept, remains.stamp)?;
-        let fresh = self.write_remains(&opened, remains)?;
+        let fresh = self.write_remains(opened, remains)?;
         // Order: the new file is whole and synced; the note and its sync, because the lines of earlier changes go;
         // then the new file takes the name, and the old one is overwritten.
         let mark = noted.map(|noted| turnstile.log().note(noted)).transpose()?;
@@ -112,23 +149,12 @@ impl JsonlStore {
             turnstile.fail(Certainty::Unknown);
             return Err(error);
         }
-        // Its own lock would keep it from being overwritten.
-        drop(opened);
         if let Some(noted) = noted {
             turnstile.log().confirm(noted.stamp);
         }
         self.finish_removal(remains.known.kept.id, READERS)?;
         turnstile.log().finish();
         Ok(())
-    }
-
-    /// Writes a file anew without lines that later ones made void. Nothing that can be seen changes.
-    pub(super) fn fold(&self, turnstile: &mut Turnstile<'_>, id: ConversationId) -> Result<()> {
-        let (opened, known) = self.must_open(Purpose::Write, id)?;
-        let (version, at) = (known.kept.version, known.kept.active);
-        let stamp = turnstile.log().newest().max(known.kept.stamp);
-        let remains = Remains { known: &known, loss: Loss::Spent, version, stamp, at };
-        self.write_anew(turnstile, opened, &remains, None)
     }
 
     fn fill(
@@ -138,17 +164,10 @@ impl JsonlStore {
         opened: &Opened,
         remains: &Remains<'_>,
     ) -> Result<()> {
-        let kept = &remains.known.kept;
         let attempt = || format!("write `{}`", path.display());
-        let staying = || kept.messages.iter().filter(|held| !remains.loss.takes(held.seq));
-        let (first, last) = match &remains.loss {
-            Loss::Rewritten { tip, .. } => (tip.first.to_owned(), tip.last.to_owned()),
-            Loss::Trimmed { .. } => self.previews_of(opened, staying())?,
-            Loss::Spent => (kept.first.clone(), kept.last.clone()),
-        };
         let mut bytes = Vec::new();
         let mut written = 0;
-        begin(remains, first, last, &mut bytes);
+        begin(remains, &mut bytes)?;
         let mut flush = |bytes: &mut Vec<u8>, least: usize| {
             if bytes.len() >= least {
                 durable::write_at(file, written, bytes).during(attempt)?;
@@ -158,31 +177,31 @@ impl JsonlStore {
             Ok(())
         };
         let mut window = Window::new(&opened.file);
-        for held in staying() {
-            let replacement = remains.loss.replacement(held.id);
+        for held in remains.tree.messages() {
+            let (node, spot) = (&held.node, &held.content);
             let line = Line {
                 message_type: Kind::Conversation,
-                message_index: held.seq,
-                id: Some(held.id),
-                parent: held.named,
+                message_index: node.seq,
+                id: Some(node.id),
+                parent: spot.named,
                 turn: Some(held.turn),
-                digest: Some(replacement.map_or(held.link, |rewritten| rewritten.link)),
-                forked: held.forked,
-                label: held.label.as_deref().map(str::to_owned),
+                digest: Some(node.link),
+                forked: node.forked,
+                label: held.label.as_deref().map(owned_text).transpose()?,
                 pinned: held.is_pinned,
-                ..Line::meta(kept.id, held.timestamp)
+                ..Line::meta(remains.known.kept.id, spot.timestamp)
             };
-            match replacement {
-                Some(rewritten) => line.write(rewritten.body, &mut bytes),
+            match remains.bodies.get(&node.seq) {
+                Some(new) => line.write(text(new.body)?, &mut bytes),
                 None => {
-                    let message = window.bytes(held.offset, held.length as usize).during(attempt)?;
+                    let message = window.bytes(spot.offset, spot.length as usize).during(attempt)?;
                     line.write_around(message, &mut bytes);
                 }
             }
             flush(&mut bytes, PIECE)?;
         }
         self.each_riddle(opened, remains, &mut |line| {
-            if !is_of(line, &remains.loss) {
+            if !is_of(line, &remains.gone) {
                 bytes.extend_from_slice(line);
                 bytes.push(b'\n');
             }
@@ -194,11 +213,11 @@ impl JsonlStore {
     }
 
     /// True when a line that cannot be read, or a copy of one, is one of a message that is to be removed.
-    pub(super) fn has_lines_of(&self, opened: &Opened, remains: &Remains<'_>) -> Result<bool> {
+    fn has_lines_of(&self, opened: &Opened, remains: &Remains<'_>) -> Result<bool> {
         let mut has = false;
         if !remains.known.faults.is_empty() {
             self.each_riddle(opened, remains, &mut |line| {
-                has |= is_of(line, &remains.loss);
+                has |= is_of(line, &remains.gone);
                 Ok(())
             })?;
         }
@@ -212,12 +231,12 @@ impl JsonlStore {
         remains: &Remains<'_>,
         visit: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let (id, messages) = (remains.known.kept.id, &remains.known.kept.messages);
+        let (id, messages) = (remains.known.kept.id, remains.known.kept.tree.messages());
         let mut lines = Lines::new(&opened.file, 0, remains.known.end, self.options.longest_line);
         while let Some(piece) = lines.next().during(|| format!("read `{}`", opened.path.display()))? {
             let is_known = match meaning(&piece, id) {
                 Meaning::Message(offset) => {
-                    messages.binary_search_by_key(&offset, |held| held.offset).is_ok()
+                    messages.binary_search_by_key(&offset, |held| held.content.offset).is_ok()
                 }
                 Meaning::About => true,
                 Meaning::NotUnderstood => false,
@@ -231,78 +250,47 @@ impl JsonlStore {
         }
         Ok(())
     }
-
-    /// The previews of what stays.
-    fn previews_of<'k>(
-        &self,
-        opened: &Opened,
-        staying: impl Iterator<Item = &'k Held>,
-    ) -> Result<(String, String)> {
-        let (mut first, mut last) = (None, String::new());
-        self.visit_held(opened, staying, &mut |seen| {
-            let (shown, answered) = previews(seen.body);
-            first.get_or_insert(shown);
-            last = answered.unwrap_or_else(|| std::mem::take(&mut last));
-            Ok(())
-        })?;
-        Ok((first.unwrap_or_default(), last))
-    }
 }
 
 /// The first line, which says where everything stands.
-fn begin(remains: &Remains<'_>, first: String, last: String, bytes: &mut Vec<u8>) {
-    let kept = &remains.known.kept;
-    let branches = kept.branches.iter().filter_map(|branch| {
-        let head = remaining(kept, kept.seq_of(branch.head), &remains.loss)?;
-        Some(Branch { head: kept.held(head)?.id, ..branch.clone() })
-    });
-    let mut start = Start::new(&kept.facets, &kept.header, kept.created);
+fn begin(remains: &Remains<'_>, bytes: &mut Vec<u8>) -> Result<()> {
+    let tree = remains.tree;
+    let mut start = Start::new(&tree.facets, text(&tree.header)?, tree.created);
     start.standing = Some(Standing {
-        version: remains.version,
-        active: kept.active,
-        next: kept.next,
-        messages: Some(kept.messages.iter().filter(|held| !remains.loss.takes(held.seq)).count() as u64),
+        version: tree.version,
+        active: tree.active,
+        next: tree.next,
+        messages: Some(tree.messages().len() as u64),
         change: Some(remains.stamp),
-        branches: branches.collect(),
-        first,
-        last,
+        branches: tree.branches.clone(),
+        first: owned_text(&tree.first)?,
+        last: owned_text(&tree.last)?,
     });
-    Line::meta(kept.id, kept.created).write(&Meta::SessionStart(Box::new(start)).to_json(), bytes);
+    let line = Line::meta(remains.known.kept.id, tree.created);
+    line.write(&Meta::SessionStart(Box::new(start)).to_json(), bytes);
+    Ok(())
 }
 
 /// True when a line says that it is one of these messages.
-fn is_of(line: &[u8], loss: &Loss<'_>) -> bool {
+fn is_of(line: &[u8], messages: &BTreeSet<MessageId>) -> bool {
     ["\"id\":\"", "\"id\": \""].iter().any(|name| {
         memmem::find_iter(line, name).any(|at| {
             let said = line[at + name.len()..].split(|byte| *byte == b'"').next();
             let said = said.and_then(|said| std::str::from_utf8(said).ok()?.parse().ok());
-            said.is_some_and(|id| loss.names(id))
+            said.is_some_and(|id| messages.contains(&id))
         })
     })
 }
 
 /// The last lines: what happened, and the head.
 fn end(remains: &Remains<'_>, bytes: &mut Vec<u8>) {
-    let (kept, version) = (&remains.known.kept, remains.version);
-    let head = remaining(kept, kept.head, &remains.loss).and_then(|seq| kept.held(seq)).map(|held| held.id);
-    let happened = match &remains.loss {
-        Loss::Trimmed { reason, .. } => Some(Meta::Trimmed { reason: (*reason).to_owned() }),
-        Loss::Rewritten { .. } => Some(Meta::Rewritten { version }),
-        Loss::Spent => None,
-    };
-    let of = 1 + u32::from(happened.is_some());
-    let meta = Line { of, ..Line::meta(kept.id, remains.at) };
-    if let Some(happened) = happened {
+    let tree = remains.tree;
+    let of = 1 + u32::from(remains.happened.is_some());
+    let meta = Line { of, ..Line::meta(remains.known.kept.id, remains.at) };
+    if let Some(happened) = &remains.happened {
         meta.write(&happened.to_json(), bytes);
     }
     let last = Line { n: of, change: Some(remains.stamp), ..meta };
-    last.write(&Meta::Head { version, head }.to_json(), bytes);
-}
-
-/// The nearest ancestor that stays.
-fn remaining(kept: &Kept, mut seq: Option<u32>, loss: &Loss<'_>) -> Option<u32> {
-    while let Some(now) = seq.filter(|now| loss.takes(*now)) {
-        seq = kept.held(now).and_then(|held| held.parent);
-    }
-    seq
+    let head = tree.head.and_then(|seq| tree.node(seq)).map(|node| node.id);
+    last.write(&Meta::Head { version: tree.version, head }.to_json(), bytes);
 }

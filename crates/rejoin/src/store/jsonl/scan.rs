@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::Stamp;
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::kept::{Kept, Spot};
+use crate::store::jsonl::kept::{Extent, Kept};
 use crate::store::jsonl::line::{Kind, Line, body, body_length};
 use crate::store::jsonl::lines::{Content, Lines, Piece, read_at};
 use crate::store::jsonl::meta::Meta;
@@ -99,7 +99,7 @@ struct Group {
 struct Part {
     line: Line,
     number: u64,
-    spot: Spot,
+    extent: Extent,
     /// Read, when the line is no message.
     meta: Option<Meta>,
 }
@@ -128,7 +128,7 @@ impl Known {
 
     /// True when the file holds no conversation: its first write did not end, or it is not Rejoin's.
     pub(super) fn is_nothing(&self) -> bool {
-        !self.kept.has_start && self.kept.messages.is_empty()
+        !self.kept.has_start && self.kept.tree.messages().is_empty()
     }
 
     /// Names the lines that cannot be used. A file without any line was emptied: a write that did not end leaves some.
@@ -258,11 +258,11 @@ impl Known {
                         self.set_aside.push((part.number, *bytes));
                     }
                     if meta.is_folded() {
-                        self.kept.spent.add(part.spot.length.into());
+                        self.kept.spent.add(part.extent.length.into());
                     }
                     Some(self.kept.take_meta(&part.line, meta)?)
                 }
-                None => self.kept.take_message(&part.line, part.spot),
+                None => self.kept.take_message(&part.line, part.extent),
             };
             if taken.is_none() && self.faults.len() < TOLD {
                 let wrong = Wrong::Unusable("it repeats a message or comes out of order");
@@ -276,7 +276,7 @@ impl Known {
 impl Known {
     /// What is missing before a line, as far as the line tells.
     fn gap_before(&self, part: &Part) -> Option<Gap> {
-        let (expected, found) = (self.kept.next, part.line.message_index);
+        let (expected, found) = (self.kept.tree.next, part.line.message_index);
         let gap = |missing| Some(Gap { before_line: part.number, missing });
         if part.meta.is_none() && !self.kept.has_gaps && found > expected {
             return gap(Missing::Messages(u64::from(found - expected)));
@@ -328,7 +328,7 @@ fn are_damaged(left: &[Group]) -> bool {
 pub(super) fn meaning(piece: &Piece<'_>, id: ConversationId) -> Meaning {
     match judge(piece, 0, id, Depth::Fields) {
         Judged::Good(part) => match part.meta {
-            None => Meaning::Message(part.spot.offset),
+            None => Meaning::Message(part.extent.offset),
             Some(Meta::Unknown) => Meaning::NotUnderstood,
             Some(_) => Meaning::About,
         },
@@ -391,6 +391,6 @@ fn judge(piece: &Piece<'_>, number: u64, id: ConversationId, depth: Depth) -> Ju
     let (Ok(length), Ok(body)) = (u32::try_from(message.len()), u32::try_from(body)) else {
         return bad("it is too long");
     };
-    let spot = Spot { offset, length, body };
-    Judged::Good(Box::new(Part { line, number, spot, meta }))
+    let extent = Extent { offset, length, body };
+    Judged::Good(Box::new(Part { line, number, extent, meta }))
 }

@@ -21,7 +21,7 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::lines::{blank, checksum, read_at};
 use crate::store::jsonl::shelf::{Item, Place, Shelf};
-use crate::store::jsonl::{JsonlStore, lock};
+use crate::store::jsonl::{Jsonl, lock};
 use crate::store::{Put, Space, Stamp};
 
 /// The version of the sheet. A newer one is not read.
@@ -159,7 +159,7 @@ fn overwrite(path: &Path, start: u64, line: &[u8]) -> io::Result<Option<Seen>> {
     Ok(Some(Seen::of(&file.metadata()?)))
 }
 
-impl JsonlStore {
+impl Jsonl {
     /// The sheet as it is. Whoever looks at a file as well looks at the sheet first: a line goes only when the file is there.
     fn sheet(&self) -> Result<Arc<Sheet>> {
         let path = self.sheet_path();

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::jsonl::changes::{Happened, Log, Noted};
+use crate::store::jsonl::changes::{Log, Noted};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
 use crate::store::jsonl::line::Line;
 use crate::store::jsonl::lines::read_at;
 use crate::store::jsonl::meta::Meta;
 use crate::store::jsonl::scan::Known;
-use crate::store::jsonl::{JsonlStore, lock};
+use crate::store::jsonl::{Jsonl, lock};
 use crate::store::reserve::Reserve;
 use crate::store::{Stamp, durable};
 
@@ -32,11 +32,11 @@ pub(super) struct Writer {
 
 /// The right to write, until it is dropped.
 pub(super) struct Turnstile<'s> {
-    store: &'s JsonlStore,
+    store: &'s Jsonl,
     writer: MutexGuard<'s, Writer>,
 }
 
-impl JsonlStore {
+impl Jsonl {
     /// Waits for all others who write, and finishes what one of them may have left unfinished.
     pub(super) fn begin_writing(&self) -> Result<Turnstile<'_>> {
         let mut writer = lock(&self.writer);
@@ -230,16 +230,12 @@ fn interfered() -> io::Error {
     io::Error::other("another program changed it at the same time")
 }
 
-/// A note that something happened to a conversation.
-pub(super) const fn noted(stamp: Stamp, at: Time, conversation: ConversationId, what: Happened) -> Noted {
-    Noted { stamp, at, conversation, what, blobs: false, done: Some(0) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
+    use crate::store::JsonlStore;
     use crate::store::jsonl::files::Purpose;
     use crate::{Archive, Conversation, Message};
 
@@ -249,14 +245,14 @@ mod tests {
         let store = std::sync::Arc::new(JsonlStore::open(directory.path()).unwrap());
         let archive = Archive::with_store(std::sync::Arc::clone(&store) as _);
         let id = archive.start(Conversation::titled("Lisbon")).unwrap().id();
-        let (opened, known) = store.must_open(Purpose::Write, id).unwrap();
+        let (opened, known) = store.backend().must_open(Purpose::Write, id).unwrap();
         let aside = directory.path().join("aside");
         fs::copy(&opened.path, &aside).unwrap();
 
         fs::rename(&aside, &opened.path).unwrap();
         let replaced = extend(&opened, &known, id, Time::now(), b"lost\n");
         fs::write(&opened.path, fs::read_to_string(&opened.path).unwrap() + "by another\n").unwrap();
-        let (opened, _) = store.must_open(Purpose::Write, id).unwrap();
+        let (opened, _) = store.backend().must_open(Purpose::Write, id).unwrap();
         let grown = extend(&opened, &known, id, Time::now(), b"lost\n");
 
         let certainties = [replaced, grown].map(|written| written.unwrap_err().1);
@@ -274,7 +270,7 @@ mod tests {
         let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
         // A fork shares the open log, and the lock with it: what that process holds does not keep this one out.
         let inherited = {
-            let mut writer = lock(&store.writer);
+            let mut writer = lock(&store.backend().writer);
             writer.process = 0;
             let mut log = writer.log.take().unwrap();
             log.lock(options.wait).unwrap();

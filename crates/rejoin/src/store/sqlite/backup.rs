@@ -10,18 +10,18 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable::{self, Existing};
-use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::examine::copies_beside;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::open_copy;
 use crate::store::sqlite::room::RESERVE;
+use crate::store::sqlite::{Sqlite, SqliteStore};
 
 /// How many pages are copied between two reports: 4 MiB.
 const PAGES_PER_STEP: i32 = 256;
 
 /// Copies a store to a new file. The copy gets its name when it has passed every check.
 pub(super) fn backup(
-    store: &SqliteStore,
+    store: &Sqlite,
     to: &Path,
     accept: &mut dyn FnMut(&SqliteStore) -> Result<()>,
     report: &mut dyn FnMut(u64, u64),

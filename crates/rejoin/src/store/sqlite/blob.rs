@@ -1,11 +1,10 @@
 //! Named blobs beside the conversations.
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, params};
 
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::unknown;
 use crate::store::{Named, Put, Space, VisitBlob};
 
 fn owner_bytes(owner: &Option<ConversationId>) -> &[u8] {
@@ -52,31 +51,18 @@ pub(super) fn one(
     Ok(found)
 }
 
-pub(super) fn put(transaction: &Transaction<'_>, blobs: &[Put<'_>]) -> Result<()> {
+pub(super) fn put(connection: &Connection, blobs: &[Put<'_>]) -> Result<()> {
     let attempt = "store a blob";
-    // Blobs that are stored together mostly belong together.
-    let mut seen = None;
     for blob in blobs {
-        if let Some(owner) = blob.owner.filter(|_| blob.owner != seen) {
-            let known = transaction
-                .prepare_cached("SELECT 1 FROM conversation WHERE id = ?1")
-                .during(attempt)?
-                .exists([owner.as_bytes()])
-                .during(attempt)?;
-            if !known {
-                return Err(unknown(owner));
-            }
-            seen = blob.owner;
-        }
         let owner = owner_bytes(&blob.owner);
         match blob.bytes {
-            Some(bytes) => transaction
+            Some(bytes) => connection
                 .prepare_cached(
                     "INSERT OR REPLACE INTO blob (space, owner, name, bytes) VALUES (?1, ?2, ?3, ?4)",
                 )
                 .during(attempt)?
                 .execute(params![blob.space.number(), owner, blob.name, bytes]),
-            None => transaction
+            None => connection
                 .prepare_cached("DELETE FROM blob WHERE space = ?1 AND owner = ?2 AND name = ?3")
                 .during(attempt)?
                 .execute(params![blob.space.number(), owner, blob.name]),
@@ -87,9 +73,9 @@ pub(super) fn put(transaction: &Transaction<'_>, blobs: &[Put<'_>]) -> Result<()
 }
 
 /// Removes everything a conversation owns.
-pub(super) fn disown(transaction: &Transaction<'_>, owner: ConversationId) -> Result<()> {
+pub(super) fn disown(connection: &Connection, owner: ConversationId) -> Result<()> {
     for space in Space::ALL {
-        transaction
+        connection
             .prepare_cached("DELETE FROM blob WHERE space = ?1 AND owner = ?2")
             .during("remove blobs")?
             .execute(params![space.number(), owner.as_bytes()])

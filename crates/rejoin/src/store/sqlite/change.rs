@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use rusqlite::types::Value;
+use rusqlite::types::{Null, ToSqlOutput, Value};
 use rusqlite::{Connection, params};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
+use crate::store::backend::Entry;
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::{SqliteStore, lock};
-use crate::store::{Change, Changed, Stamp, What};
+use crate::store::sqlite::{Sqlite, lock};
+use crate::store::{Changed, Stamp, What};
 
 /// How often another process's changes are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -23,38 +24,24 @@ const TRIMMED: i64 = 3;
 const DELETED: i64 = 4;
 const REWRITTEN: i64 = 5;
 
-pub(super) fn stored(connection: &Connection, at: Time, id: ConversationId, messages: i64) -> Result<()> {
-    tell(connection, at, id, STORED, Value::Integer(messages))
-}
-
-pub(super) fn changed(
-    connection: &Connection,
-    at: Time,
-    id: ConversationId,
-    change: &Change<'_>,
-) -> Result<()> {
-    let what = if matches!(change, Change::Rewrite { .. }) { REWRITTEN } else { CHANGED };
-    tell(connection, at, id, what, Value::Null)
-}
-
-pub(super) fn trimmed(connection: &Connection, at: Time, id: ConversationId, reason: &str) -> Result<()> {
-    tell(connection, at, id, TRIMMED, Value::Text(reason.to_owned()))
-}
-
-pub(super) fn deleted(connection: &Connection, at: Time, id: ConversationId, reason: &str) -> Result<()> {
-    tell(connection, at, id, DELETED, Value::Text(reason.to_owned()))
-}
-
-fn tell(connection: &Connection, at: Time, id: ConversationId, what: i64, detail: Value) -> Result<()> {
+/// Adds an entry to the log.
+pub(super) fn note(connection: &Connection, entry: &Entry) -> Result<()> {
+    let (what, detail) = match &entry.what {
+        What::Stored { messages } => (STORED, ToSqlOutput::from(messages.cast_signed())),
+        What::Changed => (CHANGED, ToSqlOutput::from(Null)),
+        What::Rewritten => (REWRITTEN, ToSqlOutput::from(Null)),
+        What::Trimmed { reason } => (TRIMMED, ToSqlOutput::from(reason.as_str())),
+        What::Deleted { reason } => (DELETED, ToSqlOutput::from(reason.as_str())),
+    };
     connection
         .prepare_cached("INSERT INTO change (at, id, what, detail) VALUES (?1, ?2, ?3, ?4)")
         .during("note a change")?
-        .execute(params![at.as_micros(), id.as_bytes(), what, detail])
+        .execute(params![entry.at.as_micros(), entry.conversation.as_bytes(), what, detail])
         .during("note a change")?;
     Ok(())
 }
 
-impl SqliteStore {
+impl Sqlite {
     pub(super) fn wait_for_changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
         let until = Instant::now().checked_add(wait);
         loop {
@@ -105,7 +92,11 @@ mod tests {
     use super::*;
     use crate::store::sqlite::blob;
     use crate::store::sqlite::open::Use;
-    use crate::store::{Named, Put, Read as _, Safety, Space, Store as _};
+    use crate::store::{Named, Put, Read as _, Safety, Space, SqliteStore, Store as _};
+
+    fn stored(connection: &Connection, conversation: ConversationId, messages: u64) -> Result<()> {
+        note(connection, &Entry { conversation, at: Time::default(), what: What::Stored { messages } })
+    }
 
     fn put(store: &SqliteStore, bytes: &[u8]) {
         let put = Put { space: Space::Key, owner: None, name: b"data", bytes: Some(bytes) };
@@ -131,13 +122,11 @@ mod tests {
         let [own, other] = [0; 2].map(|_| SqliteStore::open(folder.path().join("history.db")).unwrap());
         let id = ConversationId::from_bytes([7; 16]);
         put(&own, b"own");
-        own.writing("note", Use::Synced, |transaction| stored(transaction, Time::default(), id, 1)).unwrap();
+        own.backend().writing("note", Use::Synced, |transaction| stored(transaction, id, 1)).unwrap();
         let before = own.changes(0, Duration::ZERO).unwrap();
 
         put(&other, b"other");
-        other
-            .writing("note", Use::Synced, |transaction| stored(transaction, Time::default(), id, 2))
-            .unwrap();
+        other.backend().writing("note", Use::Synced, |transaction| stored(transaction, id, 2)).unwrap();
 
         let all = own.changes(0, Duration::ZERO).unwrap();
         let told = |changes: &[Changed]| changes.iter().map(|change| change.what.clone()).collect::<Vec<_>>();
@@ -152,9 +141,10 @@ mod tests {
         let store = SqliteStore::open(folder.path().join("history.db")).unwrap();
         put(&store, b"before");
 
-        let seen = store.writing("write", Use::Synced, |transaction| {
-            stored(transaction, Time::default(), ConversationId::from_bytes([7; 16]), 1)?;
-            let found = store.glancing(|connection| blob::one(connection, Space::Key, None, b"data"))?;
+        let seen = store.backend().writing("write", Use::Synced, |transaction| {
+            stored(transaction, ConversationId::from_bytes([7; 16]), 1)?;
+            let found =
+                store.backend().glancing(|connection| blob::one(connection, Space::Key, None, b"data"))?;
             Ok((store.changes(0, Duration::ZERO)?, found))
         });
 

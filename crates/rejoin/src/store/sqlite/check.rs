@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::Use;
-use crate::store::sqlite::{SqliteStore, list};
+use crate::store::sqlite::{Sqlite, list};
 use crate::store::{Fault, Progress};
 
 const ATTEMPT: &str = "check the database";
@@ -48,7 +48,7 @@ const RULES: [(&str, &str); 7] = [
     ),
 ];
 
-impl SqliteStore {
+impl Sqlite {
     pub(super) fn check(&self) -> Result<Progress> {
         // A connection that has looked at the full-text index before checks what it remembers of it, and takes another
         // connection's deletions for damage. A fresh one remembers nothing.

@@ -5,6 +5,7 @@
 //! almost twice as fast as one that extends the file. For the same reason a new log is given its length at once.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -18,7 +19,7 @@ use crate::error::{ErrorKind, Result};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::files::{self, OpenFiles};
 use crate::store::sqlite::open::{LogIndex, Use, open_again};
-use crate::store::sqlite::{Access, SqliteStore, Writer, lock};
+use crate::store::sqlite::{Access, Sqlite, Writer, lock};
 use crate::store::{Progress, place};
 
 const ATTEMPT: &str = "fold the log into the database";
@@ -130,13 +131,21 @@ impl Length {
     }
 }
 
-impl SqliteStore {
+impl Sqlite {
     /// Has the log folded if it is long, without waiting for it, unless the folding cannot keep up.
     pub(super) fn fold_log_if_long(&self) {
         let length = self.log_length();
-        if !length.is_due(&self.path) {
+        // Room is looked for as often as a short log gets full, not after every turn.
+        let looked = self.looked_for_room.load(Ordering::Relaxed);
+        let is_near = (looked..looked.saturating_add(SHORT)).contains(&length.pages);
+        if length.pages < SHORT || (is_near && length.pages - length.folded < LONG) {
             return;
         }
+        if !length.is_due(&self.path) {
+            self.looked_for_room.store(length.pages, Ordering::Relaxed);
+            return;
+        }
+        self.looked_for_room.store(0, Ordering::Relaxed);
         let Some(log) = self.log() else { return };
         if length.pages - length.folded < 2 * LONG {
             let mut folder = lock(&self.folder);

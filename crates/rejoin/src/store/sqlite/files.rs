@@ -4,13 +4,17 @@
 //! pages at hand. A commit is then in files that nobody finds again. So no commit is acknowledged before each file was
 //! looked at by its name: one `stat` each, nothing is opened.
 
+use std::ffi::{CStr, CString};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::{Stat, lstat};
+use rustix::io::Errno;
+
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::Sqlite;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::{LogIndex, Use};
 use crate::store::{Displaced, durable};
@@ -28,11 +32,13 @@ pub(super) struct OpenFiles {
     length: AtomicU64,
 }
 
-/// A file by its name, and by the device and the number it had when it was opened.
+/// A file by its name, and as it was when it was opened.
 #[derive(Debug)]
 struct OpenFile {
     path: PathBuf,
-    identity: (u64, u64),
+    /// The path as the system takes it: it is looked at twice for each commit.
+    name: CString,
+    opened: Stat,
 }
 
 /// How long the main file is, compared with what it was.
@@ -49,10 +55,9 @@ impl OpenFiles {
             LogIndex::Shared => &["-wal", "-shm"],
             LogIndex::Private => &["-wal"],
         };
-        let others = beside.iter().map(|suffix| OpenFile::at(durable::beside(path, suffix)));
-        let main = OpenFile::at(path.to_owned())?;
-        let length = AtomicU64::new(main.look()?);
-        Ok(Self { main, others: others.collect::<Result<_>>()?, length })
+        let others = beside.iter().map(|suffix| Ok(OpenFile::at(durable::beside(path, suffix))?.0));
+        let (main, length) = OpenFile::at(path.to_owned())?;
+        Ok(Self { main, others: others.collect::<Result<_>>()?, length: AtomicU64::new(length) })
     }
 
     /// Fails when a file is not there any more, or another one is.
@@ -74,29 +79,32 @@ impl OpenFiles {
 }
 
 impl OpenFile {
-    fn at(path: PathBuf) -> Result<Self> {
-        let (identity, _) = look(&path)?;
-        Ok(Self { path, identity })
+    /// The file at a path, and its length.
+    fn at(path: PathBuf) -> Result<(Self, u64)> {
+        let name = CString::new(path.as_os_str().as_bytes())
+            .map_err(|cause| Error::invalid("a path must not contain a NUL byte").because(cause))?;
+        let opened = look(&path, &name)?;
+        Ok((Self { path, name, opened }, length_of(&opened)))
     }
 
     /// The length of the file, if it is the one that was opened.
     fn look(&self) -> Result<u64> {
-        match look(&self.path)? {
-            (identity, length) if identity == self.identity => Ok(length),
-            _ => Err(displaced(&self.path)),
-        }
+        let there = look(&self.path, &self.name)?;
+        let is_same = (there.st_dev, there.st_ino) == (self.opened.st_dev, self.opened.st_ino);
+        if is_same { Ok(length_of(&there)) } else { Err(displaced(&self.path)) }
     }
 }
 
-fn look(path: &Path) -> Result<((u64, u64), u64)> {
-    match path.symlink_metadata() {
-        Ok(found) => Ok(((found.dev(), found.ino()), found.len())),
-        Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(displaced(path))
-        }
-        Err(cause) => {
-            Err(Error::new(ErrorKind::Unavailable, format!("look at `{}`", path.display())).because(cause))
-        }
+fn length_of(found: &Stat) -> u64 {
+    u64::try_from(found.st_size).unwrap_or(0)
+}
+
+fn look(path: &Path, name: &CStr) -> Result<Stat> {
+    match lstat(name) {
+        Ok(found) => Ok(found),
+        Err(Errno::NOENT | Errno::NOTDIR) => Err(displaced(path)),
+        Err(cause) => Err(Error::new(ErrorKind::Unavailable, format!("look at `{}`", path.display()))
+            .because(io::Error::from(cause))),
     }
 }
 
@@ -104,7 +112,7 @@ fn displaced(path: &Path) -> Error {
     Error::new(ErrorKind::Unavailable, "what is written now would be lost").because(Displaced::at(path))
 }
 
-impl SqliteStore {
+impl Sqlite {
     /// Fails when what is committed now would not be found by whoever opens the database next.
     pub(super) fn vouch_for_files(&self) -> Result<()> {
         // A sealed copy is not written to.

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::error::Result;
-use crate::model::{Time, WORDS_VERSION, each_word};
+use crate::model::{Role, Time, WORDS_VERSION, each_word};
 use crate::store::Progress;
-use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::Sqlite;
+use crate::store::sqlite::expression::{has_roles, role_word};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::Use;
 use crate::store::sqlite::search::{TIES, Tail, first_number, tails};
-use crate::store::tip::searchable;
+use crate::store::tip::{Searchable, searchable};
 
 const ATTEMPT: &str = "fill the search index";
 
@@ -19,7 +20,7 @@ const ATTEMPT: &str = "fill the search index";
 /// what it has, so that fewer and larger ones are less work.
 const SLICE: usize = 2 << 20;
 
-impl SqliteStore {
+impl Sqlite {
     /// Indexes what is not indexed yet, a slice at a time, until the budget is spent.
     pub(super) fn fill_index(&self, budget: Duration) -> Result<Progress> {
         let until = Instant::now().checked_add(budget);
@@ -96,15 +97,15 @@ fn index_tail(
 
 /// Puts a message into the index; `words` is room to work in.
 pub(super) fn add(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     (key, id): (i64, &str),
     body: &str,
     words: &mut String,
     numbers: &mut Numbers,
 ) -> Result<()> {
-    let (text, time) = searchable(body).unwrap_or_default();
-    fold(&text, words);
-    let number = numbers.next(transaction, time)?;
+    let said = searchable(body);
+    fold(said.as_ref(), words);
+    let number = numbers.next(transaction, said.map(|said| said.time).unwrap_or_default())?;
     transaction
         .prepare_cached("INSERT INTO document (number, key, id) VALUES (?1, ?2, ?3)")
         .during(ATTEMPT)?
@@ -118,10 +119,13 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The words of a text with a space after each.
-fn fold(text: &str, words: &mut String) {
+/// The words of a message and that of its role, with a space after each; none of what is no message.
+fn fold(said: Option<&Searchable>, words: &mut String) {
     words.clear();
-    each_word(text, |word| {
+    let Some(said) = said else { return };
+    words.push_str(&role_word(said.role));
+    words.push(' ');
+    each_word(&said.text, |word| {
         words.push_str(word);
         words.push(' ');
     });
@@ -136,7 +140,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// The next free document number of a time. What does not fit into its microsecond goes into the next with room.
-    fn next(&mut self, transaction: &Transaction<'_>, time: Time) -> Result<i64> {
+    fn next(&mut self, transaction: &Connection, time: Time) -> Result<i64> {
         let mut newest = transaction
             .prepare_cached("SELECT max(number) FROM document WHERE number BETWEEN ?1 AND ?1 + ?2")
             .during(ATTEMPT)?;
@@ -157,7 +161,7 @@ impl Numbers {
 }
 
 /// Takes a message out of the index, token by token, so that none stays in the file. True when it was there.
-pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<bool> {
+pub(super) fn forget(transaction: &Connection, key: i64) -> Result<bool> {
     let attempt = "take a message out of the search index";
     let number: Option<i64> = transaction
         .prepare_cached("SELECT number FROM document WHERE key = ?1")
@@ -172,7 +176,14 @@ pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<bool> {
         .query_row([key], |row| row.get(0))
         .during(attempt)?;
     let mut words = String::new();
-    fold(&searchable(&body).unwrap_or_default().0, &mut words);
+    let said = searchable(&body);
+    fold(said.as_ref(), &mut words);
+    // An index may only be told to forget what it has.
+    if let Some(said) = said
+        && !has_role(transaction, number, said.role)?
+    {
+        words.drain(..=role_word(said.role).len());
+    }
     transaction
         .prepare_cached("INSERT INTO words (words, rowid, text) VALUES ('delete', ?1, ?2)")
         .during(attempt)?
@@ -184,6 +195,18 @@ pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> Result<bool> {
         .execute([number])
         .during(attempt)?;
     Ok(true)
+}
+
+/// True when the index has the word of a message's role.
+fn has_role(transaction: &Connection, number: i64, role: Role) -> Result<bool> {
+    if has_roles(transaction)? {
+        return Ok(true);
+    }
+    transaction
+        .prepare_cached("SELECT 1 FROM words WHERE words MATCH ?1 AND rowid = ?2")
+        .during(ATTEMPT)?
+        .exists(params![format!("\"{}\"", role_word(role)), number])
+        .during(ATTEMPT)
 }
 
 /// An index that an older tokenizer filled would miss words, so it starts again.
@@ -206,7 +229,7 @@ fn rebuild_if_stale(transaction: &Transaction<'_>) -> Result<()> {
             .during(ATTEMPT)?;
     }
     transaction
-        .execute("INSERT OR REPLACE INTO search (one, version) VALUES (1, ?1)", [WORDS_VERSION])
+        .execute("INSERT OR REPLACE INTO search (one, version, roles) VALUES (1, ?1, 1)", [WORDS_VERSION])
         .during(ATTEMPT)?;
     Ok(())
 }

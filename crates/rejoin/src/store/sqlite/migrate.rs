@@ -13,8 +13,12 @@ use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::{APPLICATION_ID, LogIndex};
 
 /// A released migration never changes; a new one is added at the end.
-pub(super) const MIGRATIONS: [&str; 2] =
-    [include_str!("migrations/0001_conversations.sql"), include_str!("migrations/0002_search.sql")];
+pub(super) const MIGRATIONS: [&str; 4] = [
+    include_str!("migrations/0001_conversations.sql"),
+    include_str!("migrations/0002_search.sql"),
+    include_str!("migrations/0003_lists.sql"),
+    include_str!("migrations/0004_roles.sql"),
+];
 
 /// Every object the schema has. What else a file contains was not put there by Rejoin, and could act on its own.
 const OBJECTS: [&str; 8] =

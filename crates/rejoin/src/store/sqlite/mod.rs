@@ -3,8 +3,6 @@
 //! A commit is one write to the log and one sync. What can be computed again (the search index) is written behind
 //! the append without a sync of its own.
 
-mod amend;
-mod append;
 mod backup;
 mod blob;
 mod change;
@@ -12,6 +10,7 @@ mod check;
 mod checkpoint;
 mod erase;
 mod examine;
+mod expression;
 mod fault;
 mod files;
 mod find;
@@ -21,14 +20,15 @@ mod list;
 mod log;
 mod migrate;
 mod open;
-mod read;
-mod remove;
 mod restore;
 mod room;
+mod rows;
 mod search;
+mod write;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI32;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -36,17 +36,18 @@ pub(crate) use examine::{Examination, Opened};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Time};
+use crate::model::ConversationId;
+use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words};
 use crate::store::reserve::Reserve;
 use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::files::OpenFiles;
 use crate::store::sqlite::open::{LogIndex, Use, open_again, open_first, open_sealed};
 use crate::store::sqlite::room::RESERVE;
+use crate::store::sqlite::rows::Moment;
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
-    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob, durable,
+    Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Row, Safety, SearchQuery, Space,
+    Stamp, Task, durable,
 };
 
 /// How long a writer waits for another process by default.
@@ -56,7 +57,10 @@ pub(crate) const WAIT: Duration = Duration::from_secs(10);
 const WRITTEN_KB: i64 = 16 << 10;
 
 /// Keeps conversations in a SQLite database.
-pub struct SqliteStore {
+pub type SqliteStore = Keeper<Sqlite>;
+
+/// Stores rows in a SQLite database.
+pub struct Sqlite {
     path: PathBuf,
     access: Access,
     /// The files that are open; none for a copy that is only read.
@@ -66,6 +70,8 @@ pub struct SqliteStore {
     writer: Arc<Mutex<Writer>>,
     /// Folds the log; started when the log first gets long.
     folder: Mutex<Option<Folder>>,
+    /// How many pages the log had when room for it was last looked for; zero when that was long ago.
+    looked_for_room: AtomicI32,
     /// Rung after a commit of this process, so that `changes` need not wait for its next look.
     bell: (Mutex<u64>, Condvar),
     /// The copy that a migration made on opening, if it did.
@@ -100,16 +106,7 @@ impl SqliteStore {
 
     /// Opens the database, and waits up to `wait` for other processes before it answers [`ErrorKind::Locked`].
     pub fn open_waiting(path: impl AsRef<Path>, wait: Duration) -> Result<Self> {
-        let path = std::path::absolute(path.as_ref()).map_err(|cause| {
-            Error::new(ErrorKind::Unavailable, "find the working directory").because(cause)
-        })?;
-        let (mut connection, index) = open_first(&path, wait, Use::Synced)?;
-        let migrated_from = migrate::migrate(&mut connection, &path, index)?;
-        let files = OpenFiles::of(&path, index)?;
-        let mut store = Self::over(path, Access::ReadWrite { wait, index }, connection);
-        store.files = Some(Arc::new(files));
-        store.migrated_from = migrated_from;
-        Ok(store)
+        Sqlite::open(path.as_ref(), wait).map(Self::over)
     }
 
     /// Opens a copy to read it. It is not changed, and no file is made beside it.
@@ -118,25 +115,12 @@ impl SqliteStore {
         if migrate::identify(&connection, path)? == 0 {
             return Err(Error::invalid(format!("`{}` holds nothing", path.display())));
         }
-        Ok(Self::over(path.to_owned(), Access::Sealed, connection))
-    }
-
-    fn over(path: PathBuf, access: Access, connection: Connection) -> Self {
-        Self {
-            path,
-            access,
-            files: None,
-            readers: Mutex::new(vec![connection]),
-            writer: Arc::default(),
-            folder: Mutex::default(),
-            bell: Default::default(),
-            migrated_from: None,
-        }
+        Ok(Self::over(Sqlite::on(path.to_owned(), Access::Sealed, connection)))
     }
 
     /// The copy of the file that was made before it was migrated on opening, if it was older.
     pub fn migrated_from(&self) -> Option<&Path> {
-        self.migrated_from.as_deref()
+        self.backend().migrated_from.as_deref()
     }
 
     /// Copies the database to a new file while it is in use, if `accept` has nothing against the content of the copy.
@@ -149,7 +133,7 @@ impl SqliteStore {
         accept: &mut dyn FnMut(&Self) -> Result<()>,
         report: &mut dyn FnMut(u64, u64),
     ) -> Result<()> {
-        backup::backup(self, to, accept, report)
+        backup::backup(self.backend(), to, accept, report)
     }
 
     /// Puts the copy at `from` in the place of the database at `to`, if `accept` has nothing against its content.
@@ -164,6 +148,35 @@ impl SqliteStore {
         report: &mut dyn FnMut(u64, u64),
     ) -> Result<Option<PathBuf>> {
         restore::restore(from, to, wait, accept, report)
+    }
+}
+
+impl Sqlite {
+    fn open(path: &Path, wait: Duration) -> Result<Self> {
+        let path = std::path::absolute(path).map_err(|cause| {
+            Error::new(ErrorKind::Unavailable, "find the working directory").because(cause)
+        })?;
+        let (mut connection, index) = open_first(&path, wait, Use::Synced)?;
+        let migrated_from = migrate::migrate(&mut connection, &path, index)?;
+        let files = OpenFiles::of(&path, index)?;
+        let mut store = Self::on(path, Access::ReadWrite { wait, index }, connection);
+        store.files = Some(Arc::new(files));
+        store.migrated_from = migrated_from;
+        Ok(store)
+    }
+
+    fn on(path: PathBuf, access: Access, connection: Connection) -> Self {
+        Self {
+            path,
+            access,
+            files: None,
+            readers: Mutex::new(vec![connection]),
+            writer: Arc::default(),
+            folder: Mutex::default(),
+            looked_for_room: AtomicI32::new(0),
+            bell: Default::default(),
+            migrated_from: None,
+        }
     }
 
     fn open_another(&self, usage: Use) -> Result<Connection> {
@@ -278,139 +291,68 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn unknown(id: ConversationId) -> Error {
-    Error::not_found(format!("there is no conversation `{id}`"))
-}
-
-fn no_message(id: impl fmt::Display) -> Error {
-    Error::not_found(format!("there is no message `{id}` in this conversation"))
-}
-
-impl fmt::Debug for SqliteStore {
+impl fmt::Debug for Sqlite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Sqlite").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
 /// Closing brings the index a step forward, so that a search by the next process has little left to look through.
-impl Drop for SqliteStore {
+impl Drop for Sqlite {
     fn drop(&mut self) {
         if lock(&self.writer).wrote {
             // Nothing is lost when this fails: the tail is searched message by message.
-            let _ = self.maintain(Task::Index, Duration::from_millis(50));
+            let _ = self.fill_index(Duration::from_millis(50));
             self.fold_log_if_long();
         }
     }
 }
 
-impl Read for SqliteStore {
+impl Backend for Sqlite {
     fn capabilities(&self) -> Capabilities {
         Capabilities::new(true, true, true)
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.snapshot("read messages", |transaction| read::read(transaction, id, what, visit))
+    fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
+        self.snapshot("read the store", |transaction| work(&Moment::new(transaction)))
     }
 
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.reading(|connection| list::list(connection, query))
+    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        let usage = match safety {
+            Safety::Synced => Use::Synced,
+            Safety::Unsynced => Use::Unsynced,
+        };
+        self.writing(ask.attempt, usage, |transaction| {
+            let moment = Moment::new(transaction);
+            let batch = decide(&moment)?;
+            write::write(&moment, &batch)
+        })?;
+        self.fold_log_if_long();
+        Ok(())
     }
 
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.snapshot("look up a name", |transaction| find::find(transaction, text, limit))
+    fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.reserve().give_up_if_full();
+        let done = work();
+        // What was removed still stands in the log until it is folded and cut.
+        self.cut_log()?;
+        self.reserve().keep();
+        done
     }
 
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.snapshot("search", |transaction| search::search(transaction, query))
+    fn make_room(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()> {
+        self.shrink_to_fit(id, trim)
+    }
+
+    fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.glancing(|connection| blob::one(connection, space, owner, name))
     }
 
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
         self.wait_for_changes(after, wait)
     }
 
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        // Keys are short, and a vault asks for one after each append.
-        if let (Space::Key, Named::One(name)) = (space, named) {
-            let found = self.glancing(|connection| blob::one(connection, space, owner, name))?;
-            return found.map_or(Ok(()), |bytes| visit(name, &bytes));
-        }
-        // One statement, which sees one moment.
-        self.reading(|connection| blob::get(connection, space, owner, named, visit))
-    }
-}
-
-impl Store for SqliteStore {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        turn.check()?;
-        let attempt = "append a turn";
-        let written = self.writing(attempt, Use::Synced, |transaction| append::append(transaction, turn));
-        let appended = match written {
-            // What stood in the way may be the turn itself, stored by an earlier call.
-            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
-                let replayed = self.snapshot(attempt, |transaction| append::replay(transaction, turn))?;
-                return replayed.ok_or(error);
-            }
-            other => other?,
-        };
-        self.fold_log_if_long();
-        Ok(appended)
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        change.check()?;
-        let version = self.writing("change a conversation", Use::Synced, |transaction| {
-            amend::amend(transaction, id, expected, change, at)
-        })?;
-        if matches!(change, Change::Rewrite { .. }) {
-            // What was replaced still stands in the log until it is folded and cut.
-            self.cut_log()?;
-        }
-        Ok(version)
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.reserve().give_up_if_full();
-        let outcomes = targets
-            .iter()
-            .map(|target| {
-                if let Target::Conversation(id) = target {
-                    self.shrink_to_fit(*id, reason, at)?;
-                }
-                self.writing("remove", Use::Synced, |transaction| {
-                    remove::remove(transaction, target, reason, at)
-                })
-            })
-            .collect();
-        // What was removed still stands in the log until it is folded and cut.
-        self.cut_log()?;
-        self.reserve().keep();
-        outcomes
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        let usage = match safety {
-            Safety::Synced => Use::Synced,
-            Safety::Unsynced => Use::Unsynced,
-        };
-        self.writing("store blobs", usage, |transaction| blob::put(transaction, blobs))?;
-        // Blobs fill the log as turns do: without this it would grow with all that is put between two turns.
-        self.fold_log_if_long();
-        Ok(())
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
+    fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress> {
         match task {
             Task::Index => self.fill_index(budget),
             Task::Checkpoint => self.cut_log(),
@@ -421,5 +363,35 @@ impl Store for SqliteStore {
             // Nothing is sealed.
             Task::Renew | Task::RenewOne(_) => Ok(Progress::default()),
         }
+    }
+
+    fn lists(&self) -> Option<&dyn Lists> {
+        Some(self)
+    }
+
+    fn words(&self) -> Option<&dyn Words> {
+        Some(self)
+    }
+
+    fn prefixes(&self) -> Option<&dyn Prefixes> {
+        Some(self)
+    }
+}
+
+impl Lists for Sqlite {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        self.reading(|connection| list::list(connection, query))
+    }
+}
+
+impl Words for Sqlite {
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        self.snapshot("search", |transaction| search::search(transaction, query))
+    }
+}
+
+impl Prefixes for Sqlite {
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        self.snapshot("look up a name", |transaction| find::find(transaction, text, limit))
     }
 }

@@ -1,7 +1,7 @@
 //! Opening a database: the one place where SQLite is opened, so that every connection is hardened alike.
 
 use std::ffi::CStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -13,10 +13,11 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::owner::{self, User, Way};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::log;
 use crate::store::sqlite::migrate::identify;
-use crate::store::{durable, owner, place};
+use crate::store::{durable, place};
 
 /// `RJON`: says whose file it is.
 pub(super) const APPLICATION_ID: i32 = 0x524A_4F4E;
@@ -132,14 +133,18 @@ fn open_recognized(
     index: LogIndex,
     recognize: &dyn Fn(&Connection) -> Result<()>,
 ) -> Result<Connection> {
-    prepare_file(path)?;
+    let user = User::current();
+    let Prepared { way, existing } = prepare_file(user, path)?;
     place::refuse_network(path)?;
     let attempt = || format!("open the database `{}`", path.display());
-    let before = identity(path);
+    let before = existing.as_ref().map(identity_of).or_else(|| identity(path));
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     // SQLite refuses any link on the way with NOFOLLOW; links to directories are the user's own business.
-    let resolved = resolve(path)?;
+    let resolved = match way {
+        Way::Straight => path.to_owned(),
+        Way::Unknown => resolve(path)?,
+    };
     let mut connection =
         Connection::open_with_flags_and_vfs(&resolved, flags, index.way()).during(&attempt())?;
     let explained = |error: Error| match error.kind() {
@@ -150,10 +155,10 @@ fn open_recognized(
     harden(&mut connection, wait).map_err(explained)?;
     use_log(&connection, wait, usage, recognize).map_err(explained)?;
     // In a directory such as /tmp somebody may have put a log there since it was looked at.
-    refuse_foreign(path)?;
+    let after = refuse_foreign_files(user, path).map_err(|cause| denied(path, cause))?;
     // SQLite finds the log by name. A file that was put aside meanwhile must not be used with the log of the other
     // file that has its name by now.
-    if identity(path) != before {
+    if after.as_ref().map(identity_of) != before {
         return Err(Error::new(ErrorKind::Locked, "another process replaced the file").during(attempt()));
     }
     Ok(connection)
@@ -193,7 +198,11 @@ fn as_uri(path: &Path) -> String {
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
-    path.symlink_metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    path.symlink_metadata().ok().as_ref().map(identity_of)
+}
+
+fn identity_of(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }
 
 /// Opens an empty file that is about to receive a copy of a database, page by page.
@@ -220,27 +229,40 @@ fn unusable(attempt: &str, path: &Path, cause: io::Error) -> Error {
 ///
 /// The file is not opened for this: closing it would give back the locks that this process has on it. What it holds is
 /// for SQLite to say, which knows the log: its first page may be whole there only.
-fn prepare_file(path: &Path) -> Result<()> {
+fn prepare_file(user: User, path: &Path) -> Result<Prepared> {
+    let directory = durable::directory_of(path);
     durable::create_private_directory(path)
-        .map_err(|cause| unusable("create the directory", durable::directory_of(path), cause))?;
-    refuse_foreign(path)?;
-    let existing = match path.symlink_metadata() {
-        Ok(existing) => existing,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+        .map_err(|cause| unusable("create the directory", directory, cause))?;
+    let judged = owner::refuse_place(user, directory)
+        .and_then(|way| Ok(Prepared { way, existing: refuse_foreign_files(user, path)? }));
+    let prepared = judged.map_err(|cause| denied(path, cause))?;
+    let Some(existing) = &prepared.existing else {
+        return match path.symlink_metadata() {
             // The name must be durable before the first commit is acknowledged.
-            return durable::create_private(path)
-                .map_err(|cause| unusable("create the database", path, cause));
-        }
-        Err(cause) => return Err(unusable("look at", path, cause)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => durable::create_private(path)
+                .map_err(|cause| unusable("create the database", path, cause))
+                .map(|()| prepared),
+            Err(cause) => Err(unusable("look at", path, cause)),
+            // Another process was first, so it has to be looked at.
+            Ok(_) => prepare_file(user, path),
+        };
     };
     if !existing.file_type().is_file() {
         return Err(Error::invalid(format!("`{}` is not a regular file", path.display())));
     }
     match existing.len() {
-        0 => log::save_from_empty(path),
-        length if is_fragment(length) => Err(stranger(path)),
-        _ => Ok(()),
+        0 => log::save_from_empty(path)?,
+        length if is_fragment(length) => return Err(stranger(path)),
+        _ => {}
     }
+    Ok(prepared)
+}
+
+/// A place that was judged before a database is opened there.
+struct Prepared {
+    way: Way,
+    /// The main file, unless it was just created.
+    existing: Option<Metadata>,
 }
 
 /// True for a file that is too short for a header. SQLite takes it for an empty one, and would write over what is left.
@@ -252,16 +274,19 @@ fn stranger(path: &Path) -> Error {
     Error::invalid(format!("`{}` is not a Rejoin database", path.display()))
 }
 
-/// Refuses a database that another user owns, can write or can put another file in the place of. What stands in the log
-/// counts as much as what stands in the file.
-fn refuse_foreign(path: &Path) -> Result<()> {
+/// Refuses the files of a database that another user owns or can write, and tells what the main file is. What stands in the
+/// log counts as much as what stands in the file.
+fn refuse_foreign_files(user: User, path: &Path) -> io::Result<Option<Metadata>> {
+    let main = owner::refuse_file(user, path)?;
     // Rejoin leaves no journal behind, but SQLite plays back one that it finds.
-    let files = ["", "-wal", "-shm", "-journal"].map(|suffix| durable::beside(path, suffix));
-    let checked = owner::refuse_place(durable::directory_of(path))
-        .and_then(|()| files.iter().try_for_each(|file| owner::refuse_file(file)));
-    checked.map_err(|cause| {
-        Error::new(ErrorKind::Denied, format!("open the database `{}`", path.display())).because(cause)
-    })
+    for suffix in ["-wal", "-shm", "-journal"] {
+        owner::refuse_file(user, &durable::beside(path, suffix))?;
+    }
+    Ok(main)
+}
+
+fn denied(path: &Path, cause: io::Error) -> Error {
+    Error::new(ErrorKind::Denied, format!("open the database `{}`", path.display())).because(cause)
 }
 
 /// Refuses a file that is no database, whatever its log says. An empty one is a database that was never written to.

@@ -6,12 +6,13 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, MessageId, Time};
+use crate::model::{ConversationId, MessageId};
+use crate::store::backend::Trim;
 use crate::store::sqlite::checkpoint::begin_again;
 use crate::store::sqlite::fault::{During, full};
 use crate::store::sqlite::open::{Use, set_synchronous};
-use crate::store::sqlite::{SqliteStore, append, remove};
-use crate::store::{Children, Target, durable, place, reserve};
+use crate::store::sqlite::{Sqlite, rows};
+use crate::store::{durable, place, reserve};
 
 /// Ends the name of the file that holds the reserve.
 pub(super) const RESERVE: &str = "-reserve";
@@ -45,33 +46,30 @@ fn has_holes(path: &Path) -> bool {
     index.is_ok_and(|index| index.blocks() * 512 < index.len())
 }
 
-impl SqliteStore {
-    /// Removes a conversation's messages and blobs, newest first, until what is left of it can be removed at once.
+impl Sqlite {
+    /// Has a conversation's messages removed, newest first, and removes its large blobs, until what is left of it can be
+    /// removed at once.
     ///
     /// What is removed is overwritten, and stands in the log until then: that takes as much room as the conversation.
     /// Where there is none, it goes in pieces. One that is cut off leaves a shorter conversation.
-    pub(super) fn shrink_to_fit(&self, id: ConversationId, reason: &str, at: Time) -> Result<()> {
+    pub(super) fn shrink_to_fit(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()> {
         let directory = durable::directory_of(&self.path);
         let Ok(free) = place::free_bytes(directory) else { return Ok(()) };
         let held = self.reading(|connection| held(connection, id))?;
         if held <= PIECE || held.saturating_mul(2) + reserve::BYTES <= free {
             return Ok(());
         }
-        while self.remove_piece(id, reason, at)? {
+        while self.remove_piece(id, trim)? {
             self.cut_log()?;
         }
         Ok(())
     }
 
     /// Removes as much as fits; false when nothing was left to remove.
-    fn remove_piece(&self, id: ConversationId, reason: &str, at: Time) -> Result<bool> {
+    fn remove_piece(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<bool> {
         let ids = self.reading(|connection| last_messages(connection, id))?;
         if !ids.is_empty() {
-            let target = Target::Messages { conversation: id, ids: &ids, children: Children::Remove };
-            self.writing("remove", Use::Synced, |transaction| {
-                remove::remove(transaction, &target, reason, at)
-            })?;
-            return Ok(true);
+            return trim(&ids).map(|()| true);
         }
         self.writing("remove", Use::Synced, |transaction| disown_piece(transaction, id))
     }
@@ -104,8 +102,7 @@ fn last_messages(connection: &Connection, id: ConversationId) -> Result<Vec<Mess
         .query_row("SELECT max(n) FROM conversation WHERE id = ?1", [id.as_bytes()], |row| row.get(0))
         .during(ATTEMPT)?;
     let Some(n) = n else { return Ok(Vec::new()) };
-    let range = [append::key(n, 1), append::key(n, i64::from(u32::MAX))];
-    let mut rows = statement.query(range).during(ATTEMPT)?;
+    let mut rows = statement.query(rows::range(n)).during(ATTEMPT)?;
     let (mut ids, mut bytes) = (Vec::new(), 0);
     while let Some(row) = rows.next().during(ATTEMPT)? {
         let (id, length): (String, i64) = (|| Ok((row.get(0)?, row.get(1)?)))().during(ATTEMPT)?;

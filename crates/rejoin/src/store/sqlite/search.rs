@@ -1,13 +1,12 @@
 //! Searching: the full-text index, and the tail it does not cover yet, so that a reader never has to write.
 
-use std::fmt::Write as _;
-
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, Time, WordQuery};
-use crate::store::sqlite::append::{key, sequence};
+use crate::model::{ConversationId, Role, Time};
+use crate::store::sqlite::expression;
 use crate::store::sqlite::fault::During;
+use crate::store::sqlite::rows::{key, sequence};
 use crate::store::tip::{searchable, time_of};
 use crate::store::{Hit, Page, SearchOrder, SearchQuery};
 
@@ -21,6 +20,10 @@ pub(super) const TIES: i64 = (1 << TIE_BITS) - 1;
 
 /// The latest time a number can hold, in the year 2112, with an hour left above it for what shares that time.
 const LATEST: i64 = (1 << (63 - TIE_BITS)) - (1 << 32);
+
+/// How many messages are looked at before all that have a short beginning are collected. A word of one message in ten fills a
+/// page by then.
+const LOOKED_AT: usize = 256;
 
 pub(super) fn search(connection: &Connection, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
     if query.words.words().is_empty() || query.limit == 0 {
@@ -44,33 +47,69 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery<'_>) -> Result
     }
 }
 
-/// The query in the index's own language: every word quoted, the last one open when it may be a beginning.
-fn expression(words: &WordQuery) -> String {
-    let mut expression = String::new();
-    for word in words.words() {
-        // Words hold letters and digits only, so nothing needs escaping.
-        let _ = write!(expression, "\"{word}\" ");
-    }
-    if words.last_is_prefix() {
-        expression.push('*');
-    }
-    expression
+/// Where candidates come from, and what is left to look at in them.
+enum Source {
+    /// The index, which vouches for every word.
+    Index(String),
+    /// The index, or all that is indexed where nothing is left to ask it. The last word has to be looked for in each.
+    LookingAt(Option<String>),
 }
 
 /// Enough of the newest indexed hits to fill a page, and all that share the last one's time, so that ties sort the
 /// same on every page.
 fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> {
+    let role = role_in_index(connection, query)?;
+    if !query.words.last_is_prefix() {
+        let exact = Source::Index(expression::every_word(query.words, role));
+        return Ok(newest_from(connection, query, exact)?.unwrap_or_default());
+    }
+    if let Some(endings) = expression::endings(connection, query.words)? {
+        if endings.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = Source::Index(expression::with_endings(query.words, role, &endings));
+        return Ok(newest_from(connection, query, known)?.unwrap_or_default());
+    }
+    // A short beginning is in most messages, and it is quicker to look at the newest than to collect all that have it.
+    let others = Some(expression::without_last(query.words, role)).filter(|others| !others.is_empty());
+    if query.limit <= LOOKED_AT / 8
+        && let Some(hits) = newest_from(connection, query, Source::LookingAt(others))?
+    {
+        return Ok(hits);
+    }
+    let beginning = Source::Index(expression::every_word(query.words, role));
+    Ok(newest_from(connection, query, beginning)?.unwrap_or_default())
+}
+
+/// The role that the index can be asked for. In an older store it knows none, and messages are looked at.
+fn role_in_index(connection: &Connection, query: &SearchQuery<'_>) -> Result<Option<Role>> {
+    Ok(if query.role.is_some() && expression::has_roles(connection)? { query.role } else { None })
+}
+
+/// The newest hits from one source; none when too much would have to be looked at.
+fn newest_from(connection: &Connection, query: &SearchQuery<'_>, source: Source) -> Result<Option<Vec<Hit>>> {
     let newest = query.after.map_or(Ok(i64::MAX), |after| last_number(connection, after.time))?;
     let oldest = query.since.map_or(0, first_number);
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC",
-        )
-        .during(ATTEMPT)?;
-    let mut rows = statement.query(params![expression(query.words), oldest, newest]).during(ATTEMPT)?;
-    let mut hits: Vec<Hit> = Vec::new();
     let mut fetch = Fetch::new(connection, query)?;
-    let mut at = i64::MAX;
+    let (asked, most) = match source {
+        Source::Index(asked) => (Some(asked), usize::MAX),
+        Source::LookingAt(asked) => {
+            fetch.left = Left::WordsAndRole;
+            (asked, LOOKED_AT)
+        }
+    };
+    let sql = match asked {
+        Some(_) => {
+            "SELECT rowid FROM words WHERE words MATCH ?3 AND rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC"
+        }
+        None => {
+            "SELECT number FROM document WHERE number BETWEEN ?1 AND ?2 AND ?3 IS NULL ORDER BY number DESC"
+        }
+    };
+    let mut statement = connection.prepare_cached(sql).during(ATTEMPT)?;
+    let mut rows = statement.query(params![oldest, newest, asked]).during(ATTEMPT)?;
+    let mut hits: Vec<Hit> = Vec::new();
+    let (mut at, mut seen) = (i64::MAX, 0);
     while let Some(row) = rows.next().during(ATTEMPT)? {
         let document: i64 = row.get(0).during(ATTEMPT)?;
         // A number is never below its message's time, so what follows is older than the hits that fill the page.
@@ -81,13 +120,17 @@ fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> 
                 break;
             }
         }
+        if seen == most {
+            return Ok(None);
+        }
+        seen += 1;
         hits.extend(
             fetch
                 .hit(document)?
                 .filter(|hit| query.after.is_none_or(|after| hit.cursor().key() < after.key())),
         );
     }
-    Ok(hits)
+    Ok(Some(hits))
 }
 
 /// The time that document numbers hold for a time.
@@ -119,7 +162,8 @@ fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result
     let mut statement = connection
         .prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank")
         .during(ATTEMPT)?;
-    let mut rows = statement.query([expression(query.words)]).during(ATTEMPT)?;
+    let asked = expression::every_word(query.words, role_in_index(connection, query)?);
+    let mut rows = statement.query([asked]).during(ATTEMPT)?;
     let mut hits = Vec::new();
     let mut fetch = Fetch::new(connection, query)?;
     while hits.len() < room
@@ -135,6 +179,25 @@ fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result
 struct Fetch<'c, 'q> {
     statement: CachedStatement<'c>,
     query: &'q SearchQuery<'q>,
+    left: Left,
+}
+
+/// What the index does not vouch for, and has to be looked for in a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    Role,
+    WordsAndRole,
+}
+
+impl Left {
+    fn is_in(self, query: &SearchQuery<'_>, body: &str) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Role => searchable(body).is_some_and(|said| query.role == Some(said.role)),
+            Self::WordsAndRole => searchable(body).is_some_and(|said| query.finds(&said)),
+        }
+    }
 }
 
 impl<'c, 'q> Fetch<'c, 'q> {
@@ -146,7 +209,9 @@ impl<'c, 'q> Fetch<'c, 'q> {
                  WHERE d.number = ?1 AND (?2 IS NULL OR c.project = ?2) AND (?3 IS NULL OR c.id = ?3)",
             )
             .during(ATTEMPT)?;
-        Ok(Self { statement, query })
+        let knows_role = query.role.is_none() || expression::has_roles(connection)?;
+        let left = if knows_role { Left::Nothing } else { Left::Role };
+        Ok(Self { statement, query, left })
     }
 
     fn hit(&mut self, document: i64) -> Result<Option<Hit>> {
@@ -158,6 +223,9 @@ impl<'c, 'q> Fetch<'c, 'q> {
             column.map_err(|cause| Error::corrupt("a column of a message has the wrong type").because(cause))
         };
         let body = text(3)?;
+        if !self.left.is_in(self.query, body) {
+            return Ok(None);
+        }
         Ok(Some(Hit {
             conversation: ConversationId::from_bytes(row.get(0).during(ATTEMPT)?),
             message: text(1)?.parse()?,
@@ -209,11 +277,11 @@ fn search_tail(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<H
         let mut rows = statement.query([tail.first, tail.last]).during(ATTEMPT)?;
         while let Some(row) = rows.next().during(ATTEMPT)? {
             let body: String = row.get(2).during(ATTEMPT)?;
-            let Some((text, time)) = searchable(&body) else { continue };
-            if query.words.matches(&text) {
+            let Some(said) = searchable(&body) else { continue };
+            if query.finds(&said) {
                 let message = row.get::<_, String>(1).during(ATTEMPT)?.parse()?;
                 let seq = sequence(row.get(0).during(ATTEMPT)?);
-                hits.push(Hit { conversation, message, seq, time, body });
+                hits.push(Hit { conversation, message, seq, time: said.time, body });
             }
         }
     }

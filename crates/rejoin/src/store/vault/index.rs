@@ -277,7 +277,8 @@ impl VaultStore {
             if !fits {
                 return Next::Stop;
             }
-            let (text, time) = body.and_then(searchable).unwrap_or_default();
+            let said = body.and_then(searchable);
+            let (text, time) = said.map(|said| (said.text, said.time)).unwrap_or_default();
             draft.add(seq, id, time, &text, size);
             if draft.span().bytes < SLICE { Next::Go } else { Next::Stop }
         })?;

@@ -36,6 +36,7 @@ impl Rows {
 const ALL: ListQuery<'static> = ListQuery {
     project: None,
     status: None,
+    idle_since: None,
     kind: None,
     only: None,
     unexpired_at: None,

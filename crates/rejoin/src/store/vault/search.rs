@@ -257,11 +257,11 @@ impl Search<'_> {
 /// The hit that a message is; none unless it matches, and is of the times that are asked for.
 fn matching(query: &SearchQuery<'_>, conversation: ConversationId, scanned: &Scanned<'_>) -> Option<Hit> {
     let body = scanned.body?;
-    let (text, time) = searchable(body)?;
-    let (message, seq) = (scanned.id, scanned.seq);
+    let said = searchable(body)?;
+    let (message, seq, time) = (scanned.id, scanned.seq, said.time);
     let is_asked_for = query.since.is_none_or(|since| time >= since)
         && query.after.is_none_or(|after| (time, conversation, seq) < after.key());
-    (is_asked_for && query.words.matches(&text)).then(|| Hit {
+    (is_asked_for && query.finds(&said)).then(|| Hit {
         conversation,
         message,
         seq,

@@ -278,3 +278,46 @@ fn a_name_that_is_empty_or_long_is_refused() {
 
     assert_eq!(kinds, [[ErrorKind::Invalid; 4]; 3]);
 }
+
+#[test]
+fn a_draft_is_stored_with_its_first_turn_and_not_before() {
+    let archive = archive();
+    let mut draft = archive.draft(Conversation::titled("Lisbon")).unwrap();
+    let before = archive.conversation(draft.id()).unwrap_err().kind();
+
+    draft.append_turn(talk(&["a", "b"])).unwrap();
+    draft.append(Message::user("c")).unwrap();
+
+    let stored = archive.conversation(draft.id()).unwrap();
+    assert_eq!(before, ErrorKind::NotFound);
+    assert_eq!(
+        (stored.title(), stored.messages, said(&draft.path().unwrap())),
+        ("Lisbon", 3, "a b c".to_owned())
+    );
+}
+
+#[test]
+fn two_clones_of_a_draft_store_one_conversation() {
+    let archive = archive();
+    let mut first = archive.draft(Conversation::titled("Lisbon")).unwrap();
+    let mut second = first.clone();
+
+    let receipts = [first.append(Message::user("a")).unwrap(), second.append(Message::user("b")).unwrap()];
+
+    assert_eq!(
+        receipts.map(|receipt| (receipt.conversation, receipt.forked)),
+        [(first.id(), false), (first.id(), true)]
+    );
+    assert_eq!(stored(&archive).0, 2);
+}
+
+#[test]
+fn a_draft_keeps_the_attachments_of_its_first_turn() {
+    let archive = archive();
+    let mut draft = archive.draft(Conversation::titled("Lisbon")).unwrap();
+    let long = "long text ".repeat(200_000);
+
+    draft.append(Message::user(long.clone())).unwrap();
+
+    assert_eq!(draft.path().unwrap()[0].message.text(), long);
+}

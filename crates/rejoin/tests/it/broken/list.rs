@@ -62,6 +62,17 @@ pub(super) const FAULTS: &[Fault] = &[
         Hook::List(|store, query| store.inner.list(&ListQuery { status: None, ..*query })),
     ),
     (
+        "an_active_conversation_that_is_idle_counts_as_paused",
+        Hook::List(|store, query| store.inner.list(&ListQuery { idle_since: None, ..*query })),
+    ),
+    (
+        "an_active_conversation_that_is_idle_counts_as_paused",
+        Hook::List(|store, query| {
+            let idle_since = query.idle_since.map(|time| time.plus_micros(-1));
+            store.inner.list(&ListQuery { idle_since, ..*query })
+        }),
+    ),
+    (
         "a_list_can_be_filtered_by_kind",
         Hook::List(|store, query| store.inner.list(&ListQuery { kind: None, ..*query })),
     ),
@@ -93,6 +104,13 @@ pub(super) const FAULTS: &[Fault] = &[
             let mut page = store.inner.list(query)?;
             page.total = page.total.map(|_| page.items.len() as u64);
             Ok(page)
+        }),
+    ),
+    (
+        "a_total_counts_all_rows_that_match",
+        Hook::List(|store, query| {
+            let total = store.inner.list(&ListQuery { unexpired_at: None, ..*query })?.total;
+            Ok(Page { total, ..store.inner.list(query)? })
         }),
     ),
     ("counts_and_bytes_follow", Hook::List(|store, query| altered(store, query, |row| row.bytes /= 2))),

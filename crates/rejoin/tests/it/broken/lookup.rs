@@ -126,6 +126,10 @@ pub(super) const FAULTS: &[Fault] = &[
         Hook::Search(|store, query| store.inner.search(&SearchQuery { project: None, ..*query })),
     ),
     (
+        "a_search_can_be_limited_to_a_role",
+        Hook::Search(|store, query| store.inner.search(&SearchQuery { role: None, ..*query })),
+    ),
+    (
         "a_search_can_be_limited_to_a_time_and_later",
         Hook::Search(|store, query| {
             let since = query.since.map(|since| since.plus_micros(1));

@@ -75,6 +75,7 @@ fn query(words: &WordQuery) -> SearchQuery<'_> {
         words,
         conversation: None,
         project: None,
+        role: None,
         since: None,
         order: SearchOrder::Newest,
         after: None,

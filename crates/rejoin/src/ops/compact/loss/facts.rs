@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::Source;
 use super::sentences;
 use super::words::{self, is_ideograph};
-use super::{FactKind, Source};
+use crate::ops::view::FactKind;
 
 /// A fact in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::FactKind;
 use super::words::is_ideograph;
+use crate::ops::view::FactKind;
 
 /// The facts that are looked for.
 #[derive(Debug, Default)]

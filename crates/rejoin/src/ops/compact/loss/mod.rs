@@ -6,59 +6,12 @@
 mod facts;
 mod mentions;
 mod sentences;
-pub(crate) mod stored;
 mod words;
 
-use serde::{Deserialize, Serialize};
-
-use crate::model::{Block, Json, MessageId};
-use crate::ops::view::View;
+use crate::model::{Block, Json};
+use crate::ops::view::{Fact, View};
 use facts::Found;
 use mentions::Mentions;
-
-/// Something a reader may want back: a path, a name, a number, an address, an instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Fact {
-    /// What kind of thing it is.
-    pub kind: FactKind,
-    /// How it was written.
-    pub text: String,
-    /// The message it stood in first; none when that is not stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<MessageId>,
-}
-
-/// What kind of thing a fact is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FactKind {
-    /// An address on the web, or of a mailbox.
-    Url,
-    /// A file or directory, with a line if one was named.
-    Path,
-    /// A name of a program's making, such as `parse_line`, `HttpClient` or a commit.
-    Identifier,
-    /// A number with at least two digits or with a unit, a version, a date or a time.
-    Number,
-    /// Words in quotation marks or backticks.
-    Quote,
-    /// A sentence that says what to do or not to do: an instruction of the user, or what anyone decided.
-    Instruction,
-}
-
-impl FactKind {
-    /// The kind's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Url => "url",
-            Self::Path => "path",
-            Self::Identifier => "identifier",
-            Self::Number => "number",
-            Self::Quote => "quote",
-            Self::Instruction => "instruction",
-        }
-    }
-}
 
 /// The facts that the view had before and does not mention after, in order of their first appearance.
 pub fn lost(before: &View<'_>, after: &View<'_>) -> Vec<Fact> {

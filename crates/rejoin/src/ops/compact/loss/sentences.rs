@@ -1,8 +1,9 @@
 //! Finds what takes more than a word: quotations, instructions, decisions.
 
+use super::Source;
 use super::facts::Found;
 use super::words;
-use super::{FactKind, Source};
+use crate::ops::view::FactKind;
 
 /// Quotation marks: the one that opens, and the one that closes.
 const MARKS: [(char, char); 8] =

@@ -5,6 +5,7 @@ use proptest::strategy::Strategy;
 
 use super::*;
 use crate::model::{Message, Role};
+use crate::ops::view::FactKind;
 use crate::ops::view::Viewed;
 
 fn view(messages: Vec<Message>) -> View<'static> {

@@ -1,6 +1,6 @@
 //! What kind of fact a single word is, if it is one.
 
-use super::FactKind;
+use crate::ops::view::FactKind;
 
 /// Longer words are data, not names.
 const LONGEST: usize = 300;

@@ -1,6 +1,9 @@
-//! The reference store: the rules with no durability. The oracle in tests, and the place of incognito talk.
+//! The model that stores are compared with: the rules of the contract written a second time, as plainly as they can be.
+//!
+//! It shares no decision with the stores, so that a rule that is wrong there is not wrong here as well.
 
 mod kept;
+mod rules;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,17 +12,17 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::memory::kept::{Kept, no_message};
-use crate::store::tip::searchable;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Note, Order, Outcome, Page,
     Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stamp, Store, Target, Task, Turn,
     Version, Visit, VisitBlob, What,
 };
+use crate::testing::model::kept::{Kept, no_message};
+use crate::testing::model::rules::{check_change, check_turn, found_at, page_of_hits, page_of_rows};
 
-/// Keeps conversations in memory. A clone is another handle on the same memory.
+/// A store in memory that is as simple as the contract allows. A clone is another handle on the same memory.
 #[derive(Clone, Default)]
-pub struct MemoryStore {
+pub struct Model {
     shared: Arc<Shared>,
 }
 
@@ -36,7 +39,7 @@ struct State {
     log: Vec<Changed>,
 }
 
-impl MemoryStore {
+impl Model {
     /// An empty store.
     pub fn new() -> Self {
         Self::default()
@@ -55,9 +58,9 @@ impl MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
+impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("conversations", &self.state().conversations.len()).finish()
+        f.debug_struct("Model").field("conversations", &self.state().conversations.len()).finish()
     }
 }
 
@@ -71,7 +74,7 @@ impl State {
     }
 }
 
-impl Read for MemoryStore {
+impl Read for Model {
     fn capabilities(&self) -> Capabilities {
         Capabilities::new(false, false, false)
     }
@@ -114,7 +117,7 @@ impl Read for MemoryStore {
 
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
         let rows = self.state().conversations.iter().map(|(id, kept)| kept.row(*id)).collect();
-        Ok(query.page_of(rows))
+        Ok(page_of_rows(query, rows))
     }
 
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
@@ -144,19 +147,13 @@ impl Read for MemoryStore {
                 continue;
             }
             for (seq, held) in &kept.messages {
-                let Some((text, time)) = searchable(&held.body) else { continue };
-                if query.words.matches(&text) {
-                    hits.push(Hit {
-                        conversation: *id,
-                        message: held.id,
-                        seq: *seq,
-                        time,
-                        body: held.body.to_string(),
-                    });
+                if let Some(time) = found_at(query, &held.body) {
+                    let body = held.body.to_string();
+                    hits.push(Hit { conversation: *id, message: held.id, seq: *seq, time, body });
                 }
             }
         }
-        Ok(query.page_of(hits))
+        Ok(page_of_hits(query, hits))
     }
 
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
@@ -187,9 +184,9 @@ impl Read for MemoryStore {
     }
 }
 
-impl Store for MemoryStore {
+impl Store for Model {
     fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        turn.check()?;
+        check_turn(turn)?;
         let mut state = self.state();
         let id = turn.conversation;
         let existing = state.conversations.get(&id);
@@ -230,7 +227,7 @@ impl Store for MemoryStore {
         change: &Change<'_>,
         at: Time,
     ) -> Result<Version> {
-        change.check()?;
+        check_change(change)?;
         let mut state = self.state();
         let mut kept = state.kept(id)?.clone();
         if expected.is_some_and(|expected| kept.version != expected) {

@@ -38,7 +38,7 @@ impl Limits {
     }
 
     /// Checks what is known about a conversation beside its messages.
-    pub(super) fn check_header(&self, bytes: usize) -> Result<()> {
+    pub(crate) fn check_header(&self, bytes: usize) -> Result<()> {
         if bytes as u64 > self.turn_bytes.max(HEADER_BYTES) {
             return Err(Error::invalid(format!(
                 "the header has {bytes} bytes, more than `limits.turn_bytes` = {}",
@@ -48,7 +48,7 @@ impl Limits {
         Ok(())
     }
 
-    pub(super) fn check_conversation(&self, bytes: u64) -> Result<()> {
+    pub(crate) fn check_conversation(&self, bytes: u64) -> Result<()> {
         if bytes > self.conversation_bytes {
             return Err(Error::invalid(format!(
                 "the conversation would have {bytes} bytes, more than `limits.conversation_bytes` = {}",
@@ -59,7 +59,7 @@ impl Limits {
     }
 
     /// Checks the bytes of a conversation's messages and attachments together.
-    pub(super) fn check_attachments(&self, bytes: u64) -> Result<()> {
+    pub(crate) fn check_attachments(&self, bytes: u64) -> Result<()> {
         if bytes > self.conversation_bytes {
             return Err(Error::invalid(format!(
                 "the conversation would have {bytes} bytes with its attachments, more than \
@@ -71,7 +71,7 @@ impl Limits {
     }
 
     /// How many bytes may be attached to a conversation that has so many.
-    pub(super) const fn room_for_attachments(&self, bytes: u64) -> u64 {
+    pub(crate) const fn room_for_attachments(&self, bytes: u64) -> u64 {
         self.conversation_bytes.saturating_sub(bytes)
     }
 }

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
-use crate::store::activity::last_activity;
-use crate::store::tip::previews;
-use crate::store::turn::{after_removal, left_behind};
 use crate::store::{
     Anchor, Appended, Children, Entry, Facets, Outcome, Rewritten, Row, Stale, Tip, Turn, Version,
 };
+use crate::testing::model::rules::{last_activity, left_behind, previews, version_after};
 
 #[derive(Clone)]
 pub(super) struct Kept {
@@ -211,7 +209,7 @@ impl Kept {
             bytes += self.messages.remove(seq).map_or(0, |held| held.body.len() as u64);
         }
         if !going.is_empty() {
-            self.version += after_removal(going.len());
+            self.version = version_after(self.version, going.len());
             self.first = self.messages.values().next().map(|held| previews(&held.body).0).unwrap_or_default();
             self.last =
                 self.messages.values().rev().find_map(|held| previews(&held.body).1).unwrap_or_default();

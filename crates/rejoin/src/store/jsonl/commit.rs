@@ -1,0 +1,67 @@
+//! Storing what was decided, by whoever holds the lock of those who write.
+
+use std::rc::Rc;
+
+use crate::error::{Error, Result};
+use crate::model::ConversationId;
+use crate::store::backend::{Ask, Batch, Decide, Edit, Entry, unknown};
+use crate::store::jsonl::Jsonl;
+use crate::store::jsonl::files::Look;
+use crate::store::jsonl::rows::Moment;
+use crate::store::{Put, Safety};
+
+impl Jsonl {
+    pub(super) fn store(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, '_>) -> Result<()> {
+        let mut turnstile = self.begin_writing()?;
+        let moment = Moment::to_write(self, ask);
+        let Batch { edit, blobs, change } = decide(&moment)?;
+        match edit {
+            Edit::None => {
+                drop(moment);
+                self.put_blobs(&mut turnstile, blobs, safety)
+            }
+            Edit::Append(append) => {
+                let decided = moment.into_decided(append.conversation)?;
+                self.append(&mut turnstile, decided, &append, blobs, &noted(change)?)
+            }
+            Edit::Confirm(id) => {
+                let look = there(moment, id)?;
+                turnstile.secure(&look.0, look.1.kept.stamp)
+            }
+            Edit::Amend(amend) => {
+                refuse_blobs(blobs)?;
+                let look = there(moment, amend.conversation)?;
+                self.amend(&mut turnstile, look, &amend, &noted(change)?)
+            }
+            Edit::Remove(removal) => {
+                refuse_blobs(blobs)?;
+                let look = there(moment, removal.conversation)?;
+                self.remove_messages(&mut turnstile, &look, &removal)
+            }
+            Edit::Delete(id) => {
+                refuse_blobs(blobs)?;
+                let decided = moment.into_decided(id)?;
+                let newest = decided.map_or(0, |look| look.1.kept.stamp);
+                self.delete(&mut turnstile, newest, &noted(change)?)
+            }
+        }
+    }
+}
+
+/// The file of a conversation that was found when the decision was made.
+fn there(moment: Moment<'_>, id: ConversationId) -> Result<Rc<Look>> {
+    moment.into_decided(id)?.filter(|look| !look.1.is_nothing()).ok_or_else(|| unknown(id))
+}
+
+/// A change of a file is noted before it happens, so it has to come with what is noted.
+fn noted(change: Option<Entry>) -> Result<Entry> {
+    change.ok_or_else(|| Error::invalid("change a conversation in plain files without a note"))
+}
+
+/// Lines of a turn can hold blobs, so that both are stored or neither. No other change has lines that stay.
+fn refuse_blobs(blobs: &[Put<'_>]) -> Result<()> {
+    if blobs.is_empty() {
+        return Ok(());
+    }
+    Err(Error::invalid("store blobs in plain files with a change that is no turn"))
+}

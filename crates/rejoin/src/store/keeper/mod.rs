@@ -1,0 +1,162 @@
+//! The keeper: every rule of the store contract, once for all backends.
+//!
+//! It decides from rows of one moment what is stored, and hands the backend changes, never whole rows.
+
+mod amend;
+mod append;
+mod read;
+mod remove;
+mod scan;
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, MessageId, Time};
+use crate::store::backend::{Ask, Backend, Batch, Edit, Presence, Rows, State, unknown};
+use crate::store::{
+    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
+    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
+    VisitBlob,
+};
+
+/// Keeps conversations in a backend.
+#[derive(Clone, Debug)]
+pub struct Keeper<B> {
+    backend: B,
+}
+
+impl<B: Backend> Keeper<B> {
+    /// Makes a store of a backend.
+    pub const fn over(backend: B) -> Self {
+        Self { backend }
+    }
+
+    /// The backend.
+    pub(crate) const fn backend(&self) -> &B {
+        &self.backend
+    }
+}
+
+/// The answer of `work`, which reads rows of one moment.
+fn snapshot<T>(backend: &dyn Backend, mut work: impl FnMut(&dyn Rows) -> Result<T>) -> Result<T> {
+    let mut answer = None;
+    backend.snapshot(&mut |rows| {
+        answer = Some(work(rows)?);
+        Ok(())
+    })?;
+    Ok(answer.expect("a snapshot that succeeded was read"))
+}
+
+/// What decisions need to know of a conversation, which has to be there.
+fn present(rows: &dyn Rows, id: ConversationId) -> Result<State> {
+    match rows.state(id)? {
+        Presence::Stored(state) => Ok(state),
+        Presence::Absent => Err(unknown(id)),
+        Presence::Lost(error) => Err(error),
+    }
+}
+
+/// Refuses blobs of conversations that are not there; one may be made together with its blobs.
+fn check_owners(rows: &dyn Rows, blobs: &[Put<'_>], being_made: Option<ConversationId>) -> Result<()> {
+    // Blobs that are stored together mostly belong together.
+    let mut seen = being_made;
+    for owner in blobs.iter().filter_map(|blob| blob.owner) {
+        if seen != Some(owner) && being_made != Some(owner) {
+            if !rows.has(owner)? {
+                return Err(unknown(owner));
+            }
+            seen = Some(owner);
+        }
+    }
+    Ok(())
+}
+
+fn no_message(id: MessageId) -> Error {
+    Error::not_found(format!("there is no message `{id}` in this conversation"))
+}
+
+impl<B: Backend> Read for Keeper<B> {
+    fn capabilities(&self) -> Capabilities {
+        self.backend.capabilities()
+    }
+
+    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.backend.snapshot(&mut |rows| read::read(rows, id, what, visit))
+    }
+
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        match self.backend.lists() {
+            Some(lists) => lists.list(query),
+            None => snapshot(&self.backend, |rows| scan::list(rows, query)),
+        }
+    }
+
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        match self.backend.prefixes() {
+            Some(prefixes) => prefixes.find(text, limit),
+            None => snapshot(&self.backend, |rows| scan::find(rows, text, limit)),
+        }
+    }
+
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        match self.backend.words() {
+            Some(words) => words.search(query),
+            None => {
+                let reads_on = self.backend.capabilities().reads_past_damage;
+                snapshot(&self.backend, |rows| scan::search(rows, query, reads_on))
+            }
+        }
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        self.backend.changes(after, wait)
+    }
+
+    fn get(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        match named {
+            Named::One(name) => match self.backend.blob(space, owner, name)? {
+                Some(bytes) => visit(name, &bytes),
+                None => Ok(()),
+            },
+            Named::Beginning(_) => self.backend.snapshot(&mut |rows| rows.blobs(space, owner, named, visit)),
+        }
+    }
+}
+
+impl<B: Backend> Store for Keeper<B> {
+    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
+        append::append(&self.backend, turn)
+    }
+
+    fn amend(
+        &self,
+        id: ConversationId,
+        expected: Option<Version>,
+        change: &Change<'_>,
+        at: Time,
+    ) -> Result<Version> {
+        amend::amend(&self.backend, id, expected, change, at)
+    }
+
+    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
+        remove::remove(&self.backend, targets, reason, at)
+    }
+
+    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        let ask = Ask { attempt: "store blobs", ..Ask::default() };
+        self.backend.commit(&ask, safety, &mut |rows| {
+            check_owners(rows, blobs, None)?;
+            Ok(Batch { edit: Edit::None, blobs, change: None })
+        })
+    }
+
+    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
+        self.backend.upkeep(task, budget)
+    }
+}

@@ -1,0 +1,272 @@
+//! The memory backend: rows that end with the process, for tests and incognito chats.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::model::{ConversationId, MessageId};
+use crate::store::backend::{
+    Amendment, Append, Ask, Backend, Batch, ConversationRow, Decide, Edit, Lists, MessageRow, Node, Prefixes,
+    Presence, Rows, Trim, VisitMessage, Which, Words, taken,
+};
+use crate::store::tree::{self, Tree};
+use crate::store::{
+    Capabilities, Changed, Keeper, Named, Order, Progress, Put, Safety, Space, Stamp, Task, VisitBlob,
+};
+
+/// Keeps conversations in memory. A clone is another handle on the same memory.
+pub type MemoryStore = Keeper<Memory>;
+
+/// Stores rows in memory. A clone is another handle on the same memory.
+#[derive(Clone, Default)]
+pub struct Memory {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Whoever reads holds the moment that it reads.
+    tables: Mutex<Arc<Tables>>,
+    changed: Condvar,
+}
+
+/// Whose blob, in which space, by which name.
+type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
+
+#[derive(Clone, Default)]
+struct Tables {
+    conversations: BTreeMap<ConversationId, Arc<Tree<Arc<[u8]>>>>,
+    blobs: BTreeMap<BlobKey, Arc<[u8]>>,
+    log: Vec<Changed>,
+}
+
+impl Keeper<Memory> {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Default for Keeper<Memory> {
+    fn default() -> Self {
+        Self::over(Memory::default())
+    }
+}
+
+impl Memory {
+    fn tables(&self) -> MutexGuard<'_, Arc<Tables>> {
+        // What a panicking caller leaves behind is what was there before its commit.
+        self.shared.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").field("conversations", &self.tables().conversations.len()).finish()
+    }
+}
+
+impl Backend for Memory {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(false, false, false)
+    }
+
+    fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
+        let moment = Arc::clone(&self.tables());
+        work(&*moment)
+    }
+
+    fn commit<'a>(&self, _: &Ask<'_>, _: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        let mut tables = self.tables();
+        let batch = decide(&**tables)?;
+        if let Edit::Append(append) = &batch.edit {
+            tables.refuse_taken_ids(append)?;
+        }
+        Arc::make_mut(&mut tables).apply(batch);
+        drop(tables);
+        self.shared.changed.notify_all();
+        Ok(())
+    }
+
+    fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        work()
+    }
+
+    fn make_room(&self, _: ConversationId, _: &mut Trim<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.tables().blobs.get(&(space, owner, name.to_vec())).map(|bytes| bytes.to_vec()))
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        let seen = usize::try_from(after).unwrap_or(usize::MAX);
+        let waited =
+            self.shared.changed.wait_timeout_while(self.tables(), wait, |tables| tables.log.len() <= seen);
+        let (tables, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        Ok(tables.log.get(seen..).map(<[_]>::to_vec).unwrap_or_default())
+    }
+
+    fn upkeep(&self, _: Task, _: Duration) -> Result<Progress> {
+        Ok(Progress::default())
+    }
+
+    fn lists(&self) -> Option<&dyn Lists> {
+        None
+    }
+
+    fn words(&self) -> Option<&dyn Words> {
+        None
+    }
+
+    fn prefixes(&self) -> Option<&dyn Prefixes> {
+        None
+    }
+}
+
+impl Tables {
+    fn refuse_taken_ids(&self, append: &Append<'_>) -> Result<()> {
+        let Some(tree) = self.conversations.get(&append.conversation) else { return Ok(()) };
+        match append.messages.iter().find(|message| tree.seq_of(message.id).is_some()) {
+            Some(message) => Err(taken(message.id)),
+            None => Ok(()),
+        }
+    }
+
+    fn apply(&mut self, batch: Batch<'_>) {
+        match batch.edit {
+            Edit::None | Edit::Confirm(_) => {}
+            Edit::Append(append) => self.append(&append),
+            Edit::Amend(amend) => {
+                if let Some(tree) = self.tree_mut(amend.conversation) {
+                    if let Amendment::Rewrite(bodies, ..) = &amend.change {
+                        bodies.iter().for_each(|new| tree.replace(new, |_| new.body.into()));
+                    }
+                    tree.amend(amend.version, &amend.change);
+                }
+            }
+            Edit::Remove(removal) => {
+                if let Some(tree) = self.tree_mut(removal.conversation) {
+                    tree.remove(&removal);
+                }
+            }
+            Edit::Delete(id) => {
+                self.conversations.remove(&id);
+                self.blobs.retain(|(_, owner, _), _| *owner != Some(id));
+            }
+        }
+        self.put(batch.blobs);
+        if let Some(entry) = batch.change {
+            let stamp = self.log.len() as Stamp + 1;
+            let (at, conversation, what) = (entry.at, entry.conversation, entry.what);
+            self.log.push(Changed { stamp, at, conversation, what });
+        }
+    }
+
+    fn tree_mut(&mut self, id: ConversationId) -> Option<&mut Tree<Arc<[u8]>>> {
+        self.conversations.get_mut(&id).map(Arc::make_mut)
+    }
+
+    fn append(&mut self, append: &Append<'_>) {
+        if let Some(opening) = &append.opening {
+            self.conversations.insert(append.conversation, Arc::new(Tree::new(opening, append.active)));
+        }
+        let Some(tree) = self.tree_mut(append.conversation) else { return };
+        for message in &append.messages {
+            tree.push(message, message.body.len() as u64, message.body.into());
+        }
+        let branch = append.branch.zip(append.messages.last().map(|last| last.id));
+        tree.settle(append.active, append.first, append.last, branch);
+    }
+
+    fn put(&mut self, blobs: &[Put<'_>]) {
+        for blob in blobs {
+            let key = (blob.space, blob.owner, blob.name.to_vec());
+            match blob.bytes {
+                Some(bytes) => self.blobs.insert(key, bytes.into()),
+                None => self.blobs.remove(&key),
+            };
+        }
+    }
+}
+
+impl Rows for Tables {
+    fn has(&self, id: ConversationId) -> Result<bool> {
+        Ok(self.conversations.contains_key(&id))
+    }
+
+    fn state(&self, id: ConversationId) -> Result<Presence> {
+        Ok(match self.conversations.get(&id) {
+            Some(tree) => Presence::Stored(tree.state()),
+            None => Presence::Absent,
+        })
+    }
+
+    fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>> {
+        let Some(tree) = self.conversations.get(&id) else { return Ok(None) };
+        Ok(tree.seq_of(message).and_then(|seq| tree.message(seq)).map(|message| message.node))
+    }
+
+    fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {
+        let Some(tree) = self.conversations.get(&id) else { return Ok(()) };
+        tree.messages().iter().try_for_each(|message| visit(&message.node))
+    }
+
+    fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
+        let Some(tree) = self.conversations.get(&id) else { return Ok(()) };
+        let mut show = |message| visit(&row(tree, message));
+        match which {
+            Which::Path(target) => tree.path_to(target).into_iter().try_for_each(show),
+            Which::These(seqs) => seqs.iter().filter_map(|seq| tree.message(*seq)).try_for_each(show),
+            Which::Range(order, offset, limit) => {
+                let [offset, limit] = [offset, limit].map(|many| usize::try_from(many).unwrap_or(usize::MAX));
+                let all = tree.messages().iter();
+                match order {
+                    Order::OldestFirst => all.skip(offset).take(limit).try_for_each(&mut show),
+                    Order::NewestFirst => all.rev().skip(offset).take(limit).try_for_each(&mut show),
+                }
+            }
+        }
+    }
+
+    fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRow>> {
+        Ok(self.conversations.get(&id).map(|tree| tree.row(id)))
+    }
+
+    fn conversations(&self, visit: &mut dyn FnMut(ConversationRow) -> Result<()>) -> Result<()> {
+        self.conversations.iter().try_for_each(|(id, tree)| visit(tree.row(*id)))
+    }
+
+    fn blobs(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.blobs
+            .range((space, owner, named.start().to_vec())..)
+            .take_while(|((own_space, own_owner, name), _)| {
+                *own_space == space && *own_owner == owner && named.admit(name)
+            })
+            .try_for_each(|((_, _, name), bytes)| visit(name, bytes))
+    }
+}
+
+fn row<'t>(tree: &'t Tree<Arc<[u8]>>, message: &'t tree::Message<Arc<[u8]>>) -> MessageRow<'t> {
+    let node = &message.node;
+    MessageRow {
+        id: node.id,
+        parent: node.parent.and_then(|parent| tree.message(parent)).map(|parent| parent.node.id),
+        seq: node.seq,
+        turn: message.turn,
+        link: node.link,
+        label: message.label.as_deref(),
+        is_pinned: message.is_pinned,
+        body: &message.content,
+        size: node.size,
+    }
+}

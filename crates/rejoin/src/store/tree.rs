@@ -1,0 +1,241 @@
+//! One conversation in memory: what is known of it, and its messages in order of sequence.
+//!
+//! Backends that hold conversations apply decided edits to it, and answer decisions from it. Where a message's body is,
+//! they say themselves.
+
+use std::collections::HashMap;
+
+use crate::model::{Branch, ConversationId, Head, MessageId, Time};
+use crate::store::backend::{Amendment, ConversationRow, NewBody, NewMessage, Node, Opening, Removal, State};
+use crate::store::{Facets, Version};
+
+/// A conversation whose messages each have a `T`.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree<T> {
+    pub(crate) version: Version,
+    pub(crate) facets: Facets,
+    pub(crate) header: Vec<u8>,
+    pub(crate) created: Time,
+    pub(crate) active: Time,
+    pub(crate) head: Option<u32>,
+    pub(crate) next: u32,
+    pub(crate) first: Vec<u8>,
+    pub(crate) last: Vec<u8>,
+    pub(crate) branches: Vec<Branch>,
+    messages: Vec<Message<T>>,
+    ids: HashMap<MessageId, u32>,
+    roots: u32,
+    bytes: u64,
+}
+
+/// A message of a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Message<T> {
+    pub(crate) node: Node,
+    pub(crate) turn: u32,
+    pub(crate) label: Option<Box<[u8]>>,
+    pub(crate) is_pinned: bool,
+    pub(crate) content: T,
+}
+
+impl<T> Tree<T> {
+    /// A conversation without messages.
+    pub(crate) fn new(opening: &Opening<'_>, active: Time) -> Self {
+        Self {
+            version: 1,
+            facets: opening.facets.clone(),
+            header: opening.header.to_vec(),
+            created: opening.created,
+            active,
+            head: None,
+            next: 1,
+            first: Vec::new(),
+            last: Vec::new(),
+            branches: Vec::new(),
+            messages: Vec::new(),
+            ids: HashMap::new(),
+            roots: 0,
+            bytes: 0,
+        }
+    }
+
+    /// What decisions need to know.
+    pub(crate) fn state(&self) -> State {
+        State {
+            version: self.version,
+            next: self.next,
+            messages: self.messages.len() as u64,
+            roots: self.roots,
+            bytes: self.bytes,
+            head: self.head,
+            active: self.active,
+            has_first: !self.first.is_empty(),
+        }
+    }
+
+    /// All that is known but the messages.
+    pub(crate) fn row(&self, id: ConversationId) -> ConversationRow {
+        let head = self.head.and_then(|seq| self.message(seq));
+        ConversationRow {
+            id,
+            version: self.version,
+            facets: self.facets.clone(),
+            header: self.header.clone(),
+            head: head.map(|head| Head { id: head.node.id, digest: head.node.link }),
+            branches: self.branches.clone(),
+            created: self.created,
+            active: self.active,
+            messages: self.messages.len() as u64,
+            bytes: self.bytes,
+            first: self.first.clone(),
+            last: self.last.clone(),
+        }
+    }
+
+    /// The messages, in order of sequence.
+    pub(crate) fn messages(&self) -> &[Message<T>] {
+        &self.messages
+    }
+
+    /// The sequence of a message.
+    pub(crate) fn seq_of(&self, id: MessageId) -> Option<u32> {
+        self.ids.get(&id).copied()
+    }
+
+    /// The message with a sequence.
+    pub(crate) fn message(&self, seq: u32) -> Option<&Message<T>> {
+        self.place_of(seq).map(|place| &self.messages[place])
+    }
+
+    /// The same, without its content.
+    pub(crate) fn node(&self, seq: u32) -> Option<&Node> {
+        self.message(seq).map(|message| &message.node)
+    }
+
+    /// The message with a sequence, to change it.
+    pub(crate) fn message_mut(&mut self, seq: u32) -> Option<&mut Message<T>> {
+        self.place_of(seq).map(|place| &mut self.messages[place])
+    }
+
+    /// Sequences have gaps only where messages were removed, so the place is found at once in most conversations.
+    fn place_of(&self, seq: u32) -> Option<usize> {
+        let guess = (seq as usize).checked_sub(1)?;
+        match self.messages.get(guess) {
+            Some(message) if message.node.seq == seq => Some(guess),
+            _ => self.messages.binary_search_by_key(&seq, |message| message.node.seq).ok(),
+        }
+    }
+
+    /// The messages from the root to one.
+    pub(crate) fn path_to(&self, target: u32) -> Vec<&Message<T>> {
+        let parent = |message: &&Message<T>| message.node.parent.and_then(|parent| self.message(parent));
+        let mut path: Vec<_> = std::iter::successors(self.message(target), parent).collect();
+        path.reverse();
+        path
+    }
+
+    /// Adds a message, which becomes the head.
+    pub(crate) fn push(&mut self, new: &NewMessage<'_>, size: u64, content: T) {
+        match new.parent.and_then(|(_, parent)| self.message_mut(parent)) {
+            Some(parent) => parent.node.children += 1,
+            None => self.roots += 1,
+        }
+        let node = Node {
+            id: new.id,
+            seq: new.seq,
+            parent: new.parent.map(|(_, seq)| seq),
+            depth: new.depth,
+            children: 0,
+            forked: new.forked,
+            link: new.link,
+            size,
+        };
+        let label = new.label.map(Into::into);
+        self.messages.push(Message { node, turn: new.turn, label, is_pinned: new.is_pinned, content });
+        self.ids.insert(new.id, new.seq);
+        self.bytes += size;
+        self.next = self.next.max(new.seq + 1);
+        self.head = Some(new.seq);
+    }
+
+    /// Takes in what an append says beside its messages. The branch comes with its head.
+    pub(crate) fn settle(
+        &mut self,
+        active: Time,
+        first: Option<&[u8]>,
+        last: Option<&[u8]>,
+        branch: Option<(MessageId, MessageId)>,
+    ) {
+        self.active = active;
+        if let Some(first) = first.filter(|_| self.first.is_empty()) {
+            self.first = first.to_vec();
+        }
+        if let Some(last) = last {
+            self.last = last.to_vec();
+        }
+        if let Some((id, head)) = branch
+            && let Some(branch) = self.branches.iter_mut().find(|branch| branch.id == id)
+        {
+            branch.head = head;
+        }
+    }
+
+    /// Changes what is known. Bodies are [replaced](Self::replace) one by one.
+    pub(crate) fn amend(&mut self, version: Version, change: &Amendment<'_>) {
+        self.version = version;
+        match change {
+            Amendment::Header(facets, header) => {
+                self.facets.clone_from(facets);
+                self.header = header.to_vec();
+            }
+            Amendment::Head(head) => self.head = head.map(|(_, seq)| seq),
+            Amendment::Note(_, seq, label, is_pinned) => {
+                if let Some(message) = self.message_mut(*seq) {
+                    message.label = label.map(Into::into);
+                    message.is_pinned = *is_pinned;
+                }
+            }
+            Amendment::Branch(branch, _) => match self.branches.iter_mut().find(|own| own.id == branch.id) {
+                Some(own) => own.clone_from(branch),
+                None => self.branches.push((*branch).clone()),
+            },
+            Amendment::Unbranch(branch) => self.branches.retain(|own| own.id != *branch),
+            Amendment::Rewrite(_, first, last) => {
+                (self.first, self.last) = (first.to_vec(), last.to_vec());
+            }
+        }
+    }
+
+    /// Replaces what a message vouches for, how long it is, and where its body is.
+    pub(crate) fn replace(&mut self, new: &NewBody<'_>, content: impl FnOnce(&T) -> T) {
+        let Some(message) = self.message_mut(new.seq) else { return };
+        let (before, size) = (message.node.size, new.body.len() as u64);
+        (message.node.link, message.node.size) = (new.link, size);
+        message.content = content(&message.content);
+        self.bytes = self.bytes + size - before;
+    }
+
+    /// Removes messages.
+    pub(crate) fn remove(&mut self, removal: &Removal<'_>) {
+        let is_going = |seq: u32| removal.going.binary_search_by_key(&seq, |gone| gone.seq).is_ok();
+        for gone in &removal.going {
+            self.ids.remove(&gone.id);
+            self.bytes -= gone.size;
+            match gone.parent {
+                None => self.roots -= 1,
+                Some(parent) if is_going(parent) => {}
+                Some(parent) => {
+                    if let Some(parent) = self.message_mut(parent) {
+                        parent.node.children -= 1;
+                    }
+                }
+            }
+        }
+        self.messages.retain(|message| !is_going(message.node.seq));
+        self.version = removal.version;
+        self.head = removal.head.map(|(_, seq)| seq);
+        self.branches = removal.branches.iter().map(|(branch, _)| branch.clone()).collect();
+        self.first = removal.first.clone().into_bytes();
+        self.last = removal.last.clone().into_bytes();
+    }
+}
