@@ -4,7 +4,7 @@ default:
     @just --list
 
 # Everything CI runs
-check: format lint test coverage docs deny
+check: format lint test coverage counts docs deny
 
 format:
     cargo fmt --all --check
@@ -30,10 +30,9 @@ deny:
 bench *options:
     cargo run --release -p rejoin-bench -- {{options}}
 
-# Count the instructions and syncs of commands, and hold them against bench/counts.md; with --write, replace it
+# Count the instructions and syncs of common commands and compare them with bench/counts.md; --write replaces it
 counts *options:
-    cargo build --config profile.dev.opt-level=2 --workspace --bin rejoin --bin counts
-    target/debug/counts {{options}}
+    .ci/counts {{options}}
 
 # Write docs/cli.md from the commands' help
 help-pages:

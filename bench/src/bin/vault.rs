@@ -152,6 +152,7 @@ fn ask(kind: Kind, place: &Path, what: &[&str]) -> Answer<()> {
                 words: &words,
                 conversation: None,
                 project: None,
+                role: None,
                 since: None,
                 order: SearchOrder::Newest,
                 after: None,

@@ -16,18 +16,20 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) const ALL: [Self; 13] = [
-        Self::reading("start", |_| words("--version")),
+        Self::reading("--version", |_| words("--version")),
         Self::reading("list", |_| words("list")),
-        Self::reading("list every project", |_| words("list --all-projects")),
-        Self::reading("list by status", |_| words("list --status active")),
-        Self::reading("load", |world| words(&format!("show {} --full", world.long))),
-        Self::reading("view", |world| words(&format!("show {} --view anthropic", world.long))),
-        Self::reading("search a rare word", |_| words(&format!("search {RARE_WORD}"))),
-        Self::reading("search a beginning", |_| words("search deploy")),
-        Self::reading("search by role", |_| words("search deploy --role assistant")),
+        Self::reading("list --all-projects", |_| words("list --all-projects")),
+        Self::reading("list --status active", |_| words("list --status active")),
+        Self::reading("show --full", |world| words(&format!("show {} --full", world.long))),
+        Self::reading("show --view anthropic", |world| {
+            words(&format!("show {} --view anthropic", world.long))
+        }),
+        Self::reading("search, rare word", |_| words(&format!("search {RARE_WORD}"))),
+        Self::reading("search, common prefix", |_| words("search deploy")),
+        Self::reading("search, common prefix, --role assistant", |_| words("search deploy --role assistant")),
         Self::writing("new", |_| words("new --title Lisbon")),
-        Self::writing("append a message", |world| words(&format!("append {} hello", world.long))),
-        Self::writing("append turns", |world| {
+        Self::writing("append, one message", |world| words(&format!("append {} hello", world.long))),
+        Self::writing("append --jsonl", |world| {
             words(&format!("append {} --jsonl {}", world.long, world.turns.display()))
         }),
         Self::writing("import", |world| words(&format!("import {}", world.session.display()))),
