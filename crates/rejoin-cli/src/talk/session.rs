@@ -141,7 +141,11 @@ impl Session {
         if ready.is_resumed {
             context.set_active(&archive, conversation)?;
         }
-        let history = History::load(&ready.handle).map_err(|error| choose::damaged(conversation, error))?;
+        // A new conversation may not be stored yet.
+        let history = match ready.is_resumed {
+            true => History::load(&ready.handle).map_err(|error| choose::damaged(conversation, error))?,
+            false => History::default(),
+        };
         context.warn_of_damage(&archive, conversation)?;
         if ready.is_resumed {
             context.note(&banner::came_back(history.len()));
