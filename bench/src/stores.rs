@@ -5,11 +5,15 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use rejoin::store::{JsonlStore, Key, KeyId, SqliteStore, Store, Unlock, Workspace};
+use rejoin::store::backend::Backend;
+use rejoin::store::{JsonlStore, Keeper, Key, KeyId, SqliteStore, Store, Unlock, Workspace};
 use rejoin::vault::{Keyholder, Places, SecretFiles};
 
 /// What something that can fail gives.
 pub type Answer<T> = Result<T, Box<dyn Error>>;
+
+/// A store of any kind, which a vault can be in.
+pub(crate) type AnyStore = Keeper<Arc<dyn Backend>>;
 
 /// What a store is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +29,12 @@ impl Kind {
     pub const ALL: [Self; 2] = [Self::Sqlite, Self::Jsonl];
 
     /// The store at a path, which is made if there is none.
-    pub fn open(self, path: &Path) -> rejoin::Result<Arc<dyn Store>> {
-        Ok(match self {
-            Self::Sqlite => Arc::new(SqliteStore::open(path)?),
-            Self::Jsonl => Arc::new(JsonlStore::open(path)?),
-        })
+    pub fn open(self, path: &Path) -> rejoin::Result<Arc<AnyStore>> {
+        let backend: Arc<dyn Backend> = match self {
+            Self::Sqlite => Arc::new(SqliteStore::open(path)?.into_backend()),
+            Self::Jsonl => Arc::new(JsonlStore::open(path)?.into_backend()),
+        };
+        Ok(Arc::new(Keeper::over(backend)))
     }
 
     /// Its name in a URL.

@@ -93,7 +93,7 @@ fn open(side: Side, path: &Path) -> Answer<ConversationStorageService> {
     Ok(ConversationStorageService::new(match side {
         Side::Plain => Archive::with_store(inner),
         Side::Vault(_) => {
-            let vault = VaultStore::open(Arc::clone(&inner), Arc::new(holder(path)))?;
+            let vault = VaultStore::open(inner.clone(), Arc::new(holder(path)))?;
             let lock = path.with_extension("keys.lock");
             let keys = Keys::of(inner, holder(path)).locked_by(lock, Duration::from_secs(10));
             Archive::with_store(Arc::new(vault.with_keys(keys)))

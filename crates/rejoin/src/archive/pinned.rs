@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, Result};
+use crate::store::backend::Backend;
 use crate::store::vault::slots::{
     AnchorPlace, Anchored, Keyholder, Keys, PinPlace, VaultId, missing_vault, status as vault_status,
 };
 use crate::store::vault::{Unlock, Workspace};
-use crate::store::{Read, Store, VaultStore};
+use crate::store::{Keeper, Read, Store, VaultStore};
 
 impl StoreUrl {
     /// The vault that was last used at the place of this store; none where none was used, or nobody keeps that.
@@ -87,11 +88,12 @@ impl StoreUrl {
 
     pub(super) fn open_vault(
         &self,
-        inner: Arc<dyn Store>,
+        backend: Arc<dyn Backend>,
         keys: &Keyholder,
         own: Keys,
         access: &Access,
     ) -> Result<Arc<dyn Store>> {
+        let inner: Arc<dyn Store> = Arc::new(Keeper::over(Arc::clone(&backend)));
         let anchor = match &access.anchors {
             None => None,
             Some(directory) => {
@@ -105,7 +107,7 @@ impl StoreUrl {
                 Some(anchor)
             }
         };
-        let vault = VaultStore::open(Arc::clone(&inner), Arc::new(keys.clone()))?.with_keys(own);
+        let vault = VaultStore::open(backend, Arc::new(keys.clone()))?.with_keys(own);
         Ok(match anchor {
             None => Arc::new(vault),
             Some(anchor) => {

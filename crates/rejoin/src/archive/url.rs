@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::backend::Backend;
 use crate::store::vault::slots::{
     Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
 };
 use crate::store::{
-    Displaced, JsonlOptions, JsonlStore, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside, place,
+    Displaced, JsonlOptions, JsonlStore, Keeper, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside,
+    place,
 };
 
 /// Where a store is.
@@ -101,10 +103,10 @@ impl StoreUrl {
                 format!("`{self}` is a vault, and nothing was given to open it"),
             ));
         };
-        let inner = inner.open_present(access)?;
+        let backend = inner.backend_present(access)?;
         let keys = keys.pinned(self.pin(access));
-        let own = self.keys_in(Arc::clone(&inner), keys.clone(), access.wait);
-        self.open_vault(inner, &keys, own, access)
+        let own = self.keys_in(Arc::clone(&backend), keys.clone(), access.wait);
+        self.open_vault(backend, &keys, own, access)
             .map_err(|error| error.during(format!("open the vault `{self}`")))
     }
 
@@ -125,16 +127,16 @@ impl StoreUrl {
         };
         let holder = access.keys.clone().unwrap_or_else(|| Keyholder::new(Places::default()));
         let holder = holder.pinned(self.pin(access));
-        let store = match existing {
-            Existing::Needed => inner.open_present(access)?,
-            Existing::Optional => inner.open_plain(access)?,
+        let backend = match existing {
+            Existing::Needed => inner.backend_present(access)?,
+            Existing::Optional => inner.backend(access)?,
         };
-        Ok(self.keys_in(store, holder, access.wait))
+        Ok(self.keys_in(backend, holder, access.wait))
     }
 
-    /// The keys in a store, which is the one that this URL names.
-    fn keys_in(&self, store: Arc<dyn Store>, holder: Keyholder, wait: Duration) -> Keys {
-        let keys = Keys::of(store, holder);
+    /// The keys in a backend, which is the one that this URL names.
+    fn keys_in(&self, backend: Arc<dyn Backend>, holder: Keyholder, wait: Duration) -> Keys {
+        let keys = Keys::of(backend, holder);
         match self.path() {
             Some(path) => keys.locked_by(beside(path, ".keys.lock"), wait.max(KEYS_WAIT)),
             None => keys,
@@ -151,20 +153,30 @@ impl StoreUrl {
     }
 
     pub(super) fn open_plain(&self, access: &Access) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(Keeper::over(self.backend(access)?)))
+    }
+
+    /// Where the rows of a store that is no vault are.
+    fn backend(&self, access: &Access) -> Result<Arc<dyn Backend>> {
         Ok(match self {
-            Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, access.wait)?),
+            Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, access.wait)?.into_backend()),
             Self::Jsonl(root) => {
                 let Access { wait, repack_every, .. } = *access;
                 let options = JsonlOptions { wait, repack_every, ..JsonlOptions::default() };
-                Arc::new(JsonlStore::open_with(root, options)?)
+                Arc::new(JsonlStore::open_with(root, options)?.into_backend())
             }
-            Self::Memory => Arc::new(MemoryStore::new()),
+            Self::Memory => Arc::new(MemoryStore::new().into_backend()),
             Self::Vault(_) => return Err(Error::invalid(format!("`{self}` is a vault"))),
         })
     }
 
     /// Opens a store that has to be there: a vault that is gone must not become an empty one.
     pub(super) fn open_present(&self, access: &Access) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(Keeper::over(self.backend_present(access)?)))
+    }
+
+    /// Where the rows of a store are that has to be there.
+    fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
         match self.path() {
             Some(path) if !path.exists() => {
                 let missing = Error::not_found(format!("there is no vault at `{}`", path.display()));
@@ -173,7 +185,7 @@ impl StoreUrl {
                     None => missing,
                 })
             }
-            _ => self.open_plain(access),
+            _ => self.backend(access),
         }
     }
 

@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::model::{ConversationId, MessageId};
+use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
     Amendment, Append, Ask, Backend, Batch, ConversationRow, Decide, Edit, Lists, MessageRow, Node, Prefixes,
-    Presence, Rows, Trim, VisitMessage, Which, Words, taken,
+    Presence, Rows, State, Trim, VisitMessage, Which, Words, taken,
 };
 use crate::store::tree::{self, Tree};
 use crate::store::{
@@ -29,6 +29,8 @@ pub struct Memory {
 struct Shared {
     /// Whoever reads holds the moment that it reads.
     tables: Mutex<Arc<Tables>>,
+    /// Held by whoever commits, who reads like anybody else until there is something to store.
+    writing: Mutex<()>,
     changed: Condvar,
 }
 
@@ -79,13 +81,15 @@ impl Backend for Memory {
     }
 
     fn commit<'a>(&self, _: &Ask<'_>, _: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
-        let mut tables = self.tables();
-        let batch = decide(&**tables)?;
+        let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let moment = Arc::clone(&self.tables());
+        let batch = decide(&*moment)?;
         if let Edit::Append(append) = &batch.edit {
-            tables.refuse_taken_ids(append)?;
+            moment.refuse_taken_ids(append)?;
         }
-        Arc::make_mut(&mut tables).apply(batch);
-        drop(tables);
+        // Nobody else has this moment, unless somebody reads it.
+        drop(moment);
+        Arc::make_mut(&mut self.tables()).apply(batch);
         self.shared.changed.notify_all();
         Ok(())
     }
@@ -158,7 +162,7 @@ impl Tables {
                 self.blobs.retain(|(_, owner, _), _| *owner != Some(id));
             }
         }
-        self.put(batch.blobs);
+        self.put(&batch.blobs);
         if let Some(entry) = batch.change {
             let stamp = self.log.len() as Stamp + 1;
             let (at, conversation, what) = (entry.at, entry.conversation, entry.what);
@@ -205,9 +209,17 @@ impl Rows for Tables {
         })
     }
 
+    fn active(&self, _: ConversationId, state: &State) -> Result<Time> {
+        Ok(state.active)
+    }
+
     fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>> {
         let Some(tree) = self.conversations.get(&id) else { return Ok(None) };
         Ok(tree.seq_of(message).and_then(|seq| tree.message(seq)).map(|message| message.node))
+    }
+
+    fn vouches(&self, node: &Node, link: Digest) -> bool {
+        node.link == link
     }
 
     fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {

@@ -29,6 +29,7 @@ mod blobs;
 mod changes;
 mod draft;
 mod find;
+mod interposed;
 mod list;
 mod look;
 mod maintain;
@@ -42,6 +43,7 @@ mod trial;
 use std::sync::Arc;
 
 pub use around::{Around, Write};
+pub use interposed::{Interpose, Interposed};
 pub use look::{Shown, ShownBlob, Visible, visible};
 pub use model::Model;
 use trial::Trial;

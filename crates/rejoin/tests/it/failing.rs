@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use rejoin::store::backend::Backend;
 use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Fault, Found, Hit, ListQuery, MemoryStore, Named, Outcome, Page,
-    Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
-    Version, Visit, VisitBlob,
+    Appended, Capabilities, Change, Changed, Fault, Found, Hit, Keeper, ListQuery, MemoryStore, Named,
+    Outcome, Page, Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target,
+    Task, Turn, Version, Visit, VisitBlob,
 };
+use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::{ConversationId, Error, ErrorKind, Result, Time};
 
 /// What a failure says.
@@ -70,9 +72,32 @@ pub(crate) fn at_every_call<W>(
     }
 }
 
+impl Interpose for Failing {
+    fn backend(&self) -> &dyn Backend {
+        &self.inner
+    }
+
+    fn writing(&self, _: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.pass()?;
+        work()
+    }
+
+    fn reading(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.pass()?;
+        work()
+    }
+}
+
+impl Failing {
+    /// The same as what a vault is in.
+    pub(crate) fn inside(self: &Arc<Self>) -> Arc<Keeper<Interposed<Self>>> {
+        Arc::new(Keeper::over(Interposed(Arc::clone(self))))
+    }
+}
+
 impl Read for Failing {
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = self.inner.capabilities();
+        let mut capabilities = Read::capabilities(&self.inner);
         capabilities.renews_keys = self.keys.is_some();
         capabilities
     }
@@ -99,7 +124,7 @@ impl Read for Failing {
 
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
         self.pass()?;
-        self.inner.changes(after, wait)
+        Read::changes(&self.inner, after, wait)
     }
 
     fn get(

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use rejoin::store::Keeper;
 use rejoin::store::{
     Change, JsonlStore, MemoryStore, Named, Order, Put, Rewritten, Safety, Selection, Space, SqliteStore,
     Store, Task, Tip,
 };
-use rejoin::testing::visible;
+use rejoin::testing::{Interposed, visible};
 use rejoin::{
     Archive, AuditAction, AuditQuery, Block, Conversation, ConversationId, Finding, Json, List, Message,
     Project, Redaction, ScrubMode, ScrubPlace, Search, StoreUrl, Thinking, ToolCall, ToolResult,
@@ -17,7 +18,7 @@ use rejoin::{
 use serde_json::json;
 
 use crate::residue::holding;
-use crate::vault::sealed;
+use crate::vault::{Inner, sealed};
 use crate::vault_anew::Mortal;
 
 /// A token, and its end, in the letters of the store and in those of its search index.
@@ -131,7 +132,7 @@ fn mentions(store: &dyn Store) -> usize {
 }
 
 /// Scrubs a vault that has the token everywhere, and opens every record of it.
-fn scrub_a_vault(inner: Arc<dyn Store>) {
+fn scrub_a_vault(inner: Arc<dyn Inner>) {
     let archive = Archive::with_store(Arc::new(sealed(inner.clone())));
     let id = fill(&archive);
     prepare(&archive);
@@ -175,7 +176,8 @@ fn a_scrub_of_a_vault_by_a_process_that_dies_at_any_write_loses_nothing_and_can_
         let id = fill(&open());
         let mortal = Mortal { store: inner.clone(), left: AtomicU64::new(writes), is_last_done };
         let mortal = Arc::new(mortal);
-        let _ = Archive::with_store(Arc::new(sealed(mortal.clone()))).scrub(id, ScrubMode::Replace);
+        let inside = Arc::new(Keeper::over(Interposed(mortal.clone())));
+        let _ = Archive::with_store(Arc::new(sealed(inside))).scrub(id, ScrubMode::Replace);
 
         let kept = visible(open().store()).unwrap().conversations.remove(0).1.len();
         let faults = open().verify(id).unwrap().faults;

@@ -5,13 +5,19 @@ use std::sync::Arc;
 use rejoin::store::{JsonlStore, MemoryStore, SqliteStore, Store};
 use rejoin::testing::{Model, Place};
 
-use crate::vault::Vault;
+use crate::vault::{Inner, InnerPlace, Vault};
 
 /// Memory that several handles share.
 pub(crate) struct Memory(pub(crate) MemoryStore);
 
 impl Place for Memory {
     fn open(&self) -> Arc<dyn Store> {
+        self.inner()
+    }
+}
+
+impl InnerPlace for Memory {
+    fn inner(&self) -> Arc<dyn Inner> {
         Arc::new(self.0.clone())
     }
 }
@@ -36,6 +42,12 @@ impl File {
 
 impl Place for File {
     fn open(&self) -> Arc<dyn Store> {
+        self.inner()
+    }
+}
+
+impl InnerPlace for File {
+    fn inner(&self) -> Arc<dyn Inner> {
         Arc::new(SqliteStore::open(self.0.path().join("store.db")).unwrap())
     }
 }
@@ -51,6 +63,12 @@ impl Directory {
 
 impl Place for Directory {
     fn open(&self) -> Arc<dyn Store> {
+        self.inner()
+    }
+}
+
+impl InnerPlace for Directory {
+    fn inner(&self) -> Arc<dyn Inner> {
         Arc::new(JsonlStore::open(self.0.path().join("conversations")).unwrap())
     }
 }

@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use rejoin::store::backend::Backend;
 use rejoin::store::{
     Children, JsonlStore, ListQuery, Named, Order, Selection, Space, SqliteStore, Store, Task,
 };
-use rejoin::testing::{Around, Write};
+use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::{Keys, SealedAnew};
 use rejoin::{
     Archive, Conversation, ConversationId, Error, ErrorKind, Existing, Message, Result, Search, StoreUrl,
     Time,
 };
 
+use crate::vault::Inner;
 use crate::vault_keys::{Machine, titles, verified};
 
 /// Everything that a vault can hold.
@@ -95,7 +97,7 @@ pub(crate) fn keys_in_use(store: &dyn Store) -> BTreeSet<Vec<u8>> {
     keys
 }
 
-pub(crate) fn inner(url: &StoreUrl) -> Arc<dyn Store> {
+pub(crate) fn inner(url: &StoreUrl) -> Arc<dyn Inner> {
     let path = url.path().unwrap();
     if path.is_dir() {
         Arc::new(JsonlStore::open(path).unwrap())
@@ -137,27 +139,27 @@ fn everything_in_files_gets_a_new_key() {
 
 /// A store as a process sees it that dies at its last write, before or after it.
 pub(crate) struct Mortal {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Arc<dyn Inner>,
     pub(crate) left: AtomicU64,
     pub(crate) is_last_done: bool,
 }
 
-impl Around for Mortal {
-    fn inner(&self) -> &dyn Store {
-        self.store.as_ref()
+impl Interpose for Mortal {
+    fn backend(&self) -> &dyn Backend {
+        &self.store
     }
 
-    fn writing<T>(&self, _: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+    fn writing(&self, _: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let dead = || Err(Error::new(ErrorKind::Unavailable, "the process is dead"));
         match self.left.load(Ordering::Relaxed) {
             0 => dead(),
             left => {
                 self.left.store(left - 1, Ordering::Relaxed);
                 if left > 1 {
-                    return work(self.inner());
+                    return work();
                 }
                 if self.is_last_done {
-                    work(self.inner())?;
+                    work()?;
                 }
                 dead()
             }
@@ -175,7 +177,8 @@ fn die_again_and_again(is_last_done: bool) -> u64 {
     for processes in 1.. {
         // At least as many writes as lead from one owner to the next, or nobody would come further.
         let mortal = Mortal { store: inner(&url), left: AtomicU64::new(processes), is_last_done };
-        let outcome = Keys::of(Arc::new(mortal), machine.access().keys.unwrap()).seal_anew(&mut |_, _| ());
+        let outcome = Keys::of(Arc::new(Interposed(Arc::new(mortal))), machine.access().keys.unwrap())
+            .seal_anew(&mut |_, _| ());
 
         assert_eq!(told(&machine.open(&url)), known, "{processes} {is_last_done}");
         // Keys may be replaced in between.
@@ -213,7 +216,8 @@ fn a_vault_that_is_sealed_anew_by_a_process_that_dies_at_any_write_stays_readabl
         let known = told(&machine.open(&url));
         let mortal = Mortal { store: inner(&url), left: AtomicU64::new(writes), is_last_done };
 
-        let outcome = Keys::of(Arc::new(mortal), machine.access().keys.unwrap()).seal_anew(&mut |_, _| ());
+        let outcome = Keys::of(Arc::new(Interposed(Arc::new(mortal))), machine.access().keys.unwrap())
+            .seal_anew(&mut |_, _| ());
 
         assert_eq!(told(&machine.open(&url)), known, "{writes} {is_last_done}");
         url.keys(&machine.access(), Existing::Needed).unwrap().seal_anew(&mut |_, _| ()).unwrap();

@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use rejoin::store::{ListQuery, Named, Order, Space, Store, VaultStore, VisitBlob};
-use rejoin::testing::{Around, Write};
+use rejoin::store::backend::Backend;
+use rejoin::store::{Keeper, ListQuery, Named, Order, Read, Space, VaultStore};
+use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::Keys;
 use rejoin::{Archive, ConversationId, Message, PurgeKeys, PurgeReason, Result, StoreUrl};
 
+use crate::vault::Inner;
 use crate::vault_anew::{inner, keys_in_use};
 use crate::vault_keys::{Machine, say, verified};
 
@@ -36,7 +38,7 @@ type Act = Box<dyn FnOnce() + Send>;
 
 /// A store as whoever replaces keys sees it.
 struct Interrupted {
-    store: Arc<dyn Store>,
+    store: Arc<dyn Inner>,
     /// What somebody else does, and when; the next comes last.
     acts: Mutex<Vec<(Moment, Act)>>,
 }
@@ -60,27 +62,19 @@ impl Interrupted {
     }
 }
 
-impl Around for Interrupted {
-    fn inner(&self) -> &dyn Store {
-        self.store.as_ref()
+impl Interpose for Interrupted {
+    fn backend(&self) -> &dyn Backend {
+        &self.store
     }
 
-    fn writing<T>(&self, _: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
-        let written = work(self.inner())?;
+    fn writing(&self, _: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        work()?;
         self.act_if(|moment| matches!(moment, Moment::At(owner, stage) if self.is_at(owner, stage)));
-        Ok(written)
+        Ok(())
     }
 
-    fn visit_blobs(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.store.get(space, owner, named, visit)?;
+    fn looked(&self, space: Space, named: Named<'_>, _: usize) {
         self.act_if(|moment| matches!((moment, space, named), (Moment::Read, Space::State, Named::One(_))));
-        Ok(())
     }
 }
 
@@ -88,7 +82,8 @@ impl Around for Interrupted {
 fn seal_anew(machine: &Machine, url: &StoreUrl, acts: Vec<(Moment, Act)>) {
     let store = Interrupted { store: inner(url), acts: Mutex::new(acts) };
     let lock = machine.path("vault.keys.lock");
-    let keys = Keys::of(Arc::new(store), machine.access().keys.unwrap()).locked_by(lock, PATIENCE);
+    let keys = Keys::of(Arc::new(Interposed(Arc::new(store))), machine.access().keys.unwrap())
+        .locked_by(lock, PATIENCE);
 
     assert_eq!(keys.seal_anew(&mut |_, _| ()).unwrap().damaged, 0);
 }
@@ -162,13 +157,13 @@ fn whoever_knows_the_old_key_goes_on_while_everything_is_sealed_and_does_not_bri
 
 /// A store that notes how the keys of what belongs to no conversation stand after each write.
 struct Observed {
-    store: Arc<dyn Store>,
+    store: Arc<dyn Inner>,
     seen: Arc<Mutex<Vec<[Vec<u8>; 3]>>>,
 }
 
 /// The record of who can open a vault, and the keys of what belongs to no conversation: those that seal, and those that do
 /// not any more.
-fn stand(store: &dyn Store) -> [Vec<u8>; 3] {
+fn stand(store: &dyn Read) -> [Vec<u8>; 3] {
     [&b"vault"[..], b"data", b"anew"].map(|name| {
         let mut found = Vec::new();
         let take = &mut |_: &[u8], bytes: &[u8]| {
@@ -180,14 +175,14 @@ fn stand(store: &dyn Store) -> [Vec<u8>; 3] {
     })
 }
 
-impl Around for Observed {
-    fn inner(&self) -> &dyn Store {
-        self.store.as_ref()
+impl Interpose for Observed {
+    fn backend(&self) -> &dyn Backend {
+        &self.store
     }
 
-    fn writing<T>(&self, _: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
-        let written = work(self.inner());
-        self.seen.lock().unwrap().push(stand(self.inner()));
+    fn writing(&self, _: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let written = work();
+        self.seen.lock().unwrap().push(stand(self.store.as_ref()));
         written
     }
 }
@@ -198,10 +193,11 @@ fn a_key_that_goes_with_a_purge_is_never_wrapped_with_one_that_stays() {
     let url = machine.vault("vault+sqlite");
     let gone = say(&machine.open(&url), "gone");
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let observed: Arc<dyn Store> = Arc::new(Observed { store: inner(&url), seen: Arc::clone(&seen) });
+    let observed = Observed { store: inner(&url), seen: Arc::clone(&seen) };
+    let observed = Arc::new(Keeper::over(Interposed(Arc::new(observed))));
     let holder = machine.access().keys.unwrap();
-    let keys = Keys::of(Arc::clone(&observed), holder.clone());
-    let vault = VaultStore::open(Arc::clone(&observed), Arc::new(holder)).unwrap().with_keys(keys);
+    let keys = Keys::of(observed.clone(), holder.clone());
+    let vault = VaultStore::open(observed.clone(), Arc::new(holder)).unwrap().with_keys(keys);
     let [before, data, _] = stand(observed.as_ref());
     let key = &data[..16];
 

@@ -5,11 +5,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use rejoin::store::{
-    JsonlStore, MemoryStore, Named, Put, Read, Safety, Selection, Space, SqliteStore, Store, VaultStore,
-    Visit, VisitBlob,
-};
-use rejoin::testing::{Around, Write};
+use rejoin::store::backend::{Backend, Rows, VisitMessage, Which};
+use rejoin::store::{JsonlStore, MemoryStore, Named, Put, Space, SqliteStore, VaultStore};
+use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::{Keyholder, Keys, NewSlot, Places, SecretFiles};
 use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
 
@@ -35,12 +33,12 @@ struct Asked {
 
 /// A store that counts what it is asked.
 struct Counting {
-    store: Arc<dyn Store>,
+    store: Arc<dyn Backend>,
     asked: Mutex<Asked>,
 }
 
 impl Counting {
-    fn over(store: Arc<dyn Store>) -> Arc<Self> {
+    fn over(store: Arc<dyn Backend>) -> Arc<Self> {
         Arc::new(Self { store, asked: Mutex::default() })
     }
 
@@ -56,55 +54,47 @@ impl Counting {
     }
 }
 
-impl Around for Counting {
-    fn inner(&self) -> &dyn Store {
-        self.store.as_ref()
+impl Interpose for Counting {
+    fn backend(&self) -> &dyn Backend {
+        &self.store
     }
 
-    fn writing<T>(&self, write: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+    fn writing(&self, write: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         self.count(|asked| asked.writes.push(write));
-        work(self.inner())
+        work()
     }
 
-    fn reading<T>(&self, work: impl FnOnce(&dyn Read) -> Result<T>) -> Result<T> {
+    fn reading(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         self.count(|asked| asked.reads += 1);
-        work(self.inner())
+        work()
     }
 
-    fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.reading(|inner| {
-            inner.read(id, what, &mut |seen| {
-                self.count(|asked| asked.messages += 1);
-                visit(seen)
-            })
-        })
-    }
-
-    fn visit_blobs(
+    fn messages(
         &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
+        rows: &dyn Rows,
+        id: ConversationId,
+        which: Which<'_>,
+        visit: &mut VisitMessage<'_>,
     ) -> Result<()> {
-        self.reading(|inner| {
-            inner.get(space, owner, named, &mut |name, bytes| {
-                self.count(|asked| asked.shown += bytes.len());
-                visit(name, bytes)
-            })
+        rows.messages(id, which, &mut |row| {
+            self.count(|asked| asked.messages += 1);
+            visit(row)
         })
     }
 
-    fn put_blobs(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+    fn looked(&self, _: Space, _: Named<'_>, bytes: usize) {
+        self.count(|asked| asked.shown += bytes);
+    }
+
+    fn storing(&self, blobs: &[Put<'_>]) {
         self.count(|asked| {
             asked.stored += blobs.iter().filter_map(|put| put.bytes).map(<[u8]>::len).sum::<usize>();
         });
-        self.writing(Write::Put, |inner| inner.put(blobs, safety))
     }
 }
 
 /// Opens or makes a store in a directory.
-type Make = fn(&Path) -> Arc<dyn Store>;
+type Make = fn(&Path) -> Arc<dyn Backend>;
 
 /// A vault in a store that counts, and what opens it.
 struct Counted {
@@ -125,11 +115,11 @@ impl Counted {
     }
 
     fn keys(&self) -> Keys {
-        Keys::of(Arc::clone(&self.inner) as Arc<dyn Store>, self.holder.clone())
+        Keys::of(Arc::new(Interposed(Arc::clone(&self.inner))), self.holder.clone())
     }
 
     fn archive(&self) -> Archive {
-        let inner = Arc::clone(&self.inner) as Arc<dyn Store>;
+        let inner = Arc::new(Interposed(Arc::clone(&self.inner)));
         Archive::with_store(Arc::new(VaultStore::open(inner, Arc::new(self.holder.clone())).unwrap()))
     }
 
@@ -145,15 +135,15 @@ impl Counted {
     }
 }
 
-fn in_memory(_: &Path) -> Arc<dyn Store> {
+fn in_memory(_: &Path) -> Arc<dyn Backend> {
     Arc::new(MemoryStore::new())
 }
 
-fn in_sqlite(directory: &Path) -> Arc<dyn Store> {
+fn in_sqlite(directory: &Path) -> Arc<dyn Backend> {
     Arc::new(SqliteStore::open(directory.join("store.db")).unwrap())
 }
 
-fn in_files(directory: &Path) -> Arc<dyn Store> {
+fn in_files(directory: &Path) -> Arc<dyn Backend> {
     Arc::new(JsonlStore::open(directory.join("store")).unwrap())
 }
 

@@ -102,7 +102,7 @@ fn lines(append: &Append<'_>, blobs: &[Put<'_>], kept: Option<&Kept>, stamp: Sta
             message_type: Kind::Conversation,
             message_index: message.seq,
             id: Some(message.id),
-            parent: message.parent.map(|(id, _)| id),
+            parent: message.parent.map(|(parent, _)| parent.id),
             turn: Some(message.turn),
             digest: Some(message.link),
             forked: message.forked,

@@ -18,28 +18,28 @@ impl Jsonl {
         match edit {
             Edit::None => {
                 drop(moment);
-                self.put_blobs(&mut turnstile, blobs, safety)
+                self.put_blobs(&mut turnstile, &blobs, safety)
             }
             Edit::Append(append) => {
                 let decided = moment.into_decided(append.conversation)?;
-                self.append(&mut turnstile, decided, &append, blobs, &noted(change)?)
+                self.append(&mut turnstile, decided, &append, &blobs, &noted(change)?)
             }
             Edit::Confirm(id) => {
                 let look = there(moment, id)?;
                 turnstile.secure(&look.0, look.1.kept.stamp)
             }
             Edit::Amend(amend) => {
-                refuse_blobs(blobs)?;
+                refuse_blobs(&blobs)?;
                 let look = there(moment, amend.conversation)?;
                 self.amend(&mut turnstile, look, &amend, &noted(change)?)
             }
             Edit::Remove(removal) => {
-                refuse_blobs(blobs)?;
+                refuse_blobs(&blobs)?;
                 let look = there(moment, removal.conversation)?;
                 self.remove_messages(&mut turnstile, &look, &removal)
             }
             Edit::Delete(id) => {
-                refuse_blobs(blobs)?;
+                refuse_blobs(&blobs)?;
                 let decided = moment.into_decided(id)?;
                 let newest = decided.map_or(0, |look| look.1.kept.stamp);
                 self.delete(&mut turnstile, newest, &noted(change)?)

@@ -8,7 +8,7 @@ use crate::store::backend::{Amendment, ConversationRow, NewMessage, Opening};
 use crate::store::jsonl::line::{Blob, Line};
 use crate::store::jsonl::meta::{FORMAT, Meta, Start, header_of};
 use crate::store::tree::{self, Tree};
-use crate::store::{Facets, Space, Stamp};
+use crate::store::{Anchor, Facets, Space, Stamp};
 
 /// A conversation.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ impl Kept {
         let new = NewMessage {
             id,
             seq,
-            parent: parent.map(|parent| (parent.id, parent.seq)),
+            parent: parent.map(|parent| (Anchor { id: parent.id, link: parent.link }, parent.seq)),
             depth: parent.map_or(0, |parent| parent.depth + 1),
             turn,
             forked: line.forked,

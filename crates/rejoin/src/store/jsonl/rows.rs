@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, MessageId};
-use crate::store::backend::{Ask, ConversationRow, Lists, Node, Presence, Rows, VisitMessage, Which};
+use crate::model::{ConversationId, Digest, MessageId, Time};
+use crate::store::backend::{Ask, ConversationRow, Lists, Node, Presence, Rows, State, VisitMessage, Which};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::files::{Look, Purpose};
 use crate::store::jsonl::read::told;
@@ -89,10 +89,18 @@ impl Rows for Moment<'_> {
         Ok(loss.map_or(Presence::Absent, |loss| Presence::Lost(Error::corrupt(loss))))
     }
 
+    fn active(&self, _: ConversationId, state: &State) -> Result<Time> {
+        Ok(state.active)
+    }
+
     fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>> {
         let Some(look) = self.there(id)? else { return Ok(None) };
         let tree = &look.1.kept.tree;
         Ok(tree.seq_of(message).and_then(|seq| tree.node(seq)).copied())
+    }
+
+    fn vouches(&self, node: &Node, link: Digest) -> bool {
+        node.link == link
     }
 
     fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {

@@ -20,7 +20,8 @@ pub(super) fn amend(
 ) -> Result<Version> {
     change.check()?;
     let mut version = 0;
-    let ask = Ask { attempt: "change a conversation", conversation: Some(id), ..Ask::default() };
+    let is_erasing = matches!(change, Change::Rewrite { .. });
+    let ask = Ask { attempt: "change a conversation", conversation: Some(id), is_erasing, ..Ask::default() };
     let mut commit = || {
         backend.commit(&ask, Safety::Synced, &mut |rows| {
             let state = present(rows, id)?;
@@ -30,7 +31,7 @@ pub(super) fn amend(
             version = state.version + 1;
             let amend = Amend { conversation: id, version, change: decide(rows, id, change)? };
             let logged = Logged { conversation: id, at, what: What::of(change) };
-            Ok(Batch { edit: Edit::Amend(amend), blobs: &[], change: Some(logged) })
+            Ok(Batch::of(Edit::Amend(amend), Some(logged)))
         })
     };
     match change {
@@ -73,7 +74,7 @@ fn rewrite<'a>(rows: &dyn Rows, id: ConversationId, messages: &[Rewritten<'a>]) 
     let mut bodies = Vec::with_capacity(messages.len());
     for message in messages {
         let node = node(rows, id, message.id)?;
-        if node.link != message.link {
+        if !rows.vouches(&node, message.link) {
             relinked.insert(node.seq);
         }
         let body = message.body.as_bytes();

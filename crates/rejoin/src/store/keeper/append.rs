@@ -19,6 +19,7 @@ pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended>
         conversation: Some(turn.conversation),
         is_made: turn.opening.is_some(),
         messages: &anchors,
+        is_erasing: false,
     };
     let committed = backend.commit(&ask, Safety::Synced, &mut |rows| {
         let (batch, answer) = decide(rows, turn)?;
@@ -32,7 +33,7 @@ pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended>
             let replayed = snapshot(backend, |rows| replay(rows, turn))?.ok_or(error)?;
             // Whoever stored it may have been killed before it was durable.
             backend.commit(&ask, Safety::Synced, &mut |_| {
-                Ok(Batch { edit: Edit::Confirm(turn.conversation), blobs: &[], change: None })
+                Ok(Batch::of(Edit::Confirm(turn.conversation), None))
             })?;
             Ok(replayed)
         }
@@ -51,6 +52,7 @@ fn decide<'a>(rows: &dyn Rows, turn: &Turn<'a>) -> Result<(Batch<'a>, Appended)>
             return Err(Error::conflict(format!("conversation `{id}` exists already")));
         }
     };
+    let active = if turn.opening.is_some() { turn.active } else { rows.active(id, &state)? };
     let messages = Placement::new(rows, turn, &state).place_all()?;
     if let Err(error) = check_owners(rows, turn.blobs, Some(id)) {
         refuse_taken_ids(rows, turn)?;
@@ -77,11 +79,11 @@ fn decide<'a>(rows: &dyn Rows, turn: &Turn<'a>) -> Result<(Batch<'a>, Appended)>
         branch: turn.branch.filter(|_| !messages.is_empty()),
         messages,
         said: turn.active,
-        active: last_activity(state.active, turn),
+        active: last_activity(active, turn),
         first: given(turn.tip.first).filter(|_| !state.has_first),
         last: given(turn.tip.last),
     };
-    Ok((Batch { edit: Edit::Append(append), blobs: turn.blobs, change: Some(change) }, appended))
+    Ok((Batch { blobs: turn.blobs.into(), ..Batch::of(Edit::Append(append), Some(change)) }, appended))
 }
 
 /// Refuses ids that the conversation already has. A backend does so too, when it stores them; a turn with another fault
@@ -158,7 +160,7 @@ impl<'r, 't, 'a> Placement<'r, 't, 'a> {
             self.placed.push(NewMessage {
                 id: entry.id,
                 seq,
-                parent: entry.parent.map(|anchor| anchor.id).zip(parent.as_ref().map(|parent| parent.seq)),
+                parent: entry.parent.zip(parent.as_ref().map(|parent| parent.seq)),
                 depth: parent.map_or(0, |parent| parent.depth + 1),
                 turn: self.state.next,
                 forked,
@@ -175,17 +177,19 @@ impl<'r, 't, 'a> Placement<'r, 't, 'a> {
     /// Finds what an entry follows, and counts the entry as a child of it.
     fn parent(&mut self, anchor: Anchor) -> Result<Parent> {
         let within = self.placed.iter().rposition(|earlier| earlier.id == anchor.id);
-        let (seq, depth, children, link) = match within {
+        let (seq, depth, children, vouches) = match within {
             Some(place) => {
                 let earlier = &self.placed[place];
-                (earlier.seq, earlier.depth, &mut self.children[place], earlier.link)
+                (earlier.seq, earlier.depth, &mut self.children[place], earlier.link == anchor.link)
             }
             None => {
+                let rows = self.rows;
                 let node = self.stored(anchor)?;
-                (node.seq, node.depth, &mut node.children, node.link)
+                let vouches = rows.vouches(node, anchor.link);
+                (node.seq, node.depth, &mut node.children, vouches)
             }
         };
-        if link != anchor.link {
+        if !vouches {
             return Err(Error::conflict(format!("message `{}` was rewritten meanwhile", anchor.id)));
         }
         *children += 1;
@@ -220,7 +224,7 @@ fn replay(rows: &dyn Rows, turn: &Turn<'_>) -> Result<Option<Appended>> {
     }
     let mut answer = None;
     for entry in turn.entries {
-        let Some(node) = rows.node(id, entry.id)?.filter(|node| node.link == entry.link) else {
+        let Some(node) = rows.node(id, entry.id)?.filter(|node| rows.vouches(node, entry.link)) else {
             return Ok(None);
         };
         let forked = node.forked || answer.is_some_and(|earlier: Appended| earlier.forked);

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::backend::{Ask, Backend, Batch, Edit, Presence, Rows, State, unknown};
+use crate::store::backend::{
+    Ask, Backend, Batch, Decide, Lists, Prefixes, Presence, Rows, State, Trim, Words, forward, unknown,
+};
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
@@ -32,9 +34,19 @@ impl<B: Backend> Keeper<B> {
     }
 
     /// The backend.
-    pub(crate) const fn backend(&self) -> &B {
+    pub const fn backend(&self) -> &B {
         &self.backend
     }
+
+    /// Gives the backend back.
+    pub fn into_backend(self) -> B {
+        self.backend
+    }
+}
+
+/// A store stands for its backend where one is asked for.
+impl<B: Backend> Backend for Keeper<B> {
+    forward!(self, self.backend);
 }
 
 /// The answer of `work`, which reads rows of one moment.
@@ -152,7 +164,7 @@ impl<B: Backend> Store for Keeper<B> {
         let ask = Ask { attempt: "store blobs", ..Ask::default() };
         self.backend.commit(&ask, safety, &mut |rows| {
             check_owners(rows, blobs, None)?;
-            Ok(Batch { edit: Edit::None, blobs, change: None })
+            Ok(Batch { blobs: blobs.into(), ..Batch::NOTHING })
         })
     }
 

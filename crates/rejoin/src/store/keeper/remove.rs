@@ -50,7 +50,7 @@ fn remove_conversation(backend: &dyn Backend, id: ConversationId, reason: &str, 
     let ask = Ask { attempt: "remove a conversation", conversation: Some(id), ..Ask::default() };
     backend.commit(&ask, Safety::Synced, &mut |rows| {
         let (messages, bytes) = match rows.state(id)? {
-            Presence::Absent => return Ok(Batch { edit: Edit::None, blobs: &[], change: None }),
+            Presence::Absent => return Ok(Batch::NOTHING),
             // Nobody misses it any more.
             Presence::Lost(_) => (0, 0),
             Presence::Stored(state) => (state.messages, state.bytes),
@@ -58,7 +58,7 @@ fn remove_conversation(backend: &dyn Backend, id: ConversationId, reason: &str, 
         outcome = Outcome::Removed { messages: trimmed.0 + messages, bytes: trimmed.1 + bytes };
         let what = What::Deleted { reason: reason.to_owned() };
         let change = Some(Logged { conversation: id, at, what });
-        Ok(Batch { edit: Edit::Delete(id), blobs: &[], change })
+        Ok(Batch::of(Edit::Delete(id), change))
     })?;
     Ok(outcome)
 }
@@ -71,16 +71,21 @@ fn remove_messages(
     at: Time,
 ) -> Result<Outcome> {
     let mut outcome = Outcome::NotFound;
-    let ask = Ask { attempt: "remove messages", conversation: Some(id), messages: ids, ..Ask::default() };
+    let ask = Ask {
+        attempt: "remove messages",
+        conversation: Some(id),
+        messages: ids,
+        is_erasing: true,
+        ..Ask::default()
+    };
     backend.commit(&ask, Safety::Synced, &mut |rows| {
-        let nothing = Batch { edit: Edit::None, blobs: &[], change: None };
-        let Presence::Stored(state) = rows.state(id)? else { return Ok(nothing) };
+        let Presence::Stored(state) = rows.state(id)? else { return Ok(Batch::NOTHING) };
         let tree = read_tree(rows, id)?;
         let going = match going(&tree, ids, children) {
             Ok(going) => going,
             Err(parent) => {
                 outcome = Outcome::HasChildren(parent);
-                return Ok(nothing);
+                return Ok(Batch::NOTHING);
             }
         };
         let what = What::Trimmed { reason: reason.to_owned() };
@@ -89,7 +94,7 @@ fn remove_messages(
             Remainder { rows, id, state: &state, tree: &tree, going: &going }.removal(ids, reason, at)?;
         let bytes = removal.going.iter().map(|node| node.size).sum();
         outcome = Outcome::Removed { messages: going.len() as u64, bytes };
-        Ok(Batch { edit: Edit::Remove(removal), blobs: &[], change })
+        Ok(Batch::of(Edit::Remove(removal), change))
     })?;
     Ok(outcome)
 }

@@ -94,11 +94,19 @@ impl Rows for Moment<'_> {
         Ok(self.known(id)?.map_or(Presence::Absent, |known| Presence::Stored(known.state)))
     }
 
+    fn active(&self, _: ConversationId, state: &State) -> Result<Time> {
+        Ok(state.active)
+    }
+
     fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>> {
         let Some(n) = self.number(id)? else { return Ok(None) };
         let mut statement = self.connection.prepare_cached(NODE).during(ATTEMPT)?;
         let mut rows = statement.query(params![n, message.as_str()]).during(ATTEMPT)?;
         rows.next().during(ATTEMPT)?.map(node).transpose()
+    }
+
+    fn vouches(&self, node: &Node, link: Digest) -> bool {
+        node.link == link
     }
 
     fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {

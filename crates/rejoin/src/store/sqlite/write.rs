@@ -36,7 +36,7 @@ pub(super) fn write(moment: &Moment<'_>, batch: &Batch<'_>) -> Result<()> {
         Edit::Remove(own) => remove(connection, known(moment, own.conversation)?.n, own)?,
         Edit::Delete(id) => delete(connection, known(moment, *id)?.n, *id)?,
     }
-    blob::put(connection, batch.blobs)?;
+    blob::put(connection, &batch.blobs)?;
     batch.change.as_ref().map_or(Ok(()), |entry| change::note(connection, entry))
 }
 

@@ -14,10 +14,10 @@ use std::thread::{self, Scope};
 
 use crate::error::Result;
 use crate::model::ConversationId;
+use crate::store::backend::MessageRow;
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::message::{Plain, SealedNote};
 use crate::store::vault::names::Names;
-use crate::store::{Note, Seen};
 
 /// So many sealed bytes the caller opens alone: that takes several times as long as starting a thread.
 const ALONE: usize = 256 << 10;
@@ -35,7 +35,7 @@ pub(super) struct Opened<'a> {
 }
 
 /// What is shown, in order: a message as the inner store has it, and opened.
-pub(super) type Show<'s> = dyn FnMut(&Seen<'_>, Result<Opened<'_>, Trouble>) -> Result<()> + 's;
+pub(super) type Show<'s> = dyn FnMut(&MessageRow<'_>, Result<Opened<'_>, Trouble>) -> Result<()> + 's;
 
 /// What opens the messages of one conversation.
 pub(super) struct Opener<'v> {
@@ -55,15 +55,15 @@ impl<'v> Opener<'v> {
         Self::new(self.ring.clone(), self.names, self.inner)
     }
 
-    fn open(&mut self, seen: &Seen<'_>) -> Result<Opened<'_>, Trouble> {
-        let plain = Plain::open(&mut self.ring, self.names, self.inner, seen, &mut self.buffer)?;
-        Ok(Opened { plain, note: SealedNote::open(&mut self.ring, self.inner, seen) })
+    fn open(&mut self, sealed: &MessageRow<'_>) -> Result<Opened<'_>, Trouble> {
+        let plain = Plain::open(&mut self.ring, self.names, self.inner, sealed, &mut self.buffer)?;
+        Ok(Opened { plain, note: SealedNote::open(&mut self.ring, self.inner, sealed) })
     }
 
     fn open_bundle(&mut self, bundle: &mut Bundle) {
         let Bundle { sealed, opened, copies } = bundle;
         for copy in copies {
-            let outcome = self.open(&copy.seen(sealed)).map(|Opened { plain, note }| {
+            let outcome = self.open(&copy.row(sealed)).map(|Opened { plain, note }| {
                 let from = opened.len();
                 opened.push_str(plain.body);
                 (plain.without_body(), from..opened.len(), note)
@@ -77,7 +77,7 @@ impl<'v> Opener<'v> {
 #[derive(Default)]
 struct Bundle {
     /// Their sealed bodies.
-    sealed: String,
+    sealed: Vec<u8>,
     /// Their bodies.
     opened: String,
     copies: Vec<Copy>,
@@ -89,29 +89,27 @@ type Outcome = Result<(Plain<'static>, Range<usize>, Result<SealedNote, Trouble>
 /// A message of a bundle.
 struct Copy {
     /// Without its label and body.
-    head: Seen<'static>,
-    label: Option<String>,
+    head: MessageRow<'static>,
+    label: Option<Box<[u8]>>,
     body: Range<usize>,
     /// None until it was tried.
     opened: Option<Outcome>,
 }
 
 impl Copy {
-    fn seen<'a>(&'a self, sealed: &'a str) -> Seen<'a> {
-        let note = Note { label: self.label.as_deref(), ..self.head.note };
-        Seen { note, body: &sealed[self.body.clone()], ..self.head }
+    fn row<'a>(&'a self, sealed: &'a [u8]) -> MessageRow<'a> {
+        MessageRow { label: self.label.as_deref(), body: &sealed[self.body.clone()], ..self.head }
     }
 }
 
 impl Bundle {
-    fn add(&mut self, seen: &Seen<'_>) {
+    fn add(&mut self, row: &MessageRow<'_>) {
         let from = self.sealed.len();
-        self.sealed.push_str(seen.body);
-        let Seen { id, parent, seq, turn, link, note, size, .. } = *seen;
-        let bare = Note { label: None, is_pinned: note.is_pinned };
+        self.sealed.extend_from_slice(row.body);
+        let MessageRow { id, parent, seq, turn, link, label, is_pinned, size, .. } = *row;
         self.copies.push(Copy {
-            head: Seen { id, parent, seq, turn, link, note: bare, body: "", size },
-            label: note.label.map(str::to_owned),
+            head: MessageRow { id, parent, seq, turn, link, label: None, is_pinned, body: &[], size },
+            label: label.map(Into::into),
             body: from..self.sealed.len(),
             opened: None,
         });
@@ -125,7 +123,7 @@ impl Bundle {
                 let plain = Plain { body: &self.opened[body], ..plain };
                 Opened { plain, note }
             });
-            show(&copy.seen(&self.sealed), outcome)?;
+            show(&copy.row(&self.sealed), outcome)?;
         }
         self.sealed.clear();
         self.opened.clear();
@@ -256,8 +254,8 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
     }
 
     /// Takes in the next message, and shows what is opened of those up to it.
-    pub(super) fn take(&mut self, seen: &Seen<'_>, show: &mut Show<'_>) -> Result<()> {
-        let length = seen.body.len();
+    pub(super) fn take(&mut self, row: &MessageRow<'_>, show: &mut Show<'_>) -> Result<()> {
+        let length = row.body.len();
         let is_alone = match &mut self.help {
             Help::Early(bytes) => {
                 *bytes = bytes.saturating_add(length);
@@ -271,12 +269,12 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
         };
         if is_alone {
             self.rest(show)?;
-            return show(seen, self.opener.open(seen));
+            return show(row, self.opener.open(row));
         }
         if self.filling.sealed.len() + length > BUNDLE {
             self.hand_over(show)?;
         }
-        self.filling.add(seen);
+        self.filling.add(row);
         Ok(())
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::vault::VaultStore;
+use crate::store::backend::Ask;
+use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::failed::{MOST_COPIED, to_error};
@@ -12,7 +13,7 @@ use crate::store::vault::held::{DataKeys, Ring, Trouble};
 use crate::store::vault::names::{BLOB_NAME, Names, owner_bytes, space_byte};
 use crate::store::vault::quarantine::Record;
 use crate::store::vault::text::to_text;
-use crate::store::{Named, Put, Read, Safety, Space, VisitBlob};
+use crate::store::{Named, Put, Safety, Space, TOKEN_KEY, VisitBlob};
 
 pub(super) const BLOB: &str = "rejoin/vault/blob/1\n";
 
@@ -23,25 +24,26 @@ const AT_ONCE: usize = 16 << 20;
 pub(super) struct SealedPut {
     space: Space,
     owner: Option<ConversationId>,
-    name: [u8; BLOB_NAME],
+    name: Vec<u8>,
     bytes: Option<Vec<u8>>,
 }
 
 impl SealedPut {
-    /// Seals a blob of an owner, who is named by the inner name, with a key that is not asked for to erase one.
-    pub(super) fn seal<'k>(
-        put: &Put<'_>,
-        names: &Names,
-        key: impl FnOnce(Option<ConversationId>) -> Result<&'k DataKey>,
-    ) -> Result<Self> {
+    /// Seals a blob with the key of its owner, which one that is erased does not need.
+    pub(super) fn seal(put: &Put<'_>, names: &Names, key: Option<&DataKey>) -> Self {
         let owner = put.owner.map(|owner| names.conversation(owner));
         let name = names.blob(put.space, owner, put.name);
-        let bytes = put.bytes.map(|bytes| {
+        let bytes = put.bytes.zip(key).map(|(bytes, key)| {
             let length = u32::try_from(put.name.len()).expect("a name is short").to_be_bytes();
             let place: [&[u8]; 3] = [&[space_byte(put.space)], &owner_bytes(owner), &name];
-            Ok::<_, Error>(key(owner)?.seal(Use::Blobs, BLOB, &place, &[&length, put.name, bytes]))
+            key.seal(Use::Blobs, BLOB, &place, &[&length, put.name, bytes])
         });
-        Ok(Self { space: put.space, owner, name, bytes: bytes.transpose()? })
+        Self { space: put.space, owner, name: name.to_vec(), bytes }
+    }
+
+    /// One of the vault's own blobs of a conversation, which is named by its inner name.
+    pub(super) fn own(inner: ConversationId, name: &[u8], bytes: Vec<u8>) -> Self {
+        Self { space: Space::Key, owner: Some(inner), name: name.to_vec(), bytes: Some(bytes) }
     }
 
     pub(super) fn as_put(&self) -> Put<'_> {
@@ -69,37 +71,57 @@ fn open<'e>(
     Ok(rest.split_at_checked(length).ok_or(Broken::Inside)?)
 }
 
-impl VaultStore {
-    /// Stores blobs, each sealed with the key of its owner.
-    pub(super) fn put_sealed(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        let workspace = self.held.workspace();
-        let names = workspace.names();
-        let held = self.held.hold()?;
-        let mut used: Vec<(Option<ConversationId>, Arc<DataKeys>)> = Vec::new();
-        for blob in blobs.iter().filter(|blob| blob.bytes.is_some()) {
-            let owner = blob.owner.map(|owner| names.conversation(owner));
-            if !used.iter().any(|(known, _)| *known == owner) {
-                used.push((owner, self.keys_of(blob.owner, owner)?));
-            }
-        }
-        let key = |owner: Option<ConversationId>| {
-            let keys = used.iter().find(|(known, _)| *known == owner);
-            Ok(keys.map(|(_, keys)| keys.newest()).expect("the keys of all owners were just looked up"))
-        };
-        let sealed: Vec<SealedPut> =
-            blobs.iter().map(|blob| SealedPut::seal(blob, names, key)).collect::<Result<_>>()?;
-        let puts: Vec<Put<'_>> = sealed.iter().map(SealedPut::as_put).collect();
-        self.inner.put(&puts, safety).map_err(|error| self.renamed_owners(error, blobs))?;
-        self.held.confirm(used.iter().map(|(owner, keys)| (*owner, keys.as_ref())), held)
-    }
+/// Shows blobs of the backend: of a space, an owner's by the inner name, in order of name.
+pub(super) type Source<'s> =
+    dyn Fn(Space, Option<ConversationId>, Named<'_>, &mut VisitBlob<'_>) -> Result<()> + 's;
 
-    /// The error in the words of those who asked.
-    pub(super) fn renamed_owners(&self, error: Error, blobs: &[Put<'_>]) -> Error {
-        blobs.iter().filter_map(|blob| blob.owner).fold(error, |error, owner| self.renamed(error, owner, &[]))
-    }
-
-    pub(super) fn get_opened(
+impl Sealed {
+    /// One blob as it is now.
+    pub(super) fn blob_opened(
         &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        name: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        if space == Space::Key && owner.is_none() && name == TOKEN_KEY {
+            return Ok(Some(self.token_key().expose().to_vec()));
+        }
+        let mut found = None;
+        self.visit_blobs(
+            &|space, inner, named, visit| self.inner.get(space, inner, named, visit),
+            space,
+            owner,
+            Named::One(name),
+            &mut |_, bytes| {
+                found = Some(bytes.to_vec());
+                Ok(())
+            },
+        )?;
+        Ok(found)
+    }
+
+    /// Visits blobs as they are now.
+    pub(super) fn get(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        let source: &Source<'_> = &|space, inner, named, visit| self.inner.get(space, inner, named, visit);
+        self.visit_blobs(source, space, owner, named, visit)
+    }
+
+    /// Stores blobs of the vault itself.
+    pub(super) fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        let ask = Ask { attempt: "store blobs", ..Ask::default() };
+        self.commit_plainly(&ask, safety, blobs)
+    }
+
+    /// Visits blobs of a source, opened and in order of their outer names.
+    pub(super) fn visit_blobs(
+        &self,
+        source: &Source<'_>,
         space: Space,
         owner: Option<ConversationId>,
         named: Named<'_>,
@@ -114,19 +136,20 @@ impl VaultStore {
         match named {
             Named::One(name) => {
                 let hashed = names.blob(space, inner, name);
-                self.get_inner(space, inner, Named::One(&hashed), visit)
+                self.visit_opened(source, space, inner, Named::One(&hashed), visit)
             }
             Named::Beginning(prefix) => {
                 let start = names.beginning(space, inner, prefix);
                 let start = start.as_ref().map_or(&[][..], <[u8; 16]>::as_slice);
                 let (mut found, mut held) = (Vec::new(), 0);
-                let got = self.get_inner(space, inner, Named::Beginning(start), &mut |name, bytes| {
-                    if name.starts_with(prefix) {
-                        held += bytes.len();
-                        found.push((name.to_vec(), (held <= AT_ONCE).then(|| bytes.to_vec())));
-                    }
-                    Ok(())
-                });
+                let got =
+                    self.visit_opened(source, space, inner, Named::Beginning(start), &mut |name, bytes| {
+                        if name.starts_with(prefix) {
+                            held += bytes.len();
+                            found.push((name.to_vec(), (held <= AT_ONCE).then(|| bytes.to_vec())));
+                        }
+                        Ok(())
+                    });
                 if let Err(error) = &got
                     && error.kind() != ErrorKind::Corrupt
                 {
@@ -135,7 +158,7 @@ impl VaultStore {
                 found.sort();
                 found.iter().try_for_each(|(name, bytes)| match bytes {
                     Some(bytes) => visit(name, bytes),
-                    None => self.get(space, owner, Named::One(name), visit),
+                    None => self.visit_blobs(source, space, owner, Named::One(name), visit),
                 })?;
                 got
             }
@@ -143,8 +166,9 @@ impl VaultStore {
     }
 
     /// Opens blobs in the order of their inner names. One that does not open is passed over, and named at the end.
-    fn get_inner(
+    fn visit_opened(
         &self,
+        source: &Source<'_>,
         space: Space,
         inner: Option<ConversationId>,
         named: Named<'_>,
@@ -154,7 +178,7 @@ impl VaultStore {
         let (mut failed, mut told) = (Vec::new(), Vec::new());
         // A copy of what does not open is made of everything but the copies, and what tells of them.
         let is_of_interest = !matches!(space, Space::Quarantine | Space::Notice);
-        self.inner.get(space, inner, named, &mut |name, bytes| {
+        source(space, inner, named, &mut |name, bytes| {
             if name.len() != BLOB_NAME {
                 // The vault's own.
                 return Ok(());

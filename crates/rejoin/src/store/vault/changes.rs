@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::envelope::{Broken, Sealer};
 use crate::store::vault::text::{from_text, to_text};
 use crate::store::{Changed, ListQuery, Stamp, What};
@@ -31,7 +31,7 @@ impl SealedReason {
     }
 }
 
-impl VaultStore {
+impl Sealed {
     pub(super) fn changes_opened(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
         let changes = self.inner.changes(after, wait)?;
         self.learn_names(&changes)?;

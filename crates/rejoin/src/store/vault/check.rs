@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::vault::VaultStore;
-use crate::store::{Fault, ListQuery, Named, Progress, Read, Space, Task};
+use crate::store::vault::Sealed;
+use crate::store::{Fault, ListQuery, Named, Progress, Space, Task};
 
-impl VaultStore {
+impl Sealed {
     pub(super) fn maintain_opened(&self, task: Task, budget: Duration) -> Result<Progress> {
         match task {
             Task::Check => self.check(budget),

@@ -2,11 +2,12 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::store::vault::VaultStore;
+use crate::store::Capabilities;
+use crate::store::backend::MessageRow;
+use crate::store::vault::Sealed;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::Trouble;
 use crate::store::vault::quarantine::Record;
-use crate::store::{Seen, Store};
 
 /// How many records that did not open one look copies. The next look copies more.
 pub(super) const MOST_COPIED: usize = 100;
@@ -38,26 +39,31 @@ impl Failures {
     pub(super) fn add(
         &mut self,
         id: ConversationId,
-        seen: &Seen<'_>,
+        row: &MessageRow<'_>,
         what: &'static str,
-        sealed: &str,
+        sealed: &[u8],
         trouble: Trouble,
     ) -> Result<()> {
         let Trouble::Broken(why) = trouble else { return Err(trouble.of(what)) };
         // Where the key of a conversation is lost, one copy is enough: none of thousands opens.
         let is_of_key = matches!(why, Broken::NoKey | Broken::WrappedKey);
         if self.copied.is_empty() || !is_of_key && self.copied.len() < MOST_COPIED {
-            self.copied.push(Failed { what, name: seen.id, sealed: sealed.to_owned(), why });
+            self.copied.push(Failed {
+                what,
+                name: row.id,
+                sealed: String::from_utf8_lossy(sealed).into_owned(),
+                why,
+            });
         }
         if self.told.len() < MOST_TOLD {
-            let what = format!("the {what} `{}` of conversation `{id}`, number {},", seen.id, seen.seq);
+            let what = format!("the {what} `{}` of conversation `{id}`, number {},", row.id, row.seq);
             self.told.push(Trouble::Broken(why).of(&what).to_string());
         }
         Ok(())
     }
 
     /// Copies them to quarantine, and says what they are.
-    pub(super) fn settle(self, vault: &VaultStore, inner: ConversationId) -> Vec<String> {
+    pub(super) fn settle(self, vault: &Sealed, inner: ConversationId) -> Vec<String> {
         for Failed { what, name, sealed, why } in &self.copied {
             let name = name.to_string();
             vault.quarantine(&Record { what, space: None, inner: Some(inner), name, sealed, why: *why });
@@ -66,10 +72,10 @@ impl Failures {
     }
 }
 
-/// What the inner store could not read and went past, in words. Any other error of its read stays one.
-pub(super) fn gone_past(inner: &dyn Store, read: Result<()>) -> Result<Vec<String>> {
+/// What a backend could not read and went past, in words. Any other error of its read stays one.
+pub(super) fn gone_past(capabilities: Capabilities, read: Result<()>) -> Result<Vec<String>> {
     match read {
-        Err(error) if error.kind() == ErrorKind::Corrupt && inner.capabilities().reads_past_damage => {
+        Err(error) if error.kind() == ErrorKind::Corrupt && capabilities.reads_past_damage => {
             Ok(std::iter::once(error.to_string()).chain(error.others().iter().cloned()).collect())
         }
         read => read.map(|()| Vec::new()),

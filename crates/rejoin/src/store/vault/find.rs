@@ -2,13 +2,13 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::Extent;
 use crate::store::{Found, Order, Row, Selection};
 
-impl VaultStore {
+impl Sealed {
     pub(super) fn find_opened(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         let mut rows = self.all_rows()?;
         rows.sort_by_key(|known| known.row.id);

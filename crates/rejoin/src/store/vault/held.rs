@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
+use crate::store::backend::Rows;
 use crate::store::vault::anew::{MARK, split_mark};
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::{Broken, key_of};
@@ -17,7 +18,7 @@ use crate::store::vault::key::KeyId;
 use crate::store::vault::slots::{InUse, Keys};
 use crate::store::vault::text::{TextReader, to_text};
 use crate::store::vault::unlock::Unlock;
-use crate::store::vault::workspace::{MOST_KEYS, Workspace, has_key, is_wrapped_with};
+use crate::store::vault::workspace::{MOST_KEYS, Workspace, has_key};
 use crate::store::{Named, Put, Read, Safety, Space, Store};
 
 /// The blob that holds who can open the vault.
@@ -56,12 +57,15 @@ impl Trouble {
     }
 }
 
+/// Data keys by owner, with the bytes they were unwrapped from.
+type Unwrapped = HashMap<Option<ConversationId>, (Vec<u8>, Arc<DataKeys>)>;
+
 /// The keys at hand.
 pub(crate) struct Held {
     inner: Arc<dyn Store>,
     unlock: Arc<dyn Unlock>,
     unlocked: RwLock<Unlocked>,
-    keys: Mutex<HashMap<Option<ConversationId>, Arc<DataKeys>>>,
+    keys: Mutex<Unwrapped>,
     text: TextReader,
     /// What those who change keys wait for each other with; none where somebody else looks after that.
     turns: OnceLock<Keys>,
@@ -127,7 +131,7 @@ impl Held {
 
     /// The keys of a conversation, which is named by its inner name, or of what belongs to none.
     pub(crate) fn keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
-        if let Some(keys) = self.cache().get(&owner) {
+        if let Some((_, keys)) = self.cache().get(&owner) {
             return Ok(Arc::clone(keys));
         }
         self.read_keys(owner)
@@ -136,6 +140,18 @@ impl Held {
     /// The same, read from the store.
     pub(crate) fn read_keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
         let wrapped = blob(self.inner.as_ref(), owner, DATA)?.ok_or(Broken::NoKey)?;
+        self.unwrapped(owner, wrapped)
+    }
+
+    /// The keys of an owner in the bytes that were stored for them.
+    pub(crate) fn unwrapped(
+        &self,
+        owner: Option<ConversationId>,
+        wrapped: Vec<u8>,
+    ) -> Result<Arc<DataKeys>, Trouble> {
+        if let Some((_, keys)) = self.cache().get(&owner).filter(|(known, _)| *known == wrapped) {
+            return Ok(Arc::clone(keys));
+        }
         let mut unwrapped = self.workspace().unwrap(&wrapped, owner);
         if let Err(Broken::Key(_)) = unwrapped
             && self.renew()?
@@ -144,14 +160,32 @@ impl Held {
         }
         let is_unknown = matches!(unwrapped, Err(Broken::Key(_)));
         let keys = unwrapped.map_err(|broken| if is_unknown { broken } else { Broken::WrappedKey })?;
-        Ok(self.keep(owner, DataKeys(keys)))
+        Ok(self.keep(owner, wrapped, DataKeys(keys)))
     }
 
-    /// Remembers keys that were stored.
-    pub(crate) fn keep(&self, owner: Option<ConversationId>, keys: DataKeys) -> Arc<DataKeys> {
+    /// Remembers keys, and the bytes they are wrapped in.
+    pub(crate) fn keep(
+        &self,
+        owner: Option<ConversationId>,
+        wrapped: Vec<u8>,
+        keys: DataKeys,
+    ) -> Arc<DataKeys> {
         let keys = Arc::new(keys);
-        self.cache().insert(owner, Arc::clone(&keys));
+        self.cache().insert(owner, (wrapped, Arc::clone(&keys)));
         keys
+    }
+
+    /// Unlocks again if there is another record at this moment than the one that was opened.
+    pub(crate) fn renew_at(&self, rows: &dyn Rows) -> Result<()> {
+        let mut record = None;
+        rows.blobs(Space::Key, None, Named::One(RECORD), &mut |_, bytes| {
+            record = Some(bytes.to_vec());
+            Ok(())
+        })?;
+        if self.unlocked.read().unwrap_or_else(PoisonError::into_inner).record == record {
+            return Ok(());
+        }
+        self.renew().map(drop)
     }
 
     /// The keys of an owner that stand aside, because everything is being sealed with another.
@@ -223,29 +257,6 @@ impl Held {
         Ok(())
     }
 
-    /// Makes sure that the key of a conversation that was just made is wrapped with the newest workspace key, and not only with
-    /// the one that was the newest before it was stored.
-    pub(crate) fn confirm_epoch(&self, owner: ConversationId, made: &DataKeys) -> Result<()> {
-        loop {
-            let Some(stored) = blob(self.inner.as_ref(), Some(owner), DATA)? else { return Ok(()) };
-            self.renew()?;
-            if is_wrapped_with(&stored, self.workspace().id()) {
-                return Ok(());
-            }
-            // Somebody has made a new workspace key meanwhile, and may do so again.
-            let _turn = self.take_turn()?;
-            self.renew()?;
-            let workspace = self.workspace();
-            // Those that are there are wrapped, and not the one that was made: it may have been replaced since.
-            let wrapped = match self.read_keys(Some(owner)) {
-                Ok(now) => now.0.iter().flat_map(|key| workspace.wrap(key, Some(owner))).collect(),
-                Err(Trouble::Broken(_)) => workspace.wrap(made.newest(), Some(owner)),
-                Err(Trouble::Failed(error)) => return Err(error),
-            };
-            self.put_keys(Some(owner), &wrapped)?;
-        }
-    }
-
     /// From now on waits for others who change keys before it does.
     pub(crate) fn wait_with(&self, keys: Keys) {
         let _ = self.turns.set(keys);
@@ -277,7 +288,7 @@ impl Held {
         self.inner.put(&[put], Safety::Synced)
     }
 
-    fn cache(&self) -> MutexGuard<'_, HashMap<Option<ConversationId>, Arc<DataKeys>>> {
+    fn cache(&self) -> MutexGuard<'_, Unwrapped> {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -317,7 +328,7 @@ impl Ring<'_> {
         usage: Use,
         tag: &str,
         place: &[&[u8]],
-        text: &str,
+        text: &[u8],
         buffer: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], Trouble> {
         self.held.text.read(text, buffer)?;
@@ -353,7 +364,7 @@ impl Ring<'_> {
         text: &str,
     ) -> Result<String, Trouble> {
         let mut envelope = Vec::new();
-        let inside = self.open_from_text(usage, tag, place, text, &mut envelope)?;
+        let inside = self.open_from_text(usage, tag, place, text.as_bytes(), &mut envelope)?;
         Ok(str::from_utf8(inside).map_err(|_| Broken::Inside)?.to_owned())
     }
 }

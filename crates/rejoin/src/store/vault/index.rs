@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, WORDS_VERSION};
 use crate::store::tip::searchable;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::held::Ring;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Chain, Extent, Fresh};
@@ -102,7 +102,7 @@ struct Sliced {
 
 const FINISHED: Sliced = Sliced { done: 0, left: 0 };
 
-impl VaultStore {
+impl Sealed {
     /// Indexes what is not indexed yet, a slice at a time, until the budget is spent.
     pub(super) fn fill_index(&self, budget: Duration) -> Result<Progress> {
         let until = Instant::now().checked_add(budget);

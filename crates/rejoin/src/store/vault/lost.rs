@@ -7,14 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::changes::SealedReason;
 use crate::store::vault::failed::gone_past;
 use crate::store::vault::quarantine::{Kept, from_hex};
 use crate::store::vault::text::to_text;
-use crate::store::{
-    Change, Children, Named, Note, Order, Outcome, Put, Read, Safety, Selection, Space, Target,
-};
+use crate::store::{Change, Children, Named, Note, Order, Outcome, Put, Safety, Selection, Space, Target};
 
 const REASON: &str = "corruption-detected";
 
@@ -31,14 +29,13 @@ pub(super) enum Fate {
 /// it was before, and what it is.
 type Lost<'a> = BTreeMap<MessageId, Vec<(usize, &'a Kept)>>;
 
-impl VaultStore {
-    /// Erases the originals of copies that are about to be erased, where they are lost. Returns the places of those copies
+impl Sealed {
+    /// Erases the originals of copies that are about to be erased, where they are lost. Returns the names of those copies
     /// whose originals had to stay.
-    pub(super) fn erase_lost(&self, blobs: &[Put<'_>]) -> Result<BTreeSet<usize>> {
+    pub(super) fn erase_lost(&self, copies: &[Vec<u8>]) -> Result<BTreeSet<Vec<u8>>> {
         let mut lost = Vec::new();
-        let erased = |blob: &Put<'_>| blob.space == Space::Quarantine && blob.bytes.is_none();
-        for (place, blob) in blobs.iter().enumerate().filter(|(_, blob)| erased(blob)) {
-            self.get(Space::Quarantine, blob.owner, Named::One(blob.name), &mut |_, bytes| {
+        for (place, name) in copies.iter().enumerate() {
+            self.get(Space::Quarantine, None, Named::One(name), &mut |_, bytes| {
                 let kept: Option<Kept> = serde_json::from_slice(bytes).ok();
                 lost.extend(
                     kept.filter(|kept| kept.is_lost && !self.may_open(kept)).map(|kept| (place, kept)),
@@ -73,7 +70,7 @@ impl VaultStore {
                 staying.insert(place);
             }
         }
-        Ok(staying)
+        Ok(staying.into_iter().map(|place: usize| copies[place].clone()).collect())
     }
 
     /// True when a record names a key that somebody has put back since.
@@ -132,7 +129,7 @@ impl VaultStore {
         });
         match read {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            other => drop(gone_past(self.inner.as_ref(), other)?),
+            other => drop(gone_past(self.inner.capabilities(), other)?),
         }
         // Removing erases the index, which may be the only one to know what others are called.
         let indexed = self.indexed(inner)?;
@@ -156,7 +153,6 @@ impl VaultStore {
         name: MessageId,
     ) -> Result<Fate> {
         let target = Target::Messages { conversation: inner, ids: &[name], children: Children::Refuse };
-        self.keep_activity(&[target])?;
         let outcomes = self.remove_for_damage(target, conversation)?;
         match outcomes[..] {
             [Outcome::HasChildren(_)] => Ok(Fate::Stays),

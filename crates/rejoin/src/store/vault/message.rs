@@ -9,12 +9,13 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{ConversationId, Digest, MessageId};
+use crate::store::backend::MessageRow;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::names::{Names, message_bytes};
 use crate::store::vault::text::to_text;
-use crate::store::{Anchor, Note, Seen};
+use crate::store::{Anchor, Note};
 
 pub(super) const MESSAGE: &str = "rejoin/vault/message/1\n";
 pub(super) const NOTE: &str = "rejoin/vault/note/1\n";
@@ -56,22 +57,22 @@ impl<'a> Plain<'a> {
         to_text(&envelope)
     }
 
-    /// Opens a message as the inner store shows it, into a buffer.
+    /// Opens a message as the backend shows it, into a buffer.
     pub(super) fn open(
         ring: &mut Ring<'_>,
         names: &Names,
         inner: ConversationId,
-        seen: &Seen<'_>,
+        sealed: &MessageRow<'_>,
         buffer: &'a mut Vec<u8>,
     ) -> Result<Self, Trouble> {
-        let (own, parent) = (message_bytes(Some(seen.id)), message_bytes(seen.parent));
-        let inside =
-            ring.open_from_text(Use::Bodies, MESSAGE, &[inner.as_bytes(), &own, &parent], seen.body, buffer)?;
+        let (own, parent) = (message_bytes(Some(sealed.id)), message_bytes(sealed.parent));
+        let place: [&[u8]; 3] = [inner.as_bytes(), &own, &parent];
+        let inside = ring.open_from_text(Use::Bodies, MESSAGE, &place, sealed.body, buffer)?;
         let plain = Self::read(inside).ok_or(Broken::Inside)?;
-        if names.link(plain.digest) != seen.link || plain.parent.is_some() != seen.parent.is_some() {
+        if names.link(plain.digest) != sealed.link || plain.parent.is_some() != sealed.parent.is_some() {
             return Err(Broken::Inside.into());
         }
-        if seen.seq <= plain.floor {
+        if sealed.seq <= plain.floor {
             return Err(Broken::Order.into());
         }
         Ok(plain)
@@ -161,20 +162,20 @@ impl SealedNote {
         })
     }
 
-    /// Opens the note of a message as the inner store shows it.
-    pub(super) fn open(ring: &mut Ring<'_>, inner: ConversationId, seen: &Seen<'_>) -> Result<Self, Trouble> {
-        if seen.note.is_pinned {
+    /// Opens the note of a message as the backend shows it.
+    pub(super) fn open(
+        ring: &mut Ring<'_>,
+        inner: ConversationId,
+        sealed: &MessageRow<'_>,
+    ) -> Result<Self, Trouble> {
+        if sealed.is_pinned {
             return Err(Broken::Inside.into());
         }
-        let Some(sealed) = seen.note.label else { return Ok(Self::default()) };
-        let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(seen.id))];
-        let text = ring.open_text(Use::About, NOTE, &place, sealed)?;
-        Ok(serde_json::from_str(&text).map_err(|_| Broken::Inside)?)
-    }
-
-    /// The note, to be shown.
-    pub(super) fn as_note(&self) -> Note<'_> {
-        Note { label: self.label.as_deref(), is_pinned: self.pinned }
+        let Some(label) = sealed.label else { return Ok(Self::default()) };
+        let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(sealed.id))];
+        let mut buffer = Vec::new();
+        let inside = ring.open_from_text(Use::About, NOTE, &place, label, &mut buffer)?;
+        Ok(serde_json::from_slice(inside).map_err(|_| Broken::Inside)?)
     }
 }
 

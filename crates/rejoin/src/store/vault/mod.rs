@@ -1,32 +1,30 @@
-//! The vault: a store around another, which sees hashed names, sealed bytes, sizes and order, and nothing else.
+//! The vault: a backend around another, which sees hashed names, encrypted bytes, sizes and order, and nothing else.
 //!
-//! docs/vault-format.md has every byte. Everything is sealed with a key of its conversation, and bound to its place, so that
-//! a record that was changed, moved or swapped does not open. Then it is copied to quarantine, and whoever asked for it is
-//! told; the rest stays readable.
+//! docs/vault-format.md has every byte. Everything is encrypted with a key of its conversation, and bound to its place, so
+//! that a record that was changed, moved or swapped does not open. Then it is copied to quarantine, and whoever asked for it
+//! is told; the rest stays readable. The rules of the contract are the keeper's, as for every backend.
 
 mod ahead;
-mod amend;
 mod anew;
-mod append;
+mod batch;
 mod blob;
 mod changes;
 mod check;
+mod commit;
 mod data_key;
 mod envelope;
 mod failed;
 mod find;
-mod grown;
 mod held;
 mod index;
 mod key;
 mod lost;
 mod message;
+mod moment;
 mod named;
 mod names;
 mod preview;
 mod quarantine;
-mod read;
-mod rewrite;
 mod row;
 mod rows;
 mod scan;
@@ -37,15 +35,15 @@ pub(crate) mod slots;
 mod spread;
 mod stone;
 mod text;
+mod tips;
 mod unlock;
 #[cfg(test)]
 mod vectors;
 mod workspace;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub use key::{Key, KeyId};
@@ -53,34 +51,41 @@ pub use unlock::Unlock;
 pub use workspace::Workspace;
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, Time};
+use crate::model::ConversationId;
+use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Trim, Words};
 use crate::store::vault::data_key::DataKey;
-use crate::store::vault::grown::Growth;
 use crate::store::vault::held::{DATA, Held, blob};
 use crate::store::vault::index::Backlog;
+use crate::store::vault::moment::Moment;
+use crate::store::vault::quarantine::LostRecord;
 use crate::store::vault::rows::Rows;
 use crate::store::vault::slots::Keys;
+use crate::store::vault::tips::Tips;
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
-    Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, TOKEN_KEY, Target, Task, Turn, Version,
-    Visit, VisitBlob,
+    Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Row, Safety, SearchQuery,
+    Space, Stamp, Store, Task, backend,
 };
 
-/// Keeps conversations in another store, sealed.
-pub struct VaultStore {
+/// Keeps conversations in a backend, encrypted.
+pub type VaultStore = Keeper<Sealed>;
+
+/// Encrypts rows, and stores them in another backend.
+pub struct Sealed {
+    backend: Arc<dyn Backend>,
+    /// What the backend holds, as a store: hashed names and encrypted bytes.
     inner: Arc<dyn Store>,
     held: Held,
     rows: Mutex<Rows>,
     /// Held by whoever brings the list of all conversations up to date.
     refreshing: Mutex<()>,
-    /// The newest sequence that was seen of each conversation, by inner name.
-    newest: Mutex<HashMap<ConversationId, u32>>,
     /// How this handle left the conversations it appended to.
-    growth: Mutex<Growth>,
+    tips: Mutex<Tips>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
     /// How many records were found that do not open.
     quarantined: AtomicU32,
+    /// Records that do not open, and are not copied yet: nothing can be written while a moment is looked at.
+    lost: Mutex<Vec<LostRecord>>,
     /// What the search index has still to take in.
     backlog: Mutex<Backlog>,
     /// What replaces keys; none where somebody else looks after them.
@@ -88,32 +93,18 @@ pub struct VaultStore {
 }
 
 impl VaultStore {
-    /// Opens the vault in a store.
-    pub fn open(inner: Arc<dyn Store>, unlock: Arc<dyn Unlock>) -> Result<Self> {
-        let held = Held::unlock(Arc::clone(&inner), unlock)?;
-        if blob(inner.as_ref(), None, DATA)?.is_none() {
-            return Err(Error::corrupt("the vault has no key for what belongs to no conversation"));
-        }
-        Ok(Self {
-            inner,
-            held,
-            rows: Mutex::default(),
-            refreshing: Mutex::default(),
-            newest: Mutex::default(),
-            growth: Mutex::default(),
-            checking: Mutex::default(),
-            quarantined: AtomicU32::new(0),
-            backlog: Mutex::default(),
-            keys: None,
-        })
+    /// Opens the vault in a backend.
+    pub fn open(backend: Arc<dyn Backend>, unlock: Arc<dyn Unlock>) -> Result<Self> {
+        Sealed::open(backend, unlock).map(Self::over)
     }
 
-    /// The same, which can replace its keys: those that are given are of the same store.
+    /// The same, which can replace its keys: those that are given are of the same backend.
     #[must_use]
-    pub fn with_keys(mut self, keys: Keys) -> Self {
-        self.held.wait_with(keys.clone());
-        self.keys = Some(keys);
-        self
+    pub fn with_keys(self, keys: Keys) -> Self {
+        let mut sealed = self.into_backend();
+        sealed.held.wait_with(keys.clone());
+        sealed.keys = Some(keys);
+        Self::over(sealed)
     }
 
     /// Makes a vault of an empty store: stores the key of what belongs to no conversation, wrapped with this workspace's.
@@ -124,19 +115,49 @@ impl VaultStore {
         inner
             .put(&[Put { space: Space::Key, owner: None, name: DATA, bytes: Some(&wrapped) }], Safety::Synced)
     }
+}
 
-    fn newest(&self) -> MutexGuard<'_, HashMap<ConversationId, u32>> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+impl Sealed {
+    fn open(backend: Arc<dyn Backend>, unlock: Arc<dyn Unlock>) -> Result<Self> {
+        let inner: Arc<dyn Store> = Arc::new(Keeper::over(Arc::clone(&backend)));
+        let held = Held::unlock(Arc::clone(&inner), unlock)?;
+        if blob(inner.as_ref(), None, DATA)?.is_none() {
+            return Err(Error::corrupt("the vault has no key for what belongs to no conversation"));
+        }
+        Ok(Self {
+            backend,
+            inner,
+            held,
+            rows: Mutex::default(),
+            refreshing: Mutex::default(),
+            tips: Mutex::default(),
+            checking: Mutex::default(),
+            quarantined: AtomicU32::new(0),
+            lost: Mutex::default(),
+            backlog: Mutex::default(),
+            keys: None,
+        })
+    }
+
+    /// The key of the hashed tokens of redaction.
+    pub(crate) fn token_key(&self) -> Key {
+        self.held.workspace().token_key()
+    }
+
+    /// Passes an answer on, once what was found not to open is copied to quarantine.
+    fn settled<T>(&self, answer: T) -> T {
+        self.settle_lost();
+        answer
     }
 }
 
-impl fmt::Debug for VaultStore {
+impl fmt::Debug for Sealed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VaultStore").field("workspace", &self.held.workspace()).finish_non_exhaustive()
+        f.debug_struct("Sealed").field("workspace", &self.held.workspace()).finish_non_exhaustive()
     }
 }
 
-impl Read for VaultStore {
+impl Backend for Sealed {
     fn capabilities(&self) -> Capabilities {
         let renews_keys = self.keys.is_some();
         Capabilities {
@@ -144,74 +165,74 @@ impl Read for VaultStore {
             is_sealed: true,
             renews_keys,
             reads_past_damage: true,
-            ..self.inner.capabilities()
+            ..self.backend.capabilities()
         }
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.read_opened(id, what, visit)
+    fn snapshot(&self, work: &mut dyn FnMut(&dyn backend::Rows) -> Result<()>) -> Result<()> {
+        let answer = self.backend.snapshot(&mut |rows| work(&Moment::new(self, rows)));
+        self.settled(answer)
     }
 
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.list_opened(query)
+    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        let answer = self.commit_sealed(ask, safety, decide);
+        self.settled(answer)
     }
 
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.find_opened(text, limit)
+    fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.backend.erasing(work)
     }
 
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.search_opened(query)
+    fn make_room(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()> {
+        let inner = self.inner_name(id);
+        self.backend.make_room(inner, &mut |ids| trim(&self.outer_messages(inner, ids)?))
+    }
+
+    fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        let answer = self.blob_opened(space, owner, name);
+        self.settled(answer)
     }
 
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        self.changes_opened(after, wait)
+        let answer = self.changes_opened(after, wait);
+        self.settled(answer)
     }
 
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        if space == Space::Key && owner.is_none() && named == Named::One(TOKEN_KEY) {
-            return visit(TOKEN_KEY, self.held.workspace().token_key().expose());
-        }
-        self.get_opened(space, owner, named, visit)
+    fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress> {
+        let answer = self.maintain_opened(task, budget);
+        self.settled(answer)
+    }
+
+    fn lists(&self) -> Option<&dyn Lists> {
+        Some(self)
+    }
+
+    fn words(&self) -> Option<&dyn Words> {
+        Some(self)
+    }
+
+    fn prefixes(&self) -> Option<&dyn Prefixes> {
+        Some(self)
     }
 }
 
-impl Store for VaultStore {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.append_sealed(turn)
+impl Lists for Sealed {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        let answer = self.list_opened(query);
+        self.settled(answer)
     }
+}
 
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.amend_sealed(id, expected, change, at)
+impl Words for Sealed {
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        let answer = self.search_opened(query);
+        self.settled(answer)
     }
+}
 
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.remove_sealed(targets, reason, at)
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        let staying = self.erase_lost(blobs)?;
-        if staying.is_empty() {
-            return self.put_sealed(blobs, safety);
-        }
-        // A copy stays as long as its original does.
-        let other = blobs.iter().enumerate().filter(|(place, _)| !staying.contains(place));
-        self.put_sealed(&other.map(|(_, blob)| *blob).collect::<Vec<_>>(), safety)
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.maintain_opened(task, budget)
+impl Prefixes for Sealed {
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        let answer = self.find_opened(text, limit);
+        self.settled(answer)
     }
 }

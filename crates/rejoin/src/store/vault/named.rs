@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::blob::to_hex;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
@@ -36,7 +36,7 @@ pub(super) fn seal_name(id: ConversationId, created: Time, key: &DataKey, inner:
     key.seal(Use::About, NAME, &[inner.as_bytes()], &[&text])
 }
 
-impl VaultStore {
+impl Sealed {
     /// Writes a header in the place of one that is lost. A conversation that has no messages goes.
     pub(super) fn mend_header(&self, inner: ConversationId, kept: &Kept) -> Result<Fate> {
         let query = ListQuery { only: Some(&[inner]), limit: 1, ..ListQuery::default() };

@@ -3,13 +3,13 @@
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::tip::{previews, time_of};
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::row::SealedLast;
 use crate::store::vault::scan::Next;
 use crate::store::{Change, ListQuery, Order, Row, Selection, Tip, Version};
 
-impl VaultStore {
+impl Sealed {
     /// A conversation as the inner store has it.
     pub(super) fn raw_row(&self, inner: ConversationId) -> Result<Row> {
         let query = ListQuery { only: Some(&[inner]), limit: 1, ..ListQuery::default() };

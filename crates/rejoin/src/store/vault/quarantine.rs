@@ -6,18 +6,19 @@
 //! its owner never had does not. What belongs to a conversation goes with it.
 
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::held::Held;
 use crate::store::vault::key::KeyId;
 use crate::store::vault::text::from_text;
-use crate::store::{Named, Put, Read, Safety, Space, Told, put_notice};
+use crate::store::{Keeper, Named, Put, Safety, Space, Told, put_notice};
 
 /// How many copies are made while a store is open. Where more is damaged, the whole store has to be copied by hand.
 const MOST: u32 = 1_000;
@@ -35,6 +36,16 @@ pub(super) struct Record<'a> {
     /// The sealed bytes.
     pub(super) sealed: &'a str,
     pub(super) why: Broken,
+}
+
+/// A record that does not open, until it is copied.
+pub(super) struct LostRecord {
+    what: &'static str,
+    space: Option<Space>,
+    inner: Option<ConversationId>,
+    name: String,
+    sealed: String,
+    why: Broken,
 }
 
 /// A record in quarantine, as it is kept.
@@ -101,9 +112,28 @@ impl Kept {
     }
 }
 
-impl VaultStore {
-    /// Copies a record to quarantine, once. A store that takes no copy does not make the matter worse.
+impl Sealed {
+    /// Notes a record, to be copied to quarantine when nothing is being read or written.
     pub(super) fn quarantine(&self, record: &Record<'_>) {
+        let Record { what, space, inner, ref name, sealed, why } = *record;
+        let lost = LostRecord { what, space, inner, name: name.clone(), sealed: sealed.to_owned(), why };
+        self.lost().push(lost);
+    }
+
+    /// Copies what was noted.
+    pub(super) fn settle_lost(&self) {
+        let lost = std::mem::take(&mut *self.lost());
+        for LostRecord { what, space, inner, name, sealed, why } in lost {
+            self.copy(&Record { what, space, inner, name, sealed: &sealed, why });
+        }
+    }
+
+    fn lost(&self) -> MutexGuard<'_, Vec<LostRecord>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies a record to quarantine, once. A store that takes no copy does not make the matter worse.
+    fn copy(&self, record: &Record<'_>) {
         let conversation = record.inner.and_then(|inner| self.outer_name(inner));
         let name = Sha256::new()
             .chain_update(record.what)
@@ -129,13 +159,15 @@ impl VaultStore {
             Put { space: Space::Quarantine, owner: None, name: &name, bytes: Some(&text) },
             Put { space: Space::Audit, owner: None, name: &audit_name, bytes: Some(&audit) },
         ];
-        if let Err(error) = self.put_sealed(&puts, Safety::Synced) {
+        if let Err(error) = self.put(&puts, Safety::Synced) {
             tracing::warn!(%error, "a record that does not open could not be copied");
             return;
         }
         let told = Told::Quarantined { what: kept.what, reason: kept.why };
         let log = self.inner.as_ref();
-        if let Err(error) = put_notice(self, log, kept.at, conversation, told, Safety::Unsynced) {
+        if let Err(error) =
+            put_notice(&Keeper::over(self), log, kept.at, conversation, told, Safety::Unsynced)
+        {
             tracing::warn!(%error, "a record that does not open could not be told");
         }
     }
@@ -176,7 +208,7 @@ impl VaultStore {
         })?;
         let erased = |name| Put { space: Space::Quarantine, owner: None, name, bytes: None };
         let puts: Vec<Put<'_>> = names.iter().map(|name| erased(name.as_slice())).collect();
-        if puts.is_empty() { Ok(()) } else { self.put_sealed(&puts, Safety::Synced) }
+        if puts.is_empty() { Ok(()) } else { self.put(&puts, Safety::Synced) }
     }
 }
 

@@ -7,26 +7,22 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, MessageId, Status, Time};
-use crate::store::tip::previews;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
-use crate::store::vault::held::{Ring, Trouble, blob};
+use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::message::Plain;
 use crate::store::vault::names::{Names, message_bytes};
 use crate::store::vault::quarantine::Record;
-use crate::store::{Facets, Order, Row, Selection};
+use crate::store::vault::tips::Tip;
+use crate::store::{Facets, Row, Selection};
 
 pub(super) const HEADER: &str = "rejoin/vault/header/1\n";
 pub(super) const FIRST: &str = "rejoin/vault/first/1\n";
 pub(super) const LAST: &str = "rejoin/vault/last/1\n";
 pub(super) const BRANCH: &str = "rejoin/vault/branch/1\n";
-pub(super) const TIP: &str = "rejoin/vault/tip/1\n";
-
-/// The blob that holds the time of last activity while the inner store has no last preview.
-pub(super) const TIP_NAME: &[u8] = b"tip";
 
 /// A row as the inner store shows it, and opened.
 pub(super) struct Known {
@@ -92,6 +88,15 @@ pub(super) struct SealedLast {
 }
 
 impl SealedLast {
+    pub(super) fn of(tip: &Tip) -> Self {
+        Self {
+            active: tip.active.as_micros(),
+            head: tip.head.map(|head| head.id),
+            digest: tip.head.map(|head| head.digest),
+            preview: tip.last.clone(),
+        }
+    }
+
     pub(super) fn seal(&self, key: &DataKey, inner: ConversationId) -> String {
         let text = serde_json::to_string(self).expect("a preview is plain");
         key.seal_text(Use::About, LAST, &[inner.as_bytes()], &text)
@@ -112,27 +117,16 @@ pub(super) fn seal_branch(branch: &Branch, key: &DataKey, inner: ConversationId,
     key.seal_text(Use::About, BRANCH, &[inner.as_bytes(), &message_bytes(Some(name))], &text)
 }
 
-#[derive(Serialize, Deserialize)]
-struct SealedTip {
-    active: i64,
-}
-
-/// Seals the time of last activity, to be kept while there is no last preview.
-pub(super) fn seal_tip(active: Time, key: &DataKey, inner: ConversationId) -> Vec<u8> {
-    let text = serde_json::to_vec(&SealedTip { active: active.as_micros() }).expect("a time is plain");
-    key.seal(Use::About, TIP, &[inner.as_bytes()], &[&text])
-}
-
 /// A row being opened.
 struct Opening<'v> {
-    vault: &'v VaultStore,
+    vault: &'v Sealed,
     names: &'v Names,
     inner: ConversationId,
     ring: Ring<'v>,
     faults: Vec<String>,
 }
 
-impl VaultStore {
+impl Sealed {
     /// Opens a row, but for what is the same as before.
     pub(super) fn open_row(&self, raw: Row, before: Option<&Known>) -> Result<Known> {
         let workspace = self.held.workspace();
@@ -154,22 +148,13 @@ impl VaultStore {
             self.learn_name(inner, id);
         }
         let last = opening.last(&raw)?;
-        let trimmed = raw.last.is_empty().then(|| opening.trimmed(&raw)).transpose()?;
-        let (first, active, preview) = match (trimmed, &last) {
-            (Some((first, active, preview)), _) => (first, active, preview),
-            (None, last) => {
-                // Without a last preview, the first one was made of the messages, not opened.
-                let opened = before.filter(|known| !known.raw.last.is_empty());
-                let first = match opened.filter(|known| known.raw.first == raw.first) {
-                    Some(known) => known.row.first.clone(),
-                    None => opening.first(&raw)?,
-                };
-                let active = last
-                    .as_ref()
-                    .map_or(opening.names.time_of(raw.active), |last| Time::from_micros(last.active));
-                (first, active, last.as_ref().map(|last| last.preview.clone()).unwrap_or_default())
-            }
+        let first = match before.filter(|known| known.raw.first == raw.first) {
+            Some(known) => known.row.first.clone(),
+            None => opening.first(&raw)?,
         };
+        // Without it, nobody knows more than when it began.
+        let active = last.as_ref().map_or(created, |last| Time::from_micros(last.active));
+        let preview = last.as_ref().map(|last| last.preview.clone()).unwrap_or_default();
         let (head, branches) = opening.heads(&raw, last.as_ref())?;
         let row = Row {
             id,
@@ -248,49 +233,6 @@ impl Opening<'_> {
         })
     }
 
-    /// First preview, time of last activity and last preview of a conversation that messages were removed from.
-    fn trimmed(&mut self, raw: &Row) -> Result<(String, Time, String)> {
-        let inner = self.inner;
-        let tip = blob(self.vault.inner.as_ref(), Some(inner), TIP_NAME)?;
-        let active = match tip {
-            None => None,
-            Some(tip) => self.piece("time of last activity", "tip", "", |ring| {
-                let mut envelope = tip;
-                let inside = ring.open(Use::About, TIP, &[inner.as_bytes()], &mut envelope)?;
-                let tip: SealedTip = serde_json::from_slice(inside).map_err(|_| Broken::Inside)?;
-                Ok(Time::from_micros(tip.active))
-            })?,
-        };
-        let active = active.unwrap_or_else(|| self.names.time_of(raw.active));
-        let mut first = String::new();
-        self.bodies(Order::OldestFirst, &mut |body| {
-            first = previews(body).0;
-            true
-        })?;
-        let mut last = None;
-        self.bodies(Order::NewestFirst, &mut |body| {
-            last = previews(body).1;
-            last.is_some()
-        })?;
-        Ok((first, active, last.unwrap_or_default()))
-    }
-
-    /// Shows bodies until one is enough. A message that does not open has none; whoever reads it is told.
-    fn bodies(&mut self, order: Order, is_enough: &mut dyn FnMut(&str) -> bool) -> Result<()> {
-        let (mut buffer, mut is_done) = (Vec::new(), false);
-        let all = Selection::All { order, offset: 0, limit: u64::MAX };
-        let (names, inner, ring) = (self.names, self.inner, &mut self.ring);
-        let read = self.vault.inner.read(inner, all, &mut |seen| {
-            match Plain::open(ring, names, inner, &seen, &mut buffer) {
-                Ok(plain) => is_done = is_enough(plain.body),
-                Err(Trouble::Broken(_)) => {}
-                Err(Trouble::Failed(error)) => return Err(error),
-            }
-            if is_done { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
-        });
-        if is_done { Ok(()) } else { read }
-    }
-
     /// The head and the branches. Who their messages are is looked up where nothing says it.
     fn heads(&mut self, raw: &Row, last: Option<&SealedLast>) -> Result<(Option<Head>, Vec<Branch>)> {
         let (names, inner) = (self.names, self.inner);
@@ -341,7 +283,7 @@ impl Opening<'_> {
         let (names, inner, ring) = (self.names, self.inner, &mut self.ring);
         let (mut buffer, mut found) = (Vec::new(), None);
         self.vault.inner.read(inner, Selection::Ids(&[message]), &mut |seen| {
-            match Plain::open(ring, names, inner, &seen, &mut buffer) {
+            match Plain::open(ring, names, inner, &(&seen).into(), &mut buffer) {
                 Ok(plain) => found = Some(Head { id: plain.id, digest: plain.digest }),
                 // Whoever reads it is told.
                 Err(Trouble::Broken(_)) => {}

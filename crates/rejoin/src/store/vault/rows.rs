@@ -5,11 +5,12 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::model::ConversationId;
+use crate::model::{ConversationId, MessageId};
 use crate::store::newest_stamp;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::row::Known;
-use crate::store::{ListQuery, Page, Row, Stamp, What};
+use crate::store::vault::scan::Next;
+use crate::store::{ListQuery, Page, Row, Selection, Stamp, What};
 
 /// What is known of the conversations.
 #[derive(Default)]
@@ -45,7 +46,7 @@ const ALL: ListQuery<'static> = ListQuery {
     counts_total: false,
 };
 
-impl VaultStore {
+impl Sealed {
     pub(super) fn list_opened(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
         let (rows, damaged) = match query.only {
             Some(ids) => (self.named_rows(ids)?, Vec::new()),
@@ -104,6 +105,25 @@ impl VaultStore {
 
     pub(super) fn learn_name(&self, inner: ConversationId, outer: ConversationId) {
         self.rows().names.insert(inner, outer);
+    }
+
+    /// The inner name of a conversation. One whose header does not open is asked for by it.
+    pub(super) fn inner_name(&self, id: ConversationId) -> ConversationId {
+        match self.rows().unnamed(id) {
+            Some(_) => id,
+            None => self.held.workspace().names().conversation(id),
+        }
+    }
+
+    /// What messages are called outside. Those that do not open keep their inner names.
+    pub(super) fn outer_messages(&self, inner: ConversationId, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+        let mut ring = self.held.ring(Some(inner));
+        let mut outer = Vec::with_capacity(ids.len());
+        self.scan(inner, &mut ring, Selection::Ids(ids), &mut |scanned| {
+            outer.push(scanned.id);
+            Next::Go
+        })?;
+        Ok(outer)
     }
 
     /// Refuses the inner name of a conversation whose header does not open.

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::Selection;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::failed::{Failures, gone_past};
 use crate::store::vault::held::Ring;
 use crate::store::vault::message::Plain;
@@ -27,7 +27,7 @@ pub(super) enum Next {
     Stop,
 }
 
-impl VaultStore {
+impl Sealed {
     /// Shows messages of a conversation, which is named by its inner name, until one is enough. Returns those that do not
     /// open, in words.
     pub(super) fn scan(
@@ -41,10 +41,10 @@ impl VaultStore {
         let id = self.outer_name(inner).unwrap_or(inner);
         let (mut buffer, mut is_done, mut failures) = (Vec::new(), false, Failures::default());
         let read = self.inner.read(inner, what, &mut |seen| {
-            let (id, body) = match Plain::open(ring, workspace.names(), inner, &seen, &mut buffer) {
+            let (id, body) = match Plain::open(ring, workspace.names(), inner, &(&seen).into(), &mut buffer) {
                 Ok(plain) => (plain.id, Some(plain.body)),
                 Err(trouble) => {
-                    failures.add(id, &seen, "message", seen.body, trouble)?;
+                    failures.add(id, &(&seen).into(), "message", seen.body.as_bytes(), trouble)?;
                     (seen.id, None)
                 }
             };
@@ -55,7 +55,7 @@ impl VaultStore {
         if is_done {
             return Ok(told);
         }
-        let unread = gone_past(self.inner.as_ref(), read)?;
+        let unread = gone_past(self.inner.capabilities(), read)?;
         Ok(unread.into_iter().chain(told).collect())
     }
 }

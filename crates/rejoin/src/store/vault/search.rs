@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::tip::searchable;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::held::Ring;
 use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
@@ -28,7 +28,7 @@ struct Candidate {
     held: Held,
 }
 
-impl VaultStore {
+impl Sealed {
     pub(super) fn search_opened(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
         if query.words.words().is_empty() || query.limit == 0 {
             return Ok(query.page_of(Vec::new()));
@@ -81,7 +81,7 @@ impl VaultStore {
 
 /// A search under way.
 struct Search<'v> {
-    vault: &'v VaultStore,
+    vault: &'v Sealed,
     query: &'v SearchQuery<'v>,
     /// What conversations with candidates are called outside; none for those that are gone or in another project.
     named: HashMap<ConversationId, Option<ConversationId>>,

@@ -5,7 +5,7 @@
 
 use crate::error::Result;
 use crate::model::{ConversationId, WordQuery};
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::index::Doubt;
@@ -87,7 +87,7 @@ pub(super) struct Fresh<'a> {
     pub(super) replaced: &'a [u32],
 }
 
-impl VaultStore {
+impl Sealed {
     /// The segments of a conversation, without their words.
     pub(super) fn chain_of(&self, inner: ConversationId, ring: &mut Ring<'_>) -> Result<Chain> {
         let (mut chain, mut buffer) = (Chain::default(), Vec::new());

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Digest, Json, Message, MessageId, Time};
 use crate::store::tip::time_of;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::held::Trouble;
 use crate::store::vault::message::Plain;
 use crate::store::vault::row::{Known, SealedLast, seal_first};
@@ -84,7 +84,7 @@ impl Plan {
     }
 }
 
-impl VaultStore {
+impl Sealed {
     /// The messages that the search index knows.
     pub(super) fn indexed(&self, inner: ConversationId) -> Result<Vec<Held>> {
         let chain = self.chain_of(inner, &mut self.held.ring(Some(inner)))?;
@@ -125,7 +125,7 @@ impl VaultStore {
         let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
         let (mut plan, mut time) = (Plan::default(), known.row.created);
         self.inner.read(inner, ALL, &mut |seen| {
-            let opened = match Plain::open(&mut ring, names, inner, &seen, &mut buffer) {
+            let opened = match Plain::open(&mut ring, names, inner, &(&seen).into(), &mut buffer) {
                 Ok(plain) => {
                     plan.ids.extend(seen.parent.zip(plain.parent.map(|parent| parent.id)));
                     time = time_of(plain.body);
@@ -176,7 +176,7 @@ impl VaultStore {
                     body: &body,
                 }
             } else if seen.parent.is_some_and(|parent| links.contains_key(&parent)) {
-                let plain = Plain::open(&mut ring, names, inner, &seen, &mut buffer);
+                let plain = Plain::open(&mut ring, names, inner, &(&seen).into(), &mut buffer);
                 let plain = plain.map_err(|trouble| trouble.of(&format!("the message `{}`", seen.id)))?;
                 Plain { parent, digest: rechained(&plain, parent), ..plain }
             } else {

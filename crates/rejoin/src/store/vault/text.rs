@@ -33,7 +33,7 @@ impl TextReader {
     }
 
     /// Reads what [`to_text`] wrote, into a buffer in place of what is there.
-    pub(crate) fn read(&self, text: &str, buffer: &mut Vec<u8>) -> Result<(), Broken> {
+    pub(crate) fn read(&self, text: &[u8], buffer: &mut Vec<u8>) -> Result<(), Broken> {
         buffer.clear();
         self.engine.decode_vec(text, buffer).map_err(|_| Broken::Shape)
     }
@@ -57,7 +57,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<u8>, Broken> {
         let mut buffer = b"what was there".to_vec();
-        TextReader::new().read(text, &mut buffer).map(|()| buffer)
+        TextReader::new().read(text.as_bytes(), &mut buffer).map(|()| buffer)
     }
 
     proptest! {

@@ -26,7 +26,7 @@ use rejoin::{
 use super::moody::{Mood, Moody};
 use super::{Lab, archive_in};
 use crate::residue::holding;
-use crate::vault::sealed;
+use crate::vault::{Inner, sealed};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
@@ -50,12 +50,18 @@ impl Shop {
     fn store(&self, name: &str) -> Arc<dyn Store> {
         let place = self.path().join(name);
         match name.strip_prefix("vault+") {
-            Some(inner) => Arc::new(sealed(self.store(inner))),
-            None if name.starts_with("sqlite") => {
+            Some(inner) => Arc::new(sealed(self.plain(inner, &self.path().join(inner)))),
+            None => self.plain(name, &place),
+        }
+    }
+
+    fn plain(&self, name: &str, place: &Path) -> Arc<dyn Inner> {
+        match name {
+            name if name.starts_with("sqlite") => {
                 Arc::new(SqliteStore::open(place.join("store.db")).unwrap())
             }
-            None if name.starts_with("jsonl") => Arc::new(JsonlStore::open(place).unwrap()),
-            None => Arc::new(MemoryStore::new()),
+            name if name.starts_with("jsonl") => Arc::new(JsonlStore::open(place).unwrap()),
+            _ => Arc::new(MemoryStore::new()),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::archive::Lab;
 use crate::archive::moody::{Mood, Moody};
 use crate::residue::holding;
 use crate::stores::{Directory, File, Memory};
-use crate::vault::{Ahead, Vault, sealed};
+use crate::vault::{Ahead, InnerPlace, Vault, sealed};
 
 const DAY: i64 = 86_400;
 const NOWHERE: [PathBuf; 0] = [];
@@ -178,7 +178,7 @@ fn an_attachment_is_named_in_its_frame_and_kept_by_the_archive() {
 #[test]
 fn ac_004_a_purge_on_privacy_grounds_removes_everything_and_tells_its_reason() {
     let inner = Memory(MemoryStore::new());
-    let archive = Archive::with_store(Arc::new(sealed(inner.open())));
+    let archive = Archive::with_store(Arc::new(sealed(inner.inner())));
     let service = ConversationStorageService::new(archive);
     service.create_record(&input(1, "private")).unwrap();
     attach(&service, 1, b"a recording");
@@ -229,7 +229,7 @@ fn tamper(inner: &dyn Store) {
 #[test]
 fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_purged() {
     let inner = Memory(MemoryStore::new());
-    let service = ConversationStorageService::new(Archive::with_store(Arc::new(sealed(inner.open()))));
+    let service = ConversationStorageService::new(Archive::with_store(Arc::new(sealed(inner.inner()))));
     service.create_record(&input(2, "tampered")).unwrap();
     tamper(inner.open().as_ref());
     service.create_record(&input(1, "sound")).unwrap();
@@ -263,7 +263,7 @@ fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_pur
 fn ac_005_a_sweep_purges_what_was_in_quarantine_for_a_week() {
     let inner = Memory(MemoryStore::new());
     let ahead = |days| {
-        let store = Arc::new(sealed(inner.open()));
+        let store = Arc::new(sealed(inner.inner()));
         ConversationStorageService::new(Archive::with_store(store).with_nature(Arc::new(Ahead(days))))
     };
     ahead(0).create_record(&input(1, "tampered")).unwrap();

@@ -9,7 +9,7 @@ use rejoin::{ErrorKind, Fields, Json};
 
 use super::{BEGAN, everywhere, frame, id_of, input, open, said};
 use crate::stores::Memory;
-use crate::vault::sealed;
+use crate::vault::{InnerPlace, sealed};
 
 const NAME: &[u8] = b"service.snapshot";
 
@@ -138,7 +138,7 @@ fn a_torn_snapshot_is_made_again_from_the_record() {
 #[test]
 fn a_snapshot_that_was_damaged_in_its_vault_is_made_again_and_can_be_replaced() {
     let inner = Memory(MemoryStore::new());
-    let vault = || Arc::new(sealed(inner.open()));
+    let vault = || Arc::new(sealed(inner.inner()));
     let service = rejoin::service::ConversationStorageService::new(rejoin::Archive::with_store(vault()));
     service.create_record(&input(1, "one")).unwrap();
     service.commit_snapshot(&snapshot("The lint")).unwrap();

@@ -1,9 +1,10 @@
 //! A store that shows other messages than it holds, as one that somebody changed on the disk.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use rejoin::store::{MemoryStore, Note, Order, Read, Seen, Selection, Store, Visit};
-use rejoin::testing::Around;
+use rejoin::store::backend::{Backend, MessageRow, Rows, VisitMessage, Which};
+use rejoin::store::{Keeper, MemoryStore, Order, Read, Selection};
+use rejoin::testing::{Interpose, Interposed};
 use rejoin::{ConversationId, Digest, MessageId, Result};
 
 /// A message as the inner store keeps it.
@@ -38,39 +39,50 @@ pub(super) fn kept(inner: &dyn Read, id: ConversationId) -> Vec<Kept> {
     all
 }
 
-/// A store that shows `shown` to whoever reads messages, if that is set.
-pub(super) struct Altered {
-    pub(super) inner: MemoryStore,
-    pub(super) shown: Mutex<Option<Vec<Kept>>>,
+/// A store that shows other messages to whoever reads some, if that is set.
+pub(super) type Altered = Keeper<Interposed<Showing>>;
+
+/// What such a store shows.
+pub(super) struct Showing {
+    inner: MemoryStore,
+    shown: Mutex<Option<Vec<Kept>>>,
 }
 
-impl Altered {
-    pub(super) fn new() -> Self {
-        Self { inner: MemoryStore::new(), shown: Mutex::default() }
-    }
-
+impl Showing {
     pub(super) fn show(&self, shown: Vec<Kept>) {
         *self.shown.lock().unwrap() = Some(shown);
     }
 }
 
-impl Around for Altered {
-    fn inner(&self) -> &dyn Store {
+pub(super) fn altered() -> Arc<Altered> {
+    let showing = Showing { inner: MemoryStore::new(), shown: Mutex::default() };
+    Arc::new(Keeper::over(Interposed(Arc::new(showing))))
+}
+
+impl Interpose for Showing {
+    fn backend(&self) -> &dyn Backend {
         &self.inner
     }
 
-    fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+    fn messages(
+        &self,
+        rows: &dyn Rows,
+        id: ConversationId,
+        which: Which<'_>,
+        visit: &mut VisitMessage<'_>,
+    ) -> Result<()> {
         let shown = self.shown.lock().unwrap();
-        let Some(shown) = shown.as_ref() else { return self.inner.read(id, what, visit) };
+        let Some(shown) = shown.as_ref() else { return rows.messages(id, which, visit) };
         shown.iter().try_for_each(|kept| {
-            visit(Seen {
+            visit(&MessageRow {
                 id: kept.id,
                 parent: kept.parent,
                 seq: kept.seq,
                 turn: kept.seq,
                 link: kept.link,
-                note: Note { label: kept.label.as_deref(), is_pinned: kept.is_pinned },
-                body: &kept.body,
+                label: kept.label.as_deref().map(str::as_bytes),
+                is_pinned: kept.is_pinned,
+                body: kept.body.as_bytes(),
                 size: kept.body.len() as u64,
             })
         })

@@ -35,7 +35,7 @@ impl Machine {
     fn keys(&self) -> Keys {
         let files = Arc::new(SecretFiles::new(self.directory.path()));
         let holder = Keyholder::new(Places { files: Some(files), ..Places::default() });
-        Keys::of(self.store.clone(), holder)
+        Keys::of(self.store.inside(), holder)
     }
 
     /// The slots of a kind, and how many key files there are.
@@ -125,7 +125,7 @@ fn who_holds_keys_shows_none_of_them() {
 /// A vault in a failing store with everything that can be in one, and a handle that knows nothing of it yet.
 fn filled() -> (Arc<Failing>, (Arc<Failing>, Archive)) {
     let store = Arc::new(Failing::with(ErrorKind::Unavailable));
-    let archive = Archive::with_store(Arc::new(sealed(store.clone())));
+    let archive = Archive::with_store(Arc::new(sealed(store.inside())));
     for title in ["Lisbon", "Porto"] {
         let mut talk = archive.start(Conversation::titled(title)).unwrap();
         let receipts: Vec<MessageId> = ["where to eat", "in alfama", "and then"]
@@ -139,7 +139,7 @@ fn filled() -> (Arc<Failing>, (Arc<Failing>, Archive)) {
         archive.delete_messages(talk.id(), &[last], Children::Refuse, "user-requested").unwrap();
     }
     archive.remember("noted", Some("something")).unwrap();
-    let fresh = Archive::with_store(Arc::new(sealed(store.clone())));
+    let fresh = Archive::with_store(Arc::new(sealed(store.inside())));
     (store.clone(), (store, fresh))
 }
 
@@ -182,7 +182,7 @@ fn a_store_that_fails_is_not_taken_for_a_damaged_one() {
             filled,
             |(_, archive)| work(archive),
             |call, (store, archive)| {
-                let fresh = Archive::with_store(Arc::new(sealed(store.clone())));
+                let fresh = Archive::with_store(Arc::new(sealed(store.inside())));
                 for archive in [archive, &fresh] {
                     let (_, said, found, noted) = all_of(archive);
                     assert_eq!((said, found, noted), expected, "call {call}");

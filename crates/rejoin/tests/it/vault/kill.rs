@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rejoin::Archive;
-use rejoin::store::{JsonlStore, SqliteStore, Store};
+use rejoin::store::{JsonlStore, SqliteStore};
 
-use crate::vault::sealed;
 use crate::vault::write::{conversation, messages, open, say};
+use crate::vault::{Inner, sealed};
 
 /// Names the store to whoever runs this test program again, as the process to be killed.
 const STORE: &str = "REJOIN_TEST_VAULT_TO_APPEND_TO";
@@ -17,10 +17,10 @@ const STORE: &str = "REJOIN_TEST_VAULT_TO_APPEND_TO";
 /// How often it happens.
 const ROUNDS: usize = 12;
 
-type Open = fn(&Path) -> Arc<dyn Store>;
+type Open = fn(&Path) -> Arc<dyn Inner>;
 
 /// Appends until it is killed, and says what is safe.
-fn append_for_ever(inner: Arc<dyn Store>) {
+fn append_for_ever(inner: Arc<dyn Inner>) {
     let vault = sealed(inner);
     let mut said = messages(&vault, conversation(1)).map(|all| all.len()).unwrap_or_default();
     if said == 0 {

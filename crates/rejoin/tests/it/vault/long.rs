@@ -7,7 +7,7 @@ use rejoin::store::{MemoryStore, Order, Read, Seen, Selection, Space, Store, Vau
 use rejoin::testing::Shown;
 use rejoin::{Error, ErrorKind, Result};
 
-use crate::vault::altered::{Altered, Kept, kept};
+use crate::vault::altered::{Altered, Kept, altered, kept};
 use crate::vault::sealed;
 use crate::vault::write::{Said, append, conversation, inner_names, messages, open};
 
@@ -50,11 +50,11 @@ struct Long {
 
 impl Long {
     fn new() -> Self {
-        let inner = Arc::new(Altered::new());
-        let vault = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+        let inner = altered();
+        let vault = sealed(inner.clone());
         talk(&vault);
         let records = kept(inner.as_ref(), inner_names(inner.as_ref())[0]);
-        inner.show(records.clone());
+        inner.backend().0.show(records.clone());
         let whole = messages(&vault, conversation(1)).unwrap();
         Self { inner, vault, records, whole }
     }
@@ -63,7 +63,7 @@ impl Long {
     fn read(&self, others: &[(usize, Kept)]) -> (Vec<Shown>, Result<()>) {
         let mut shown = self.records.clone();
         others.iter().for_each(|(place, other)| shown[*place] = other.clone());
-        self.inner.show(shown);
+        self.inner.backend().0.show(shown);
         let mut seen = Vec::new();
         let read = self.vault.read(conversation(1), ALL, &mut |message| {
             seen.push(message.into());

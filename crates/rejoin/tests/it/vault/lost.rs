@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use rejoin::store::{Change, Named, Order, Put, Read, Safety, Space, Store, Task};
-use rejoin::testing::{Around, Write};
+use rejoin::store::backend::Backend;
+use rejoin::store::{Change, Keeper, Named, Order, Put, Read, Safety, Space, Store, Task};
+use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::{Archive, Conversation, EventKind, List, Message, MessageId, Search, StoredMessage, Time};
 
 use crate::vault::altered::kept;
@@ -143,22 +144,18 @@ struct Meanwhile {
     has_said: AtomicBool,
 }
 
-impl Around for Meanwhile {
-    fn inner(&self) -> &dyn Store {
+impl Interpose for Meanwhile {
+    fn backend(&self) -> &dyn Backend {
         self.inner.as_ref()
     }
 
-    fn writing<T>(
-        &self,
-        write: Write,
-        work: impl FnOnce(&dyn Store) -> rejoin::Result<T>,
-    ) -> rejoin::Result<T> {
+    fn writing(&self, write: Write, work: &mut dyn FnMut() -> rejoin::Result<()>) -> rejoin::Result<()> {
         if write == Write::Amend && !self.has_said.swap(true, Ordering::Relaxed) {
             let other = Archive::with_store(Arc::new(sealed(self.inner.clone()))).passing_over_damage();
             let mut talk = other.resume_at(conversation(1), "a".parse().unwrap())?;
             talk.append(Message::assistant("the newest"))?;
         }
-        work(self.inner())
+        work()
     }
 }
 
@@ -170,7 +167,8 @@ fn what_is_said_elsewhere_while_a_stone_is_laid_is_what_a_list_shows() {
     let before = Time::now();
     let busy = Arc::new(Meanwhile { inner: stage.inner.clone(), has_said: AtomicBool::new(false) });
 
-    let gone = stage.ahead_on(busy, 8).purge_quarantined(DAYS).unwrap().len();
+    let gone =
+        stage.ahead_on(Arc::new(Keeper::over(Interposed(busy))), 8).purge_quarantined(DAYS).unwrap().len();
 
     let stored = stage.archive().conversation(conversation(1)).unwrap();
     assert_eq!((gone, stored.messages, stored.last.as_str()), (1, 4, "the newest"));

@@ -19,6 +19,7 @@ mod write;
 use std::sync::Arc;
 
 use rejoin::Result;
+use rejoin::store::backend::Backend;
 use rejoin::store::{Key, KeyId, Named, Space, Store, Unlock, VaultStore, Workspace};
 use rejoin::testing::Place;
 
@@ -36,25 +37,37 @@ impl Unlock for Fixed {
     }
 }
 
+/// What a vault is in: a test looks into it as a store, and the vault uses it as a backend.
+pub(crate) trait Inner: Store + Backend {}
+
+impl<T: Store + Backend> Inner for T {}
+
+/// Where the inside of a vault is kept.
+pub(crate) trait InnerPlace {
+    /// Opens it; every call opens the same one.
+    fn inner(&self) -> Arc<dyn Inner>;
+}
+
 /// Opens the vault in a store, which is made if there is none.
-pub(crate) fn sealed(inner: Arc<dyn Store>) -> VaultStore {
+pub(crate) fn sealed(inner: Arc<dyn Inner>) -> VaultStore {
+    let (store, backend): (Arc<dyn Store>, Arc<dyn Backend>) = (Arc::clone(&inner) as _, inner);
     let mut is_founded = false;
-    let keys = inner.get(Space::Key, None, Named::ALL, &mut |_, _| {
+    let keys = store.get(Space::Key, None, Named::ALL, &mut |_, _| {
         is_founded = true;
         Ok(())
     });
     keys.unwrap();
     if !is_founded {
-        VaultStore::found(inner.as_ref(), &Fixed.unlock(inner.as_ref()).unwrap()).unwrap();
+        VaultStore::found(store.as_ref(), &Fixed.unlock(store.as_ref()).unwrap()).unwrap();
     }
-    VaultStore::open(inner, Arc::new(Fixed)).unwrap()
+    VaultStore::open(backend, Arc::new(Fixed)).unwrap()
 }
 
 /// A vault in another place.
 pub(crate) struct Vault<P>(pub(crate) P);
 
-impl<P: Place> Place for Vault<P> {
+impl<P: InnerPlace> Place for Vault<P> {
     fn open(&self) -> Arc<dyn Store> {
-        Arc::new(sealed(self.0.open()))
+        Arc::new(sealed(self.0.inner()))
     }
 }

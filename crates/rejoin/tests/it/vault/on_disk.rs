@@ -9,30 +9,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rejoin::store::backend::Backend;
 use rejoin::store::{
     Change, Facets, JsonlStore, ListQuery, Opening, Order, Put, Read, Safety, Selection, Space, SqliteStore,
     Store, Task, VaultStore,
 };
-use rejoin::testing::{Around, Write};
+use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::{Branch, Error, ErrorKind, MessageId, Result};
 
 use crate::vault::write::{NOW, Said, append, conversation, messages};
-use crate::vault::{Fixed, sealed};
+use crate::vault::{Fixed, Inner, sealed};
 
 /// Of so many messages each gets a flipped bit.
 const RECORDS: usize = 200;
 
 /// A store that takes no copies of what does not open: they would grow with every flip.
-struct Shut(Box<dyn Store>);
+struct Shut(Arc<dyn Inner>);
 
-impl Around for Shut {
-    fn inner(&self) -> &dyn Store {
-        self.0.as_ref()
+impl Interpose for Shut {
+    fn backend(&self) -> &dyn Backend {
+        &self.0
     }
 
-    fn writing<T>(&self, write: Write, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+    fn writing(&self, write: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         match write {
-            Write::Maintain => work(self.inner()),
+            Write::Maintain => work(),
             _ => Err(Error::new(ErrorKind::Unavailable, "nothing is written here")),
         }
     }
@@ -40,7 +41,7 @@ impl Around for Shut {
 
 /// A vault on a disk that can be written to without it.
 trait Disk {
-    fn store(&self) -> Box<dyn Store>;
+    fn store(&self) -> Arc<dyn Inner>;
 
     /// Every sealed piece as it stands there, with the name of its place.
     fn pieces(&self) -> Vec<(String, Vec<u8>)>;
@@ -50,7 +51,10 @@ trait Disk {
 
     /// Whether a new process notices that something is wrong.
     fn is_noticed(&self) -> bool {
-        let Ok(vault) = VaultStore::open(Arc::new(Shut(self.store())), Arc::new(Fixed)) else { return true };
+        let Ok(vault) = VaultStore::open(Arc::new(Interposed(Arc::new(Shut(self.store())))), Arc::new(Fixed))
+        else {
+            return true;
+        };
         let checked = || vault.maintain(Task::Check, Duration::MAX);
         match messages(&vault, conversation(1)).and_then(|_| checked()) {
             Ok(progress) => !progress.faults.is_empty(),
@@ -108,8 +112,8 @@ impl Database {
 }
 
 impl Disk for Database {
-    fn store(&self) -> Box<dyn Store> {
-        Box::new(SqliteStore::open(&self.path).unwrap())
+    fn store(&self) -> Arc<dyn Inner> {
+        Arc::new(SqliteStore::open(&self.path).unwrap())
     }
 
     fn pieces(&self) -> Vec<(String, Vec<u8>)> {
@@ -147,8 +151,8 @@ impl Files {
 }
 
 impl Disk for Files {
-    fn store(&self) -> Box<dyn Store> {
-        Box::new(JsonlStore::open(&self.0).unwrap())
+    fn store(&self) -> Arc<dyn Inner> {
+        Arc::new(JsonlStore::open(&self.0).unwrap())
     }
 
     /// Long runs of letters of base 64, but for numbers in hexadecimal digits: hashes and names. Each is named after its file and
@@ -182,7 +186,7 @@ impl Disk for Files {
 
 /// Fills a vault with one of all that is sealed, each written once: what was replaced later would not be read.
 fn fill(disk: &impl Disk) {
-    let vault = sealed(disk.store().into());
+    let vault = sealed(disk.store());
     let id = conversation(1);
     let opening = Opening { facets: &Facets::default(), header: "{}", created: NOW };
     let said = append(&vault, id, Some(opening), &roots(2), Some("kept")).unwrap();
@@ -229,7 +233,7 @@ fn every_byte_of_files_that_was_flipped_shows() {
 
 /// Flips the highest bit of one letter of each of many messages: what is left is no text.
 fn highest_bits(disk: &impl Disk, field: &str) {
-    let vault = sealed(disk.store().into());
+    let vault = sealed(disk.store());
     let opening = Opening { facets: &Facets::default(), header: "{}", created: NOW };
     append(&vault, conversation(1), Some(opening), &roots(RECORDS), None).unwrap();
     drop(vault);
@@ -263,7 +267,7 @@ fn the_highest_bit_of_200_messages_in_files_shows() {
 fn what_stands_beside_bytes_that_are_no_text_is_shown() {
     let directory = tempfile::tempdir().unwrap();
     let disk = Database::new(directory.path());
-    let vault = sealed(disk.store().into());
+    let vault = sealed(disk.store());
     for number in [1, 2] {
         let opening = Opening { facets: &Facets::default(), header: "{}", created: NOW };
         append(&vault, conversation(number), Some(opening), &roots(3), None).unwrap();
@@ -279,7 +283,7 @@ fn what_stands_beside_bytes_that_are_no_text_is_shown() {
         disk.replace(&name, &piece, &flipped);
     }
 
-    let vault = sealed(disk.store().into());
+    let vault = sealed(disk.store());
     let listed = vault.list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap();
     let mut shown = Vec::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };

@@ -10,8 +10,8 @@ use rejoin::{
 };
 
 use crate::vault::altered::kept;
-use crate::vault::sealed;
 use crate::vault::write::{NOW, conversation, inner_names, messages, open, say};
+use crate::vault::{Inner, sealed};
 
 pub(super) const CHANGED: &str = "it was changed or moved since it was sealed";
 
@@ -82,7 +82,7 @@ impl Stage {
     }
 
     /// The same, on another store around the one inside.
-    pub(super) fn ahead_on(&self, inner: Arc<dyn Store>, days: i64) -> Archive {
+    pub(super) fn ahead_on(&self, inner: Arc<dyn Inner>, days: i64) -> Archive {
         Archive::with_store(Arc::new(sealed(inner))).with_nature(Arc::new(Ahead(days)))
     }
 

@@ -14,6 +14,7 @@ use rejoin::{ConversationId, Digest, ErrorKind, Message, MessageId, Time, WordQu
 
 use super::sealed;
 use crate::residue::holding;
+use crate::vault::Inner;
 
 fn conversation(number: u8) -> ConversationId {
     ConversationId::new(Time::from_micros(i64::from(number) << 44), [number; 10])
@@ -121,8 +122,8 @@ fn text(number: u32) -> String {
 }
 
 /// A store in memory with a vault of two conversations in it, which is indexed.
-fn indexed() -> (Arc<dyn Store>, Arc<dyn Store>) {
-    let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
+fn indexed() -> (Arc<dyn Inner>, Arc<dyn Store>) {
+    let inner: Arc<dyn Inner> = Arc::new(MemoryStore::new());
     let vault: Arc<dyn Store> = Arc::new(sealed(Arc::clone(&inner)));
     for to in [1, 2] {
         for turn in 0..6 {
@@ -228,7 +229,7 @@ fn removing_messages_erases_the_segments_of_their_conversation() {
 
 #[test]
 fn a_conversation_that_is_long_is_found_in_by_all_of_its_segments() {
-    let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let inner: Arc<dyn Inner> = Arc::new(MemoryStore::new());
     let vault = sealed(Arc::clone(&inner));
     // Two megabytes of which every word is another: more than a segment takes.
     for turn in 0..10_u32 {
@@ -315,7 +316,7 @@ proptest! {
     #[test]
     fn a_vault_finds_what_plain_stores_find(steps in prop::collection::vec(step(), 1..50)) {
         let directory = tempfile::tempdir().unwrap();
-        let inner: Arc<dyn Store> = Arc::new(SqliteStore::open(directory.path().join("inner.db")).unwrap());
+        let inner: Arc<dyn Inner> = Arc::new(SqliteStore::open(directory.path().join("inner.db")).unwrap());
         let mut vault = sealed(Arc::clone(&inner));
         let (plain, memory) = (SqliteStore::open(directory.path().join("plain.db")).unwrap(), MemoryStore::new());
         let mut next = 0;

@@ -9,7 +9,7 @@ use rejoin::store::{
 };
 use rejoin::{Archive, Branch, ConversationId, Digest, ErrorKind, Message, MessageId};
 
-use crate::vault::altered::{Altered, Kept, kept};
+use crate::vault::altered::{Altered, Kept, altered, kept};
 use crate::vault::sealed;
 use crate::vault::write::{NOW, Said, append, conversation, inner_names, messages, open, say};
 
@@ -27,8 +27,8 @@ struct Damaged {
 
 impl Damaged {
     fn new() -> Self {
-        let inner = Arc::new(Altered::new());
-        let vault = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+        let inner = altered();
+        let vault = sealed(inner.clone());
         open(&vault, conversation(1));
         let mut before: Option<Said> = None;
         for number in 0..RECORDS {
@@ -44,7 +44,7 @@ impl Damaged {
 
     /// Shows these messages in the place of those that are there, and says whether that was noticed.
     fn notices(&self, shown: Vec<Kept>) -> bool {
-        self.inner.show(shown);
+        self.inner.backend().0.show(shown);
         match messages(&self.vault, conversation(1)) {
             Ok(_) => false,
             Err(error) => {
@@ -140,8 +140,8 @@ fn a_message_that_was_moved_to_another_conversation_shows() {
     for number in 0..RECORDS {
         say(&damaged.vault, conversation(2), &format!("m{number}"), None, "elsewhere").unwrap();
     }
-    let other = inner_names(&damaged.inner.inner)[1];
-    let strangers = kept(&damaged.inner.inner, other);
+    let other = inner_names(damaged.inner.as_ref())[1];
+    let strangers = kept(damaged.inner.as_ref(), other);
 
     let as_they_are = strangers.iter().filter(|own| !damaged.notices(vec![(*own).clone()])).count();
     let renamed = strangers.iter().zip(&damaged.records).filter(|(stranger, own)| {
@@ -164,7 +164,7 @@ fn an_older_form_of_a_message_shows_beside_its_children() {
     });
     let rewrite = Change::Rewrite { messages: &rewritten, tip: Tip::default() };
     damaged.vault.amend(conversation(1), None, &rewrite, NOW).unwrap();
-    let mut records = kept(&damaged.inner.inner, damaged.name);
+    let mut records = kept(damaged.inner.as_ref(), damaged.name);
     assert!(!damaged.notices(records.clone()));
 
     records[0] = damaged.records[0].clone();
@@ -174,8 +174,8 @@ fn an_older_form_of_a_message_shows_beside_its_children() {
 
 /// Everything that a vault keeps besides messages, damaged in one place.
 fn checked(damage: impl FnOnce(&dyn Store, &Row)) -> Vec<String> {
-    let inner = Arc::new(Altered::new());
-    let vault = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+    let inner = altered();
+    let vault = sealed(inner.clone());
     open(&vault, conversation(1));
     let first = say(&vault, conversation(1), "a", None, "hello").unwrap();
     let branch = Branch { id: "q".parse().unwrap(), title: "here".to_owned(), head: first.id };
@@ -239,8 +239,8 @@ fn a_damaged_header_branch_or_blob_is_a_fault() {
 
 #[test]
 fn a_conversation_whose_header_does_not_open_is_listed_under_its_inner_name() {
-    let inner = Arc::new(Altered::new());
-    let vault = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+    let inner = altered();
+    let vault = sealed(inner.clone());
     for number in [1, 2] {
         open(&vault, conversation(number));
         say(&vault, conversation(number), "a", None, "hello").unwrap();
@@ -268,7 +268,7 @@ fn a_message_that_does_not_open_is_named_and_copied_and_the_rest_stays_readable(
     let mut records = damaged.records.clone();
     let other = if &records[7].body[100..101] == "A" { "B" } else { "A" };
     records[7].body.replace_range(100..101, other);
-    damaged.inner.show(records.clone());
+    damaged.inner.backend().0.show(records.clone());
 
     let mut rest = Vec::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
@@ -312,8 +312,8 @@ fn a_message_that_does_not_open_is_named_and_copied_and_the_rest_stays_readable(
 
 #[test]
 fn swapped_keys_of_conversations_show() {
-    let inner = Arc::new(Altered::new());
-    let vault = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+    let inner = altered();
+    let vault = sealed(inner.clone());
     for number in [1, 2] {
         open(&vault, conversation(number));
         say(&vault, conversation(number), "a", None, "hello").unwrap();
@@ -416,8 +416,8 @@ fn name(number: usize) -> MessageId {
 
 #[test]
 fn a_message_that_is_gone_is_gone_from_previews_and_the_time_stays() {
-    let inner = Arc::new(Altered::new());
-    let vault = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+    let inner = altered();
+    let vault = sealed(inner.clone());
     open(&vault, conversation(1));
     let first = say(&vault, conversation(1), "a", None, "my words").unwrap();
     say(&vault, conversation(1), "b", Some(first), "my secret").unwrap();
@@ -434,8 +434,8 @@ fn a_message_that_is_gone_is_gone_from_previews_and_the_time_stays() {
 #[test]
 fn every_flipped_letter_of_a_preview_is_a_fault_and_nothing_else_is_listed() {
     let stage = || {
-        let inner = Arc::new(Altered::new());
-        let vault = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+        let inner = altered();
+        let vault = sealed(inner.clone());
         open(&vault, conversation(1));
         say(&vault, conversation(1), "a", None, "hello").unwrap();
         let row = inner.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
@@ -448,7 +448,7 @@ fn every_flipped_letter_of_a_preview_is_a_fault_and_nothing_else_is_listed() {
     for (first, last) in first.chain(last) {
         let change = Change::Rewrite { messages: &[], tip: Tip { first: &first, last: &last } };
         inner.amend(row.id, None, &change, NOW).unwrap();
-        let fresh = sealed(Arc::clone(&inner) as Arc<dyn Store>);
+        let fresh = sealed(inner.clone());
         let listed = fresh.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);
         let faults = fresh.maintain(Task::Check, Duration::MAX).unwrap().faults;
         let is_shown = !["", "beginning"].contains(&listed.first.as_str())

@@ -79,7 +79,7 @@ fn rotate(inner: &dyn Store, epoch: u8) {
 }
 
 fn turning(inner: &Arc<MemoryStore>) -> VaultStore {
-    VaultStore::open(Arc::clone(inner) as Arc<dyn Store>, Arc::new(Turning)).unwrap()
+    VaultStore::open(Arc::clone(inner) as _, Arc::new(Turning)).unwrap()
 }
 
 /// The id of the workspace key that a conversation's data key is wrapped with.

@@ -7,7 +7,7 @@ use rejoin::Result;
 use rejoin::store::{Store, VaultStore};
 use rejoin::testing::{Around, Write};
 
-use crate::vault::sealed;
+use crate::vault::{Inner, sealed};
 
 /// Of so many calls the second handle gets the last two.
 const CALLS: usize = 9;
@@ -19,7 +19,7 @@ pub(crate) struct TwoHands {
 }
 
 impl TwoHands {
-    pub(crate) fn over(inner: Arc<dyn Store>) -> Self {
+    pub(crate) fn over(inner: Arc<dyn Inner>) -> Self {
         let hands = [sealed(Arc::clone(&inner)), sealed(inner)];
         Self { hands, calls: AtomicUsize::new(0) }
     }

@@ -1,19 +1,25 @@
 //! The blobs of an owner.
 
 use crate::error::Result;
+use crate::store::backend::{Ask, Batch, Rows};
 use crate::store::vault::anew::piece::{At, Mode, Piece};
+use crate::store::vault::batch::Attempts;
 use crate::store::vault::blob::BLOB;
 use crate::store::vault::data_key::Use;
-use crate::store::vault::held::blob;
 use crate::store::vault::named::{NAME, NAME_NAME};
 use crate::store::vault::names::{BLOB_NAME, owner_bytes, space_byte};
-use crate::store::vault::row::{TIP, TIP_NAME};
 use crate::store::{Named, Put, Safety, Space};
 
 /// How many bytes are stored with one write.
 const BATCH: usize = 4 << 20;
 
-impl Piece<'_> {
+/// A blob that was encrypted again: its space, its inner name, its bytes.
+type Resealed = (Space, Vec<u8>, Vec<u8>);
+
+/// Encrypts blobs of a moment again.
+type Reseal<'r, 'v> = dyn FnMut(&mut Piece<'v>, &dyn Rows) -> Result<Vec<Resealed>> + 'r;
+
+impl<'v> Piece<'v> {
     /// Seals the blobs of the owner, but for search segments: they are made anew.
     pub(super) fn blobs(&mut self) -> Result<()> {
         for space in Space::ALL {
@@ -33,49 +39,72 @@ impl Piece<'_> {
         self.own()
     }
 
-    /// A batch at a time, during which nobody writes: what somebody replaced or erased must not come back.
+    /// A batch at a time, each read and written in one commit: what somebody replaced or erased must not come back.
     fn seal_blobs(&mut self, space: Space, names: &[Vec<u8>]) -> Result<()> {
-        let mut left = names.iter();
-        while left.len() > 0 {
-            let _alone = self.turns.alone()?;
-            let (mut sealed, mut size) = (Vec::new(), 0);
-            for name in left.by_ref() {
-                let mut found = None;
-                self.vault.inner.get(space, self.owner, Named::One(name), &mut |_, bytes| {
-                    found = Some(bytes.to_vec());
-                    Ok(())
-                })?;
-                let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(self.owner), name];
-                let at = At(Use::Blobs, BLOB, &place);
-                let again = found.map_or(Ok(None), |envelope| self.sealed(at, &envelope))?;
-                size += again.as_ref().map_or(0, Vec::len);
-                sealed.extend(again.map(|bytes| (name, bytes)));
-                if size >= BATCH {
-                    break;
+        let mut left = names;
+        while !left.is_empty() {
+            let mut looked = 0;
+            self.reseal(&mut |piece, rows| {
+                let (mut sealed, mut size) = (Vec::new(), 0);
+                looked = 0;
+                for name in left {
+                    let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(piece.owner), name];
+                    let again = piece.sealed_blob(rows, space, name, At(Use::Blobs, BLOB, &place))?;
+                    size += again.as_ref().map_or(0, Vec::len);
+                    sealed.extend(again.map(|bytes| (space, name.clone(), bytes)));
+                    looked += 1;
+                    if size >= BATCH {
+                        break;
+                    }
                 }
-            }
-            let puts: Vec<Put<'_>> = sealed
-                .iter()
-                .map(|(name, bytes)| Put { space, owner: self.owner, name, bytes: Some(bytes) })
-                .collect();
-            if !puts.is_empty() {
-                self.vault.inner.put(&puts, Safety::Synced)?;
-            }
+                Ok(sealed)
+            })?;
+            left = &left[looked..];
         }
         Ok(())
     }
 
-    /// The time of last activity, where messages were removed, and what the conversation is called.
+    /// What the conversation is called.
     fn own(&mut self) -> Result<()> {
         let Some(inner) = self.owner else { return Ok(()) };
-        let _alone = self.turns.alone()?;
-        for (name, domain) in [(TIP_NAME, TIP), (NAME_NAME, NAME)] {
-            let Some(own) = blob(self.vault.inner.as_ref(), self.owner, name)? else { continue };
-            if let Some(own) = self.sealed(At(Use::About, domain, &[inner.as_bytes()]), &own)? {
-                let put = Put { space: Space::Key, owner: self.owner, name, bytes: Some(&own) };
-                self.vault.inner.put(&[put], Safety::Synced)?;
-            }
-        }
-        Ok(())
+        self.reseal(&mut |piece, rows| {
+            let at = At(Use::About, NAME, &[inner.as_bytes()]);
+            let own = piece.sealed_blob(rows, Space::Key, NAME_NAME, at)?;
+            Ok(own.map(|bytes| (Space::Key, NAME_NAME.to_vec(), bytes)).into_iter().collect())
+        })
+    }
+
+    /// Stores the blobs that `seal` makes of those at the moment of the commit.
+    fn reseal(&mut self, seal: &mut Reseal<'_, 'v>) -> Result<()> {
+        let attempts = Attempts::new();
+        let (vault, owner) = (self.vault, self.owner);
+        let ask = Ask { attempt: "encrypt blobs again", ..Ask::default() };
+        vault.backend.commit(&ask, Safety::Synced, &mut |rows| {
+            let sealed = attempts.keep(seal(self, rows)?);
+            let puts = sealed.iter().map(|(space, name, bytes)| Put {
+                space: *space,
+                owner,
+                name,
+                bytes: Some(bytes),
+            });
+            let blobs = puts.collect();
+            Ok(Batch { blobs, ..Batch::NOTHING })
+        })
+    }
+
+    /// A blob of the owner, encrypted again; none when it need not be, or is not there.
+    fn sealed_blob(
+        &mut self,
+        rows: &dyn Rows,
+        space: Space,
+        name: &[u8],
+        at: At<'_>,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut found = None;
+        rows.blobs(space, self.owner, Named::One(name), &mut |_, bytes| {
+            found = Some(bytes.to_vec());
+            Ok(())
+        })?;
+        found.map_or(Ok(None), |envelope| self.sealed(at, &envelope))
     }
 }

@@ -76,7 +76,7 @@ impl Piece<'_> {
             if batch.size >= BATCH { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
         });
         if batch.size < BATCH {
-            gone_past(vault.inner.as_ref(), read)?;
+            gone_past(vault.inner.capabilities(), read)?;
         }
         Ok(batch)
     }

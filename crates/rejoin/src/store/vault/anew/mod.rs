@@ -23,7 +23,7 @@ use mark::{Mark, Stage};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::anew::piece::{Mode, Piece};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, blob};
@@ -45,7 +45,7 @@ pub(super) enum Renewed {
     Gone,
 }
 
-impl VaultStore {
+impl Sealed {
     /// Seals everything of an owner, who is named by the inner name, with a new key, unless this run has done so.
     ///
     /// Nobody else may change keys meanwhile.
@@ -73,7 +73,7 @@ impl VaultStore {
         }
         for _ in 0..ATTEMPTS {
             self.put_keys(owner, &keys, &[], Mark::new(run, Stage::Begun))?;
-            if self.seal_until_nothing_is_left(owner, &keys, turns)? > 0 {
+            if self.seal_until_nothing_is_left(owner, &keys)? > 0 {
                 self.put_keys(owner, &keys, &[], Mark::new(run, Stage::Done))?;
                 return Ok(Renewed::Damaged);
             }
@@ -81,7 +81,7 @@ impl VaultStore {
             let alone = turns.take_away()?;
             self.put_keys(owner, newest, before, Mark::new(run, Stage::Leaving))?;
             drop(alone);
-            let mut look = Piece::new(self, owner, &keys[0], Mode::Look, turns);
+            let mut look = Piece::new(self, owner, &keys[0], Mode::Look);
             look.everything()?;
             if look.sealed == 0 {
                 let mark = Mark::new(run, Stage::Done).to_bytes(&[]);
@@ -93,14 +93,9 @@ impl VaultStore {
     }
 
     /// Seals a pass at a time, and answers how many records of the last one do not open.
-    fn seal_until_nothing_is_left(
-        &self,
-        owner: Option<ConversationId>,
-        keys: &[DataKey],
-        turns: &Keys,
-    ) -> Result<u64> {
+    fn seal_until_nothing_is_left(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
         for _ in 0..ATTEMPTS {
-            let mut pass = Piece::new(self, owner, &keys[0], Mode::Seal, turns);
+            let mut pass = Piece::new(self, owner, &keys[0], Mode::Seal);
             match pass.everything() {
                 // Somebody has changed the conversation since it was looked at.
                 Err(error) if error.kind() == ErrorKind::Conflict => {}

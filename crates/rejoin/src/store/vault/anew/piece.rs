@@ -2,11 +2,10 @@
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::{OVERHEAD, key_of};
 use crate::store::vault::held::{Ring, Trouble};
-use crate::store::vault::slots::Keys;
 use crate::store::vault::text::{from_text, to_text};
 
 /// How much text shows which key sealed it.
@@ -23,12 +22,10 @@ pub(super) enum Mode {
 
 /// One pass over everything of an owner.
 pub(super) struct Piece<'v> {
-    pub(super) vault: &'v VaultStore,
+    pub(super) vault: &'v Sealed,
     pub(super) owner: Option<ConversationId>,
     pub(super) key: &'v DataKey,
     pub(super) mode: Mode,
-    /// What keeps others from writing.
-    pub(super) turns: &'v Keys,
     ring: Ring<'v>,
     /// How many records another key sealed.
     pub(super) sealed: u64,
@@ -42,13 +39,12 @@ pub(super) struct At<'a>(pub(super) Use, pub(super) &'a str, pub(super) &'a [&'a
 
 impl<'v> Piece<'v> {
     pub(super) fn new(
-        vault: &'v VaultStore,
+        vault: &'v Sealed,
         owner: Option<ConversationId>,
         key: &'v DataKey,
         mode: Mode,
-        turns: &'v Keys,
     ) -> Self {
-        Self { vault, owner, key, mode, turns, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
+        Self { vault, owner, key, mode, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
     }
 
     /// Goes over everything.

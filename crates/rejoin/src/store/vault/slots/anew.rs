@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::vault::VaultStore;
+use crate::store::vault::Sealed;
 use crate::store::vault::anew::{RUN, Renewed, RunId, random_run};
 use crate::store::vault::held::blob;
 use crate::store::vault::slots::keys::Keys;
@@ -33,7 +33,7 @@ impl Keys {
 
     fn seal_all_anew(&self, report: &mut dyn FnMut(u64, u64)) -> Result<SealedAnew> {
         let inner = self.inner.as_ref();
-        let vault = VaultStore::open(Arc::clone(&self.inner), Arc::new(self.holder.clone()))?;
+        let vault = Sealed::open(Arc::clone(&self.backend), Arc::new(self.holder.clone()))?;
         let run = self.begin_run()?;
         // All at once: one that grows while others are listed would be passed over. Those that begin from now on have new keys.
         let rows = inner.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items;
@@ -52,7 +52,7 @@ impl Keys {
 
     /// Seals what belongs to no conversation anew, such as lines of the prompt. Answers what kept its key: all of it where
     /// that would take long, or records that do not open.
-    pub(crate) fn seal_unowned_anew(&self, vault: &VaultStore) -> Result<Option<&'static str>> {
+    pub(crate) fn seal_unowned_anew(&self, vault: &Sealed) -> Result<Option<&'static str>> {
         if is_much(self.inner.as_ref())? {
             return Ok(Some("what belongs to no conversation kept its key, because it is much"));
         }
@@ -61,12 +61,12 @@ impl Keys {
     }
 
     /// Seals one conversation anew, which is named by its inner name.
-    pub(crate) fn seal_one_anew(&self, vault: &VaultStore, inner: ConversationId) -> Result<()> {
+    pub(crate) fn seal_one_anew(&self, vault: &Sealed, inner: ConversationId) -> Result<()> {
         self.seal_owner(vault, Some(inner), random_run()).map(drop)
     }
 
     /// One at a time, so that others who change keys get their turn.
-    fn seal_owner(&self, vault: &VaultStore, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+    fn seal_owner(&self, vault: &Sealed, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         let _turn = self.take_turn()?;
         vault.seal_anew(owner, run, self).map_err(|error| {
             match owner.and_then(|inner| vault.outer_name(inner)) {

@@ -57,7 +57,7 @@ pub(crate) fn take_away(path: &Path, patience: Duration) -> Result<Alone> {
 }
 
 /// Waits until nobody seals.
-pub(crate) fn alone(path: &Path, patience: Duration) -> Result<Alone> {
+fn alone(path: &Path, patience: Duration) -> Result<Alone> {
     let file = open(path)?;
     let began = Instant::now();
     loop {

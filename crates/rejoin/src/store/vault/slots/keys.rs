@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
+use crate::store::backend::Backend;
 use crate::store::vault::Workspace;
 use crate::store::vault::anew::RUN;
 use crate::store::vault::data_key::DataKey;
@@ -22,7 +23,7 @@ use crate::store::vault::slots::record::{self, MOST_SLOTS, Record};
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::wraps::Wrap;
 use crate::store::vault::slots::{AnchorPlace, PinPlace, Secret, SlotId, SlotKind, VaultId, recovery};
-use crate::store::{Put, Read, Safety, Space, Store, beside, durable};
+use crate::store::{Keeper, Put, Read, Safety, Space, Store, beside, durable};
 
 /// What a slot is made of.
 #[derive(Clone, Debug)]
@@ -102,6 +103,8 @@ pub fn status(inner: &dyn Read) -> Result<Option<VaultStatus>> {
 /// The keys of one vault. One process at a time changes them.
 #[derive(Clone)]
 pub struct Keys {
+    pub(super) backend: Arc<dyn Backend>,
+    /// What the backend holds, as a store.
     pub(super) inner: Arc<dyn Store>,
     pub(super) holder: Keyholder,
     lock: Option<PathBuf>,
@@ -112,9 +115,10 @@ pub struct Keys {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Keys {
-    /// The keys of the vault in a store, opened by a keyholder when they are needed.
-    pub fn of(inner: Arc<dyn Store>, holder: Keyholder) -> Self {
-        Self { inner, holder, lock: None, patience: PATIENCE }
+    /// The keys of the vault in a backend, opened by a keyholder when they are needed.
+    pub fn of(backend: Arc<dyn Backend>, holder: Keyholder) -> Self {
+        let inner = Arc::new(Keeper::over(Arc::clone(&backend)));
+        Self { backend, inner, holder, lock: None, patience: PATIENCE }
     }
 
     /// The same, where other processes that change the keys of this store use the same lock.
@@ -273,11 +277,6 @@ impl Keys {
     /// Waits until nobody seals with a key that is to be taken away.
     pub(crate) fn take_away(&self) -> Result<Option<Alone>> {
         self.use_lock().map(|path| in_use::take_away(&path, self.patience)).transpose()
-    }
-
-    /// Waits until nobody seals, and keeps everybody from it.
-    pub(crate) fn alone(&self) -> Result<Option<Alone>> {
-        self.use_lock().map(|path| in_use::alone(&path, self.patience)).transpose()
     }
 
     /// The file that is locked while keys are used.

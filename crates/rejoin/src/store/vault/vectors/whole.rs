@@ -45,7 +45,7 @@ fn facets() -> Facets {
 
 /// A store that holds what the other program sealed: a conversation of one message with a note that is not its own, and
 /// one conversation that was removed.
-fn sealed() -> Arc<dyn Store> {
+fn sealed() -> Arc<MemoryStore> {
     let store = MemoryStore::new();
     let (workspace, facets) = (workspace(), Facets::default());
     let names = workspace.names();
@@ -227,9 +227,10 @@ fn a_removal_tells_its_reason_and_what_it_was_about() {
 #[test]
 fn words_are_found_in_its_segment() {
     let vault = vault();
+    let sealed = vault.backend();
     let find = |text: &str| -> Result<Vec<u32>> {
         let looked =
-            vault.look_up_words(inner(), &mut vault.held.ring(Some(inner())), &WordQuery::parse(text))?;
+            sealed.look_up_words(inner(), &mut sealed.held.ring(Some(inner())), &WordQuery::parse(text))?;
         assert!(!looked.chain.is_broken);
         Ok(looked.candidates.iter().map(|held| held.seq).collect())
     };

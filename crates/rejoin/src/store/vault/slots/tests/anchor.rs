@@ -118,7 +118,7 @@ fn a_store_that_others_write_to_meanwhile_is_not_taken_for_another() {
 fn a_log_of_changes_that_a_power_cut_took_is_completed_and_not_missed() {
     let machine = Machine::new();
     let root = machine.path("files-of-talks");
-    let store = || -> Arc<dyn Store> { Arc::new(JsonlStore::open(&root).unwrap()) };
+    let store = || Arc::new(JsonlStore::open(&root).unwrap());
     Keys::of(store(), Keyholder::new(machine.places())).create(&[NewSlot::File], NOW).unwrap();
     let workspace = Keyholder::new(machine.places()).unlock(store().as_ref()).unwrap();
     begin(store().as_ref(), &workspace, 1).unwrap();

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use super::*;
+use crate::store::backend::Backend;
 use crate::store::vault::held::{DATA, blob};
 use crate::store::vault::slots::{SlotId, VaultId};
-use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Read, Row,
-    SearchQuery, Selection, Stamp, Target, Task, Version, Visit, VisitBlob,
-};
+use crate::testing::{Interpose, Interposed, Write};
 
 /// What becomes of the write at which a process dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,67 +74,17 @@ impl SecretPlace for Mortal<Arc<dyn SecretPlace>> {
     }
 }
 
-impl Read for Mortal<Arc<dyn Store>> {
-    fn capabilities(&self) -> Capabilities {
-        self.1.capabilities()
+impl Interpose for Mortal<SqliteStore> {
+    fn backend(&self) -> &dyn Backend {
+        &self.1
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.0.read(|| self.1.read(id, what, visit))
+    fn writing(&self, _: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.0.write(work)
     }
 
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        self.0.read(|| self.1.list(query))
-    }
-
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.0.read(|| self.1.find(text, limit))
-    }
-
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.0.read(|| self.1.search(query))
-    }
-
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
-        self.0.read(|| self.1.changes(after, wait))
-    }
-
-    fn get(
-        &self,
-        space: Space,
-        owner: Option<ConversationId>,
-        named: Named<'_>,
-        visit: &mut VisitBlob<'_>,
-    ) -> Result<()> {
-        self.0.read(|| self.1.get(space, owner, named, visit))
-    }
-}
-
-impl Store for Mortal<Arc<dyn Store>> {
-    fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
-        self.0.write(|| self.1.append(turn))
-    }
-
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
-        self.0.write(|| self.1.amend(id, expected, change, at))
-    }
-
-    fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>> {
-        self.0.write(|| self.1.remove(targets, reason, at))
-    }
-
-    fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        self.0.write(|| self.1.put(blobs, safety))
-    }
-
-    fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
-        self.0.write(|| self.1.maintain(task, budget))
+    fn reading(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.0.read(work)
     }
 }
 
@@ -149,8 +96,9 @@ impl Machine {
         };
         let places = self.places();
         let places = Places { keyring: places.keyring.map(mortal), files: places.files.map(mortal) };
-        let store: Arc<dyn Store> = Arc::new(Mortal(Arc::clone(life), self.store()));
-        Keys::of(store, asking(places, spoken("correct horse")))
+        let store = SqliteStore::open(self.path("inner.db")).unwrap();
+        let mortal = Interposed(Arc::new(Mortal(Arc::clone(life), store)));
+        Keys::of(Arc::new(mortal), asking(places, spoken("correct horse")))
     }
 
     /// Every way in, each of them alone.

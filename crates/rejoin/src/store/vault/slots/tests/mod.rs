@@ -39,7 +39,7 @@ impl Machine {
         self.directory.path().join(name)
     }
 
-    fn store(&self) -> Arc<dyn Store> {
+    fn store(&self) -> Arc<SqliteStore> {
         Arc::new(SqliteStore::open(self.path("inner.db")).unwrap())
     }
 
@@ -285,7 +285,7 @@ fn an_older_copy_does_not_open_with_the_secrets_of_today() {
     let machine = Machine::new();
     machine.keys().create(&[NewSlot::Keyring, NewSlot::File], NOW).unwrap();
     copy(&machine.path("inner.db"), &machine.path("old.db"));
-    let old = || Arc::new(SqliteStore::open(machine.path("old.db")).unwrap()) as Arc<dyn Store>;
+    let old = || Arc::new(SqliteStore::open(machine.path("old.db")).unwrap());
     let of_old = || Keys::of(old(), Keyholder::new(machine.places()));
     of_old().check().unwrap();
 
@@ -443,8 +443,7 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn a_store_in_memory_can_be_a_vault_too() {
     let machine = Machine::new();
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let keys = Keys::of(store, Keyholder::new(machine.places()));
+    let keys = Keys::of(Arc::new(MemoryStore::new()), Keyholder::new(machine.places()));
 
     keys.create(&[NewSlot::Keyring], NOW).unwrap();
 

@@ -3,13 +3,19 @@
 //! A backend reads rows of one moment and commits what was decided from them, all or nothing. [`Keeper`](crate::store::Keeper) makes a
 //! [`Store`](crate::store::Store) of it: every rule of the contract is decided there, once for all backends.
 
+mod edit;
+mod forward;
+
 use std::time::Duration;
+
+pub use edit::{Amend, Amendment, Append, Batch, Edit, Entry, NewBody, NewMessage, Opening, Removal};
+pub(crate) use forward::forward;
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::{
-    Capabilities, Changed, Facets, Found, Hit, ListQuery, Named, Order, Page, Progress, Put, Row, Safety,
-    SearchQuery, Space, Stamp, Task, Version, VisitBlob, What,
+    Capabilities, Changed, Facets, Found, Hit, ListQuery, Named, Order, Page, Progress, Row, Safety,
+    SearchQuery, Seen, Space, Stamp, Task, Version, VisitBlob,
 };
 
 /// A place to store rows.
@@ -22,7 +28,8 @@ pub trait Backend: Send + Sync {
 
     /// Calls `decide` with the newest rows and stores what it returns, all or nothing.
     ///
-    /// Nobody else commits to the same conversation in between. `decide` has no side effects and may be called again. An
+    /// Nobody else commits to the same conversation in between. `decide` has no side effects and may be called again. It may read
+    /// by other calls meanwhile, which do not wait for the commit. An
     /// error of `decide` is the answer, and nothing is stored. With [`Safety::Synced`], what was committed survives a power
     /// cut when this returns. A message id that the conversation already has is a [conflict](crate::ErrorKind::Conflict).
     fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()>;
@@ -71,6 +78,8 @@ pub struct Ask<'a> {
     pub is_made: bool,
     /// Messages of it.
     pub messages: &'a [MessageId],
+    /// True when what messages say is going to be removed or replaced.
+    pub is_erasing: bool,
 }
 
 /// Rows of one moment.
@@ -81,8 +90,14 @@ pub trait Rows {
     /// Returns what decisions need to know of a conversation.
     fn state(&self, id: ConversationId) -> Result<Presence>;
 
+    /// Returns when a conversation with this state was last active. It is asked for apart, because it may be encrypted.
+    fn active(&self, id: ConversationId, state: &State) -> Result<Time>;
+
     /// Returns a message of a conversation without its body; none when it has no such message.
     fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>>;
+
+    /// Tells whether a message vouches for this. What it vouches for may be stored as a keyed hash.
+    fn vouches(&self, node: &Node, link: Digest) -> bool;
 
     /// Visits every message of a conversation without its body, in order of sequence.
     fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()>;
@@ -149,7 +164,7 @@ pub struct State {
     pub bytes: u64,
     /// The sequence of the head.
     pub head: Option<u32>,
-    /// When it was last active.
+    /// When it was last active, as it is stored.
     pub active: Time,
     /// True when it has a preview of its first message.
     pub has_first: bool,
@@ -170,7 +185,7 @@ pub struct Node {
     pub children: u32,
     /// True when its parent already had a child.
     pub forked: bool,
-    /// What it vouches for.
+    /// What it vouches for, as it is stored.
     pub link: Digest,
     /// How many bytes its body takes.
     pub size: u64,
@@ -208,6 +223,23 @@ pub struct MessageRow<'a> {
     pub body: &'a [u8],
     /// How many bytes are counted for it.
     pub size: u64,
+}
+
+/// A message that was read from a store, as a backend would show it.
+impl<'a> From<&Seen<'a>> for MessageRow<'a> {
+    fn from(seen: &Seen<'a>) -> Self {
+        Self {
+            id: seen.id,
+            parent: seen.parent,
+            seq: seen.seq,
+            turn: seen.turn,
+            link: seen.link,
+            label: seen.note.label.map(str::as_bytes),
+            is_pinned: seen.note.is_pinned,
+            body: seen.body.as_bytes(),
+            size: seen.size,
+        }
+    }
 }
 
 /// All that is known of a conversation but its messages.
@@ -262,171 +294,6 @@ impl ConversationRow {
             last: text(self.last),
         }
     }
-}
-
-/// What a commit stores.
-#[derive(Debug)]
-pub struct Batch<'a> {
-    /// What becomes of a conversation.
-    pub edit: Edit<'a>,
-    /// Blobs that are stored or erased with it.
-    pub blobs: &'a [Put<'a>],
-    /// What is noted in the log of changes.
-    pub change: Option<Entry>,
-}
-
-/// An entry of the log of changes. The backend numbers it.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The conversation that changes.
-    pub conversation: ConversationId,
-    /// When.
-    pub at: Time,
-    /// What happens to it.
-    pub what: What,
-}
-
-/// What becomes of a conversation: changes, never whole rows.
-///
-/// Everything is decided. A backend derives only the counters that follow from messages: how many, how many bytes, roots
-/// and children.
-#[derive(Debug)]
-pub enum Edit<'a> {
-    /// Nothing.
-    None,
-    /// Nothing, but what is visible of this conversation is durable when the commit returns.
-    Confirm(ConversationId),
-    /// It is created or grows.
-    Append(Append<'a>),
-    /// Something about it changes.
-    Amend(Amend<'a>),
-    /// Messages are removed.
-    Remove(Removal<'a>),
-    /// It is removed with its messages, branches and blobs.
-    Delete(ConversationId),
-}
-
-/// How a conversation grows.
-#[derive(Debug)]
-pub struct Append<'a> {
-    /// Which.
-    pub conversation: ConversationId,
-    /// Set when it is created.
-    pub opening: Option<Opening<'a>>,
-    /// New messages, in order of sequence. The last becomes the head.
-    pub messages: Vec<NewMessage<'a>>,
-    /// When something was said in it.
-    pub said: Time,
-    /// When it was last active from now on.
-    pub active: Time,
-    /// A first preview, where it has none.
-    pub first: Option<&'a [u8]>,
-    /// A last preview that replaces the one before.
-    pub last: Option<&'a [u8]>,
-    /// The branch whose head becomes the last message, if it is there.
-    pub branch: Option<MessageId>,
-}
-
-/// How a conversation starts. Its version is 1, and its next sequence too.
-#[derive(Clone, Copy, Debug)]
-pub struct Opening<'a> {
-    /// What to filter by.
-    pub facets: &'a Facets,
-    /// The header's bytes.
-    pub header: &'a [u8],
-    /// When it was started.
-    pub created: Time,
-}
-
-/// A message to insert.
-#[derive(Clone, Copy, Debug)]
-pub struct NewMessage<'a> {
-    /// Its id.
-    pub id: MessageId,
-    /// Its sequence.
-    pub seq: u32,
-    /// The id and the sequence of its parent, which may be in the same batch.
-    pub parent: Option<(MessageId, u32)>,
-    /// How many ancestors it has.
-    pub depth: u32,
-    /// The sequence of the first message of its turn.
-    pub turn: u32,
-    /// True when its parent already has a child.
-    pub forked: bool,
-    /// What it vouches for.
-    pub link: Digest,
-    /// Its label.
-    pub label: Option<&'a [u8]>,
-    /// True when it survives compaction.
-    pub is_pinned: bool,
-    /// Its bytes.
-    pub body: &'a [u8],
-}
-
-/// A change of what is known about a conversation.
-#[derive(Debug)]
-pub struct Amend<'a> {
-    /// Which.
-    pub conversation: ConversationId,
-    /// Its version from now on.
-    pub version: Version,
-    /// What changes.
-    pub change: Amendment<'a>,
-}
-
-/// What changes about a conversation.
-#[derive(Debug)]
-pub enum Amendment<'a> {
-    /// Its header and facets.
-    Header(&'a Facets, &'a [u8]),
-    /// Its head, by id and sequence.
-    Head(Option<(MessageId, u32)>),
-    /// The label and pin of the message with this id and sequence.
-    Note(MessageId, u32, Option<&'a [u8]>, bool),
-    /// A branch, whose head has this sequence: one with the same id is replaced, any other is added after the rest.
-    Branch(&'a Branch, u32),
-    /// The branch with this id is taken away, if it is there.
-    Unbranch(MessageId),
-    /// What messages say, and both previews.
-    Rewrite(Vec<NewBody<'a>>, &'a [u8], &'a [u8]),
-}
-
-/// What takes the place of a message's body.
-#[derive(Clone, Copy, Debug)]
-pub struct NewBody<'a> {
-    /// The message's id.
-    pub id: MessageId,
-    /// Its sequence.
-    pub seq: u32,
-    /// What it vouches for from now on.
-    pub link: Digest,
-    /// Its bytes.
-    pub body: &'a [u8],
-}
-
-/// Messages that are removed, and how the conversation is left.
-#[derive(Debug)]
-pub struct Removal<'a> {
-    /// Which conversation.
-    pub conversation: ConversationId,
-    /// Its version from now on.
-    pub version: Version,
-    /// The messages, in order of sequence. Every child of one of them is one of them.
-    pub going: Vec<Node>,
-    /// What was asked for, whether it is there or not.
-    pub named: &'a [MessageId],
-    /// The id and sequence of the head from now on.
-    pub head: Option<(MessageId, u32)>,
-    /// The branches that are left, with the sequences of their heads, in order.
-    pub branches: Vec<(Branch, u32)>,
-    /// The first preview from now on.
-    pub first: String,
-    /// The last preview from now on.
-    pub last: String,
-    /// When.
-    pub at: Time,
-    /// Why.
-    pub reason: &'a str,
 }
 
 /// Lists conversations in order.

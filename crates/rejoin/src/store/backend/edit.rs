@@ -1,0 +1,182 @@
+//! What a commit stores: changes that were decided, never whole rows.
+
+use std::borrow::Cow;
+
+use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
+use crate::store::backend::Node;
+use crate::store::{Anchor, Facets, Put, Version, What};
+
+/// What a commit stores.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    /// What becomes of a conversation.
+    pub edit: Edit<'a>,
+    /// Blobs that are stored or erased with it.
+    pub blobs: Cow<'a, [Put<'a>]>,
+    /// What is noted in the log of changes.
+    pub change: Option<Entry>,
+}
+
+impl<'a> Batch<'a> {
+    /// Stores nothing.
+    pub const NOTHING: Self = Self { edit: Edit::None, blobs: Cow::Borrowed(&[]), change: None };
+
+    /// Changes a conversation, and notes it.
+    pub const fn of(edit: Edit<'a>, change: Option<Entry>) -> Self {
+        Self { edit, blobs: Cow::Borrowed(&[]), change }
+    }
+}
+
+/// An entry of the log of changes. The backend numbers it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The conversation that changes.
+    pub conversation: ConversationId,
+    /// When.
+    pub at: Time,
+    /// What happens to it.
+    pub what: What,
+}
+
+/// What becomes of a conversation: changes, never whole rows.
+///
+/// Everything is decided. A backend derives only the counters that follow from messages: how many, how many bytes, roots
+/// and children.
+#[derive(Debug)]
+pub enum Edit<'a> {
+    /// Nothing.
+    None,
+    /// Nothing, but what is visible of this conversation is durable when the commit returns.
+    Confirm(ConversationId),
+    /// It is created or grows.
+    Append(Append<'a>),
+    /// Something about it changes.
+    Amend(Amend<'a>),
+    /// Messages are removed.
+    Remove(Removal<'a>),
+    /// It is removed with its messages, branches and blobs.
+    Delete(ConversationId),
+}
+
+/// How a conversation grows.
+#[derive(Debug)]
+pub struct Append<'a> {
+    /// Which.
+    pub conversation: ConversationId,
+    /// Set when it is created.
+    pub opening: Option<Opening<'a>>,
+    /// New messages, in order of sequence. The last becomes the head.
+    pub messages: Vec<NewMessage<'a>>,
+    /// When something was said in it.
+    pub said: Time,
+    /// When it was last active from now on.
+    pub active: Time,
+    /// A first preview, where it has none.
+    pub first: Option<&'a [u8]>,
+    /// A last preview that replaces the one before.
+    pub last: Option<&'a [u8]>,
+    /// The branch whose head becomes the last message, if it is there.
+    pub branch: Option<MessageId>,
+}
+
+/// How a conversation starts. Its version is 1, and its next sequence too.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// What to filter by.
+    pub facets: &'a Facets,
+    /// The header's bytes.
+    pub header: &'a [u8],
+    /// When it was started.
+    pub created: Time,
+}
+
+/// A message to insert.
+#[derive(Clone, Copy, Debug)]
+pub struct NewMessage<'a> {
+    /// Its id.
+    pub id: MessageId,
+    /// Its sequence.
+    pub seq: u32,
+    /// Its parent, which may be in the same batch, and the parent's sequence.
+    pub parent: Option<(Anchor, u32)>,
+    /// How many ancestors it has.
+    pub depth: u32,
+    /// The sequence of the first message of its turn.
+    pub turn: u32,
+    /// True when its parent already has a child.
+    pub forked: bool,
+    /// What it vouches for.
+    pub link: Digest,
+    /// Its label.
+    pub label: Option<&'a [u8]>,
+    /// True when it survives compaction.
+    pub is_pinned: bool,
+    /// Its bytes.
+    pub body: &'a [u8],
+}
+
+/// A change of what is known about a conversation.
+#[derive(Debug)]
+pub struct Amend<'a> {
+    /// Which.
+    pub conversation: ConversationId,
+    /// Its version from now on.
+    pub version: Version,
+    /// What changes.
+    pub change: Amendment<'a>,
+}
+
+/// What changes about a conversation.
+#[derive(Debug)]
+pub enum Amendment<'a> {
+    /// Its header and facets.
+    Header(&'a Facets, &'a [u8]),
+    /// Its head, by id and sequence.
+    Head(Option<(MessageId, u32)>),
+    /// The label and pin of the message with this id and sequence.
+    Note(MessageId, u32, Option<&'a [u8]>, bool),
+    /// A branch, whose head has this sequence: one with the same id is replaced, any other is added after the rest.
+    Branch(&'a Branch, u32),
+    /// The branch with this id is taken away, if it is there.
+    Unbranch(MessageId),
+    /// What messages say, and both previews.
+    Rewrite(Vec<NewBody<'a>>, &'a [u8], &'a [u8]),
+}
+
+/// What takes the place of a message's body.
+#[derive(Clone, Copy, Debug)]
+pub struct NewBody<'a> {
+    /// The message's id.
+    pub id: MessageId,
+    /// Its sequence.
+    pub seq: u32,
+    /// What it vouches for from now on.
+    pub link: Digest,
+    /// Its bytes.
+    pub body: &'a [u8],
+}
+
+/// Messages that are removed, and how the conversation is left.
+#[derive(Debug)]
+pub struct Removal<'a> {
+    /// Which conversation.
+    pub conversation: ConversationId,
+    /// Its version from now on.
+    pub version: Version,
+    /// The messages, in order of sequence. Every child of one of them is one of them.
+    pub going: Vec<Node>,
+    /// What was asked for, whether it is there or not.
+    pub named: &'a [MessageId],
+    /// The id and sequence of the head from now on.
+    pub head: Option<(MessageId, u32)>,
+    /// The branches that are left, with the sequences of their heads, in order.
+    pub branches: Vec<(Branch, u32)>,
+    /// The first preview from now on.
+    pub first: String,
+    /// The last preview from now on.
+    pub last: String,
+    /// When.
+    pub at: Time,
+    /// Why.
+    pub reason: &'a str,
+}

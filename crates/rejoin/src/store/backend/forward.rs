@@ -1,0 +1,70 @@
+//! Backends that stand for another one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words};
+use crate::store::{Capabilities, Changed, Progress, Safety, Space, Stamp, Task};
+
+/// Passes every call on to another backend.
+macro_rules! forward {
+    ($self:ident, $to:expr) => {
+        fn capabilities(&$self) -> Capabilities {
+            $to.capabilities()
+        }
+
+        fn snapshot(&$self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
+            $to.snapshot(work)
+        }
+
+        fn commit<'a>(&$self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+            $to.commit(ask, safety, decide)
+        }
+
+        fn erasing(&$self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+            $to.erasing(work)
+        }
+
+        fn make_room(&$self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()> {
+            $to.make_room(id, trim)
+        }
+
+        fn blob(&$self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+            $to.blob(space, owner, name)
+        }
+
+        fn changes(&$self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+            $to.changes(after, wait)
+        }
+
+        fn upkeep(&$self, task: Task, budget: Duration) -> Result<Progress> {
+            $to.upkeep(task, budget)
+        }
+
+        fn lists(&$self) -> Option<&dyn Lists> {
+            $to.lists()
+        }
+
+        fn words(&$self) -> Option<&dyn Words> {
+            $to.words()
+        }
+
+        fn prefixes(&$self) -> Option<&dyn Prefixes> {
+            $to.prefixes()
+        }
+    };
+}
+
+pub(crate) use forward;
+
+/// A backend that is borrowed.
+impl<B: Backend + ?Sized> Backend for &B {
+    forward!(self, (**self));
+}
+
+/// A backend that several share.
+impl<B: Backend + ?Sized> Backend for Arc<B> {
+    forward!(self, (**self));
+}

@@ -1,0 +1,213 @@
+//! What a commit stores, encrypted: it owns the bytes that the backend is handed.
+
+use std::cell::OnceCell;
+
+use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
+use crate::store::backend::{
+    Amend, Amendment, Append, Batch, Edit, Entry, NewBody, NewMessage, Node, Opening, Removal,
+};
+use crate::store::vault::blob::SealedPut;
+use crate::store::{Anchor, Facets, Version};
+
+/// A batch, encrypted.
+pub(super) struct SealedBatch {
+    pub(super) edit: SealedEdit,
+    pub(super) blobs: Vec<SealedPut>,
+    pub(super) change: Option<Entry>,
+}
+
+/// An edit, encrypted.
+pub(super) enum SealedEdit {
+    None,
+    Confirm(ConversationId),
+    Append(SealedAppend),
+    Amend { conversation: ConversationId, version: Version, change: SealedChange },
+    Remove(SealedRemoval),
+    Delete(ConversationId),
+}
+
+/// How a conversation grows, encrypted.
+pub(super) struct SealedAppend {
+    pub(super) conversation: ConversationId,
+    /// The header of one that is made.
+    pub(super) header: Option<String>,
+    pub(super) messages: Vec<SealedMessage>,
+    pub(super) first: Option<String>,
+    pub(super) last: String,
+    pub(super) branch: Option<MessageId>,
+    facets: Facets,
+}
+
+/// A message, encrypted.
+pub(super) struct SealedMessage {
+    pub(super) id: MessageId,
+    pub(super) seq: u32,
+    pub(super) parent: Option<(Anchor, u32)>,
+    pub(super) depth: u32,
+    pub(super) turn: u32,
+    pub(super) forked: bool,
+    pub(super) link: Digest,
+    pub(super) label: Option<String>,
+    pub(super) body: String,
+}
+
+/// A change of what is known about a conversation, encrypted.
+pub(super) enum SealedChange {
+    Header(Facets, String),
+    Head(Option<(MessageId, u32)>),
+    Note(MessageId, u32, Option<String>),
+    Branch(Branch, u32),
+    Unbranch(MessageId),
+    Rewrite(Vec<SealedBody>, String, String),
+}
+
+/// What takes the place of a message's body, encrypted.
+pub(super) struct SealedBody {
+    pub(super) id: MessageId,
+    pub(super) seq: u32,
+    pub(super) link: Digest,
+    pub(super) body: String,
+}
+
+/// A removal of messages, encrypted.
+pub(super) struct SealedRemoval {
+    pub(super) conversation: ConversationId,
+    pub(super) version: Version,
+    pub(super) going: Vec<Node>,
+    pub(super) named: Vec<MessageId>,
+    pub(super) head: Option<(MessageId, u32)>,
+    pub(super) branches: Vec<(Branch, u32)>,
+    pub(super) first: String,
+    pub(super) last: String,
+    pub(super) at: Time,
+    pub(super) reason: String,
+}
+
+impl SealedAppend {
+    pub(super) fn new(conversation: ConversationId, header: Option<String>, last: String) -> Self {
+        let (messages, facets) = (Vec::new(), Facets::default());
+        Self { conversation, header, messages, first: None, last, branch: None, facets }
+    }
+
+    fn as_append(&self) -> Append<'_> {
+        // The times are encrypted with the last preview. The backend needs some, and gets the same for all.
+        let no_time = Time::default();
+        Append {
+            conversation: self.conversation,
+            opening: self.header.as_ref().map(|header| Opening {
+                facets: &self.facets,
+                header: header.as_bytes(),
+                created: no_time,
+            }),
+            messages: self.messages.iter().map(SealedMessage::as_message).collect(),
+            said: no_time,
+            active: no_time,
+            first: self.first.as_deref().map(str::as_bytes),
+            last: Some(self.last.as_bytes()),
+            branch: self.branch,
+        }
+    }
+}
+
+impl SealedMessage {
+    fn as_message(&self) -> NewMessage<'_> {
+        NewMessage {
+            id: self.id,
+            seq: self.seq,
+            parent: self.parent,
+            depth: self.depth,
+            turn: self.turn,
+            forked: self.forked,
+            link: self.link,
+            label: self.label.as_deref().map(str::as_bytes),
+            is_pinned: false,
+            body: self.body.as_bytes(),
+        }
+    }
+}
+
+impl SealedChange {
+    fn as_amendment(&self) -> Amendment<'_> {
+        match self {
+            Self::Header(facets, header) => Amendment::Header(facets, header.as_bytes()),
+            Self::Head(head) => Amendment::Head(*head),
+            Self::Note(id, seq, label) => {
+                Amendment::Note(*id, *seq, label.as_deref().map(str::as_bytes), false)
+            }
+            Self::Branch(branch, head) => Amendment::Branch(branch, *head),
+            Self::Unbranch(branch) => Amendment::Unbranch(*branch),
+            Self::Rewrite(bodies, first, last) => {
+                let bodies = bodies.iter().map(SealedBody::as_body).collect();
+                Amendment::Rewrite(bodies, first.as_bytes(), last.as_bytes())
+            }
+        }
+    }
+}
+
+impl SealedBody {
+    fn as_body(&self) -> NewBody<'_> {
+        NewBody { id: self.id, seq: self.seq, link: self.link, body: self.body.as_bytes() }
+    }
+}
+
+impl SealedRemoval {
+    fn as_removal(&self) -> Removal<'_> {
+        Removal {
+            conversation: self.conversation,
+            version: self.version,
+            going: self.going.clone(),
+            named: &self.named,
+            head: self.head,
+            branches: self.branches.clone(),
+            first: self.first.clone(),
+            last: self.last.clone(),
+            at: self.at,
+            reason: &self.reason,
+        }
+    }
+}
+
+impl SealedBatch {
+    /// The batch as the backend takes it.
+    pub(super) fn as_batch(&self) -> Batch<'_> {
+        let blobs = self.blobs.iter().map(SealedPut::as_put).collect();
+        Batch { edit: self.as_edit(), blobs, change: self.change.clone() }
+    }
+
+    fn as_edit(&self) -> Edit<'_> {
+        match &self.edit {
+            SealedEdit::None => Edit::None,
+            SealedEdit::Confirm(id) => Edit::Confirm(*id),
+            SealedEdit::Append(append) => Edit::Append(append.as_append()),
+            SealedEdit::Amend { conversation, version, change } => Edit::Amend(Amend {
+                conversation: *conversation,
+                version: *version,
+                change: change.as_amendment(),
+            }),
+            SealedEdit::Remove(removal) => Edit::Remove(removal.as_removal()),
+            SealedEdit::Delete(id) => Edit::Delete(*id),
+        }
+    }
+}
+
+/// What the attempts of one commit encrypted. A backend may ask for the decision again while it borrows the one before.
+pub(super) struct Attempts<T> {
+    own: OnceCell<T>,
+    next: OnceCell<Box<Attempts<T>>>,
+}
+
+impl<T> Attempts<T> {
+    /// None yet.
+    pub(super) const fn new() -> Self {
+        Self { own: OnceCell::new(), next: OnceCell::new() }
+    }
+
+    /// Keeps what an attempt encrypted as long as the commit takes.
+    pub(super) fn keep(&self, attempt: T) -> &T {
+        let mut place = self;
+        while place.own.get().is_some() {
+            place = place.next.get_or_init(|| Box::new(Self::new()));
+        }
+        place.own.get_or_init(|| attempt)
+    }
+}

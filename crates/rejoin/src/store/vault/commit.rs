@@ -1,0 +1,446 @@
+//! Commits: what was decided is encrypted with the keys of the same moment, so that no key can vanish in between.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
+use crate::store::backend::{
+    Amend, Amendment, Append, Ask, Batch, Decide, Edit, Entry, NewBody, NewMessage, Node, Presence, Removal,
+    Rows, State,
+};
+use crate::store::vault::Sealed;
+use crate::store::vault::batch::{
+    Attempts, SealedAppend, SealedBatch, SealedBody, SealedChange, SealedEdit, SealedMessage, SealedRemoval,
+};
+use crate::store::vault::blob::SealedPut;
+use crate::store::vault::changes::SealedReason;
+use crate::store::vault::data_key::DataKey;
+use crate::store::vault::envelope::Broken;
+use crate::store::vault::held::{DATA, DataKeys, Trouble};
+use crate::store::vault::message::{Plain, SealedNote};
+use crate::store::vault::moment::{Moment, head_of};
+use crate::store::vault::named::{NAME_NAME, seal_name};
+use crate::store::vault::row::{SealedHeader, SealedLast, seal_branch, seal_first};
+use crate::store::vault::tips::{Tip, Tips};
+use crate::store::{Anchor, Facets, Note, Put, Safety, Space, What};
+
+/// What a commit did that this handle remembers.
+enum Outcome {
+    Nothing,
+    /// A conversation grew, and is left like this.
+    Grown {
+        outer: ConversationId,
+        inner: ConversationId,
+        state: State,
+        keys: Arc<DataKeys>,
+        tip: Tip,
+    },
+    /// A conversation is gone.
+    Gone(ConversationId),
+}
+
+impl Sealed {
+    pub(super) fn commit_sealed(
+        &self,
+        ask: &Ask<'_>,
+        safety: Safety,
+        decide: &mut Decide<'_, '_>,
+    ) -> Result<()> {
+        let mut staying = BTreeSet::new();
+        loop {
+            let erased = RefCell::new(Vec::new());
+            let committed = self.try_commit(ask, safety, decide, &staying, &erased);
+            let erased = erased.into_inner();
+            if erased.is_empty() {
+                return committed;
+            }
+            // A copy in quarantine stays as long as its original does, so the originals go first.
+            let left = self.erase_lost(&erased)?;
+            staying.extend(erased.iter().map(|name| (name.clone(), left.contains(name))));
+        }
+    }
+
+    fn try_commit(
+        &self,
+        ask: &Ask<'_>,
+        safety: Safety,
+        decide: &mut Decide<'_, '_>,
+        settled: &BTreeSet<(Vec<u8>, bool)>,
+        erased: &RefCell<Vec<Vec<u8>>>,
+    ) -> Result<()> {
+        let inner = ask.conversation.map(|id| self.inner_name(id));
+        let workspace = self.held.workspace();
+        let messages: Vec<MessageId> = match inner {
+            Some(inner) => ask.messages.iter().map(|id| workspace.names().message(inner, *id)).collect(),
+            None => Vec::new(),
+        };
+        let own = Ask { conversation: inner, messages: &messages, ..*ask };
+        // The words of what is replaced must not stay. The index is erased before, for a crash, and after, because somebody
+        // may have filled it meanwhile: a rewrite of the same length does not show in what it covers.
+        let erasing = inner.filter(|_| ask.is_erasing);
+        erasing.map_or(Ok(()), |inner| self.forget_words(inner))?;
+        let (attempts, outcome) = (Attempts::new(), Cell::new(Outcome::Nothing));
+        let names: RefCell<Vec<(String, String)>> = RefCell::default();
+        let committed = self.backend.commit(&own, safety, &mut |rows| {
+            let moment = Moment::new(self, rows);
+            let batch = decide(&moment)?;
+            let unsettled = unsettled(&batch, settled);
+            if !unsettled.is_empty() {
+                erased.replace(unsettled);
+                return Err(Error::conflict("copies of lost records are erased after their originals"));
+            }
+            names.replace(names_in(&moment, &batch));
+            let mut sealing = Sealing { moment: &moment, puts: Vec::new(), outcome: Outcome::Nothing };
+            let sealed = sealing.seal(&batch, settled)?;
+            outcome.set(sealing.outcome);
+            Ok(attempts.keep(sealed).as_batch())
+        });
+        committed.map_err(|error| error.renamed(&names.take()))?;
+        erasing.map_or(Ok(()), |inner| self.forget_words(inner))?;
+        self.remember(outcome.into_inner());
+        Ok(())
+    }
+
+    /// Stores blobs that the vault itself makes.
+    pub(super) fn commit_plainly(&self, ask: &Ask<'_>, safety: Safety, blobs: &[Put<'_>]) -> Result<()> {
+        let settled = blobs.iter().map(|blob| (blob.name.to_vec(), false)).collect();
+        let decide = &mut |_: &dyn Rows| Ok(Batch { blobs: blobs.into(), ..Batch::NOTHING });
+        self.try_commit(ask, safety, decide, &settled, &RefCell::default())
+    }
+
+    fn remember(&self, outcome: Outcome) {
+        match outcome {
+            Outcome::Nothing => {}
+            Outcome::Grown { outer, inner, state, keys, tip } => {
+                self.learn_name(inner, outer);
+                self.tips().insert(inner, state, keys, tip);
+            }
+            Outcome::Gone(inner) => {
+                self.held.forget(Some(inner));
+                if let Err(error) = self.forget_quarantined(&[inner]) {
+                    // What was asked for is done.
+                    tracing::warn!(kind = error.kind().as_str(), "what was quarantined of it was not erased");
+                }
+            }
+        }
+    }
+
+    /// Erases the search index of a conversation, if it is there.
+    pub(super) fn forget_words(&self, inner: ConversationId) -> Result<()> {
+        match self.forget_segments(inner) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            forgotten => forgotten,
+        }
+    }
+
+    pub(super) fn tips(&self) -> MutexGuard<'_, Tips> {
+        self.tips.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Copies in quarantine that a batch erases, and whose originals were not looked at.
+fn unsettled(batch: &Batch<'_>, settled: &BTreeSet<(Vec<u8>, bool)>) -> Vec<Vec<u8>> {
+    let erased = batch.blobs.iter().filter(|blob| blob.space == Space::Quarantine && blob.bytes.is_none());
+    let is_new = |name: &&[u8]| !settled.iter().any(|(known, _)| known == name);
+    erased.map(|blob| blob.name).filter(is_new).map(<[u8]>::to_vec).collect()
+}
+
+/// Inner and outer names of what an append adds, for a message of the backend's.
+fn names_in(moment: &Moment<'_>, batch: &Batch<'_>) -> Vec<(String, String)> {
+    let Edit::Append(append) = &batch.edit else { return Vec::new() };
+    let inner = moment.names().conversation(append.conversation);
+    let own = append.messages.iter().map(|message| message.id);
+    let names = own.map(|id| (moment.names().message(inner, id).to_string(), id.to_string()));
+    names.chain([(inner.to_string(), append.conversation.to_string())]).collect()
+}
+
+/// Encrypts what was decided at a moment.
+struct Sealing<'m, 'r> {
+    moment: &'m Moment<'r>,
+    /// Blobs beside those of the batch.
+    puts: Vec<SealedPut>,
+    outcome: Outcome,
+}
+
+impl Sealing<'_, '_> {
+    fn seal(&mut self, batch: &Batch<'_>, settled: &BTreeSet<(Vec<u8>, bool)>) -> Result<SealedBatch> {
+        let change = batch.change.as_ref().map(|entry| self.entry(entry));
+        let edit = match &batch.edit {
+            Edit::None => SealedEdit::None,
+            Edit::Confirm(id) => SealedEdit::Confirm(self.moment.names().conversation(*id)),
+            Edit::Append(append) => SealedEdit::Append(self.append(append)?),
+            Edit::Amend(amend) => self.amend(amend)?,
+            Edit::Remove(removal) => SealedEdit::Remove(self.removal(removal, change.as_ref())?),
+            Edit::Delete(id) => {
+                let inner = self.moment.vault.inner_name(*id);
+                self.outcome = Outcome::Gone(inner);
+                SealedEdit::Delete(inner)
+            }
+        };
+        let mut blobs = std::mem::take(&mut self.puts);
+        for blob in batch.blobs.iter() {
+            let stays = blob.space == Space::Quarantine && settled.contains(&(blob.name.to_vec(), true));
+            if !stays {
+                blobs.push(self.blob(blob)?);
+            }
+        }
+        Ok(SealedBatch { edit, blobs, change })
+    }
+
+    fn entry(&self, entry: &Entry) -> Entry {
+        let (vault, names) = (self.moment.vault, self.moment.names());
+        let reason = |reason: &str| {
+            let sealed = SealedReason { reason: reason.to_owned(), conversations: vec![entry.conversation] };
+            sealed.seal(vault.held.workspace().reasons())
+        };
+        let what = match &entry.what {
+            What::Trimmed { reason: own } => What::Trimmed { reason: reason(own) },
+            What::Deleted { reason: own } => What::Deleted { reason: reason(own) },
+            other @ (What::Stored { .. } | What::Changed | What::Rewritten) => other.clone(),
+        };
+        Entry { conversation: vault.inner_name(entry.conversation), at: names.time(entry.at), what }
+    }
+
+    /// The keys of a conversation that is there.
+    fn keys(&self, id: ConversationId, inner: ConversationId) -> Result<Arc<DataKeys>> {
+        let keys = self.moment.keys(Some(inner));
+        keys.map_err(|trouble| trouble.of(&format!("the key of conversation `{id}`")))
+    }
+
+    fn blob(&self, blob: &Put<'_>) -> Result<SealedPut> {
+        let names = self.moment.names();
+        let owner = blob.owner.map(|owner| names.conversation(owner));
+        let keys = match (blob.bytes, blob.owner, &self.outcome) {
+            (None, _, _) => None,
+            // The conversation may be made together with its blobs.
+            (Some(_), Some(own), Outcome::Grown { outer, keys, .. }) if own == *outer => {
+                Some(Arc::clone(keys))
+            }
+            (Some(_), Some(own), _) => Some(self.keys(own, owner.unwrap_or(own))?),
+            (Some(_), None, _) => {
+                let keys = self.moment.keys(None);
+                Some(keys.map_err(|trouble| trouble.of("the key of what belongs to no conversation"))?)
+            }
+        };
+        Ok(SealedPut::seal(blob, names, keys.as_deref().map(DataKeys::newest)))
+    }
+
+    fn append(&mut self, append: &Append<'_>) -> Result<SealedAppend> {
+        let (moment, id) = (self.moment, append.conversation);
+        let names = moment.names();
+        let inner = names.conversation(id);
+        let before = match moment.rows.state(inner)? {
+            Presence::Stored(state) => Some((state, moment.tip(inner, &state)?)),
+            Presence::Absent | Presence::Lost(_) => None,
+        };
+        let (keys, header) = match &append.opening {
+            None => (self.keys(id, inner)?, None),
+            Some(opening) => {
+                let key = DataKey::random();
+                let text = String::from_utf8_lossy(opening.header);
+                let header = SealedHeader::new(id, opening.created, opening.facets, &text).seal(&key, inner);
+                let name = seal_name(id, opening.created, &key, inner);
+                moment.vault.held.renew_at(moment.rows)?;
+                let wrapped = moment.vault.held.workspace().wrap(&key, Some(inner));
+                self.puts.push(SealedPut::own(inner, DATA, wrapped.clone()));
+                self.puts.push(SealedPut::own(inner, NAME_NAME, name));
+                (moment.vault.held.keep(Some(inner), wrapped, DataKeys::only(key)), Some(header))
+            }
+        };
+        let key = keys.newest();
+        let tip = tip_after(append, before.as_ref().map(|(_, tip)| tip));
+        let last = SealedLast::of(&tip).seal(key, inner);
+        let mut sealed = SealedAppend::new(inner, header, last);
+        sealed.messages = append.messages.iter().map(|message| self.message(message, inner, key)).collect();
+        let first = append.first.map(String::from_utf8_lossy);
+        sealed.first = first.map(|first| seal_first(&first, key, inner));
+        sealed.branch = append.branch.map(|branch| names.branch(inner, branch));
+        let state = state_after(before.map(|(state, _)| state), &sealed);
+        self.outcome = Outcome::Grown { outer: id, inner, state, keys, tip };
+        Ok(sealed)
+    }
+
+    fn message(&self, message: &NewMessage<'_>, inner: ConversationId, key: &DataKey) -> SealedMessage {
+        let names = self.moment.names();
+        let body = String::from_utf8_lossy(message.body);
+        let plain = Plain {
+            id: message.id,
+            parent: message.parent.map(|(parent, _)| parent),
+            digest: message.link,
+            floor: message.seq - 1,
+            body: &body,
+        };
+        let id = names.message(inner, message.id);
+        let label = message.label.map(String::from_utf8_lossy);
+        let note = Note { label: label.as_deref(), is_pinned: message.is_pinned };
+        let parent = message.parent.map(|(parent, seq)| {
+            (Anchor { id: self.moment.message_name(inner, parent.id), link: names.link(parent.link) }, seq)
+        });
+        SealedMessage {
+            id,
+            seq: message.seq,
+            parent,
+            depth: message.depth,
+            turn: message.turn,
+            forked: message.forked,
+            link: names.link(message.link),
+            label: SealedNote::seal(&note, key, inner, id),
+            body: plain.seal(key, names, inner),
+        }
+    }
+
+    fn amend(&mut self, amend: &Amend<'_>) -> Result<SealedEdit> {
+        let (moment, id) = (self.moment, amend.conversation);
+        let names = moment.names();
+        let inner = names.conversation(id);
+        let name = |message: MessageId| moment.message_name(inner, message);
+        let change = match &amend.change {
+            Amendment::Head(head) => SealedChange::Head(head.map(|(head, seq)| (name(head), seq))),
+            Amendment::Unbranch(branch) => SealedChange::Unbranch(names.branch(inner, *branch)),
+            Amendment::Header(facets, header) => {
+                let created = moment.known(inner)?.map_or(Time::default(), |known| known.row.created);
+                let header = String::from_utf8_lossy(header);
+                let keys = self.keys(id, inner)?;
+                let header = SealedHeader::new(id, created, facets, &header).seal(keys.newest(), inner);
+                SealedChange::Header(Facets::default(), header)
+            }
+            Amendment::Note(message, seq, label, is_pinned) => {
+                let label = label.map(String::from_utf8_lossy);
+                let note = Note { label: label.as_deref(), is_pinned: *is_pinned };
+                let keys = self.keys(id, inner)?;
+                let label = SealedNote::seal(&note, keys.newest(), inner, name(*message));
+                SealedChange::Note(name(*message), *seq, label)
+            }
+            Amendment::Branch(branch, head) => {
+                let keys = self.keys(id, inner)?;
+                SealedChange::Branch(self.branch(branch, inner, keys.newest()), *head)
+            }
+            Amendment::Rewrite(bodies, first, last) => self.rewrite(id, bodies, first, last)?,
+        };
+        Ok(SealedEdit::Amend { conversation: inner, version: amend.version, change })
+    }
+
+    fn branch(&self, branch: &Branch, inner: ConversationId, key: &DataKey) -> Branch {
+        let name = self.moment.names().branch(inner, branch.id);
+        let title = seal_branch(branch, key, inner, name);
+        Branch { id: name, title, head: self.moment.message_name(inner, branch.head) }
+    }
+
+    /// A child names the digest of its parent inside. The contract wants it to be rewritten with its parent, so that both fit.
+    fn rewrite(
+        &self,
+        id: ConversationId,
+        bodies: &[NewBody<'_>],
+        first: &[u8],
+        last: &[u8],
+    ) -> Result<SealedChange> {
+        let moment = self.moment;
+        let names = moment.names();
+        let inner = names.conversation(id);
+        let keys = self.keys(id, inner)?;
+        let key = keys.newest();
+        let links: HashMap<MessageId, Digest> = bodies.iter().map(|new| (new.id, new.link)).collect();
+        let mut sealed = Vec::with_capacity(bodies.len());
+        for new in bodies {
+            let before = moment.message(inner, new.seq, |plain| (plain.parent, plain.floor))?;
+            let (parent, floor) = before.ok_or_else(|| {
+                let what = format!("the message `{}` of conversation `{id}`, number {},", new.id, new.seq);
+                Trouble::Broken(Broken::Seal).of(&what)
+            })?;
+            let parent = parent.map(|parent| Anchor {
+                id: parent.id,
+                link: links.get(&parent.id).copied().unwrap_or(parent.link),
+            });
+            let body = String::from_utf8_lossy(new.body);
+            let plain = Plain { id: new.id, parent, digest: new.link, floor, body: &body };
+            sealed.push(SealedBody {
+                id: moment.message_name(inner, new.id),
+                seq: new.seq,
+                link: names.link(new.link),
+                body: plain.seal(key, names, inner),
+            });
+        }
+        let Presence::Stored(state) = moment.rows.state(inner)? else {
+            return Err(Error::not_found(format!("there is no conversation `{id}`")));
+        };
+        let mut tip = moment.tip(inner, &state)?;
+        tip.last = String::from_utf8_lossy(last).into_owned();
+        tip.head =
+            tip.head.map(|head| Head { digest: links.get(&head.id).copied().unwrap_or(head.digest), ..head });
+        let first = seal_first(&String::from_utf8_lossy(first), key, inner);
+        Ok(SealedChange::Rewrite(sealed, first, SealedLast::of(&tip).seal(key, inner)))
+    }
+
+    fn removal(&self, removal: &Removal<'_>, change: Option<&Entry>) -> Result<SealedRemoval> {
+        let (moment, id) = (self.moment, removal.conversation);
+        let inner = moment.names().conversation(id);
+        let keys = self.keys(id, inner)?;
+        let key = keys.newest();
+        let name = |message: MessageId| moment.message_name(inner, message);
+        let Presence::Stored(state) = moment.rows.state(inner)? else {
+            return Err(Error::not_found(format!("there is no conversation `{id}`")));
+        };
+        let head = match removal.head {
+            Some((_, seq)) => moment.message(inner, seq, head_of)?,
+            None => None,
+        };
+        let tip = Tip { head, last: removal.last.clone(), ..moment.tip(inner, &state)? };
+        let reason = match change.map(|entry| &entry.what) {
+            Some(What::Trimmed { reason }) => reason.clone(),
+            _ => String::new(),
+        };
+        Ok(SealedRemoval {
+            conversation: inner,
+            version: removal.version,
+            going: removal.going.iter().map(|node| Node { id: name(node.id), ..*node }).collect(),
+            named: removal.named.iter().map(|id| name(*id)).collect(),
+            head: removal.head.map(|(head, seq)| (name(head), seq)),
+            branches: removal
+                .branches
+                .iter()
+                .map(|(branch, seq)| (self.branch(branch, inner, key), *seq))
+                .collect(),
+            first: seal_first(&removal.first, key, inner),
+            last: SealedLast::of(&tip).seal(key, inner),
+            at: moment.names().time(removal.at),
+            reason,
+        })
+    }
+}
+
+/// What an append leaves beside the messages.
+fn tip_after(append: &Append<'_>, before: Option<&Tip>) -> Tip {
+    let said = append.messages.last().map(|last| Head { id: last.id, digest: last.link });
+    let last = append.last.map(|last| String::from_utf8_lossy(last).into_owned());
+    Tip {
+        active: append.active,
+        head: said.or(before.and_then(|before| before.head)),
+        last: last.or_else(|| before.map(|before| before.last.clone())).unwrap_or_default(),
+    }
+}
+
+/// The state that an append leaves, as the backend has it.
+fn state_after(before: Option<State>, append: &SealedAppend) -> State {
+    let before = before.unwrap_or(State {
+        version: 1,
+        next: 1,
+        messages: 0,
+        roots: 0,
+        bytes: 0,
+        head: None,
+        active: Time::default(),
+        has_first: false,
+    });
+    let roots = append.messages.iter().filter(|message| message.parent.is_none()).count();
+    State {
+        next: append.messages.last().map_or(before.next, |last| last.seq + 1),
+        messages: before.messages + append.messages.len() as u64,
+        roots: before.roots + u32::try_from(roots).unwrap_or(u32::MAX),
+        bytes: before.bytes + append.messages.iter().map(|message| message.body.len() as u64).sum::<u64>(),
+        head: append.messages.last().map(|last| last.seq).or(before.head),
+        has_first: before.has_first || append.first.is_some(),
+        ..before
+    }
+}

@@ -1,0 +1,269 @@
+//! Rows of one moment, opened.
+//!
+//! What does not open is passed over, and the rest is visited. Then the visit ends with an error that names every such
+//! record, so that nobody takes a part for the whole.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::thread;
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, Digest, Head, MessageId, Time};
+use crate::store::backend::{ConversationRow, MessageRow, Node, Presence, Rows, State, VisitMessage, Which};
+use crate::store::vault::Sealed;
+use crate::store::vault::ahead::{Ahead, Desk, Opened, Opener};
+use crate::store::vault::envelope::Broken;
+use crate::store::vault::failed::{Failures, gone_past, to_error};
+use crate::store::vault::held::{DATA, DataKeys, Trouble};
+use crate::store::vault::message::{Chain, Plain, SealedNote};
+use crate::store::vault::names::Names;
+use crate::store::vault::row::Known;
+use crate::store::vault::tips::Tip;
+use crate::store::vault::workspace::Workspace;
+use crate::store::{Named, Order, Row, Space, VisitBlob};
+
+/// What a backend shows at one moment, opened.
+pub(super) struct Moment<'r> {
+    pub(super) vault: &'r Sealed,
+    pub(super) rows: &'r dyn Rows,
+    workspace: Arc<Workspace>,
+    /// Keys of this moment, by owner.
+    keys: RefCell<BTreeMap<Option<ConversationId>, Arc<DataKeys>>>,
+    /// Messages that do not open. They are known by their inner names.
+    nameless: RefCell<BTreeSet<MessageId>>,
+}
+
+impl<'r> Moment<'r> {
+    pub(super) fn new(vault: &'r Sealed, rows: &'r dyn Rows) -> Self {
+        Self {
+            vault,
+            rows,
+            workspace: vault.held.workspace(),
+            keys: RefCell::default(),
+            nameless: RefCell::default(),
+        }
+    }
+
+    pub(super) fn names(&self) -> &Names {
+        self.workspace.names()
+    }
+
+    /// The inner name of a message. One that does not open is named by it.
+    pub(super) fn message_name(&self, inner: ConversationId, id: MessageId) -> MessageId {
+        if self.nameless.borrow().contains(&id) { id } else { self.names().message(inner, id) }
+    }
+
+    /// The keys of an owner, who is named by the inner name.
+    pub(super) fn keys(&self, inner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
+        if let Some(keys) = self.keys.borrow().get(&inner) {
+            return Ok(Arc::clone(keys));
+        }
+        let mut wrapped = None;
+        self.rows.blobs(Space::Key, inner, Named::One(DATA), &mut |_, bytes| {
+            wrapped = Some(bytes.to_vec());
+            Ok(())
+        })?;
+        let keys = self.vault.held.unwrapped(inner, wrapped.ok_or(Broken::NoKey)?)?;
+        self.keys.borrow_mut().insert(inner, Arc::clone(&keys));
+        Ok(keys)
+    }
+
+    /// What is encrypted of a conversation beside its header and messages. What does not open is as if it were not there.
+    pub(super) fn tip(&self, inner: ConversationId, state: &State) -> Result<Tip> {
+        let keys = match self.keys(Some(inner)) {
+            Ok(keys) => Some(keys),
+            Err(Trouble::Broken(_)) => None,
+            Err(Trouble::Failed(error)) => return Err(error),
+        };
+        if let Some(tip) = keys.as_ref().and_then(|keys| self.vault.tips().get(inner, state, keys)) {
+            return Ok(tip);
+        }
+        let known = self.known(inner)?;
+        Ok(known.map_or(Tip { active: Time::default(), head: None, last: String::new() }, |known| Tip {
+            active: known.row.active,
+            head: known.row.head,
+            last: known.row.last,
+        }))
+    }
+
+    /// A conversation, by its inner name, opened.
+    pub(super) fn known(&self, inner: ConversationId) -> Result<Option<Known>> {
+        let raw = self.rows.conversation(inner)?;
+        raw.map(|raw| self.vault.open_row(raw.into_row(), None)).transpose()
+    }
+
+    /// Opens one message; none when it does not open.
+    pub(super) fn message<T>(
+        &self,
+        inner: ConversationId,
+        seq: u32,
+        read: impl FnOnce(&Plain<'_>) -> T,
+    ) -> Result<Option<T>> {
+        let mut ring = self.vault.held.ring(Some(inner));
+        let (mut buffer, mut read, mut found) = (Vec::new(), Some(read), None);
+        let visited = self.rows.messages(inner, Which::These(&[seq]), &mut |row| {
+            match Plain::open(&mut ring, self.names(), inner, row, &mut buffer) {
+                Ok(plain) => found = read.take().map(|read| read(&plain)),
+                Err(Trouble::Broken(_)) => {}
+                Err(Trouble::Failed(error)) => return Err(error),
+            }
+            Ok(())
+        });
+        gone_past(self.vault.backend.capabilities(), visited)?;
+        Ok(found)
+    }
+
+    /// The error in the words of those who asked.
+    fn renamed(&self, error: Error, id: ConversationId) -> Error {
+        error.renamed(&[(self.names().conversation(id).to_string(), id.to_string())])
+    }
+}
+
+impl Rows for Moment<'_> {
+    fn has(&self, id: ConversationId) -> Result<bool> {
+        self.rows.has(self.vault.inner_name(id))
+    }
+
+    fn state(&self, id: ConversationId) -> Result<Presence> {
+        let is_nameless = self.vault.refuse_unnamed(id);
+        let inner = self.vault.inner_name(id);
+        Ok(match self.rows.state(inner)? {
+            Presence::Absent => Presence::Absent,
+            Presence::Lost(error) => Presence::Lost(self.renamed(error, id)),
+            Presence::Stored(state) => match is_nameless {
+                Err(error) => Presence::Lost(error),
+                Ok(()) => Presence::Stored(state),
+            },
+        })
+    }
+
+    fn active(&self, id: ConversationId, state: &State) -> Result<Time> {
+        Ok(self.tip(self.vault.inner_name(id), state)?.active)
+    }
+
+    fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>> {
+        let inner = self.vault.inner_name(id);
+        let node = self.rows.node(inner, self.message_name(inner, message))?;
+        Ok(node.map(|node| Node { id: message, ..node }))
+    }
+
+    fn vouches(&self, node: &Node, link: Digest) -> bool {
+        node.link == self.names().link(link)
+    }
+
+    fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {
+        let inner = self.vault.inner_name(id);
+        let mut ids = BTreeMap::new();
+        let (mut ring, mut buffer) = (self.vault.held.ring(Some(inner)), Vec::new());
+        let all = Which::Range(Order::OldestFirst, 0, u64::MAX);
+        let visited = self.rows.messages(inner, all, &mut |row| {
+            match Plain::open(&mut ring, self.names(), inner, row, &mut buffer) {
+                Ok(plain) => drop(ids.insert(row.seq, plain.id)),
+                Err(Trouble::Broken(_)) => {}
+                Err(Trouble::Failed(error)) => return Err(error),
+            }
+            Ok(())
+        });
+        gone_past(self.vault.backend.capabilities(), visited)?;
+        self.rows.nodes(inner, &mut |node| {
+            let id = ids.get(&node.seq).copied().unwrap_or_else(|| {
+                self.nameless.borrow_mut().insert(node.id);
+                node.id
+            });
+            visit(&Node { id, ..*node })
+        })
+    }
+
+    fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
+        let inner = self.vault.inner_name(id);
+        let opener = Opener::new(self.vault.held.ring(Some(inner)), self.names(), inner);
+        let (desk, mut chain, mut failures) = (Desk::default(), Chain::default(), Failures::default());
+        let mut show = |sealed: &MessageRow<'_>, opened: Result<Opened<'_>, Trouble>| {
+            let opened = opened.and_then(|opened| Ok(chain.follow(&opened.plain).map(|()| opened)?));
+            let Opened { plain, note } = match opened {
+                Ok(opened) => opened,
+                Err(trouble) => return failures.add(id, sealed, "message", sealed.body, trouble),
+            };
+            let note = match note {
+                Ok(note) => note,
+                Err(trouble) => {
+                    failures.add(id, sealed, "note", sealed.label.unwrap_or_default(), trouble)?;
+                    SealedNote::default()
+                }
+            };
+            visit(&MessageRow {
+                id: plain.id,
+                parent: plain.parent.map(|parent| parent.id),
+                link: plain.digest,
+                label: note.label.as_deref().map(str::as_bytes),
+                is_pinned: note.pinned,
+                body: plain.body.as_bytes(),
+                ..*sealed
+            })
+        };
+        let visited = thread::scope(|scope| {
+            let (mut ahead, mut is_cut) = (Ahead::new(scope, &desk, opener), false);
+            let visited = self.rows.messages(inner, which, &mut |sealed| {
+                ahead.take(sealed, &mut show).inspect_err(|_| is_cut = true)
+            });
+            // What the backend showed before it failed is shown.
+            let rest = if is_cut { Ok(()) } else { ahead.rest(&mut show) };
+            rest.and(visited)
+        });
+        if !failures.is_empty() {
+            self.vault.learn_name(inner, id);
+        }
+        let told = failures.settle(self.vault, inner);
+        let unread = gone_past(self.vault.backend.capabilities(), visited);
+        let read = unread.and_then(|unread| to_error(unread.into_iter().chain(told).collect()));
+        read.map_err(|error| self.renamed(error, id))
+    }
+
+    fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRow>> {
+        Ok(self.known(self.vault.inner_name(id))?.map(|known| to_stored(known.row)))
+    }
+
+    fn conversations(&self, visit: &mut dyn FnMut(ConversationRow) -> Result<()>) -> Result<()> {
+        self.rows.conversations(&mut |raw| visit(to_stored(self.vault.open_row(raw.into_row(), None)?.row)))
+    }
+
+    fn blobs(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.vault.visit_blobs(
+            &|space, inner, named, visit| self.rows.blobs(space, inner, named, visit),
+            space,
+            owner,
+            named,
+            visit,
+        )
+    }
+}
+
+/// A row of a list, as a backend has it.
+fn to_stored(row: Row) -> ConversationRow {
+    ConversationRow {
+        id: row.id,
+        version: row.version,
+        facets: row.facets,
+        header: row.header.into_bytes(),
+        head: row.head,
+        branches: row.branches,
+        created: row.created,
+        active: row.active,
+        messages: row.messages,
+        bytes: row.bytes,
+        first: row.first.into_bytes(),
+        last: row.last.into_bytes(),
+    }
+}
+
+/// A message as a head.
+pub(super) fn head_of(plain: &Plain<'_>) -> Head {
+    Head { id: plain.id, digest: plain.digest }
+}

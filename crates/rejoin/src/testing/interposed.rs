@@ -1,0 +1,215 @@
+//! A backend around another one: what a test wants of every commit or of every look is said once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::model::{ConversationId, Digest, MessageId, Time};
+use crate::store::backend::{
+    Ask, Backend, ConversationRow, Decide, Lists, Node, Prefixes, Presence, Rows, State, Trim, VisitMessage,
+    Which, Words,
+};
+use crate::store::{
+    Capabilities, Changed, Found, Hit, ListQuery, Named, Page, Progress, Put, Row, Safety, SearchQuery,
+    Space, Stamp, Task, VisitBlob,
+};
+use crate::testing::Write;
+
+/// What a test does around every call of a backend. What is not said here passes through.
+pub trait Interpose: Send + Sync {
+    /// The backend that does the work.
+    fn backend(&self) -> &dyn Backend;
+
+    /// What every commit and all upkeep passes through.
+    fn writing(&self, _: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        work()
+    }
+
+    /// What every look passes through.
+    fn reading(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        work()
+    }
+
+    /// What a look at messages visits.
+    fn messages(
+        &self,
+        rows: &dyn Rows,
+        id: ConversationId,
+        which: Which<'_>,
+        visit: &mut VisitMessage<'_>,
+    ) -> Result<()> {
+        rows.messages(id, which, visit)
+    }
+
+    /// Called after blobs were looked at, with how many bytes they have.
+    fn looked(&self, _: Space, _: Named<'_>, _: usize) {}
+
+    /// Called with the blobs that are about to be stored.
+    fn storing(&self, _: &[Put<'_>]) {}
+}
+
+/// A backend with a test around it.
+#[derive(Debug)]
+pub struct Interposed<T>(pub Arc<T>);
+
+impl Write {
+    /// What a commit is for.
+    fn of(ask: &Ask<'_>) -> Self {
+        match ask.attempt {
+            "append a turn" => Self::Append,
+            "change a conversation" => Self::Amend,
+            "remove a conversation" | "remove messages" => Self::Remove,
+            _ => Self::Put,
+        }
+    }
+}
+
+/// The answer of `work`, which `around` lets happen.
+fn through<T>(
+    around: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<()>,
+    mut work: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    let mut answer = None;
+    around(&mut || {
+        answer = Some(work()?);
+        Ok(())
+    })?;
+    Ok(answer.expect("what succeeded was done"))
+}
+
+impl<T: Interpose> Backend for Interposed<T> {
+    fn capabilities(&self) -> Capabilities {
+        self.0.backend().capabilities()
+    }
+
+    fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
+        self.0.reading(&mut || {
+            self.0.backend().snapshot(&mut |rows| work(&Shown { test: self.0.as_ref(), rows }))
+        })
+    }
+
+    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        self.0.writing(Write::of(ask), &mut || {
+            self.0.backend().commit(ask, safety, &mut |rows| {
+                let batch = decide(&Shown { test: self.0.as_ref(), rows })?;
+                self.0.storing(&batch.blobs);
+                Ok(batch)
+            })
+        })
+    }
+
+    fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.0.backend().erasing(work)
+    }
+
+    fn make_room(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()> {
+        self.0.backend().make_room(id, trim)
+    }
+
+    fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        let found = through(|work| self.0.reading(work), || self.0.backend().blob(space, owner, name))?;
+        self.0.looked(space, Named::One(name), found.as_ref().map_or(0, Vec::len));
+        Ok(found)
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        through(|work| self.0.reading(work), || self.0.backend().changes(after, wait))
+    }
+
+    fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress> {
+        through(|work| self.0.writing(Write::Maintain, work), || self.0.backend().upkeep(task, budget))
+    }
+
+    fn lists(&self) -> Option<&dyn Lists> {
+        self.0.backend().lists().map(|_| self as &dyn Lists)
+    }
+
+    fn words(&self) -> Option<&dyn Words> {
+        self.0.backend().words().map(|_| self as &dyn Words)
+    }
+
+    fn prefixes(&self) -> Option<&dyn Prefixes> {
+        self.0.backend().prefixes().map(|_| self as &dyn Prefixes)
+    }
+}
+
+impl<T: Interpose> Lists for Interposed<T> {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+        let lists = self.0.backend().lists().expect("the backend has lists");
+        through(|work| self.0.reading(work), || lists.list(query))
+    }
+}
+
+impl<T: Interpose> Words for Interposed<T> {
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        let words = self.0.backend().words().expect("the backend has words");
+        through(|work| self.0.reading(work), || words.search(query))
+    }
+}
+
+impl<T: Interpose> Prefixes for Interposed<T> {
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        let prefixes = self.0.backend().prefixes().expect("the backend has prefixes");
+        through(|work| self.0.reading(work), || prefixes.find(text, limit))
+    }
+}
+
+/// Rows as a test shows them.
+struct Shown<'r, T> {
+    test: &'r T,
+    rows: &'r dyn Rows,
+}
+
+impl<T: Interpose> Rows for Shown<'_, T> {
+    fn has(&self, id: ConversationId) -> Result<bool> {
+        self.rows.has(id)
+    }
+
+    fn state(&self, id: ConversationId) -> Result<Presence> {
+        self.rows.state(id)
+    }
+
+    fn active(&self, id: ConversationId, state: &State) -> Result<Time> {
+        self.rows.active(id, state)
+    }
+
+    fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>> {
+        self.rows.node(id, message)
+    }
+
+    fn vouches(&self, node: &Node, link: Digest) -> bool {
+        self.rows.vouches(node, link)
+    }
+
+    fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {
+        self.rows.nodes(id, visit)
+    }
+
+    fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
+        self.test.messages(self.rows, id, which, visit)
+    }
+
+    fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRow>> {
+        self.rows.conversation(id)
+    }
+
+    fn conversations(&self, visit: &mut dyn FnMut(ConversationRow) -> Result<()>) -> Result<()> {
+        self.rows.conversations(visit)
+    }
+
+    fn blobs(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        let mut bytes = 0;
+        self.rows.blobs(space, owner, named, &mut |name, own| {
+            bytes += own.len();
+            visit(name, own)
+        })?;
+        self.test.looked(space, named, bytes);
+        Ok(())
+    }
+}
