@@ -61,7 +61,7 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
             Failure::new(Kind::Conflict, obstacle).hint("it is committed when you stop the next time")
         );
     }
-    check_sealed(context, &stored)?;
+    check_sealed(archive, context, &stored)?;
     let mut tree = archive.tree(id, Extent::Path(None))?;
     let files = placed(&mut tree, &project)?;
     let folder = folder_of(&files)?;
@@ -104,7 +104,7 @@ fn tell_programs(context: &Context, archive: &Archive, repository: &Repository) 
 
 /// What is sealed in a vault would stand in the repository in the clear, so both the configuration and the conversation have
 /// to allow it.
-fn check_sealed(context: &Context, stored: &StoredConversation) -> Result<(), Failure> {
+fn check_sealed(archive: &Archive, context: &Context, stored: &StoredConversation) -> Result<(), Failure> {
     let is_vault = matches!(context.store_url()?, StoreUrl::Vault(_));
     if is_vault && !context.config.allows_plaintext() {
         return Err(Failure::new(Kind::Denied, "it is kept in a vault, and a commit is in the clear").hint(
@@ -112,7 +112,7 @@ fn check_sealed(context: &Context, stored: &StoredConversation) -> Result<(), Fa
              git.commit_sessions false` to commit none",
         ));
     }
-    if !stored.conversation.privacy.exportable {
+    if !archive.may_leave(stored) {
         let short = stored.id.short();
         return Err(Failure::new(Kind::Denied, "it is marked as not exportable")
             .hint(format!("run `rejoin keep {short} --exportable yes` to allow it")));

@@ -1,4 +1,4 @@
-//! The lines of the past, kept in the store beside the conversations, so that there is no side file.
+//! The lines of the past, which the archive keeps beside the conversations.
 
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -7,15 +7,6 @@ use rejoin::Archive;
 
 use super::Keeping;
 use crate::context::Context;
-
-/// What lines are kept under, with the project's key.
-pub(super) const NAME: &str = "prompt.history:";
-
-/// How many lines are kept.
-pub(super) const CAPACITY: usize = 500;
-
-/// A longer line is not worth typing again, and would make each save slow.
-const LONGEST: usize = 4096;
 
 /// The lines of the past in one project. Incognito has none and keeps none.
 #[derive(Debug)]
@@ -35,11 +26,10 @@ impl Past {
     pub(super) fn open(context: &Context, archive: &Archive, keeping: Keeping) -> Self {
         let key = context.project_key(archive).ok().filter(|_| keeping == Keeping::Kept);
         let Some(key) = key else { return Self { lines: Vec::new(), keeper: None } };
-        let name = format!("{NAME}{key}");
-        let lines = recall(archive, &name);
-        let (typed, inbox) = mpsc::channel();
+        let lines = archive.prompt_history(&key);
+        let (typed, inbox) = mpsc::channel::<String>();
         let archive = archive.clone();
-        let thread = thread::spawn(move || inbox.iter().for_each(|line| remember(&archive, &name, line)));
+        let thread = thread::spawn(move || inbox.iter().for_each(|line| keep(&archive, &key, &line)));
         Self { lines, keeper: Some(Keeper { typed, thread }) }
     }
 
@@ -48,10 +38,9 @@ impl Past {
         std::mem::take(&mut self.lines)
     }
 
-    /// Keeps a line for the next time. One that begins with a space is not kept, as is the custom of shells.
+    /// Keeps a line for the next time.
     pub(super) fn keep(&self, line: &str) {
-        let is_wanted = !line.trim().is_empty() && !line.starts_with(' ') && line.len() <= LONGEST;
-        if let (Some(keeper), true) = (&self.keeper, is_wanted) {
+        if let Some(keeper) = &self.keeper {
             let _ = keeper.typed.send(line.to_owned());
         }
     }
@@ -65,24 +54,10 @@ impl Past {
     }
 }
 
-/// The lines that are kept under a name, oldest first.
-pub(super) fn recall(archive: &Archive, name: &str) -> Vec<String> {
-    let kept = archive.recall(name).ok().flatten();
-    kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
-}
-
-/// Failing to is not worth a word: the conversation itself is what counts.
-fn remember(archive: &Archive, name: &str, line: String) {
-    // Another prompt may have kept lines meanwhile, so they are read again.
-    let mut lines = recall(archive, name);
-    if lines.last() == Some(&line) {
-        return;
-    }
-    lines.push(line);
-    let surplus = lines.len().saturating_sub(CAPACITY);
-    lines.drain(..surplus);
-    if let Ok(text) = serde_json::to_string(&lines) {
-        let _ = archive.remember(name, Some(&text));
+/// Failing to is not worth a word to the user: the conversation itself is what counts.
+fn keep(archive: &Archive, project: &str, line: &str) {
+    if let Err(error) = archive.keep_prompt_line(project, line) {
+        tracing::debug!(kind = error.kind().as_str(), "a line of the prompt was not kept");
     }
 }
 
@@ -91,21 +66,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_newest_lines_are_kept() {
+    fn lines_are_there_the_next_time() {
         let archive = Archive::open("memory:").unwrap();
         let context = Context::imagined();
         let mut past = Past::open(&context, &archive, Keeping::Kept);
 
-        for number in 0..CAPACITY + 2 {
-            past.keep(&format!("line {number}"));
-        }
-        past.keep(" a secret");
-        past.keep(&"long".repeat(LONGEST));
+        ["hello", " a secret", "and again"].iter().for_each(|line| past.keep(line));
         past.finish();
 
-        let lines = Past::open(&context, &archive, Keeping::Kept).take_lines();
-        let expected: Vec<String> = (2..CAPACITY + 2).map(|number| format!("line {number}")).collect();
-        assert_eq!(lines, expected);
+        assert_eq!(Past::open(&context, &archive, Keeping::Kept).take_lines(), ["hello", "and again"]);
     }
 
     #[test]

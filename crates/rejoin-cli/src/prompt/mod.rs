@@ -6,7 +6,6 @@ mod complete;
 mod history;
 mod line;
 mod reader;
-mod said;
 mod show;
 mod sign;
 mod turn;
@@ -19,7 +18,6 @@ use rejoin_agent::SavingState;
 use tokio::runtime::Runtime;
 
 pub(crate) use self::compacting::compact;
-pub(crate) use self::said::Lines;
 pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose, tell_unsaved};
 pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
 

@@ -9,13 +9,13 @@ use reedline::{
     MenuBuilder, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
     default_emacs_keybindings,
 };
+use rejoin::PROMPT_HISTORY_LINES;
 use rejoin_agent::SavingState;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::complete::{Completions, Place};
-use super::history::CAPACITY;
 use super::sign::Sign;
 use crate::context::Context;
 use crate::error::Failure;
@@ -117,7 +117,7 @@ fn editor(
     completions: &Completions,
     continued: &Continued,
 ) -> Reedline {
-    let mut history = FileBackedHistory::new(CAPACITY).unwrap_or_default();
+    let mut history = FileBackedHistory::new(PROMPT_HISTORY_LINES).unwrap_or_default();
     for line in lines {
         let _ = history.save(HistoryItem::from_command_line(line));
     }

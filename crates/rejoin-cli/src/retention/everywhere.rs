@@ -18,7 +18,6 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::place::active_in;
 use crate::project_key::key_at;
-use crate::prompt::Lines;
 
 /// The policies of a store's projects, that of this one first.
 #[derive(Debug)]
@@ -127,9 +126,7 @@ impl Policies {
                 seen.push(policy.sweeping());
             }
         }
-        // The lines of the prompt that said the same go first: what is purged erases what was removed before it.
-        let mut lines = Lines::of(archive);
-        let swept = archive.sweep_all(&seen, &mut |id| lines.forget_said_in(id))?;
+        let swept = archive.sweep_all(&seen, &mut |_| Ok(()))?;
         let mut round = Round::default();
         match swept {
             Swept::Waiting(until) => round.waits_until = Some(until),

@@ -122,7 +122,8 @@ impl Archive {
         Ok(stored)
     }
 
-    fn may_leave(&self, stored: &StoredConversation) -> bool {
+    /// True when a conversation may leave the store: it is exportable, or this archive [exports all](Archive::exporting_all).
+    pub fn may_leave(&self, stored: &StoredConversation) -> bool {
         stored.conversation.privacy.exportable || self.leaving == Leaving::All
     }
 }

@@ -21,12 +21,14 @@ mod name;
 mod order;
 mod pinned;
 mod project;
+mod prompt_history;
 mod purge;
 mod quarantine;
 mod query;
 mod record;
 mod redact;
 mod retention;
+mod runs;
 mod scrub;
 mod state;
 mod status;
@@ -47,6 +49,7 @@ use handle::Unstored;
 pub use imports::{DeletedHere, Imports};
 pub use name::Named;
 pub use project::Project;
+pub use prompt_history::PROMPT_HISTORY_LINES;
 pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
 pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
@@ -196,9 +199,7 @@ impl Archive {
 
     /// A conversation as it may begin in this store.
     fn admitted(&self, mut conversation: Conversation) -> Conversation {
-        if self.store.capabilities().is_sealed {
-            conversation.privacy.exportable = false;
-        }
+        self.store.capabilities().restrict(&mut conversation);
         conversation
     }
 

@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::archive::{Archive, Handle, List};
+use crate::archive::{Archive, Handle, decode};
 use crate::error::{Error, Result};
 use crate::model::{Conversation, ConversationId, Json, MessageId, StoredConversation};
+use crate::store::ListQuery;
 
 /// The kind of such a conversation, and the beginning of its label.
 pub(super) const KIND: &str = "subagent";
@@ -134,14 +135,28 @@ impl Archive {
     /// Runs of sub-agents, newest activity first.
     pub fn subagents(&self, which: &Subagents) -> Result<Vec<StoredConversation>> {
         let mut found = Vec::new();
-        let mut list =
-            List { kind: Some(KIND.to_owned()), includes_expired: true, limit: PAGE, ..List::default() };
+        self.each_run(&mut |stored| {
+            found.extend(Some(stored?).filter(|stored| which.includes(stored)));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Visits every run of a sub-agent, newest activity first. One whose header cannot be read is an error that the visitor may
+    /// pass over.
+    pub(super) fn each_run(
+        &self,
+        visit: &mut dyn FnMut(Result<StoredConversation>) -> Result<()>,
+    ) -> Result<()> {
+        let now = self.now();
+        let mut query = ListQuery { kind: Some(KIND), limit: PAGE, ..ListQuery::default() };
         loop {
-            let page = self.list(&list)?;
-            found.extend(page.items.into_iter().filter(|stored| which.includes(stored)));
-            list.cursor = page.next_cursor;
-            if list.cursor.is_none() {
-                return Ok(found);
+            let page = self.page(&query, now)?;
+            self.note_left_out(&page.damaged);
+            page.items.into_iter().try_for_each(|row| visit(decode(row)))?;
+            query.after = page.next;
+            if query.after.is_none() {
+                return Ok(());
             }
         }
     }

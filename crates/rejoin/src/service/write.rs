@@ -64,9 +64,9 @@ fn begin(archive: &Archive, id: ConversationId, record: &ConversationRecordInput
     check_frames(&record.messages)?;
     let given = messages(&record.messages, 0);
     let mut header = record.header()?;
-    if record.privacy.is_none() && archive.store().capabilities().is_sealed {
-        // Whoever seals what was said decides for each record whether it may leave.
-        header.privacy.exportable = false;
+    // A record that brings its privacy says itself whether it may leave.
+    if record.privacy.is_none() {
+        archive.store().capabilities().restrict(&mut header);
     }
     let begun = archive.begin(id, &header, record.created_at, given);
     begun.map_err(|error| error.during(format!("create record `{id}`")))

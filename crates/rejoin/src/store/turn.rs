@@ -29,6 +29,14 @@ impl Capabilities {
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
         Self { is_durable, is_shared, ranks, is_sealed: false, renews_keys: false, reads_past_damage: false }
     }
+
+    /// Marks a conversation that begins in this store as not exportable where everything is sealed: what leaves the store
+    /// leaves its protection, so somebody has to say that it may.
+    pub(crate) fn restrict(self, conversation: &mut Conversation) {
+        if self.is_sealed {
+            conversation.privacy.exportable = false;
+        }
+    }
 }
 
 /// Counts the changes of a conversation's header, and what was removed of it. It never falls, nor does its sum with the

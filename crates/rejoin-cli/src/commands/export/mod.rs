@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let kind = Kind::named(&args.format)?;
     let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
-    let reason = if args.force { forced(&wanted, Consent::from(args.yes), context)? } else { Reason::Asked };
+    let reason = if args.force { forced(&archive, &wanted, Consent::from(args.yes), context)? } else { Reason::Asked };
     if reason == Reason::Forced {
         archive = archive.exporting_all();
     }
@@ -132,8 +132,8 @@ enum Reason {
 }
 
 /// Asks before something leaves the store that must not.
-fn forced(wanted: &[Wanted], consent: Consent, context: &Context) -> Result<Reason, Failure> {
-    let marked = wanted.iter().filter(|one| !one.stored.conversation.privacy.exportable).count() as u64;
+fn forced(archive: &Archive, wanted: &[Wanted], consent: Consent, context: &Context) -> Result<Reason, Failure> {
+    let marked = wanted.iter().filter(|one| !archive.may_leave(&one.stored)).count() as u64;
     if marked == 0 {
         return Ok(Reason::Asked);
     }

@@ -2,14 +2,11 @@
 
 mod report;
 
-use std::collections::{HashMap, HashSet};
-
-use rejoin::{Archive, ConversationId, PurgeReason, PurgeReport, StoredConversation, Subagents};
+use rejoin::{Archive, ConversationId, PurgeReason, PurgeReport, StoredConversation};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
-use crate::prompt::Lines;
 use crate::removal::{LISTED, Standing, describe_as_it_is};
 use crate::ui::progress::Unit;
 use crate::ui::size;
@@ -66,7 +63,8 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
             found.push(stored);
         }
     }
-    add_runs(archive, &mut found)?;
+    let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
+    found.extend(archive.purged_along(&ids)?);
     let standing = Standing::here(archive, context)?;
     let mut shown = vec!["This will be purged:".to_owned()];
     for stored in found.iter().take(LISTED) {
@@ -82,32 +80,10 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
     let question = Shown::line(&format!("Purge {count} ({bytes}) for good?"));
     let shown = Shown::lines(shown.iter().map(String::as_str));
     context.confirm_shown(&Line::report(&shown), &question, consent)?;
-    let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
-    // The lines go first: a purge erases what was removed before it.
-    let mut lines = Lines::of(archive);
-    ids.iter().try_for_each(|id| lines.forget_said_in(*id))?;
-    let progress = context.progress("Purging conversations", Unit::Items, Some(ids.len() as u64));
+    let progress = context.progress("Purging conversations", Unit::Items, Some(found.len() as u64));
     let report = archive.purge(&ids, args.reason, &mut |_| progress.advance(1));
     progress.finish();
     Ok(report)
-}
-
-/// Adds the runs of sub-agents that the conversations started, and those that they started.
-fn add_runs(archive: &Archive, found: &mut Vec<StoredConversation>) -> Result<(), Failure> {
-    let mut runs: HashMap<ConversationId, Vec<StoredConversation>> = HashMap::new();
-    for run in archive.subagents(&Subagents::default())? {
-        if let Some(parent) = run.parent() {
-            runs.entry(parent.conversation).or_default().push(run);
-        }
-    }
-    let mut known: HashSet<ConversationId> = found.iter().map(|stored| stored.id).collect();
-    let mut next = 0;
-    while let Some(parent) = found.get(next).map(|stored| stored.id) {
-        let started = runs.remove(&parent).unwrap_or_default();
-        found.extend(started.into_iter().filter(|run| known.insert(run.id)));
-        next += 1;
-    }
-    Ok(())
 }
 
 fn everything(

@@ -5,6 +5,7 @@ mod reason;
 mod report;
 mod unowned;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 pub use keys::PurgeKeys;
@@ -12,9 +13,11 @@ pub use reason::PurgeReason;
 pub use report::{PurgeFailure, PurgeReport};
 use unowned::Unowned;
 
+use crate::archive::prompt_history::PromptHistory;
+use crate::archive::runs::Runs;
 use crate::archive::{Archive, AuditAction, AuditEntry};
 use crate::error::{Error, Result};
-use crate::model::ConversationId;
+use crate::model::{ConversationId, StoredConversation};
 use crate::store::{Outcome, Safety, Target, Task, Told, put_notice};
 
 /// How long one attempt to erase what a store still holds may take.
@@ -29,6 +32,9 @@ const RETRIED: &str = "purge-retried";
 impl Archive {
     /// Purges conversations: they are removed, and nothing they said is left in any file of the store.
     ///
+    /// The runs of sub-agents that they started go along, before them; [`Archive::purged_along`] names those. So do the lines of
+    /// the [prompt history](Archive::prompt_history) that say what they said.
+    ///
     /// One that cannot be purged does not stop the others. `tell` is told how many are done. Those who follow the events
     /// are told of the purge when it is complete. What a disk keeps of overwritten blocks is beyond any program; in a
     /// vault the key goes too, and the keys that opened it are replaced, once for all that went.
@@ -39,14 +45,45 @@ impl Archive {
         tell: &mut dyn FnMut(u64),
     ) -> PurgeReport {
         let mut purging = Purging::begin(self, AuditAction::Purged, reason);
-        purging.purge_all(ids, tell);
+        match self.with_runs(ids) {
+            Ok(ids) => purging.purge_all(&ids, tell),
+            // Without its runs, a conversation would be gone in part and nobody could find the rest.
+            Err(error) => {
+                let error = error.during("find the runs of sub-agents");
+                ids.iter().for_each(|id| purging.fail(*id, &error));
+            }
+        }
         purging.finish()
+    }
+
+    /// The runs of sub-agents that a purge of these conversations takes along, each after what started it.
+    ///
+    /// Whoever asks before a purge shows them too. All of them go, also those that are held or have an expiry of their own.
+    pub fn purged_along(&self, ids: &[ConversationId]) -> Result<Vec<StoredConversation>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let runs = Runs::of(self, |_| true)?;
+        let mut named: HashSet<ConversationId> = ids.iter().copied().collect();
+        let along = ids.iter().flat_map(|id| runs.along(*id));
+        Ok(along.filter(|run| named.insert(run.id)).collect())
+    }
+
+    /// Each conversation once, after the runs that it started: a purge that is cut off leaves what names the rest.
+    fn with_runs(&self, ids: &[ConversationId]) -> Result<Vec<ConversationId>> {
+        let mut all: Vec<ConversationId> = self.purged_along(ids)?.iter().map(|run| run.id).collect();
+        all.reverse();
+        let mut named = HashSet::new();
+        all.extend(ids.iter().filter(|id| named.insert(**id)));
+        Ok(all)
     }
 
     /// Purges every conversation, and what is remembered beside them: projects, prompts, attachments.
     pub fn purge_everything(&self, reason: PurgeReason, tell: &mut dyn FnMut(u64)) -> Result<PurgeReport> {
         let ids = self.survey()?.conversations;
         let mut purging = Purging::begin(self, AuditAction::Purged, reason);
+        // They go with everything that belongs to no conversation.
+        purging.prompt_history = None;
         purging.purge_all(&ids, tell);
         purging.erase_unowned();
         Ok(purging.finish())
@@ -108,12 +145,15 @@ pub(super) struct Purging<'a> {
     action: AuditAction,
     report: PurgeReport,
     unowned: Unowned,
+    /// The lines of the prompt, of which those go that say what goes.
+    prompt_history: Option<PromptHistory<'a>>,
 }
 
 impl<'a> Purging<'a> {
     pub(super) fn begin(archive: &'a Archive, action: AuditAction, reason: PurgeReason) -> Self {
         let report = PurgeReport::begin(reason, archive.now());
-        Self { archive, action, report, unowned: Unowned::Untouched }
+        let prompt_history = Some(PromptHistory::of(archive));
+        Self { archive, action, report, unowned: Unowned::Untouched, prompt_history }
     }
 
     fn purge_all(&mut self, ids: &[ConversationId], tell: &mut dyn FnMut(u64)) {
@@ -133,6 +173,13 @@ impl<'a> Purging<'a> {
     pub(super) fn purge(&mut self, id: ConversationId) -> bool {
         if self.is_idle() {
             self.archive.expect_new_keys();
+        }
+        // The lines go first: their traces are erased with those of what goes after them.
+        if let Some(lines) = &mut self.prompt_history
+            && let Err(error) = lines.forget_said_in(id)
+        {
+            self.fail(id, &error.during("forget the lines of the prompt"));
+            return false;
         }
         let reason = self.report.reason.as_str();
         // What cannot be counted goes all the same.

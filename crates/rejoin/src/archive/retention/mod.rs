@@ -7,7 +7,6 @@
 mod clock;
 mod plan;
 mod planner;
-mod runs;
 mod sweep;
 
 pub use plan::{Cause, Expiring, RetentionPlan};

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::archive::retention::runs::{Runs, goes_along};
 use crate::archive::retention::{Cause, DAY, Expiring, Retention, RetentionPlan, Sweep};
+use crate::archive::runs::{Runs, goes_along};
 use crate::archive::{Archive, List, Parent, subagent};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Hold, StoredConversation, Time};
@@ -134,7 +134,7 @@ impl<'a> Planner<'a> {
     fn family(&mut self, first: Expiring) -> Result<Vec<Expiring>> {
         let runs = match self.runs.take() {
             Some(runs) => runs,
-            None => Runs::of(self.archive)?,
+            None => Runs::of(self.archive, goes_along)?,
         };
         let (id, at) = (first.stored.id, first.at);
         let mut family = vec![first];

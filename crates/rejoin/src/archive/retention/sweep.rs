@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::archive::purge::Purging;
 use crate::archive::retention::planner::Planner;
-use crate::archive::retention::runs::goes_along;
 use crate::archive::retention::{Cause, Expiring, Retention, RetentionPlan};
+use crate::archive::runs::goes_along;
 use crate::archive::{Archive, AuditAction, PurgeReason, PurgeReport};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Message, StoredConversation, Time};
@@ -51,8 +51,8 @@ impl Archive {
 
     /// Does several sweeps, such as one for each project, as one purge: keys are replaced once.
     ///
-    /// `before` is told of each right before it goes, so that whoever keeps something that says the same can let it go first.
-    /// If that fails, it does not go. The runs of sub-agents go with their conversation, before it.
+    /// `before` is told of each right before it goes, so that whoever keeps something beside the store that says the same can
+    /// let it go first. If that fails, it does not go. The runs of sub-agents go with their conversation, before it.
     pub fn sweep_all(
         &self,
         sweeps: &[Sweep<'_>],

@@ -107,9 +107,7 @@ impl<'a> Growing<'a> {
         let Known { found, regrowth, .. } = known;
         let (names, id) = (Names(format), route.id());
         let mut header = header_of(&found, format, source, above.as_ref(), into.now)?;
-        if into.store.capabilities().is_sealed {
-            header.privacy.exportable = false;
-        }
+        into.store.capabilities().restrict(&mut header);
         let clean = into.redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
         let header = clean.unwrap_or(header);
         let stored = row_of(into.store, id)?;

@@ -15,7 +15,7 @@ use crate::store::vault::lost::Fate;
 use crate::store::vault::quarantine::{Kept, Record};
 use crate::store::vault::row::SealedHeader;
 use crate::store::vault::text::to_text;
-use crate::store::{Change, Facets, ListQuery, Space, Target};
+use crate::store::{Change, Facets, ListQuery, Read as _, Space, Target};
 
 pub(super) const NAME: &str = "rejoin/vault/name/1\n";
 
@@ -52,7 +52,7 @@ impl Sealed {
         }
         let Some(SealedName { id, created }) = name else { return Ok(Fate::Stays) };
         let mut header = Conversation::default();
-        header.privacy.exportable = false;
+        self.capabilities().restrict(&mut header);
         let held = self.held.hold()?;
         let keys = self.keys_of(Some(id), Some(inner))?;
         let header =

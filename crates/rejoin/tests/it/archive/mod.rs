@@ -8,6 +8,7 @@ mod describe;
 mod fault;
 pub(crate) mod moody;
 mod name;
+mod prompt_history;
 mod purge;
 mod query;
 mod read;

@@ -1,12 +1,13 @@
 //! Purging, and what those who follow are told of it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rejoin::store::{Named, Space, SqliteStore};
 use rejoin::{
-    Archive, AuditAction, AuditEntry, AuditQuery, Conversation, ConversationId, ErrorKind, EventKind, List,
-    PurgeFailure, PurgeReason, PurgeReport, Time,
+    Archive, AuditAction, AuditEntry, AuditQuery, Conversation, ConversationId, ErrorKind, EventKind, Hold,
+    List, PurgeFailure, PurgeReason, PurgeReport, Time,
 };
 
 use super::{Lab, archive, archive_at, archive_in, talk};
@@ -47,6 +48,47 @@ fn a_purge_reports_what_went_and_what_did_not() {
         keys: rejoin::PurgeKeys::None,
     };
     assert_eq!((report, told), (expected, vec![1, 2, 3]));
+}
+
+/// Starts a run of a sub-agent under a conversation.
+fn run_of(archive: &Archive, parent: ConversationId, name: &str) -> ConversationId {
+    let asked = archive.conversation(parent).unwrap().head.unwrap().id;
+    let mut run = archive.start_subagent(parent, asked, name, "1").unwrap();
+    run.append_turn(talk(&["look", "looked"])).unwrap();
+    run.id()
+}
+
+#[test]
+fn the_runs_of_sub_agents_are_purged_before_what_started_them() {
+    let archive = archive();
+    let (one, other) = (say(&archive, "one"), say(&archive, "other"));
+    let run = run_of(&archive, one, "scout");
+    let deeper = run_of(&archive, run, "deeper");
+    let kept = run_of(&archive, other, "scout");
+    archive.update(deeper, |header| header.hold = Hold::User).unwrap();
+    let mut told = Vec::new();
+
+    let along: Vec<ConversationId> =
+        archive.purged_along(&[one]).unwrap().iter().map(|stored| stored.id).collect();
+    let report = archive.purge(&[one, one], PurgeReason::UserRequested, &mut |done| told.push(done));
+
+    assert_eq!(along, [run, deeper]);
+    assert_eq!((report.purged, report.messages, report.failures), (vec![deeper, run, one], 6, vec![]));
+    assert_eq!(told, [1, 2, 3]);
+    let left: HashSet<ConversationId> = archive.survey().unwrap().conversations.into_iter().collect();
+    assert_eq!(left, HashSet::from([other, kept]));
+}
+
+#[test]
+fn a_run_that_is_named_with_what_started_it_is_purged_once() {
+    let archive = archive();
+    let one = say(&archive, "one");
+    let run = run_of(&archive, one, "scout");
+
+    let report = archive.purge(&[one, run], PurgeReason::UserRequested, &mut |_| ());
+
+    assert_eq!((report.purged, report.failures), (vec![one, run], vec![]));
+    assert_eq!(archive.purged_along(&[]).unwrap(), []);
 }
 
 /// The fifth document's fourth acceptance criterion.

@@ -1,18 +1,68 @@
-//! Lines of the past that go with the conversations they were said in.
-//!
-//! The lines are in memory, some hundred of each project, and messages are gone over one by one: a conversation may be as
-//! large as the disk allows.
+//! The lines that were typed at a prompt, of each project. They are kept in the store, so that there is no side file, and a
+//! line that says what a conversation says goes when that is purged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rejoin::store::{Named, Space};
-use rejoin::{Archive, ConversationId, ErrorKind};
+use crate::archive::Archive;
+use crate::error::{ErrorKind, Result};
+use crate::model::ConversationId;
+use crate::store::{Named, Space};
 
-use super::history::{NAME, recall};
+/// What lines are kept under, with the project's key.
+const NAME: &str = "prompt.history:";
 
-/// The lines of every project, of which some are said in what goes.
+/// How many lines of a project are kept.
+pub const PROMPT_HISTORY_LINES: usize = 500;
+
+/// A longer line is not worth typing again, and would make each save slow.
+const LONGEST: usize = 4096;
+
+impl Archive {
+    /// The lines that were typed in a project, oldest first; none where they cannot be read.
+    pub fn prompt_history(&self, project: &str) -> Vec<String> {
+        self.lines_under(&name_of(project))
+    }
+
+    /// Keeps a line that was typed in a project: the newest [`PROMPT_HISTORY_LINES`] stay, each repeated line once.
+    ///
+    /// An empty line, a very long one, and one that begins with a space, as is the custom of shells, is not kept.
+    pub fn keep_prompt_line(&self, project: &str, line: &str) -> Result<()> {
+        if line.trim().is_empty() || line.starts_with(' ') || line.len() > LONGEST {
+            return Ok(());
+        }
+        // Another prompt may have kept lines meanwhile, so they are read for each.
+        let name = name_of(project);
+        let mut lines = self.lines_under(&name);
+        if lines.last().is_some_and(|last| last == line) {
+            return Ok(());
+        }
+        lines.push(line.to_owned());
+        let surplus = lines.len().saturating_sub(PROMPT_HISTORY_LINES);
+        lines.drain(..surplus);
+        self.keep_lines(&name, &lines)
+    }
+
+    fn lines_under(&self, name: &str) -> Vec<String> {
+        let kept = self.recall(name).ok().flatten();
+        kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    fn keep_lines(&self, name: &str, lines: &[String]) -> Result<()> {
+        let text = serde_json::to_string(lines).expect("lines are plain data");
+        self.remember(name, Some(&text))
+    }
+}
+
+fn name_of(project: &str) -> String {
+    format!("{NAME}{project}")
+}
+
+/// The lines of every project, of which some say what is said in conversations that go.
+///
+/// The lines are in memory, some hundred of each project, and messages are gone over one by one: a conversation may be as
+/// large as the disk allows.
 #[derive(Debug)]
-pub(crate) struct Lines<'a> {
+pub(super) struct PromptHistory<'a> {
     archive: &'a Archive,
     /// Those that are not found yet, by the name they are kept under; none before they were needed.
     sought: Option<BTreeMap<String, Vec<Line>>>,
@@ -25,15 +75,15 @@ struct Line {
     meant: String,
 }
 
-impl<'a> Lines<'a> {
-    pub(crate) const fn of(archive: &'a Archive) -> Self {
+impl<'a> PromptHistory<'a> {
+    pub(super) const fn of(archive: &'a Archive) -> Self {
         Self { archive, sought: None }
     }
 
     /// Takes away the lines that say what was said in a conversation that is about to go: its title and its messages.
     ///
     /// What cannot be read of it says nothing.
-    pub(crate) fn forget_said_in(&mut self, id: ConversationId) -> rejoin::Result<()> {
+    pub(super) fn forget_said_in(&mut self, id: ConversationId) -> Result<()> {
         let mut sought = match self.sought.take() {
             Some(sought) => sought,
             None => all_lines(self.archive)?,
@@ -54,10 +104,9 @@ impl<'a> Lines<'a> {
         }
         for (name, said) in found {
             // Another prompt may have kept lines meanwhile, so they are read again.
-            let mut lines = recall(self.archive, &name);
+            let mut lines = self.archive.lines_under(&name);
             lines.retain(|line| !said.contains(line));
-            let text = serde_json::to_string(&lines).expect("lines are plain data");
-            self.archive.remember(&name, Some(&text))?;
+            self.archive.keep_lines(&name, &lines)?;
         }
         self.sought = Some(sought);
         Ok(())
@@ -65,7 +114,8 @@ impl<'a> Lines<'a> {
 }
 
 impl Line {
-    /// None for a line that means nothing, such as a command without a text.
+    /// A line that begins with a slash is a command, whose rest may be said, or, with two of them, a message that begins with
+    /// one. None for a line that means nothing, such as a command without a text.
     fn of(typed: String) -> Option<Self> {
         let line = typed.trim();
         let meant = match line.strip_prefix('/') {
@@ -79,7 +129,7 @@ impl Line {
 }
 
 /// What is kept, by its name.
-fn all_lines(archive: &Archive) -> rejoin::Result<BTreeMap<String, Vec<Line>>> {
+fn all_lines(archive: &Archive) -> Result<BTreeMap<String, Vec<Line>>> {
     let mut names = Vec::new();
     let read = archive.store().get(Space::State, None, Named::Beginning(NAME.as_bytes()), &mut |name, _| {
         names.extend(str::from_utf8(name).map(str::to_owned));
@@ -91,7 +141,7 @@ fn all_lines(archive: &Archive) -> rejoin::Result<BTreeMap<String, Vec<Line>>> {
         other => other?,
     }
     let with_lines = |name: String| {
-        let lines = recall(archive, &name).into_iter().filter_map(Line::of).collect();
+        let lines = archive.lines_under(&name).into_iter().filter_map(Line::of).collect();
         (name, lines)
     };
     Ok(names.into_iter().map(with_lines).collect())
@@ -108,49 +158,5 @@ fn each_text(archive: &Archive, id: ConversationId, visit: &mut dyn FnMut(&str))
     });
     if let Err(error) = read {
         tracing::debug!(kind = error.kind().as_str(), "a conversation that goes was not read to its end");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rejoin::{Conversation, Message};
-
-    use super::super::Keeping;
-    use super::super::history::Past;
-    use super::*;
-    use crate::context::Context;
-
-    fn typed(archive: &Archive, lines: &[&str]) {
-        let mut past = Past::open(&Context::imagined(), archive, Keeping::Kept);
-        lines.iter().for_each(|line| past.keep(line));
-        past.finish();
-    }
-
-    fn left(archive: &Archive) -> Vec<String> {
-        Past::open(&Context::imagined(), archive, Keeping::Kept).take_lines()
-    }
-
-    fn said(archive: &Archive, title: &str, messages: Vec<Message>) -> ConversationId {
-        let mut handle = archive.start(Conversation::titled(title)).unwrap();
-        handle.append_turn(messages).unwrap();
-        handle.id()
-    }
-
-    #[test]
-    fn lines_that_say_what_is_purged_are_forgotten() {
-        let archive = Archive::open("memory:").unwrap();
-        typed(
-            &archive,
-            &["my bicycle is green", "/tree", "//etc is full", "/title Green bicycle", "and in Lisbon?"],
-        );
-        let first = said(&archive, "Green bicycle", vec![Message::user("my bicycle is green")]);
-        let second = said(&archive, "Disk", vec![Message::user("/etc is full")]);
-
-        let mut lines = Lines::of(&archive);
-        lines.forget_said_in(first).unwrap();
-        typed(&archive, &["my bicycle is red"]);
-        lines.forget_said_in(second).unwrap();
-
-        assert_eq!(left(&archive), ["/tree", "and in Lisbon?", "my bicycle is red"]);
     }
 }
