@@ -2,16 +2,18 @@
 
 use serde_json::value::RawValue;
 
-use crate::model::{Message, Role, Time, preview};
+use crate::model::{Message, Role, Time};
 
-/// The preview that `first` shows of a message, and the one that `last` shows of an assistant message.
+/// The preview that `first` shows of a conversation whose user says this first; none for what is not said by the user.
 ///
-/// A body that is not a message in the clear gives neither; whoever sealed it also writes its previews.
-pub(crate) fn previews(body: &str) -> (String, Option<String>) {
-    let Ok(message) = Message::from_body(body) else { return (String::new(), None) };
-    let preview = preview(&message.text());
-    let last = (message.role == Role::Assistant).then(|| preview.clone());
-    (preview, last)
+/// A body that is not a message in the clear has none; whoever sealed it also writes its previews.
+pub(crate) fn first_preview(body: &str) -> Option<String> {
+    Message::from_body(body).ok()?.first_preview()
+}
+
+/// The preview that `last` shows of a conversation whose newest reply is this; none for anything else.
+pub(crate) fn last_preview(body: &str) -> Option<String> {
+    Message::from_body(body).ok()?.last_preview()
 }
 
 /// What a search looks at in a message.

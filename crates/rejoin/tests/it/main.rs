@@ -13,6 +13,7 @@ mod jsonl;
 mod layers;
 mod model;
 mod older;
+mod previews;
 mod real_agent;
 mod recovery;
 mod redact;

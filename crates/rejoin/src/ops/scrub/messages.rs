@@ -41,8 +41,10 @@ pub(super) struct Changed {
 struct Cleaned {
     /// What takes the place of its body; none when that stays.
     body: Option<String>,
-    /// What a list shows of it, before and after.
+    /// What it says on one line, before and after, and who said it.
     previews: Option<(Role, String, String)>,
+    /// What a list shows of a conversation whose user says this first, as it is from now on.
+    said_first: Option<String>,
 }
 
 impl Chain {
@@ -55,19 +57,18 @@ impl Chain {
         findings: &mut Findings,
     ) -> Result<Self> {
         let mut chain = Self::default();
-        let (mut first, mut last) = (None, None);
+        let (mut is_first_known, mut first, mut last) = (false, None, None);
         let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
         store.read(row.id, all, &mut |seen| {
             let cleaned = clean(redactor, &seen, shelves.hash_of(seen.id), cleansed, findings)?;
             chain.label(redactor, &seen, findings);
             if let Some((role, before, after)) = &cleaned.previews {
-                if *before == row.first && first.is_none() {
-                    first = Some(after.clone());
-                }
+                is_first_known |= *before == row.first;
                 if *before == row.last && *role == Role::Assistant {
                     last = Some(after.clone());
                 }
             }
+            first = first.take().or(cleaned.said_first);
             chain.link(&seen, cleaned.body);
             Ok(())
         })?;
@@ -79,7 +80,7 @@ impl Chain {
             findings.add(ScrubPlace::Preview, None, &tally);
             now
         };
-        chain.first = shown(first, &row.first);
+        chain.first = shown(first.filter(|_| is_first_known), &row.first);
         chain.last = shown(last, &row.last);
         chain.shows_other = (chain.first.as_str(), chain.last.as_str()) != (&row.first, &row.last);
         Ok(chain)
@@ -143,7 +144,7 @@ fn clean(
         let mut tally = Tally::default();
         let body = redactor.line(seen.body, &mut tally);
         findings.add(ScrubPlace::Message, Some(seen.id), &tally);
-        return Ok(Cleaned { body, previews: None });
+        return Ok(Cleaned { body, previews: None, said_first: None });
     };
     let shown = preview(&message.text());
     let mut body = None;
@@ -159,9 +160,11 @@ fn clean(
     if let Some(found) = redacted(&message, body.as_deref().unwrap_or(seen.body), redactor) {
         findings.add(ScrubPlace::Message, Some(seen.id), &found.tally);
         let previews = (message.role, shown, preview(&found.message.text()));
-        return Ok(Cleaned { body: Some(found.body), previews: Some(previews) });
+        let said_first = found.message.first_preview();
+        return Ok(Cleaned { body: Some(found.body), previews: Some(previews), said_first });
     }
-    Ok(Cleaned { body, previews: Some((message.role, shown.clone(), shown)) })
+    let said_first = message.first_preview();
+    Ok(Cleaned { body, previews: Some((message.role, shown.clone(), shown)), said_first })
 }
 
 /// Says what a message was read from, as it is kept from now on: a hash of what it was could be guessed against.

@@ -8,7 +8,7 @@ use crate::store::backend::{
     Ask, Backend, Batch, Edit, Entry as Logged, Node, Presence, Removal, Rows, State, Which,
 };
 use crate::store::keeper::read::text;
-use crate::store::tip::previews;
+use crate::store::tip::{first_preview, last_preview};
 use crate::store::turn::after_removal;
 use crate::store::{Children, Order, Outcome, Safety, Target, What};
 
@@ -177,23 +177,23 @@ impl Remainder<'_> {
         seq.and_then(|seq| Some((self.tree.get(&seq)?.id, seq)))
     }
 
-    /// The preview of the first message that stays.
+    /// The preview of the first thing the user said that stays.
     fn first(&self) -> Result<String> {
-        let first = self.tree.keys().find(|seq| !self.going.contains(seq));
-        let mut shown = String::new();
-        if let Some(first) = first {
-            self.visit(Which::These(&[*first]), &mut |_, body| shown = previews(body).0)?;
-        }
-        Ok(shown)
+        self.shown(Order::OldestFirst, first_preview)
     }
 
     /// The preview of the newest reply that stays.
     fn last(&self) -> Result<String> {
+        self.shown(Order::NewestFirst, last_preview)
+    }
+
+    /// The preview of the first message in an order that has one and stays.
+    fn shown(&self, order: Order, preview: fn(&str) -> Option<String>) -> Result<String> {
         let mut shown = None;
         for offset in (0..self.state.messages).step_by(STEP as usize) {
-            self.visit(Which::Range(Order::NewestFirst, offset, STEP), &mut |seq, body| {
+            self.visit(Which::Range(order, offset, STEP), &mut |seq, body| {
                 if shown.is_none() && !self.going.contains(&seq) {
-                    shown = previews(body).1;
+                    shown = preview(body);
                 }
             })?;
             if let Some(shown) = shown {

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::tip::{previews, time_of};
+use crate::store::tip::{last_preview, time_of};
 use crate::store::vault::Sealed;
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::row::SealedLast;
@@ -49,7 +49,7 @@ impl Sealed {
             if let Some(body) = scanned.body {
                 // What was said may carry any time.
                 active = active.max(time_of(body).min(Time::now()));
-                preview = previews(body).1;
+                preview = last_preview(body);
             }
             if preview.is_some() { Next::Stop } else { Next::Go }
         })?;

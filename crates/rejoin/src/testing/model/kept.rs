@@ -210,7 +210,7 @@ impl Kept {
         }
         if !going.is_empty() {
             self.version = version_after(self.version, going.len());
-            self.first = self.messages.values().next().map(|held| previews(&held.body).0).unwrap_or_default();
+            self.first = self.messages.values().find_map(|held| previews(&held.body).0).unwrap_or_default();
             self.last =
                 self.messages.values().rev().find_map(|held| previews(&held.body).1).unwrap_or_default();
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::model::{Message, Role, Status, Time, preview};
+use crate::model::{Block, Message, Role, Status, Time, preview};
 use crate::store::{Change, Cursor, Hit, ListQuery, Page, Row, SearchQuery, Turn, Version};
 
 /// Refuses a turn that is wrong in itself.
@@ -51,14 +51,15 @@ pub(super) fn left_behind(child: impl fmt::Display) -> Error {
     Error::conflict(format!("message `{child}` is not rewritten with the one that it follows"))
 }
 
-/// What a list shows of a first message, and of an assistant's.
-pub(super) fn previews(body: &str) -> (String, Option<String>) {
-    match Message::from_body(body) {
-        Ok(message) => {
-            let shown = preview(&message.text());
-            (shown.clone(), Some(shown).filter(|_| message.role == Role::Assistant))
-        }
-        Err(_) => (String::new(), None),
+/// What a list shows of what a user says first, and of a reply. A program's own words and summaries were not said.
+pub(super) fn previews(body: &str) -> (Option<String>, Option<String>) {
+    let Ok(message) = Message::from_body(body) else { return (None, None) };
+    let shown = Some(preview(&message.text())).filter(|shown| !shown.is_empty());
+    let is_summary = message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
+    match message.role {
+        Role::User if !is_summary && message.extra.field("injected").is_none() => (shown, None),
+        Role::Assistant => (None, shown),
+        _ => (None, None),
     }
 }
 
