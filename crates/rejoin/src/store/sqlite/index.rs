@@ -20,13 +20,22 @@ const ATTEMPT: &str = "fill the search index";
 /// what it has, so that fewer and larger ones are less work.
 const SLICE: usize = 2 << 20;
 
+/// How much text is indexed while a store is closed, which somebody may wait for: some milliseconds' worth, and more than most
+/// turns have.
+const CLOSING: usize = 64 << 10;
+
 impl Sqlite {
+    /// Brings the index one short step forward.
+    pub(super) fn advance_index(&self) -> Result<()> {
+        self.writing(ATTEMPT, Use::Unsynced, |transaction| slice(transaction, CLOSING)).map(drop)
+    }
+
     /// Indexes what is not indexed yet, a slice at a time, until the budget is spent.
     pub(super) fn fill_index(&self, budget: Duration) -> Result<Progress> {
         let until = Instant::now().checked_add(budget);
         let mut done = 0;
         loop {
-            let sliced = self.writing(ATTEMPT, Use::Unsynced, slice)?;
+            let sliced = self.writing(ATTEMPT, Use::Unsynced, |transaction| slice(transaction, SLICE))?;
             done += sliced;
             // The index of a large import is longer than any log should be.
             self.fold_log_if_long();
@@ -52,18 +61,19 @@ pub(super) fn waiting(connection: &Connection) -> Result<u64> {
     Ok(left.unsigned_abs())
 }
 
-fn slice(transaction: &Transaction<'_>) -> Result<u64> {
+/// Indexes about so many bytes of messages, but at least one message.
+fn slice(transaction: &Transaction<'_>, most: usize) -> Result<u64> {
     rebuild_if_stale(transaction)?;
     let (mut done, mut size) = (0, 0);
     let (mut words, mut numbers) = (String::new(), Numbers::default());
     for tail in tails(transaction)? {
-        let reached = index_tail(transaction, &tail, (&mut words, &mut numbers), &mut size, &mut done)?;
+        let reached = index_tail(transaction, &tail, (&mut words, &mut numbers), most, &mut size, &mut done)?;
         transaction
             .prepare_cached("UPDATE conversation SET indexed = ?2 WHERE n = ?1")
             .during(ATTEMPT)?
             .execute([tail.n, reached & 0xffff_ffff])
             .during(ATTEMPT)?;
-        if size >= SLICE {
+        if size >= most {
             break;
         }
     }
@@ -75,6 +85,7 @@ fn index_tail(
     transaction: &Transaction<'_>,
     tail: &Tail,
     (words, numbers): (&mut String, &mut Numbers),
+    most: usize,
     size: &mut usize,
     done: &mut u64,
 ) -> Result<i64> {
@@ -88,7 +99,7 @@ fn index_tail(
         add(transaction, (key, &id), body, words, numbers)?;
         *size += body.len();
         *done += 1;
-        if *size >= SLICE {
+        if *size >= most {
             return Ok(key);
         }
     }

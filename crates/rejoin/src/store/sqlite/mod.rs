@@ -302,7 +302,7 @@ impl Drop for Sqlite {
     fn drop(&mut self) {
         if lock(&self.writer).wrote {
             // Nothing is lost when this fails: the tail is searched message by message.
-            let _ = self.fill_index(Duration::from_millis(50));
+            let _ = self.advance_index();
             self.fold_log_if_long();
         }
     }
