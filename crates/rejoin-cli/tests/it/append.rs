@@ -117,6 +117,18 @@ fn a_single_word_is_a_name_unless_it_is_marked_as_text() {
 }
 
 #[test]
+fn a_single_word_without_a_text_is_pointed_out() {
+    let world = World::new();
+    world.started("Lisbon");
+
+    let refused = world.rejoin(["append", "Thanks"]).input("").run();
+
+    let expected = "error: the message is empty\n\
+                    hint: `Thanks` is taken for a conversation and stdin was empty; to add it as text: `rejoin append -- Thanks`\n";
+    assert_eq!(refused, Outcome::failure(1, expected));
+}
+
+#[test]
 fn a_message_that_has_an_answer_is_continued_as_a_branch() {
     let world = World::new();
     let id = world.started("Lisbon");

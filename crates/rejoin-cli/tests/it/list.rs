@@ -105,6 +105,32 @@ fn the_next_page_is_the_command_that_was_told() {
 }
 
 #[test]
+fn a_list_of_what_cannot_be_read_does_not_say_that_there_is_nothing() {
+    let world = World::of_files();
+    world.started("Lisbon");
+    files_below(&world.path("home/.local/share/rejoin"), "jsonl")
+        .iter()
+        .for_each(|path| std::fs::write(path, "damaged\n").unwrap());
+
+    let listed = world.rejoin(["list"]).run();
+
+    assert_eq!(
+        listed.stdout, "No conversation can be read.\nTo see what is wrong: rejoin verify\n",
+        "{listed:?}"
+    );
+    assert!(listed.stderr.starts_with("warning: "), "{listed:?}");
+}
+
+/// The files below a directory whose names end like this.
+fn files_below(directory: &std::path::Path, ending: &str) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: std::path::PathBuf| {
+        if path.is_dir() { files_below(&path, ending) } else { vec![path] }
+    };
+    entries.flat_map(below).filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
+}
+
+#[test]
 fn only_this_project_is_listed_unless_all_are_asked_for() {
     let world = World::new();
     world.write("other/.git/HEAD", "");

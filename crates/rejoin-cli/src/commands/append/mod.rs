@@ -75,7 +75,12 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Result<(), Failure> {
     };
     let mut message = Message::new(args.role, vec![Block::text(text)]);
     message.label = args.label;
-    refuse_empty(&message).map_err(Failure::invalid)?;
+    refuse_empty(&message).map_err(|told| match &doubtful {
+        Some(name) => Failure::invalid(told).hint(format!(
+            "`{name}` is taken for a conversation and stdin was empty; to add it as text: `rejoin append -- {name}`"
+        )),
+        None => Failure::invalid(told),
+    })?;
     let mut target = Target::find(name.as_deref(), args.parent.as_deref(), context)
         .map_err(|failure| hint_at_text(failure, doubtful.as_deref()))?;
     let receipt = target.handle(context)?.append(message)?;

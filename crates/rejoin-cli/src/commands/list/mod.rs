@@ -69,7 +69,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return context.answer_json(&json!({"items": items, "next_cursor": next, "total": total}));
     }
     if total == 0 {
-        return tell_empty(&args, &archive, context);
+        return tell_empty(&args, &listed.left_out, &archive, context);
     }
     show(&Page { listed, total, active }, &args, &archive, context)
 }
@@ -150,7 +150,7 @@ fn show(shown: &Page, args: &Args, archive: &Archive, context: &Context) -> Resu
 }
 
 /// Says that there is nothing, and where something is.
-fn tell_empty(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
+fn tell_empty(args: &Args, left_out: &[String], archive: &Archive, context: &Context) -> Result<(), Failure> {
     let everything = List { includes_expired: true, limit: 1, ..List::default() };
     let all = archive.count(&everything)?;
     let own = archive.count(&List { project: Some(context.project_key(archive)?), ..everything })?;
@@ -160,6 +160,9 @@ fn tell_empty(args: &Args, archive: &Archive, context: &Context) -> Result<(), F
         let wide = if args.all_projects { " --all-projects" } else { "" };
         writeln!(answer, "No saved conversations match.")?;
         writeln!(answer, "To see all {in_reach}: rejoin list --include-expired{wide}")?;
+    } else if !left_out.is_empty() {
+        writeln!(answer, "No conversation can be read.")?;
+        writeln!(answer, "To see what is wrong: rejoin verify")?;
     } else {
         writeln!(answer, "No saved conversations.")?;
         writeln!(answer, "Create one: rejoin new")?;
