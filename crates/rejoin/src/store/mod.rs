@@ -9,6 +9,7 @@ mod activity;
 pub mod backend;
 mod displaced;
 mod durable;
+mod index;
 mod jsonl;
 mod keeper;
 mod memory;

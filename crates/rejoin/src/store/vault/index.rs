@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, WORDS_VERSION};
+use crate::store::index::{Draft, Ids, merge};
 use crate::store::tip::searchable;
 use crate::store::vault::Sealed;
 use crate::store::vault::held::Ring;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Chain, Extent, Fresh};
-use crate::store::vault::shard::{Draft, Ids, merge};
 use crate::store::{ListQuery, Named, Order, Progress, Put, Safety, Selection, Space, Stamp, What};
 
 /// How much sealed text one slice takes before others get a turn: tens of milliseconds.

@@ -30,7 +30,6 @@ mod rows;
 mod scan;
 mod search;
 mod segments;
-mod shard;
 pub(crate) mod slots;
 mod spread;
 mod stone;

@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
+use crate::store::index::Held;
 use crate::store::tip::searchable;
 use crate::store::vault::Sealed;
 use crate::store::vault::held::Ring;
 use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Extent, Looked};
-use crate::store::vault::shard::Held;
 use crate::store::vault::spread::spread;
 use crate::store::{Hit, ListQuery, Order, Page, SearchQuery, Selection};
 

@@ -5,11 +5,11 @@
 
 use crate::error::Result;
 use crate::model::{ConversationId, WordQuery};
+use crate::store::index::{Held, Ids, Words};
 use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::index::Doubt;
-use crate::store::vault::shard::{Held, Ids, Words};
 use crate::store::{Named, Put, Row, Safety, Space};
 
 const SEGMENT: &str = "rejoin/vault/segment/1\n";

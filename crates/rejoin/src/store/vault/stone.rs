@@ -7,12 +7,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Digest, Json, Message, MessageId, Time};
+use crate::store::index::Held;
 use crate::store::tip::time_of;
 use crate::store::vault::Sealed;
 use crate::store::vault::held::Trouble;
 use crate::store::vault::message::Plain;
 use crate::store::vault::row::{Known, SealedLast, seal_first};
-use crate::store::vault::shard::Held;
 use crate::store::{Anchor, Change, Order, Rewritten, Selection, Tip};
 
 /// How often a conversation that somebody else changes meanwhile is looked at again. The next sweep tries again.

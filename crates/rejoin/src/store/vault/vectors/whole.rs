@@ -9,12 +9,12 @@ use super::{bytes, conversation, data_key, digest, hex, vector, workspace};
 use crate::error::Result;
 use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuery};
 use crate::store::durable;
+use crate::store::index::{Draft, Ids};
 use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::Use;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::named::{NAME, seal_name};
 use crate::store::vault::row::{FIRST, HEADER, LAST, SealedHeader, SealedLast, seal_first};
-use crate::store::vault::shard::{Draft, Ids};
 use crate::store::vault::slots::{AnchorPlace, Answer, Keyholder, Places, Secret};
 use crate::store::vault::text::{from_text, to_text};
 use crate::store::{

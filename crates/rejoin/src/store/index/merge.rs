@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use crate::error::Result;
-use crate::store::vault::shard::words::Words;
-use crate::store::vault::shard::write::Writer;
+use crate::store::index::words::Words;
+use crate::store::index::write::Writer;
 
 /// The words of a segment and of the one that follows it, as one.
-pub(in crate::store::vault) fn merge(older: &[u8], newer: &[u8]) -> Result<Vec<u8>> {
+pub(in crate::store) fn merge(older: &[u8], newer: &[u8]) -> Result<Vec<u8>> {
     let (older, newer) = (Words::read(older)?, Words::read(newer)?);
     let mut writer = Writer::of(older.span.joined(&newer.span)?);
     let (mut one, mut other) = (older.cursor(), newer.cursor());

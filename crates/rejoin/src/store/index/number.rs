@@ -1,7 +1,7 @@
 //! Numbers of seven bits a byte, and reading them from bytes that may be anything.
 
 use crate::error::Result;
-use crate::store::vault::shard::malformed;
+use crate::store::index::malformed;
 
 /// Appends a number, least significant bits first.
 pub(super) fn push(out: &mut Vec<u8>, mut number: u64) {

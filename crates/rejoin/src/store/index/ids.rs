@@ -2,32 +2,32 @@
 
 use crate::error::Result;
 use crate::model::{MessageId, Time};
-use crate::store::vault::shard::number::{Taker, push};
-use crate::store::vault::shard::{Span, malformed};
+use crate::store::index::number::{Taker, push};
+use crate::store::index::{Span, malformed};
 
 /// One message of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store::vault) struct Held {
+pub(in crate::store) struct Held {
     /// Its sequence.
-    pub(in crate::store::vault) seq: u32,
+    pub(in crate::store) seq: u32,
     /// Its time.
-    pub(in crate::store::vault) time: Time,
+    pub(in crate::store) time: Time,
     /// Its id.
-    pub(in crate::store::vault) id: MessageId,
+    pub(in crate::store) id: MessageId,
 }
 
 /// The messages of a segment, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store::vault) struct Ids {
+pub(in crate::store) struct Ids {
     /// What the segment covers.
-    pub(in crate::store::vault) span: Span,
+    pub(in crate::store) span: Span,
     /// Each message.
-    pub(in crate::store::vault) held: Vec<Held>,
+    pub(in crate::store) held: Vec<Held>,
 }
 
 impl Ids {
     /// Reads a segment.
-    pub(in crate::store::vault) fn read(bytes: &[u8]) -> Result<Self> {
+    pub(in crate::store) fn read(bytes: &[u8]) -> Result<Self> {
         let (span, rest) = Span::read(bytes)?;
         let mut rest = Taker(rest);
         // A message takes at least four bytes, so what the head claims is believed only so far.
@@ -49,7 +49,7 @@ impl Ids {
     }
 
     /// The bytes of a segment.
-    pub(in crate::store::vault) fn write(&self) -> Vec<u8> {
+    pub(in crate::store) fn write(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(Span::SIZE + self.held.len() * 14);
         self.span.write(&mut out);
         let (mut seq, mut time) = (self.span.first - 1, 0_i64);
@@ -65,14 +65,14 @@ impl Ids {
     }
 
     /// This segment and the one that follows it as one.
-    pub(in crate::store::vault) fn join(mut self, next: &Self) -> Result<Self> {
+    pub(in crate::store) fn join(mut self, next: &Self) -> Result<Self> {
         self.span = self.span.joined(&next.span)?;
         self.held.extend_from_slice(&next.held);
         Ok(self)
     }
 
     /// The message of a sequence, if it is there.
-    pub(in crate::store::vault) fn of(&self, seq: u32) -> Option<&Held> {
+    pub(in crate::store) fn of(&self, seq: u32) -> Option<&Held> {
         let place = self.held.binary_search_by_key(&seq, |held| held.seq).ok()?;
         Some(&self.held[place])
     }

@@ -1,8 +1,8 @@
-//! Segments of a vault's search index, as they are before they are sealed and after they are opened.
+//! Segments of a search index, for stores that have no index of their own: which messages have which words.
 //!
-//! A segment covers a run of messages of one conversation: [`Ids`] says which and when, [`Words`] which words they
-//! have. docs/vault-format.md has every byte. Nothing here seals, reads or stores, and no bytes make it panic or take
-//! more memory than they have themselves, many times over.
+//! In a vault a segment covers messages of one conversation: [`Ids`] says which and when, [`Words`] which words they have.
+//! docs/vault-format.md has every byte. Nothing here seals, reads or stores, and no bytes make it panic or take more memory
+//! than they have themselves, many times over.
 
 mod ids;
 mod merge;
@@ -10,10 +10,10 @@ mod number;
 mod words;
 mod write;
 
-pub(super) use ids::{Held, Ids};
-pub(super) use merge::merge;
-pub(super) use words::Words;
-pub(super) use write::Draft;
+pub(in crate::store) use ids::{Held, Ids};
+pub(in crate::store) use merge::merge;
+pub(in crate::store) use words::Words;
+pub(in crate::store) use write::Draft;
 
 use crate::error::{Error, Result};
 use crate::model::WORDS_VERSION;
@@ -26,15 +26,15 @@ const BLOCK: usize = 16;
 
 /// The run of messages that a segment covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(in crate::store) struct Span {
     /// The first sequence; the one after the last of the segment before.
-    pub(super) first: u32,
+    pub(in crate::store) first: u32,
     /// The last sequence, which is that of a message.
-    pub(super) last: u32,
+    pub(in crate::store) last: u32,
     /// How many messages there are; sequences may have gaps.
-    pub(super) messages: u32,
+    pub(in crate::store) messages: u32,
     /// How many bytes the inner store counts for them.
-    pub(super) bytes: u64,
+    pub(in crate::store) bytes: u64,
 }
 
 impl Span {

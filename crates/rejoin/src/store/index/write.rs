@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use crate::model::{MessageId, Time, each_word};
-use crate::store::vault::shard::number::push;
-use crate::store::vault::shard::{BLOCK, Held, Ids, Span};
+use crate::store::index::number::push;
+use crate::store::index::{BLOCK, Held, Ids, Span};
 
 /// A segment that is being made of messages.
 #[derive(Debug)]
-pub(in crate::store::vault) struct Draft {
+pub(in crate::store) struct Draft {
     span: Span,
     held: Vec<Held>,
     words: HashMap<Box<str>, Vec<u32>>,
@@ -16,25 +16,18 @@ pub(in crate::store::vault) struct Draft {
 
 impl Draft {
     /// An empty segment that covers what comes after `covered`.
-    pub(in crate::store::vault) fn after(covered: u32) -> Self {
+    pub(in crate::store) fn after(covered: u32) -> Self {
         let span = Span { first: covered + 1, last: covered, messages: 0, bytes: 0 };
         Self { span, held: Vec::new(), words: HashMap::new() }
     }
 
     /// What it covers so far.
-    pub(in crate::store::vault) const fn span(&self) -> Span {
+    pub(in crate::store) const fn span(&self) -> Span {
         self.span
     }
 
     /// Adds a message, which must come after those before it, with its text and what the inner store counts for it.
-    pub(in crate::store::vault) fn add(
-        &mut self,
-        seq: u32,
-        id: MessageId,
-        time: Time,
-        text: &str,
-        size: u64,
-    ) {
+    pub(in crate::store) fn add(&mut self, seq: u32, id: MessageId, time: Time, text: &str, size: u64) {
         debug_assert!(seq > self.span.last, "messages come in order of arrival");
         self.span.last = seq;
         self.span.messages += 1;
@@ -50,7 +43,7 @@ impl Draft {
     }
 
     /// The segment, and the bytes of its words; none without messages.
-    pub(in crate::store::vault) fn finish(self) -> Option<(Ids, Vec<u8>)> {
+    pub(in crate::store) fn finish(self) -> Option<(Ids, Vec<u8>)> {
         if self.held.is_empty() {
             return None;
         }
