@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{MessageId, Time};
-use crate::store::index::number::{Taker, push};
+use crate::store::index::number::{Taker, fold, push, unfold};
 use crate::store::index::{Span, malformed};
 
 /// One message of a segment.
@@ -76,13 +76,4 @@ impl Ids {
         let place = self.held.binary_search_by_key(&seq, |held| held.seq).ok()?;
         Some(&self.held[place])
     }
-}
-
-/// Puts the sign last, so that small differences are short either way.
-const fn fold(number: i64) -> u64 {
-    ((number << 1) ^ (number >> 63)) as u64
-}
-
-const fn unfold(number: u64) -> i64 {
-    (number >> 1) as i64 ^ -((number & 1) as i64)
 }

@@ -1,17 +1,25 @@
 //! Segments of a search index, for stores that have no index of their own: which messages have which words.
 //!
 //! In a vault a segment covers messages of one conversation: [`Ids`] says which and when, [`Words`] which words they have.
-//! docs/vault-format.md has every byte. Nothing here seals, reads or stores, and no bytes make it panic or take more memory
-//! than they have themselves, many times over.
+//! In plain files it covers messages of many conversations, and its words are split into [`Pages`], so that a lookup reads
+//! little of it. docs/vault-format.md and docs/format.md have every byte. Nothing here seals, reads or stores, and no bytes
+//! make it panic or take more memory than they have themselves, many times over.
 
+mod checksum;
+mod hits;
 mod ids;
 mod merge;
 mod number;
+mod pages;
 mod words;
 mod write;
 
+pub(in crate::store) use checksum::{chained, checksum};
+pub(in crate::store) use hits::{Damage, Hits, text};
 pub(in crate::store) use ids::{Held, Ids};
 pub(in crate::store) use merge::merge;
+pub(in crate::store) use number::{Taker, fold, push, unfold};
+pub(in crate::store) use pages::{PageWriter, Pages, Source, combine};
 pub(in crate::store) use words::Words;
 pub(in crate::store) use write::Draft;
 
@@ -84,7 +92,8 @@ impl Span {
     }
 }
 
-fn malformed(how: &str) -> Error {
+/// The answer to bytes that are not what was written.
+pub(in crate::store) fn malformed(how: &str) -> Error {
     Error::corrupt(format!("a segment of the search index {how}"))
 }
 

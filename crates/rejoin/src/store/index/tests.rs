@@ -106,7 +106,7 @@ fn numbers_have_one_form() {
         (&[], None),
     ];
 
-    let read = cases.map(|(bytes, _)| number::Taker(bytes).number().ok());
+    let read = cases.map(|(bytes, _)| Taker(bytes).number().ok());
 
     assert_eq!(read, cases.map(|(_, expected)| expected));
 }

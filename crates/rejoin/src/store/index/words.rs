@@ -46,7 +46,7 @@ impl<'a> Words<'a> {
     }
 
     /// The sequences of messages that have a word.
-    fn of_word(&self, word: &str) -> Result<Vec<u32>> {
+    pub(super) fn of_word(&self, word: &str) -> Result<Vec<u32>> {
         let mut found = Vec::new();
         self.each_from(word.as_bytes(), |own, sequences| {
             if own == word.as_bytes() {
@@ -58,7 +58,7 @@ impl<'a> Words<'a> {
     }
 
     /// The sequences of messages that have a word with this beginning.
-    fn of_beginning(&self, beginning: &str) -> Result<Vec<u32>> {
+    pub(super) fn of_beginning(&self, beginning: &str) -> Result<Vec<u32>> {
         let mut found = Vec::new();
         self.each_from(beginning.as_bytes(), |own, sequences| {
             if !own.starts_with(beginning.as_bytes()) {
@@ -122,7 +122,7 @@ impl<'a> Words<'a> {
 }
 
 /// Keeps what both have.
-fn narrow(found: &mut Option<Vec<u32>>, other: Vec<u32>) {
+pub(super) fn narrow(found: &mut Option<Vec<u32>>, other: Vec<u32>) {
     match found {
         None => *found = Some(other),
         Some(found) => found.retain(|sequence| other.binary_search(sequence).is_ok()),

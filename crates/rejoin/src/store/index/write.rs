@@ -47,14 +47,24 @@ impl Draft {
         if self.held.is_empty() {
             return None;
         }
-        let mut words: Vec<_> = self.words.into_iter().collect();
-        words.sort_unstable();
+        let ids = Ids { span: self.span, held: self.held };
         let mut writer = Writer::of(self.span);
-        for (word, sequences) in words {
+        for (word, sequences) in in_order(self.words) {
             writer.push(word.as_bytes(), &[&sequences]);
         }
-        Some((Ids { span: self.span, held: self.held }, writer.finish()))
+        Some((ids, writer.finish()))
     }
+
+    /// Its words in order, each with the sequences that have it.
+    pub(in crate::store) fn into_words(self) -> Vec<(Box<str>, Vec<u32>)> {
+        in_order(self.words)
+    }
+}
+
+fn in_order(words: HashMap<Box<str>, Vec<u32>>) -> Vec<(Box<str>, Vec<u32>)> {
+    let mut words: Vec<_> = words.into_iter().collect();
+    words.sort_unstable();
+    words
 }
 
 /// Writes the words of a segment in order.
@@ -92,6 +102,16 @@ impl Writer {
         self.before.clear();
         self.before.extend_from_slice(word);
         self.count += 1;
+    }
+
+    /// True when it has no word.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many bytes it has so far.
+    pub(super) const fn size(&self) -> usize {
+        Span::SIZE + 4 + self.table.len() + self.blocks.len()
     }
 
     /// The bytes.

@@ -46,6 +46,13 @@ struct Glimpse {
     keys: Arc<Vec<KeyInLines>>,
 }
 
+impl Files {
+    /// The conversations that this handle wrote to.
+    pub(super) fn written(&self) -> Vec<ConversationId> {
+        self.named.iter().copied().collect()
+    }
+}
+
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {

@@ -158,6 +158,11 @@ impl Entry {
         self.is_unlistable() && self.seen.inode == NO_FILE.inode
     }
 
+    /// True when all of its file can be used.
+    pub(super) const fn is_sound(&self) -> bool {
+        self.damage.is_empty()
+    }
+
     /// What of its file cannot be used, in words.
     pub(super) fn damage(&self) -> Vec<String> {
         serde_json::from_str(&self.damage).unwrap_or_default()

@@ -5,6 +5,7 @@
 //! DIR/home_ada_trip/01932d4a-0123-7890-abcd-123456789abc.jsonl  a conversation
 //! DIR/.store/changes.jsonl                                     what happened, and the lock of those who write
 //! DIR/.store/index                                             what a list shows; can be made again
+//! DIR/.store/words/0000000000000001                            which messages have which words; can be made again
 //! DIR/.store/boot                                              since when the log of changes is complete
 //! DIR/.store/reserve                                           room that is given up when the disk is full
 //! DIR/.store/blobs/3-01932d4a-….jsonl                          blobs of a space and an owner
@@ -67,6 +68,11 @@ impl Layout {
 
     pub(super) fn index(&self) -> PathBuf {
         self.own().join("index")
+    }
+
+    /// The segments of the word index.
+    pub(super) fn words(&self) -> PathBuf {
+        self.own().join("words")
     }
 
     pub(super) fn boot(&self) -> PathBuf {

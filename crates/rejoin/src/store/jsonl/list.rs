@@ -64,11 +64,12 @@ impl Indexed {
 
 /// What a list is made of.
 #[derive(Default)]
-struct Found {
-    rows: Vec<Row>,
+pub(super) struct Found {
+    /// The conversations of a page, and those after it that are needed to tell whether there is more, in no order.
+    pub(super) entries: Vec<Entry>,
     total: u64,
     /// What of the files that were looked at cannot be used.
-    damaged: Vec<String>,
+    pub(super) damaged: Vec<String>,
 }
 
 impl Lists for Jsonl {
@@ -83,20 +84,25 @@ impl Lists for Jsonl {
             }
             return Ok(Page { damaged, ..query.page_of(rows) });
         }
-        let found = match self.usable_index()? {
-            Some(usable) => self.list_from_index(usable, query)?,
-            None => None,
-        };
-        let found = match found {
-            Some(found) => found,
-            None => from_entries(&self.check_index()?, query),
-        };
-        let page = query.page_of(found.rows);
+        let found = self.found(query)?;
+        let page = query.page_of(found.entries.iter().filter_map(Entry::row).collect());
         Ok(Page { total: query.counts_total.then_some(found.total), damaged: found.damaged, ..page })
     }
 }
 
 impl Jsonl {
+    /// What a list without the filter for ids is made of.
+    pub(super) fn found(&self, query: &ListQuery<'_>) -> Result<Found> {
+        let found = match self.usable_index()? {
+            Some(usable) => self.list_from_index(usable, query)?,
+            None => None,
+        };
+        match found {
+            Some(found) => Ok(found),
+            None => Ok(from_entries(self.check_index()?, query)),
+        }
+    }
+
     /// Visits every conversation that there is, in no order.
     pub(super) fn each_entry(&self, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
         if let Some(mut usable) = self.usable_index()? {
@@ -190,8 +196,7 @@ impl Jsonl {
         Ok(Some(Usable { file, device, offset, length, stamp, changed }))
     }
 
-    /// The rows of a page, and those after it that are needed to tell whether there is more; none when the index turns
-    /// out to be wrong.
+    /// What a list is made of; none when the index turns out to be wrong.
     fn list_from_index(&self, mut usable: Usable, query: &ListQuery<'_>) -> Result<Option<Found>> {
         let wanted = Wanted::of(query);
         let after = query.after.map(|after| (after.time, after.conversation));
@@ -242,10 +247,9 @@ impl Jsonl {
                 found.total -= 1;
                 continue;
             }
-            let Some(row) = entry.row() else { return Ok(None) };
             self.remember_keys(&entry);
             found.damaged.extend(entry.damage());
-            found.rows.push(row);
+            found.entries.push(entry);
             shown += 1;
         }
         for id in &usable.changed {
@@ -260,7 +264,7 @@ impl Jsonl {
                 self.remember_keys(&entry);
                 found.total += 1;
                 found.damaged.extend(entry.damage());
-                found.rows.extend(entry.row());
+                found.entries.push(entry);
             }
         }
         found.damaged.extend(self.missing(gone, usable.stamp)?.iter().flat_map(Entry::damage));
@@ -464,16 +468,15 @@ pub(super) fn is_forbidden(error: &Error) -> bool {
 }
 
 /// The page of these entries, which come in the order of a list.
-fn from_entries(entries: &[Entry], query: &ListQuery<'_>) -> Found {
+fn from_entries(mut entries: Vec<Entry>, query: &ListQuery<'_>) -> Found {
     let wanted = Wanted::of(query);
     let after = query.after.map(|after| (after.time, after.conversation));
-    let passing = || entries.iter().filter(|entry| !entry.is_unlistable() && entry.passes(&wanted));
-    let shown: Vec<&Entry> = passing()
-        .filter(|entry| after.is_none_or(|after| entry.key() < after))
-        .take(query.limit.saturating_add(1))
-        .collect();
-    let total = if query.counts_total { passing().count() as u64 } else { 0 };
-    let unlistable = entries.iter().filter(|entry| entry.is_unlistable());
-    let damaged = unlistable.chain(shown.iter().take(query.limit).copied()).flat_map(Entry::damage);
-    Found { damaged: damaged.collect(), total, rows: shown.iter().filter_map(|entry| entry.row()).collect() }
+    let mut damaged: Vec<String> =
+        entries.iter().filter(|entry| entry.is_unlistable()).flat_map(Entry::damage).collect();
+    entries.retain(|entry| !entry.is_unlistable() && entry.passes(&wanted));
+    let total = if query.counts_total { entries.len() as u64 } else { 0 };
+    entries.retain(|entry| after.is_none_or(|after| entry.key() < after));
+    entries.truncate(query.limit.saturating_add(1));
+    damaged.extend(entries.iter().take(query.limit).flat_map(Entry::damage));
+    Found { damaged, total, entries }
 }

@@ -34,6 +34,7 @@ mod rows;
 mod scan;
 mod sheet;
 mod shelf;
+mod words;
 mod writing;
 
 use std::fmt;
@@ -132,7 +133,7 @@ fn prepare(user: User, layout: &Layout) -> Result<()> {
     if root.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(Error::invalid(format!("`{}` is not a directory", root.display())));
     }
-    for own in [layout.own(), layout.blobs(), layout.temporary()] {
+    for own in [layout.own(), layout.blobs(), layout.words(), layout.temporary()] {
         if own.symlink_metadata().is_ok_and(|there| !there.is_dir()) {
             return Err(Error::invalid(format!("`{}` is not a directory", own.display())));
         }
@@ -154,7 +155,7 @@ fn prepare(user: User, layout: &Layout) -> Result<()> {
 /// Refuses a store that another user owns, can write or can put another directory in the place of. Files that lie in it
 /// are looked at when they are opened.
 fn refuse_foreign(user: User, layout: &Layout) -> Result<()> {
-    let own = [layout.own(), layout.blobs(), layout.temporary()];
+    let own = [layout.own(), layout.blobs(), layout.words(), layout.temporary()];
     let checked = owner::refuse_place(user, layout.root())
         .and_then(|_| own.iter().try_for_each(|directory| owner::refuse_directory(user, directory)));
     checked.map_err(|cause| {
@@ -184,6 +185,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl fmt::Debug for Jsonl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Jsonl").field("root", &self.layout.root()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Jsonl {
+    fn drop(&mut self) {
+        if lock(&self.writer).is_sound() && !std::thread::panicking() {
+            // Nothing is lost when this fails: what the index does not cover is read.
+            let _ = self.fill_what_was_written();
+        }
     }
 }
 
@@ -227,9 +237,7 @@ impl Backend for Jsonl {
 
     fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress> {
         match task {
-            Task::Index => self
-                .check_index()
-                .map(|entries| Progress { done: entries.len() as u64, ..Progress::default() }),
+            Task::Index => self.fill_words(budget),
             Task::Checkpoint => self.tidy_and_count(),
             Task::Repack => self.tidy(budget),
             Task::RepackOne(id) => self.repack_one(id),
@@ -244,7 +252,7 @@ impl Backend for Jsonl {
     }
 
     fn words(&self) -> Option<&dyn Words> {
-        None
+        Some(self)
     }
 
     fn prefixes(&self) -> Option<&dyn Prefixes> {

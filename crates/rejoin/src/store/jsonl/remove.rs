@@ -58,6 +58,7 @@ impl Jsonl {
             self.disown(id)?;
         }
         index::blank(&self.layout.index(), id).during(|| "erase a row of the index")?;
+        self.forget_words(id)?;
         self.tidy_up(readers).map(drop)
     }
 

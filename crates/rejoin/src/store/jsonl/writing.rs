@@ -30,6 +30,13 @@ pub(super) struct Writer {
     pub(super) wrote: bool,
 }
 
+impl Writer {
+    /// True when something was written, and nothing failed.
+    pub(super) const fn is_sound(&self) -> bool {
+        self.wrote && !self.failed
+    }
+}
+
 /// The right to write, until it is dropped.
 pub(super) struct Turnstile<'s> {
     store: &'s Jsonl,

@@ -1,10 +1,9 @@
 //! Reading messages of one conversation.
 
-use std::borrow::Cow;
-
 use crate::error::Result;
 use crate::model::{ConversationId, MessageId};
 use crate::store::backend::{MessageRow, Rows, Which};
+use crate::store::index::text;
 use crate::store::keeper::{no_message, present};
 use crate::store::{Note, Order, Seen, Selection, Visit};
 
@@ -49,14 +48,4 @@ fn show(row: &MessageRow<'_>, visit: &mut Visit<'_>) -> Result<()> {
         body: &text(row.body),
         size: row.size,
     })
-}
-
-/// Stored bytes as text. Damaged ones do not match their digest, like other letters would not; what stands beside them is
-/// shown.
-pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
-    // The lossy conversion alone takes several times as long.
-    match str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => String::from_utf8_lossy(bytes),
-    }
 }

@@ -1,13 +1,10 @@
 //! Lists, names and words for backends without indexes of their own: everything is looked at.
 
-use std::cmp::Reverse;
-
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{ConversationRow, Presence, Rows, Which};
-use crate::store::keeper::read::text;
+use crate::store::index::{Damage, Hits};
 use crate::store::query::Sought;
-use crate::store::tip::{is_json, searchable};
 use crate::store::{Found, Hit, ListQuery, Order, Page, Row, SearchQuery};
 
 pub(super) fn list(rows: &dyn Rows, query: &ListQuery<'_>) -> Result<Page<Row>> {
@@ -46,15 +43,16 @@ pub(super) fn find(rows: &dyn Rows, text: &str, limit: usize) -> Result<Vec<Foun
 
 pub(super) fn search(rows: &dyn Rows, query: &SearchQuery<'_>, reads_on: bool) -> Result<Page<Hit>> {
     let mut damage = Damage::default();
-    let mut hits = Hits { query, reads_on, found: Vec::new() };
+    let mut hits = Hits::of(query, reads_on);
+    let all = Which::Range(Order::OldestFirst, 0, u64::MAX);
     for id in conversations(rows, query, &mut damage)? {
-        match damage.take_told(hits.look_through(rows, id)) {
+        match damage.take_told(rows.messages(id, all, &mut |row| hits.look_at(id, row))) {
             // It was removed meanwhile, where a moment covers one conversation only.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             other => other?,
         }
     }
-    Ok(Page { damaged: damage.0, ..query.page_of(hits.found) })
+    Ok(hits.into_page(damage))
 }
 
 /// The conversations that are looked through.
@@ -78,65 +76,4 @@ fn conversations(
         },
     }
     Ok(meant)
-}
-
-/// What could not be looked at, in words.
-#[derive(Default)]
-struct Damage(Vec<String>);
-
-impl Damage {
-    /// Takes in what a visit names that went on past damage.
-    fn take_told(&mut self, visited: Result<()>) -> Result<()> {
-        match visited {
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                // A list and a read may both name the same line.
-                for told in std::iter::once(&error.to_string()).chain(error.others()) {
-                    if !self.0.contains(told) {
-                        self.0.push(told.clone());
-                    }
-                }
-                Ok(())
-            }
-            other => other,
-        }
-    }
-}
-
-/// What was found so far: little more than a page is held.
-struct Hits<'q> {
-    query: &'q SearchQuery<'q>,
-    /// True when the backend visits what comes after damage.
-    reads_on: bool,
-    found: Vec<Hit>,
-}
-
-impl Hits<'_> {
-    fn look_through(&mut self, rows: &dyn Rows, conversation: ConversationId) -> Result<()> {
-        let all = Which::Range(Order::OldestFirst, 0, u64::MAX);
-        rows.messages(conversation, all, &mut |row| {
-            let body = text(row.body);
-            let Some(said) = searchable(&body) else {
-                // What is no JSON may be damaged: the backend looks, and names it.
-                let is_suspect = self.reads_on && !is_json(&body);
-                return if is_suspect { Err(Error::corrupt("it is no JSON")) } else { Ok(()) };
-            };
-            if self.query.finds(&said) {
-                let (message, seq, time) = (row.id, row.seq, said.time);
-                self.add(Hit { conversation, message, seq, time, body: body.into_owned() });
-            }
-            Ok(())
-        })
-    }
-
-    fn add(&mut self, hit: Hit) {
-        let is_after = self.query.after.is_none_or(|after| hit.cursor().key() < after.key());
-        if is_after && self.query.since.is_none_or(|since| hit.time >= since) {
-            self.found.push(hit);
-        }
-        // One more than the page tells that there is a next one.
-        if self.found.len() > self.query.limit.saturating_mul(2).saturating_add(64) {
-            self.found.sort_by_key(|hit| Reverse(hit.cursor().key()));
-            self.found.truncate(self.query.limit.saturating_add(1));
-        }
-    }
 }

@@ -11,6 +11,7 @@ mod log;
 mod missing;
 mod shape;
 mod torn;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};

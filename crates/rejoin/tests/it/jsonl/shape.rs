@@ -22,6 +22,7 @@ fn a_conversation_is_a_file_in_its_projects_folder() {
         ".store/boot".to_owned(),
         ".store/changes.jsonl".to_owned(),
         ".store/reserve".to_owned(),
+        ".store/words/0000000000000001".to_owned(),
         "home_ada_trip/.project".to_owned(),
         format!("home_ada_trip/{id}.jsonl"),
     ];
@@ -36,10 +37,10 @@ fn nobody_else_may_read_what_is_kept() {
 
     let modes: Vec<u32> =
         files(&place.root).iter().map(|path| path.metadata().unwrap().mode() & 0o777).collect();
-    let folders =
-        ["", ".store", "home_ada_trip"].map(|name| place.root.join(name).metadata().unwrap().mode() & 0o777);
+    let folders = ["", ".store", ".store/words", "home_ada_trip"]
+        .map(|name| place.root.join(name).metadata().unwrap().mode() & 0o777);
 
-    assert_eq!((modes, folders), (vec![0o600; 6], [0o700; 3]));
+    assert_eq!((modes, folders), (vec![0o600; 7], [0o700; 4]));
 }
 
 #[test]

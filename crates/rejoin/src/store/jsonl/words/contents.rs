@@ -1,0 +1,71 @@
+//! The checksum of a file up to some place.
+
+use std::fs::File;
+use std::io;
+
+use crate::store::index::{chained, checksum};
+use crate::store::jsonl::lines::read_at;
+
+/// The checksum of nothing.
+pub(super) const NOTHING: u64 = 0;
+
+/// How much is read at a time. The checksum depends on it.
+const PIECE: u64 = 1 << 18;
+
+/// Computes checksums up to places that come one after the other; everything is read once, but for the piece that a place
+/// is in.
+pub(super) struct Contents<'f> {
+    file: &'f File,
+    /// All pieces before this place are in the checksum.
+    offset: u64,
+    sum: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'f> Contents<'f> {
+    pub(super) const fn of(file: &'f File) -> Self {
+        Self { file, offset: 0, sum: NOTHING, buffer: Vec::new() }
+    }
+
+    /// The checksum up to a place, which must not lie before that of the call before; none when the file ends sooner.
+    pub(super) fn until(&mut self, end: u64) -> io::Result<Option<u64>> {
+        while self.offset + PIECE <= end {
+            let Some(sum) = self.piece(PIECE)? else { return Ok(None) };
+            (self.sum, self.offset) = (sum, self.offset + PIECE);
+        }
+        if self.offset == end { Ok(Some(self.sum)) } else { self.piece(end - self.offset) }
+    }
+
+    /// The checksum with so many bytes more.
+    fn piece(&mut self, length: u64) -> io::Result<Option<u64>> {
+        self.buffer.resize(PIECE as usize, 0);
+        let piece = &mut self.buffer[..length as usize];
+        let read = read_at(self.file, piece, self.offset)?;
+        Ok((read == piece.len()).then(|| chained(self.sum, checksum(piece))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    #[test]
+    fn the_checksum_up_to_a_place_does_not_depend_on_the_places_before_it() {
+        let file = tempfile::tempfile().unwrap();
+        let bytes: Vec<u8> = (0..3 * PIECE as usize).map(|number| (number % 251) as u8).collect();
+        file.write_all_at(&bytes, 0).unwrap();
+        let places = [0, 1, 700, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 5, 3 * PIECE, 3 * PIECE + 1];
+        let alone = places.map(|place| Contents::of(&file).until(place).unwrap());
+
+        let mut contents = Contents::of(&file);
+        let in_order = places.map(|place| contents.until(place).unwrap());
+
+        assert_eq!(in_order, alone);
+        assert_eq!(
+            in_order.map(|sum| sum.is_some()),
+            [true, true, true, true, true, true, true, true, false]
+        );
+    }
+}

@@ -1,0 +1,275 @@
+//! Filling the word index behind the append, a slice at a time.
+
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::ConversationId;
+use crate::store::Progress;
+use crate::store::index::text;
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::{Opened, Purpose};
+use crate::store::jsonl::index::Entry;
+use crate::store::jsonl::kept::Held;
+use crate::store::jsonl::scan::Known;
+use crate::store::jsonl::words::contents::{Contents, NOTHING};
+use crate::store::jsonl::words::document::Document;
+use crate::store::jsonl::words::parts::Drafting;
+use crate::store::jsonl::words::publish::{Read, Revision};
+use crate::store::jsonl::words::{Chain, Run};
+use crate::store::jsonl::{Jsonl, lock};
+use crate::store::tip::{is_json, searchable};
+
+/// How much of the files one segment takes at first, so that little is in memory.
+const SLICE: u64 = 4 << 20;
+
+/// What is indexed when the store is closed: of conversations that this handle wrote to, those up to this length.
+const CLOSING: u64 = 4 << 20;
+
+/// How long closing waits for others who write.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// A conversation with messages that are not indexed yet.
+struct Behind {
+    id: ConversationId,
+    /// The last run that covers something of it.
+    covered: Option<(Run, usize)>,
+    /// How many messages it has.
+    messages: usize,
+}
+
+/// A segment that is being filled.
+struct Slice {
+    drafting: Drafting,
+    read: Vec<Read>,
+    messages: u64,
+}
+
+impl Slice {
+    fn new() -> Self {
+        Self { drafting: Drafting::new(), read: Vec::new(), messages: 0 }
+    }
+}
+
+impl Jsonl {
+    /// Indexes what is not indexed yet, until the budget is spent. What does not fit its file any more goes first.
+    pub(in crate::store::jsonl) fn fill_words(&self, budget: Duration) -> Result<Progress> {
+        let until = Instant::now().checked_add(budget);
+        let entries = self.check_index()?;
+        let mut behind = self.find_behind(&entries)?.into_iter();
+        let (mut slice, mut done, mut is_over) = (Slice::new(), 0, false);
+        let mut left = 0;
+        for conversation in behind.by_ref() {
+            let Some((opened, known)) = self.glance_at(conversation.id)? else { continue };
+            let mut covered = conversation.covered;
+            loop {
+                let added = self.add_to(&mut slice, &opened, &known, covered.take())?;
+                if slice.drafting.size() >= SLICE {
+                    let published = self.publish_slice(&mut slice, self.options.wait)?;
+                    (done, left) = (done + published.done, left + published.left);
+                    // What follows on what was not published would be loose.
+                    is_over = published.left > 0 || until.is_some_and(|until| Instant::now() >= until);
+                }
+                let messages = known.kept.tree.messages().len();
+                match added {
+                    Some((run, count)) if count < messages && !is_over => covered = Some((run, count)),
+                    Some((_, count)) => {
+                        left += (messages - count) as u64;
+                        break;
+                    }
+                    None => break,
+                }
+            }
+            if is_over {
+                break;
+            }
+        }
+        let published = self.publish_slice(&mut slice, self.options.wait)?;
+        (done, left) = (done + published.done, left + published.left);
+        left += behind.map(|rest| rest.messages as u64).sum::<u64>();
+        tracing::debug!(done, left, "search index filled");
+        Ok(Progress { done, left, ..Progress::default() })
+    }
+
+    /// Indexes what this handle wrote, as far as that is short work.
+    pub(in crate::store::jsonl) fn fill_what_was_written(&self) -> Result<()> {
+        let written = lock(&self.files).written();
+        if written.is_empty() {
+            return Ok(());
+        }
+        let (chains, loose) = self.segments()?.chains();
+        let mut slice = Slice::new();
+        for id in written.into_iter().filter(|id| !loose.contains(id)) {
+            let Some((opened, known)) = self.look(Purpose::Read, id)? else { continue };
+            if opened.seen.length > CLOSING || !ends_in_words(self, &opened, &known)? {
+                continue;
+            }
+            let covered = chains.get(&id).map(|chain| (chain.last.clone(), chain.messages));
+            self.add_to(&mut slice, &opened, &known, covered)?;
+            if slice.drafting.size() >= SLICE {
+                break;
+            }
+        }
+        self.publish_slice(&mut slice, PATIENCE).map(drop)
+    }
+
+    fn publish_slice(&self, slice: &mut Slice, wait: Duration) -> Result<Progress> {
+        let Slice { drafting, read, messages } = std::mem::replace(slice, Slice::new());
+        if drafting.is_empty() || self.add_segment(drafting, &read, wait)? {
+            return Ok(Progress { done: messages, ..Progress::default() });
+        }
+        Ok(Progress { left: messages, ..Progress::default() })
+    }
+
+    /// Compares the index with the files, and takes out of it what does not fit.
+    fn find_behind(&self, entries: &[Entry]) -> Result<Vec<Behind>> {
+        let segments = self.segments()?;
+        let (mut chains, loose) = segments.chains();
+        let (mut behind, mut revision) = (Vec::new(), Revision::default());
+        revision.stale = loose;
+        for entry in entries.iter().filter(|entry| !entry.is_unlistable()) {
+            let chain = chains.remove(&entry.id).filter(|_| !revision.stale.contains(&entry.id));
+            if chain.as_ref().is_some_and(|chain| chain.last.is_current(&entry.seen)) {
+                continue;
+            }
+            let covered = match chain {
+                Some(chain) => self.check_chain(entry, &chain, &mut revision)?,
+                None => None,
+            };
+            let messages = entry.messages.bytes().filter(|byte| *byte == b' ').count();
+            let has_more = covered.as_ref().is_none_or(|(run, _)| run.end < entry.seen.length);
+            if has_more && entry.is_sound() {
+                behind.push(Behind { id: entry.id, covered, messages });
+            }
+        }
+        // What is left has no file.
+        revision.stale.extend(chains.into_keys());
+        if !revision.is_empty() || !segments.broken.is_empty() {
+            let _lock = self.lock_words(self.options.wait)?;
+            self.revise_words(&revision)?;
+        }
+        Ok(behind)
+    }
+
+    /// What a chain covers of a file that looks different; none when that is not the same any more.
+    fn check_chain(
+        &self,
+        entry: &Entry,
+        chain: &Chain,
+        revision: &mut Revision,
+    ) -> Result<Option<(Run, usize)>> {
+        let opened = self.open_file(entry.id)?;
+        let is_same = match &opened {
+            Some(opened) => covers(opened, &chain.last)?,
+            None => false,
+        };
+        let Some(opened) = opened.filter(|_| is_same) else {
+            revision.stale.insert(entry.id);
+            return Ok(None);
+        };
+        if chain.last.end == opened.seen.length {
+            revision.seen.insert(entry.id, opened.seen);
+        }
+        Ok(Some((chain.last.clone(), chain.messages)))
+    }
+
+    /// Adds the next messages of a conversation, after those that are covered, as far as the slice has room. What comes after
+    /// the last message is covered too, so that the file is. The answer is the last run from then on, with how many
+    /// messages are covered; none when the rest of it cannot be indexed.
+    fn add_to(
+        &self,
+        slice: &mut Slice,
+        opened: &Opened,
+        known: &Known,
+        covered: Option<(Run, usize)>,
+    ) -> Result<Option<(Run, usize)>> {
+        let messages = known.kept.tree.messages();
+        if !is_whole(opened, known) {
+            return Ok(None);
+        }
+        let (start, before, count) =
+            covered.as_ref().map_or((0, NOTHING, 0), |(run, count)| (run.end, run.contents, *count));
+        if !divides(messages, count, start) || start == known.end {
+            return Ok(None);
+        }
+        let mut size = slice.drafting.size();
+        let room = messages[count..].iter().take_while(|held| {
+            let has_room = size < SLICE;
+            size += u64::from(held.content.length);
+            has_room
+        });
+        let reached = count + room.count();
+        let end = messages.get(reached).map_or(known.end, |next| next.content.offset);
+        let mut contents = Contents::of(&opened.file);
+        let attempt = || format!("read `{}`", opened.path.display());
+        if contents.until(start).during(attempt)? != Some(before) {
+            return Ok(None);
+        }
+        let Some(said) = self.said(opened, &messages[count..reached])? else { return Ok(None) };
+        let Some(sum) = contents.until(end).during(attempt)? else { return Ok(None) };
+        let run = Run {
+            conversation: known.kept.id,
+            start,
+            end,
+            before,
+            contents: sum,
+            messages: (reached - count) as u32,
+            seen: opened.seen,
+            documents: said.len() as u32,
+        };
+        slice.drafting.add(run.clone(), said);
+        slice.read.push((opened.path.clone(), opened.seen));
+        slice.messages += (reached - count) as u64;
+        Ok(Some((run, reached)))
+    }
+
+    /// What messages say, of those that can be searched; none when one of them is damaged.
+    fn said(&self, opened: &Opened, held: &[Held]) -> Result<Option<Vec<(Document, String)>>> {
+        let mut all = Vec::new();
+        let mut place = 0;
+        let visited = self.visit_held(opened, held.iter(), &mut |row| {
+            place += held[place..].iter().take_while(|held| held.node.seq < row.seq).count();
+            let body = text(row.body);
+            let Some(said) = searchable(&body) else {
+                return if is_json(&body) { Ok(()) } else { Err(Error::corrupt("it is no JSON")) };
+            };
+            let Some(spot) = held.get(place).map(|held| held.content) else { return Ok(()) };
+            let (seq, id, time, role) = (row.seq, row.id, said.time, said.role);
+            let document = Document { seq, time, role, offset: spot.offset, length: spot.length, id };
+            all.push((document, said.text));
+            Ok(())
+        });
+        match visited {
+            Ok(damage) => Ok(damage.is_empty().then_some(all)),
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// True when a file still is, up to the end of a run, what it was.
+pub(super) fn covers(opened: &Opened, run: &Run) -> Result<bool> {
+    let attempt = || format!("read `{}`", opened.path.display());
+    Ok(run.end <= opened.seen.length
+        && Contents::of(&opened.file).until(run.end).during(attempt)? == Some(run.contents))
+}
+
+/// True when so many messages stand before a place in the file, and the others after it.
+pub(super) fn divides(messages: &[Held], count: usize, place: u64) -> bool {
+    messages.get(..count).is_some_and(|before| before.last().is_none_or(|held| held.content.offset < place))
+        && messages.get(count).is_none_or(|held| held.content.offset >= place)
+}
+
+/// True when nothing is wrong with a file, and nobody is writing to it.
+fn is_whole(opened: &Opened, known: &Known) -> bool {
+    known.torn == 0
+        && known.is_terminated
+        && known.end == opened.seen.length
+        && opened.damage(known).is_empty()
+}
+
+/// True when the last message can be searched. Those of a vault cannot, and there is nothing to index then.
+fn ends_in_words(store: &Jsonl, opened: &Opened, known: &Known) -> Result<bool> {
+    let messages = known.kept.tree.messages();
+    let last = &messages[messages.len().saturating_sub(1)..];
+    Ok(store.said(opened, last)?.is_some_and(|said| !said.is_empty()))
+}

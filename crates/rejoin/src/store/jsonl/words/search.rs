@@ -1,0 +1,282 @@
+//! Searching: segments say which messages have the words, and what they do not cover is read.
+//!
+//! A message is read before it is answered. One that is not what its segment says makes the search begin again without what
+//! said so, so that the answer is the one that reading every message gives.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ConversationId, MessageId, Time};
+use crate::store::backend::{Presence, Rows, Words};
+use crate::store::index::{Damage, Hits};
+use crate::store::jsonl::Jsonl;
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::{Opened, Seen};
+use crate::store::jsonl::index::Wanted;
+use crate::store::jsonl::line::body;
+use crate::store::jsonl::lines::read_at;
+use crate::store::jsonl::list::is_forbidden;
+use crate::store::jsonl::read::told;
+use crate::store::jsonl::rows::Moment;
+use crate::store::jsonl::scan::Known;
+use crate::store::jsonl::words::document::Document;
+use crate::store::jsonl::words::fill::{covers, divides};
+use crate::store::jsonl::words::{Chain, Place, Segments};
+use crate::store::tip::searchable;
+use crate::store::{Hit, ListQuery, Page, SearchQuery};
+
+impl Words for Jsonl {
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        let mut doubts = Doubts::default();
+        loop {
+            match Search::begin(self, query, &doubts)?.run()? {
+                Outcome::Found(page) => return Ok(page),
+                // Each is doubted once, so this comes to an end.
+                Outcome::Doubtful(Doubt::Conversation(id)) => drop(doubts.conversations.insert(id)),
+                Outcome::Doubtful(Doubt::Segment(path)) => drop(doubts.segments.insert(path)),
+            }
+        }
+    }
+}
+
+/// What is not believed.
+#[derive(Default)]
+struct Doubts {
+    conversations: HashSet<ConversationId>,
+    segments: HashSet<PathBuf>,
+}
+
+/// What turned out to be different from what was said of it.
+enum Doubt {
+    Conversation(ConversationId),
+    Segment(PathBuf),
+}
+
+enum Outcome {
+    Found(Page<Hit>),
+    Doubtful(Doubt),
+}
+
+/// A message that has the words, as a segment says.
+struct Candidate {
+    conversation: ConversationId,
+    document: Document,
+}
+
+impl Candidate {
+    /// What hits are ordered by.
+    const fn key(&self) -> (Time, ConversationId, u32) {
+        (self.document.time, self.conversation, self.document.seq)
+    }
+}
+
+/// A search under way.
+struct Search<'s> {
+    store: &'s Jsonl,
+    query: &'s SearchQuery<'s>,
+    segments: Segments,
+    chains: HashMap<ConversationId, Chain>,
+    /// The runs that count, by segment.
+    runs: HashMap<usize, HashSet<usize>>,
+    /// How the files of covered conversations look.
+    seen: HashMap<ConversationId, Seen>,
+    hits: Hits<'s>,
+    damage: Damage,
+}
+
+impl<'s> Search<'s> {
+    fn begin(store: &'s Jsonl, query: &'s SearchQuery<'s>, doubts: &Doubts) -> Result<Self> {
+        let folder = store.layout.words();
+        // An index that cannot be looked at is one that covers nothing.
+        let segments = Segments::open(&folder, &doubts.segments)
+            .unwrap_or_else(|_| Segments { all: Vec::new(), broken: Vec::new() });
+        let (mut chains, _) = segments.chains();
+        chains.retain(|id, _| !doubts.conversations.contains(id));
+        Ok(Self {
+            store,
+            query,
+            segments,
+            chains,
+            runs: HashMap::new(),
+            seen: HashMap::new(),
+            hits: Hits::of(query, true),
+            damage: Damage::default(),
+        })
+    }
+
+    fn run(mut self) -> Result<Outcome> {
+        match self.query.conversation {
+            None => self.look_at_all()?,
+            Some(only) => self.look_at_one(only)?,
+        }
+        let candidates = match self.candidates() {
+            Ok(candidates) => candidates,
+            Err(doubt) => return Ok(Outcome::Doubtful(doubt)),
+        };
+        match self.open(candidates)? {
+            Some(doubt) => Ok(Outcome::Doubtful(doubt)),
+            None => Ok(Outcome::Found(self.hits.into_page(self.damage))),
+        }
+    }
+
+    fn look_at_all(&mut self) -> Result<()> {
+        let mut found = self.store.found(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?;
+        self.damage.add(found.damaged.iter());
+        let wanted = Wanted::of(&ListQuery { project: self.query.project, ..ListQuery::default() });
+        found.entries.retain(|entry| entry.passes(&wanted));
+        found.entries.sort_by_key(|entry| Reverse(entry.key()));
+        for entry in &found.entries {
+            if entry.is_sound() && self.is_covered(entry.id, &entry.seen) {
+                self.take(entry.id, entry.seen);
+            } else if let Some((opened, known)) = self.store.glance_at(entry.id)? {
+                self.look_through(&opened, &known)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_one(&mut self, id: ConversationId) -> Result<()> {
+        let seen = self.store.only_file(id);
+        if let Some(seen) = seen.filter(|seen| self.query.project.is_none() && self.is_covered(id, seen)) {
+            self.take(id, seen);
+            return Ok(());
+        }
+        let moment = Moment::to_read(self.store);
+        match moment.state(id)? {
+            Presence::Absent => Ok(()),
+            Presence::Lost(error) => self.damage.take_told(Err(error)),
+            Presence::Stored(_) => {
+                let row = moment.conversation(id)?;
+                let is_meant = row.is_some_and(|row| {
+                    self.query.project.is_none_or(|project| row.facets.project == project)
+                });
+                match moment.into_decided(id)?.filter(|_| is_meant) {
+                    Some(look) => self.look_through(&look.0, &look.1),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// True when segments cover all of a file that looks so.
+    fn is_covered(&self, id: ConversationId, seen: &Seen) -> bool {
+        self.chains.get(&id).is_some_and(|chain| chain.last.is_current(seen))
+    }
+
+    /// Uses what segments say of a conversation.
+    fn take(&mut self, id: ConversationId, seen: Seen) {
+        let Some(chain) = self.chains.get(&id) else { return };
+        for (segment, run) in &chain.places {
+            self.runs.entry(*segment).or_default().insert(*run);
+        }
+        self.seen.insert(id, seen);
+    }
+
+    /// Reads what segments do not cover of a conversation; all of it where they do not fit.
+    fn look_through(&mut self, opened: &Opened, known: &Known) -> Result<()> {
+        let (id, messages, mut damage) = (known.kept.id, known.kept.tree.messages(), opened.damage(known));
+        let covered = match self.chains.get(&id).filter(|_| damage.is_empty()) {
+            Some(chain) if divides(messages, chain.messages, chain.last.end) => {
+                covers(opened, &chain.last)?.then_some(chain.messages)
+            }
+            _ => None,
+        };
+        if covered.is_some() {
+            self.take(id, opened.seen);
+        }
+        let rest = messages[covered.unwrap_or(0)..].iter();
+        let (hits, store) = (&mut self.hits, self.store);
+        let visited = store.visit_held(opened, rest, &mut |row| hits.look_at(id, row));
+        let visited = visited.and_then(|mut bodies| {
+            damage.append(&mut bodies);
+            told(damage)
+        });
+        match self.damage.take_told(visited) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+
+    /// The messages that segments name, the first of them in order: a page, and one more.
+    fn candidates(&self) -> std::result::Result<Vec<Candidate>, Doubt> {
+        let mut candidates = Vec::new();
+        for (number, runs) in &self.runs {
+            let segment = &self.segments.all[*number];
+            let doubt = |_: Error| Doubt::Segment(segment.path.clone());
+            let mut named: HashMap<usize, Vec<usize>> = HashMap::new();
+            for number in segment.matches(self.query.words).map_err(doubt)? {
+                if let Some((run, place)) = segment.place_of(number).filter(|(run, _)| runs.contains(run)) {
+                    named.entry(run).or_default().push(place);
+                }
+            }
+            for (run, places) in named {
+                let documents = segment.documents(run).map_err(doubt)?;
+                let conversation = self.segments.run((*number, run) as Place).conversation;
+                let named = places.into_iter().filter_map(|place| documents.get(place).copied());
+                let named = named.map(|document| Candidate { conversation, document });
+                candidates.extend(named.filter(|candidate| self.admits(candidate)));
+            }
+        }
+        let page = self.query.limit.saturating_add(1);
+        if candidates.len() > page {
+            candidates.select_nth_unstable_by_key(page, |candidate| Reverse(candidate.key()));
+            candidates.truncate(page);
+        }
+        Ok(candidates)
+    }
+
+    fn admits(&self, candidate: &Candidate) -> bool {
+        let query = self.query;
+        query.role.is_none_or(|role| candidate.document.role == role)
+            && query.since.is_none_or(|since| candidate.document.time >= since)
+            && query.after.is_none_or(|after| candidate.key() < after.key())
+    }
+
+    /// Reads what was named. The answer says what turned out to be different.
+    fn open(&mut self, candidates: Vec<Candidate>) -> Result<Option<Doubt>> {
+        let mut files: HashMap<ConversationId, Opened> = HashMap::new();
+        for Candidate { conversation, document } in candidates {
+            if !files.contains_key(&conversation) {
+                let opened = match self.store.open_file(conversation) {
+                    Err(error) if is_forbidden(&error) => None,
+                    opened => opened?,
+                };
+                let is_same =
+                    |opened: &Opened| self.seen.get(&conversation).is_some_and(|seen| *seen == opened.seen);
+                let Some(opened) = opened.filter(is_same) else {
+                    return Ok(Some(Doubt::Conversation(conversation)));
+                };
+                files.insert(conversation, opened);
+            }
+            let opened = &files[&conversation];
+            match self.hit(opened, conversation, &document)? {
+                Some(hit) => self.hits.add(hit),
+                None => return Ok(Some(Doubt::Conversation(conversation))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A message where it should stand; none unless it is there and has the words.
+    fn hit(&self, opened: &Opened, conversation: ConversationId, document: &Document) -> Result<Option<Hit>> {
+        let mut bytes = vec![0; document.length as usize];
+        let read = read_at(&opened.file, &mut bytes, document.offset);
+        let read = read.during(|| format!("read `{}`", opened.path.display()))?;
+        let Some(body) = body(&bytes[..read]) else { return Ok(None) };
+        let said = searchable(&body).filter(|said| said.time == document.time && self.query.finds(said));
+        let (message, seq, time): (MessageId, u32, Time) = (document.id, document.seq, document.time);
+        Ok(said.map(|_| Hit { conversation, message, seq, time, body: body.into_owned() }))
+    }
+}
+
+impl Jsonl {
+    /// How the file of a conversation looks, if there is one and no copy of it.
+    fn only_file(&self, id: ConversationId) -> Option<Seen> {
+        let folders = self.layout.find_all(id).ok()?;
+        let [folder] = folders.as_slice() else { return None };
+        let there = self.layout.file(folder, id).symlink_metadata().ok()?;
+        there.is_file().then(|| Seen::of(&there))
+    }
+}

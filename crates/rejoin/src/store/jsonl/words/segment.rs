@@ -1,0 +1,182 @@
+//! A segment in its file. The head is read at once; pages of words and messages of runs are read when they are asked for.
+//!
+//! ```text
+//! rejoinws  form  words' version  length of the head  its checksum  head  messages of each run  pages
+//!        8     4               4                   8             8
+//! ```
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::{ConversationId, WORDS_VERSION, WordQuery};
+use crate::store::durable;
+use crate::store::index::{Pages, Taker, checksum, malformed};
+use crate::store::jsonl::fault::During;
+use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::lines::read_at;
+use crate::store::jsonl::words::Run;
+use crate::store::jsonl::words::document::{self, Document};
+use crate::store::jsonl::words::parts::Parts;
+
+/// How a file begins.
+pub(super) const MAGIC: &[u8; 8] = b"rejoinws";
+
+/// The form of a file. Another one is not read.
+pub(super) const FORM: u32 = 1;
+
+/// How many bytes come before the head.
+const START: usize = 32;
+
+/// A file of words.
+pub(super) struct Segment {
+    pub(super) path: PathBuf,
+    file: File,
+    /// How long the file is.
+    pub(super) length: u64,
+    pub(super) runs: Vec<Run>,
+    /// Where the messages of each run are, and their checksum.
+    extents: Vec<Extent>,
+    pages: Pages,
+    /// Where the pages begin.
+    words: u64,
+}
+
+struct Extent {
+    offset: u64,
+    length: u64,
+    checksum: u64,
+    /// How many messages are in the runs before.
+    before: u32,
+}
+
+impl Segment {
+    /// Opens a file and reads its head; none when it is not there.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>> {
+        let file = match durable::open_to_read(path) {
+            Ok(file) => file,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => return Err(cause).during(|| format!("open `{}`", path.display())),
+        };
+        let found = file.metadata().during(|| format!("look at `{}`", path.display()))?;
+        if !found.is_file() {
+            return Err(malformed("is not a regular file"));
+        }
+        Self::read(path, file, found.len()).map(Some)
+    }
+
+    fn read(path: &Path, file: File, length: u64) -> Result<Self> {
+        // Most heads are short, so one read is enough for most.
+        let start = bytes_at(&file, path, 0, length.min(1 << 14))?;
+        let mut rest = Taker(&start);
+        let is_known = rest.bytes(8)? == MAGIC
+            && rest.bytes(4)? == FORM.to_be_bytes()
+            && rest.bytes(4)? == WORDS_VERSION.to_be_bytes();
+        if !is_known {
+            return Err(malformed("has an unknown form"));
+        }
+        let (size, sum) = (rest.fixed()?, rest.fixed()?);
+        if size > length {
+            return Err(malformed("is cut off"));
+        }
+        let longer;
+        let head = match rest.bytes(size) {
+            Ok(head) => head,
+            Err(_) => {
+                longer = bytes_at(&file, path, START as u64, size)?;
+                &longer
+            }
+        };
+        if checksum(head) != sum {
+            return Err(malformed("has a damaged head"));
+        }
+        let mut rest = Taker(head);
+        let (mut runs, mut extents) = (Vec::new(), Vec::new());
+        let (mut offset, mut before) = (START as u64 + size, 0);
+        for _ in 0..rest.number()? {
+            let (run, length, checksum) = read_run(&mut rest)?;
+            extents.push(Extent { offset, length, checksum, before });
+            offset = offset.saturating_add(length);
+            before = run.documents.saturating_add(before);
+            runs.push(run);
+        }
+        let pages = Pages::read(&mut rest)?;
+        if !rest.is_empty() || offset.checked_add(pages.length()) != Some(length) {
+            return Err(malformed("has not the length that it says"));
+        }
+        Ok(Self { path: path.to_owned(), file, length, runs, extents, pages, words: offset })
+    }
+
+    /// The numbers of messages that have every word of a query, ascending.
+    pub(super) fn matches(&self, query: &WordQuery) -> Result<Vec<u32>> {
+        self.pages.matches(query, &mut |fence| {
+            bytes_at(&self.file, &self.path, self.words + fence.offset, fence.length)
+        })
+    }
+
+    /// The run that a number belongs to, and its place there.
+    pub(super) fn place_of(&self, number: u32) -> Option<(usize, usize)> {
+        let run = self.extents.partition_point(|extent| extent.before < number).checked_sub(1)?;
+        let place = number - self.extents[run].before - 1;
+        (place < self.runs[run].documents).then_some((run, place as usize))
+    }
+
+    /// The messages of a run.
+    pub(super) fn documents(&self, run: usize) -> Result<Vec<Document>> {
+        let extent = &self.extents[run];
+        let bytes = bytes_at(&self.file, &self.path, extent.offset, extent.length)?;
+        if checksum(&bytes) != extent.checksum {
+            return Err(malformed("has damaged messages"));
+        }
+        document::read(&bytes, self.runs[run].documents)
+    }
+
+    /// All of it.
+    pub(super) fn load(&self) -> Result<Parts> {
+        let documents = (0..self.runs.len()).map(|run| self.documents(run)).collect::<Result<Vec<_>>>()?;
+        let words = bytes_at(&self.file, &self.path, self.words, self.pages.length())?;
+        Ok(Parts {
+            runs: self.runs.iter().cloned().zip(documents).collect(),
+            pages: self.pages.clone(),
+            words,
+        })
+    }
+
+    /// True when the file that was opened still has its name.
+    pub(super) fn is_there(&self) -> bool {
+        let own = self.file.metadata().map(|own| Seen::of(&own));
+        let there = self.path.symlink_metadata().map(|there| Seen::of(&there));
+        matches!((own, there), (Ok(own), Ok(there)) if own == there)
+    }
+}
+
+fn read_run(rest: &mut Taker<'_>) -> Result<(Run, u64, u64)> {
+    let small = |number: u64| u32::try_from(number).map_err(|_| malformed("counts too many messages"));
+    let mut conversation = [0; 16];
+    conversation.copy_from_slice(rest.bytes(16)?);
+    let start = rest.number()?;
+    let length = rest.number()?;
+    let end = start.checked_add(length).ok_or_else(|| malformed("covers an impossible part"))?;
+    let (before, contents) = (rest.fixed()?, rest.fixed()?);
+    let messages = small(rest.number()?)?;
+    let (inode, length) = (rest.number()?, rest.number()?);
+    let mut modified = [0; 16];
+    modified.copy_from_slice(rest.bytes(16)?);
+    let seen = Seen { device: 0, inode, length, modified: i128::from_be_bytes(modified) };
+    let documents = small(rest.number()?)?;
+    let conversation = ConversationId::from_bytes(conversation);
+    let run = Run { conversation, start, end, before, contents, messages, seen, documents };
+    Ok((run, rest.number()?, rest.fixed()?))
+}
+
+/// So many bytes from a place in a file.
+fn bytes_at(file: &File, path: &Path, offset: u64, length: u64) -> Result<Vec<u8>> {
+    let attempt = || format!("read `{}`", path.display());
+    let within = file.metadata().during(attempt)?.len().checked_sub(offset);
+    // What a head claims is believed only so far.
+    let length = usize::try_from(length).ok().filter(|_| within.is_some_and(|within| length <= within));
+    let mut bytes = vec![0; length.ok_or_else(|| malformed("is cut off"))?];
+    let read = read_at(file, &mut bytes, offset).during(attempt)?;
+    if read == bytes.len() { Ok(bytes) } else { Err(Error::corrupt("it was cut meanwhile")) }
+}

@@ -1,0 +1,124 @@
+//! The word index can be deleted, damaged or behind, and several may write and search at once.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rejoin::store::{Read, SearchOrder, SearchQuery, Store, Task};
+use rejoin::{Conversation, Message, WordQuery};
+
+use crate::jsonl::{Place, files};
+use crate::residue::{SENTINELS, holding};
+
+/// How many messages have a word, for a handle that was opened to ask.
+fn found(place: &Place, word: &str) -> usize {
+    let words = WordQuery::parse(word);
+    let query = SearchQuery {
+        words: &words,
+        conversation: None,
+        project: None,
+        role: None,
+        since: None,
+        order: SearchOrder::Newest,
+        after: None,
+        limit: 10_000,
+    };
+    place.store().search(&query).unwrap().items.len()
+}
+
+fn index(place: &Place) {
+    while place.store().maintain(Task::Index, Duration::MAX).unwrap().left > 0 {}
+}
+
+fn segments(place: &Place) -> Vec<PathBuf> {
+    files(&place.root.join(".store/words"))
+}
+
+#[test]
+fn a_missing_or_damaged_word_index_changes_no_answer() {
+    let place = Place::new();
+    place.talk(&[&["a green bicycle", "a green apple"], &["greenish"]]);
+    place.talk(&[&["a red bicycle"]]);
+    index(&place);
+    let answers = || ["green", "green ", "bicycle ", "red "].map(|word| found(&place, word));
+    let expected = answers();
+    let path = segments(&place).pop().unwrap();
+    let sound = fs::read(&path).unwrap();
+
+    let damaged = (0..sound.len()).step_by(7).map(|at| {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let flipped = answers();
+        fs::write(&path, &sound[..at]).unwrap();
+        (at, flipped, answers())
+    });
+    let wrong: Vec<_> =
+        damaged.filter(|(_, flipped, cut)| *flipped != expected || *cut != expected).collect();
+    fs::remove_dir_all(place.root.join(".store/words")).unwrap();
+
+    assert_eq!(expected, [3, 2, 2, 1]);
+    assert_eq!((wrong, answers()), (Vec::new(), expected));
+}
+
+#[test]
+fn closing_a_store_merges_what_it_indexes_and_leaves_few_segments() {
+    let place = Place::new();
+    let id = place.talk(&[&["word"]]);
+
+    for number in 0..40 {
+        place.archive().resume(id).unwrap().append(Message::user(format!("word number{number}"))).unwrap();
+    }
+
+    let count = segments(&place).len();
+    assert_eq!((found(&place, "word "), found(&place, "number39 "), count <= 17), (41, 1, true), "{count}");
+}
+
+#[test]
+fn a_deleted_conversation_leaves_no_word_in_the_index() {
+    let place = Place::new();
+    let gone = place.talk(&[&["said zanzibarquokka once"]]);
+    place.talk(&[&["something else"]]);
+    index(&place);
+    assert!(!holding(&place.root.join(".store/words"), &SENTINELS).is_empty());
+
+    place.archive().delete_conversations(&[gone], "by request");
+
+    assert_eq!(holding(&place.root, &SENTINELS), Vec::<PathBuf>::new());
+    assert_eq!(found(&place, "else "), 1);
+}
+
+#[test]
+fn searches_find_all_that_was_appended_while_others_write_and_index() {
+    const TURNS: usize = 25;
+    let place = Place::new();
+    place.store();
+    let is_over = AtomicBool::new(false);
+
+    let finished = thread::scope(|scope| {
+        let writers = [0, 1].map(|_| {
+            scope.spawn(|| {
+                let id = place.archive().start(Conversation::titled("Lisbon")).unwrap().id();
+                for _ in 0..TURNS {
+                    let before = found(&place, "word ");
+                    let archive = place.archive();
+                    archive.resume(id).unwrap().append(Message::user("a word")).unwrap();
+                    assert!(found(&place, "word ") > before);
+                }
+            })
+        });
+        let indexer = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                index(&place);
+            }
+        });
+        let finished = writers.map(|writer| writer.join().is_ok());
+        is_over.store(true, Ordering::Relaxed);
+        indexer.join().unwrap();
+        finished
+    });
+
+    assert_eq!((finished, found(&place, "word ")), ([true; 2], 2 * TURNS));
+}
