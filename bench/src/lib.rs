@@ -5,6 +5,7 @@ mod bars;
 mod clock;
 pub mod data;
 pub mod failure;
+pub mod haystack;
 mod stores;
 
 pub use arguments::Arguments;

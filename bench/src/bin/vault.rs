@@ -12,27 +12,15 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rejoin::WordQuery;
 use rejoin::store::{
-    Anchor, Entry, Facets, ListQuery, Named, Note, Opening, Read, SearchOrder, SearchQuery, Space, Stale,
-    Store, Task, Tip, Turn, Unlock, VaultStore,
+    ListQuery, Named, Read, SearchOrder, SearchQuery, Space, Store, Task, Unlock, VaultStore,
 };
-use rejoin::{ConversationId, Digest, Message, MessageId, Time, WordQuery};
+use rejoin_bench::haystack::{Random, append, fill};
 use rejoin_bench::{Answer, Bars, Clock, Fixed, Kind, Shape};
 
 /// Few enough that the default run ends within a minute.
 const DEFAULT: [&str; 2] = ["20x250", "250x20"];
-
-/// Messages of one turn while the vault is filled.
-const TURN: usize = 500;
-
-/// Different words, beside those that occur once only.
-const WORDS: u64 = 50_000;
-
-/// In three messages.
-const RARE: &str = "zanzibarine";
-
-/// In one message of ten.
-const COMMON: &str = "deployment";
 
 const ROUNDS: usize = 5;
 
@@ -186,120 +174,4 @@ fn catch_up(vault: &VaultStore) -> Answer<()> {
 fn tell(took: Duration, found: usize) {
     let cpu = Clock::Processor.now().as_millis();
     println!("{} {} ms (cpu {cpu}, found {found})", took.as_micros(), took.as_millis());
-}
-
-/// Fills the vault and returns how many bytes of text it holds.
-fn fill(vault: &VaultStore, conversations: u64, messages: u64) -> Answer<u64> {
-    let mut random = Random(7);
-    let mut bytes = 0;
-    for conversation in 0..conversations {
-        let mut from = 0;
-        while from < messages {
-            let count = (messages - from).min(TURN as u64);
-            bytes += append(vault, &mut random, conversation, from, count)?;
-            from += count;
-        }
-    }
-    Ok(bytes)
-}
-
-fn name(conversation: u64) -> ConversationId {
-    ConversationId::new(Time::from_micros(1_794_000_000_000_000), Random(conversation).bytes())
-}
-
-fn message(number: u64) -> rejoin::Result<MessageId> {
-    format!("m{number}x1y").parse()
-}
-
-/// Appends one turn and returns how many bytes of text it has.
-fn append(vault: &VaultStore, random: &mut Random, conversation: u64, from: u64, count: u64) -> Answer<u64> {
-    let mut bodies = Vec::new();
-    let mut bytes = 0;
-    for number in from..from + count {
-        let mut text = random.text();
-        if number == 7 && conversation.is_multiple_of(7) && conversation < 20 {
-            text += RARE;
-        }
-        if number.is_multiple_of(10) {
-            text += COMMON;
-        }
-        bytes += text.len() as u64;
-        let at =
-            Time::from_micros(1_794_000_000_000_000 + (number * 20_000 + conversation).cast_signed() * 1_000);
-        bodies.push(Message::user(text).at(at).to_body());
-    }
-    let link = |number: u64| Digest::chain(None, &number.to_be_bytes());
-    let mut entries = Vec::new();
-    for (number, body) in (from..).zip(&bodies) {
-        let before = number.checked_sub(1);
-        let parent =
-            before.map(|before| Ok::<_, rejoin::Error>(Anchor { id: message(before)?, link: link(before) }));
-        let parent = parent.transpose()?;
-        entries.push(Entry { id: message(number)?, parent, link: link(number), note: Note::default(), body });
-    }
-    let facets = Facets::default();
-    let opening = Opening { facets: &facets, header: "{}", created: Time::default() };
-    vault.append(&Turn {
-        conversation: name(conversation),
-        opening: (from == 0).then_some(opening),
-        stale: Stale::Branch,
-        entries: &entries,
-        tip: Tip { first: "first", last: "last" },
-        branch: None,
-        active: Time::from_micros(1_794_000_000_000_000 + conversation.cast_signed()),
-        now: Time::now(),
-        blobs: &[],
-    })?;
-    Ok(bytes)
-}
-
-/// SplitMix64: the same text in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn bytes(&mut self) -> [u8; 10] {
-        let mut bytes = [0; 10];
-        bytes[..8].copy_from_slice(&self.next().to_be_bytes());
-        bytes
-    }
-
-    /// About 2,200 bytes: few words are frequent, most are rare, and one in fifty occurs nowhere else.
-    fn text(&mut self) -> String {
-        let length = 1_100 + (self.next() % 2_200) as usize;
-        let mut text = String::with_capacity(length + 32);
-        while text.len() < length {
-            let fraction = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
-            let rank = (WORDS as f64).powf(fraction) as u64;
-            if self.next().is_multiple_of(50) {
-                text += &format!("{:x}", self.next() >> 24);
-            } else {
-                text += &word(rank);
-            }
-            text.push(' ');
-        }
-        text
-    }
-}
-
-/// The word of a rank: frequent ones are short.
-fn word(rank: u64) -> String {
-    const SYLLABLES: [&str; 16] = [
-        "ra", "no", "tel", "mi", "sur", "ka", "ven", "dor", "pi", "las", "em", "gru", "tha", "ol", "ben",
-        "ci",
-    ];
-    let (mut rest, mut word) = (rank, String::new());
-    loop {
-        word += SYLLABLES[(rest % 16) as usize];
-        rest /= 16;
-        if rest == 0 {
-            return word;
-        }
-    }
 }
