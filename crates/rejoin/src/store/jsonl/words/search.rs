@@ -4,6 +4,7 @@
 //! said so, so that the answer is the one that reading every message gives.
 
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -238,25 +239,28 @@ impl<'s> Search<'s> {
     fn open(&mut self, candidates: Vec<Candidate>) -> Result<Option<Doubt>> {
         let mut files: HashMap<ConversationId, Opened> = HashMap::new();
         for Candidate { conversation, document } in candidates {
-            if !files.contains_key(&conversation) {
-                let opened = match self.store.open_file(conversation) {
-                    Err(error) if is_forbidden(&error) => None,
-                    opened => opened?,
-                };
-                let is_same =
-                    |opened: &Opened| self.seen.get(&conversation).is_some_and(|seen| *seen == opened.seen);
-                let Some(opened) = opened.filter(is_same) else {
-                    return Ok(Some(Doubt::Conversation(conversation)));
-                };
-                files.insert(conversation, opened);
-            }
-            let opened = &files[&conversation];
+            let opened = match files.entry(conversation) {
+                Entry::Occupied(own) => own.into_mut(),
+                Entry::Vacant(free) => match self.file_of(conversation)? {
+                    Some(opened) => free.insert(opened),
+                    None => return Ok(Some(Doubt::Conversation(conversation))),
+                },
+            };
             match self.hit(opened, conversation, &document)? {
                 Some(hit) => self.hits.add(hit),
                 None => return Ok(Some(Doubt::Conversation(conversation))),
             }
         }
         Ok(None)
+    }
+
+    /// Opens the file of a covered conversation; none unless it looks as it did.
+    fn file_of(&self, id: ConversationId) -> Result<Option<Opened>> {
+        let opened = match self.store.open_file(id) {
+            Err(error) if is_forbidden(&error) => None,
+            opened => opened?,
+        };
+        Ok(opened.filter(|opened| self.seen.get(&id).is_some_and(|seen| *seen == opened.seen)))
     }
 
     /// A message where it should stand; none unless it is there and has the words.
