@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use rejoin::WordQuery;
-use rejoin::store::{SearchOrder, SearchQuery, Task};
+use rejoin::store::{Read as _, SearchOrder, SearchQuery, Store as _, Task};
 use rejoin_bench::haystack::{self, COMMON, RARE, Random};
 use rejoin_bench::{Answer, Bars, Kind, Shape};
 

@@ -11,16 +11,23 @@ use crate::store::{Capabilities, Changed, Progress, Safety, Space, Stamp, Task};
 /// Passes every call on to another backend.
 macro_rules! forward {
     ($self:ident, $to:expr) => {
+        fn commit<'a>(&$self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+            $to.commit(ask, safety, decide)
+        }
+
+        $crate::store::backend::forward_but_commits!($self, $to);
+    };
+}
+
+/// Passes every call on to another backend, but for commits.
+macro_rules! forward_but_commits {
+    ($self:ident, $to:expr) => {
         fn capabilities(&$self) -> Capabilities {
             $to.capabilities()
         }
 
         fn snapshot(&$self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
             $to.snapshot(work)
-        }
-
-        fn commit<'a>(&$self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
-            $to.commit(ask, safety, decide)
         }
 
         fn erasing(&$self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
@@ -57,7 +64,7 @@ macro_rules! forward {
     };
 }
 
-pub(crate) use forward;
+pub(crate) use {forward, forward_but_commits};
 
 /// A backend that is borrowed.
 impl<B: Backend + ?Sized> Backend for &B {

@@ -9,7 +9,7 @@ mod forward;
 use std::time::Duration;
 
 pub use edit::{Amend, Amendment, Append, Batch, Edit, Entry, NewBody, NewMessage, Opening, Removal};
-pub(crate) use forward::forward;
+pub(crate) use forward::{forward, forward_but_commits};
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};

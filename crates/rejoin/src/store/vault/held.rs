@@ -4,22 +4,18 @@
 //! said to be missing.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::Rows;
-use crate::store::vault::anew::{MARK, split_mark};
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::key::KeyId;
-use crate::store::vault::slots::{InUse, Keys};
 use crate::store::vault::text::{TextReader, to_text};
 use crate::store::vault::unlock::Unlock;
-use crate::store::vault::workspace::{MOST_KEYS, Workspace, has_key};
-use crate::store::{Named, Put, Read, Safety, Space, Store};
+use crate::store::vault::workspace::Workspace;
+use crate::store::{Named, Read, Space, Store};
 
 /// The blob that holds who can open the vault.
 pub(crate) const RECORD: &[u8] = b"vault";
@@ -67,10 +63,6 @@ pub(crate) struct Held {
     unlocked: RwLock<Unlocked>,
     keys: Mutex<Unwrapped>,
     text: TextReader,
-    /// What those who change keys wait for each other with; none where somebody else looks after that.
-    turns: OnceLock<Keys>,
-    /// How often keys had been taken away when those at hand were remembered.
-    taken: AtomicU64,
 }
 
 struct Unlocked {
@@ -108,8 +100,6 @@ impl Held {
             unlocked: RwLock::new(unlocked),
             keys: Mutex::default(),
             text: TextReader::new(),
-            turns: OnceLock::new(),
-            taken: AtomicU64::new(0),
         })
     }
 
@@ -188,28 +178,10 @@ impl Held {
         self.renew().map(drop)
     }
 
-    /// The keys of an owner that stand aside, because everything is being sealed with another.
-    pub(crate) fn keys_aside(&self, owner: Option<ConversationId>) -> Result<Vec<DataKey>> {
-        let Some(mark) = blob(self.inner.as_ref(), owner, MARK)? else { return Ok(Vec::new()) };
-        let aside = split_mark(&mark).map_or(&[][..], |(_, aside)| aside);
-        let unwrapped = self.workspace().unwrap(aside, owner);
-        Ok(if aside.is_empty() { Vec::new() } else { unwrapped.unwrap_or_default() })
-    }
-
     /// True when no key of an owner is missing, and none has this id: then there never was one, or it is gone for good.
     pub(crate) fn lacks_key(&self, owner: Option<ConversationId>, id: KeyId) -> bool {
         let Ok(keys) = self.read_keys(owner) else { return false };
-        let Ok(mark) = blob(self.inner.as_ref(), owner, MARK) else { return false };
-        let aside = match mark.as_deref().map(split_mark) {
-            None => Vec::new(),
-            Some(Some((_, []))) => Vec::new(),
-            Some(Some((_, aside))) => match self.workspace().unwrap(aside, owner) {
-                Ok(keys) => keys,
-                Err(_) => return false,
-            },
-            Some(None) => return false,
-        };
-        keys.find(id).is_none() && aside.iter().all(|key| key.id() != id)
+        keys.find(id).is_none()
     }
 
     /// Forgets the keys of an owner: there are others, or it is gone.
@@ -217,75 +189,9 @@ impl Held {
         self.cache().remove(&owner);
     }
 
-    /// Makes sure that what was just sealed with keys can be opened by others, and lets go of the keys.
-    ///
-    /// While they are held, none is taken away. But another process may have removed the conversation and made it again, or,
-    /// where nothing can be locked, sealed it anew: then a key is put back behind the one that seals from now on.
-    pub(crate) fn confirm<'k>(
-        &self,
-        used: impl IntoIterator<Item = (Option<ConversationId>, &'k DataKeys)>,
-        held: Option<InUse>,
-    ) -> Result<()> {
-        let mut missing = Vec::new();
-        for (owner, keys) in used {
-            let stored = blob(self.inner.as_ref(), owner, DATA)?;
-            if stored.is_some_and(|wrapped| !has_key(&wrapped, keys.newest().id())) {
-                missing.push((owner, keys.newest()));
-            }
-        }
-        // Whoever takes keys away has the turn that is waited for.
-        drop(held);
-        missing.into_iter().try_for_each(|(owner, key)| self.put_back(owner, key))
-    }
-
-    fn put_back(&self, owner: Option<ConversationId>, key: &DataKey) -> Result<()> {
-        // What is read here must still be so when it is written: somebody may be sealing anew.
-        let _turn = self.take_turn()?;
-        self.renew()?;
-        let now = self.read_keys(owner).map_err(|trouble| trouble.of("the key of the conversation"))?;
-        if now.find(key.id()).is_some() {
-            return Ok(());
-        }
-        if now.0.len() == MOST_KEYS {
-            return Err(Error::new(ErrorKind::Conflict, "there are too many keys to put another one back"));
-        }
-        let workspace = self.workspace();
-        let keys = now.0.iter().chain([key]);
-        let all: Vec<u8> = keys.flat_map(|key| workspace.wrap(key, owner)).collect();
-        self.put_keys(owner, &all)?;
-        self.forget(owner);
-        Ok(())
-    }
-
-    /// From now on waits for others who change keys before it does.
-    pub(crate) fn wait_with(&self, keys: Keys) {
-        let _ = self.turns.set(keys);
-    }
-
-    /// Keeps keys from being taken away until what is sealed with them is stored. Those that were taken away since are forgotten.
-    pub(crate) fn hold(&self) -> Result<Option<InUse>> {
-        let held = self.turns.get().map_or(Ok(None), Keys::hold)?;
-        if let Some(in_use) = &held
-            && self.taken.load(Ordering::Acquire) != in_use.taken
-        {
-            self.cache().clear();
-            self.taken.store(in_use.taken, Ordering::Release);
-        }
-        Ok(held)
-    }
-
-    fn take_turn(&self) -> Result<Option<File>> {
-        self.turns.get().map_or(Ok(None), Keys::take_turn)
-    }
-
     /// What opens the records of a conversation, or of what belongs to none.
     pub(crate) const fn ring(&self, owner: Option<ConversationId>) -> Ring<'_> {
         Ring { held: self, owner, keys: Vec::new() }
-    }
-
-    fn put_keys(&self, owner: Option<ConversationId>, wrapped: &[u8]) -> Result<()> {
-        let put = Put { space: Space::Key, owner, name: DATA, bytes: Some(wrapped) };
-        self.inner.put(&[put], Safety::Synced)
     }
 
     fn cache(&self) -> MutexGuard<'_, Unwrapped> {
@@ -339,16 +245,14 @@ impl Ring<'_> {
         self.keys.iter().rev().find_map(|keys| keys.find(id))
     }
 
-    /// Looks for a key: among those at hand, in the store, and among those that stand aside.
+    /// Looks for a key: among those at hand, and in the store.
     fn look_for(&mut self, id: KeyId) -> Result<(), Trouble> {
         self.keys.push(self.held.keys(self.owner)?);
         if self.find(id).is_none() {
             self.keys.push(self.held.read_keys(self.owner)?);
         }
         if self.find(id).is_none() {
-            self.keys.push(Arc::new(DataKeys(self.held.keys_aside(self.owner)?)));
-            // Empty ones help nobody, and a store full of damage asks for each of its records.
-            self.keys.retain(|keys| !keys.0.is_empty());
+            // A store full of damage asks for each of its records.
             let surplus = self.keys.len().saturating_sub(MOST_RINGS);
             self.keys.drain(..surplus);
         }

@@ -309,9 +309,15 @@ impl Sealed {
             replaced.push(before.span.first);
             ids = before.join(&ids)?;
         }
-        let _held = self.held.hold()?;
-        let keys = self.keys_of(None, Some(inner))?;
-        self.put_segment(inner, keys.newest(), &Fresh { ids: &ids, words: &words, replaced: &replaced })?;
+        let fresh = Fresh { ids: &ids, words: &words, replaced: &replaced };
+        loop {
+            let keys = self.keys_of(None, Some(inner))?;
+            match self.put_segment(inner, keys.newest(), &fresh) {
+                // The keys at hand are those that were found instead.
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                put => break put?,
+            }
+        }
         chain.segments.push(ids);
         Ok(())
     }

@@ -11,6 +11,7 @@ mod blob;
 mod changes;
 mod check;
 mod commit;
+mod current;
 mod data_key;
 mod envelope;
 mod failed;
@@ -101,7 +102,6 @@ impl VaultStore {
     #[must_use]
     pub fn with_keys(self, keys: Keys) -> Self {
         let mut sealed = self.into_backend();
-        sealed.held.wait_with(keys.clone());
         sealed.keys = Some(keys);
         Self::over(sealed)
     }

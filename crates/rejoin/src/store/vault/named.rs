@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
+use crate::store::backend::Backend as _;
 use crate::store::vault::Sealed;
 use crate::store::vault::blob::to_hex;
 use crate::store::vault::data_key::{DataKey, Use};
@@ -15,7 +16,7 @@ use crate::store::vault::lost::Fate;
 use crate::store::vault::quarantine::{Kept, Record};
 use crate::store::vault::row::SealedHeader;
 use crate::store::vault::text::to_text;
-use crate::store::{Change, Facets, ListQuery, Read as _, Space, Target};
+use crate::store::{Change, Facets, ListQuery, Space, Store as _, Target};
 
 pub(super) const NAME: &str = "rejoin/vault/name/1\n";
 
@@ -53,15 +54,13 @@ impl Sealed {
         let Some(SealedName { id, created }) = name else { return Ok(Fate::Stays) };
         let mut header = Conversation::default();
         self.capabilities().restrict(&mut header);
-        let held = self.held.hold()?;
         let keys = self.keys_of(Some(id), Some(inner))?;
         let header =
             SealedHeader::new(id, Time::from_micros(created), &Facets::of(&header), &header.to_header())
                 .seal(keys.newest(), inner);
         let change = Change::Header { facets: &Facets::default(), header: &header };
         let at = self.held.workspace().names().time(Time::now());
-        self.inner.amend(inner, Some(raw.version), &change, at)?;
-        self.held.confirm([(Some(inner), keys.as_ref())], held)?;
+        self.inner_for(inner, keys.newest()).amend(inner, Some(raw.version), &change, at)?;
         self.learn_name(inner, id);
         Ok(Fate::Settled)
     }

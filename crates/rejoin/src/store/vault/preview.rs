@@ -7,7 +7,7 @@ use crate::store::vault::Sealed;
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::row::SealedLast;
 use crate::store::vault::scan::Next;
-use crate::store::{Change, ListQuery, Order, Row, Selection, Tip, Version};
+use crate::store::{Change, ListQuery, Order, Row, Selection, Store as _, Tip, Version};
 
 impl Sealed {
     /// A conversation as the inner store has it.
@@ -34,7 +34,7 @@ impl Sealed {
             let last = self.newest_preview(inner, &now)?.seal(key, inner);
             let change = Change::Rewrite { messages: &[], tip: Tip { first: &now.first, last: &last } };
             let at = self.held.workspace().names().time(Time::now());
-            version = self.inner.amend(inner, Some(now.version), &change, at)?;
+            version = self.inner_for(inner, key).amend(inner, Some(now.version), &change, at)?;
             (before, written) = (now, last);
         }
     }

@@ -10,7 +10,7 @@ use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::index::Doubt;
-use crate::store::{Named, Put, Row, Safety, Space};
+use crate::store::{Named, Put, Row, Safety, Space, Store as _};
 
 const SEGMENT: &str = "rejoin/vault/segment/1\n";
 
@@ -161,7 +161,7 @@ impl Sealed {
         let put = |name, bytes| Put { space: Space::Shard, owner: Some(inner), name, bytes };
         let mut puts = vec![put(&ids_name, Some(ids.as_slice())), put(&words_name, Some(words.as_slice()))];
         puts.extend(gone.iter().map(|name| put(name, None)));
-        self.inner.put(&puts, Safety::Unsynced)
+        self.inner_for(inner, key).put(&puts, Safety::Unsynced)
     }
 
     /// Erases all segments of a conversation: what they say may no longer be so.

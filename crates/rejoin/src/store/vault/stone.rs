@@ -13,7 +13,7 @@ use crate::store::vault::Sealed;
 use crate::store::vault::held::Trouble;
 use crate::store::vault::message::Plain;
 use crate::store::vault::row::{Known, SealedLast, seal_first};
-use crate::store::{Anchor, Change, Order, Rewritten, Selection, Tip};
+use crate::store::{Anchor, Change, Order, Rewritten, Selection, Store as _, Tip};
 
 /// How often a conversation that somebody else changes meanwhile is looked at again. The next sweep tries again.
 const ATTEMPTS: usize = 10;
@@ -157,7 +157,6 @@ impl Sealed {
     fn carry_out(&self, known: &Known, plan: &Plan) -> Result<()> {
         let (workspace, inner) = (self.held.workspace(), known.raw.id);
         let names = workspace.names();
-        let held = self.held.hold()?;
         let keys = self.keys_of(Some(known.row.id), Some(inner))?;
         let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
         let mut links: HashMap<MessageId, Digest> = HashMap::new();
@@ -198,9 +197,9 @@ impl Sealed {
         let (first, last) =
             (seal_first(&known.row.first, keys.newest(), inner), last.seal(keys.newest(), inner));
         let change = Change::Rewrite { messages: &messages, tip: Tip { first: &first, last: &last } };
-        let version = self.inner.amend(inner, Some(known.raw.version), &change, names.time(Time::now()))?;
-        self.mend_preview(keys.newest(), known.raw.clone(), last, version)?;
-        self.held.confirm([(Some(inner), keys.as_ref())], held)
+        let inside = self.inner_for(inner, keys.newest());
+        let version = inside.amend(inner, Some(known.raw.version), &change, names.time(Time::now()))?;
+        self.mend_preview(keys.newest(), known.raw.clone(), last, version).map(drop)
     }
 }
 

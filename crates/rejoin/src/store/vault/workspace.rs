@@ -148,11 +148,6 @@ impl Workspace {
     }
 }
 
-/// True when a key is among those that are wrapped.
-pub(crate) fn has_key(wrapped: &[u8], id: KeyId) -> bool {
-    wrapped.chunks(WRAPPED).any(|wrapped| wrapped.starts_with(id.as_bytes()))
-}
-
 /// True when all of them are wrapped with this workspace key.
 pub(crate) fn is_wrapped_with(wrapped: &[u8], id: KeyId) -> bool {
     wrapped.chunks(WRAPPED).all(|one| one.get(KeyId::LENGTH..).map(key_of) == Some(Ok(id)))

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::store::backend::{Ask, Batch, Rows};
-use crate::store::vault::anew::piece::{At, Mode, Piece};
+use crate::store::vault::anew::piece::{At, Piece};
 use crate::store::vault::batch::Attempts;
 use crate::store::vault::blob::BLOB;
 use crate::store::vault::data_key::Use;
@@ -30,11 +30,7 @@ impl<'v> Piece<'v> {
                 }
                 Ok(())
             })?;
-            if self.mode == Mode::Look {
-                self.sealed += old.len() as u64;
-            } else {
-                self.seal_blobs(space, &old)?;
-            }
+            self.seal_blobs(space, &old)?;
         }
         self.own()
     }

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
-use crate::store::vault::anew::piece::{At, Mode, Piece};
+use crate::store::vault::anew::piece::{At, Piece};
 use crate::store::vault::data_key::Use;
 use crate::store::vault::failed::gone_past;
 use crate::store::vault::message::{MESSAGE, NOTE};
@@ -37,7 +37,7 @@ impl Piece<'_> {
             offset += batch.seen;
             version = self.store(inner, batch, version)?;
         }
-        if self.mode == Mode::Seal && self.sealed > before {
+        if self.sealed > before {
             self.vault.forget_segments(inner)?;
         }
         version = self.header(inner, version)?;
@@ -111,10 +111,6 @@ impl Piece<'_> {
     fn previews(&mut self, inner: ConversationId, version: Version) -> Result<Version> {
         let row = self.row(inner)?;
         if !self.is_old_text(&row.first) && !self.is_old_text(&row.last) {
-            return Ok(version);
-        }
-        if self.mode == Mode::Look {
-            self.sealed += 1;
             return Ok(version);
         }
         self.rewrite(inner, &[], version)

@@ -1,7 +1,7 @@
 //! How far an owner is in a run that seals everything anew.
 //!
 //! ```text
-//! id of the run, 16 | stage, 1 | keys that stand aside, wrapped
+//! id of the run, 16 | stage, 1
 //! ```
 
 use crate::error::{Error, Result};
@@ -11,12 +11,10 @@ use crate::store::vault::held::blob;
 use crate::store::vault::key::fill;
 
 /// The blob that holds the mark of its owner.
-pub(in crate::store::vault) const MARK: &[u8] = b"anew";
+pub(super) const MARK: &[u8] = b"anew";
 
 /// The blob, without owner, that names the run that is under way.
 pub(in crate::store::vault) const RUN: &[u8] = b"run";
-
-const HEAD: usize = 17;
 
 /// Names a run.
 pub(in crate::store::vault) type RunId = [u8; 16];
@@ -33,9 +31,7 @@ pub(in crate::store::vault) fn random_run() -> RunId {
 pub(in crate::store::vault) enum Stage {
     /// The new key is there.
     Begun,
-    /// The keys before stand aside.
-    Leaving,
-    /// They are gone.
+    /// The keys before are gone.
     Done,
 }
 
@@ -61,24 +57,17 @@ impl Mark {
         let (run, rest) = bytes.split_first_chunk().ok_or_else(broken)?;
         let stage = match rest.first() {
             Some(0) => Stage::Begun,
-            Some(1) => Stage::Leaving,
             Some(2) => Stage::Done,
             _ => return Err(broken()),
         };
         Ok(Some(Self { run: *run, stage }))
     }
 
-    pub(super) fn to_bytes(self, aside: &[u8]) -> Vec<u8> {
+    pub(super) fn to_bytes(self) -> Vec<u8> {
         let stage = match self.stage {
             Stage::Begun => 0,
-            Stage::Leaving => 1,
             Stage::Done => 2,
         };
-        [&self.run[..], &[stage], aside].concat()
+        [&self.run[..], &[stage]].concat()
     }
-}
-
-/// Splits a mark into what it says and the wrapped keys that stand aside.
-pub(in crate::store::vault) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    bytes.split_at_checked(HEAD)
 }

@@ -4,30 +4,27 @@
 //! ```text
 //! 1  one write: the new key before the others, and that it is begun
 //! 2  what another key sealed is sealed with the new one, a batch at a time, until a look finds nothing
-//! 3  one write: the new key alone; the others stand aside in the mark
-//! 4  another look, for what somebody sealed between the look and 3; if there is anything, from 1 again with these keys
-//! 5  one write: that it is done
+//! 3  one write: the new key alone, and that it is done
 //! ```
 //!
-//! Whoever writes holds on to the keys, so that 3 waits for it (`slots/in_use.rs`); where no file can be locked, it looks at
-//! the keys after the write, and puts a key back that is gone (`held.rs`). At every moment each record
-//! opens with a key of the owner or one that stands aside. Links, digests and what is inside stay as they are.
+//! Whatever is stored is sealed with the newest key of the moment that it is stored in, so that 1 is the last moment at which anything is sealed
+//! with another, and 2 finds all of that. At every moment each record opens with a key of the owner. Links, digests and what is inside
+//! stay as they are.
 
 mod blobs;
 mod conversation;
 mod mark;
 mod piece;
 
-pub(super) use mark::{MARK, RUN, RunId, random_run, split as split_mark};
-use mark::{Mark, Stage};
+use mark::{MARK, Mark, Stage};
+pub(super) use mark::{RUN, RunId, random_run};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::vault::Sealed;
-use crate::store::vault::anew::piece::{Mode, Piece};
+use crate::store::vault::anew::piece::Piece;
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, blob};
-use crate::store::vault::slots::Keys;
 use crate::store::vault::workspace::MOST_KEYS;
 use crate::store::{Put, Safety, Space};
 
@@ -49,53 +46,36 @@ impl Sealed {
     /// Seals everything of an owner, who is named by the inner name, with a new key, unless this run has done so.
     ///
     /// Nobody else may change keys meanwhile.
-    pub(super) fn seal_anew(
-        &self,
-        owner: Option<ConversationId>,
-        run: RunId,
-        turns: &Keys,
-    ) -> Result<Renewed> {
-        match self.try_seal_anew(owner, run, turns) {
+    pub(super) fn seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+        match self.try_seal_anew(owner, run) {
             Err(error) if error.kind() == ErrorKind::NotFound && owner.is_some() => Ok(Renewed::Gone),
             other => other,
         }
     }
 
-    fn try_seal_anew(&self, owner: Option<ConversationId>, run: RunId, turns: &Keys) -> Result<Renewed> {
+    fn try_seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         self.held.renew()?;
         let Some(mut keys) = self.keys_at_hand(owner)? else { return Ok(Renewed::Gone) };
         match Mark::read(self.inner.as_ref(), owner)?.filter(|mark| mark.run == run).map(|mark| mark.stage) {
             Some(Stage::Done) => return Ok(Renewed::Done),
-            Some(Stage::Begun | Stage::Leaving) => {}
+            Some(Stage::Begun) => {}
             // Each time before, there were records that do not open.
             None if keys.len() == MOST_KEYS => return Ok(Renewed::Damaged),
             None => keys.insert(0, DataKey::random()),
         }
-        for _ in 0..ATTEMPTS {
-            self.put_keys(owner, &keys, &[], Mark::new(run, Stage::Begun))?;
-            if self.seal_until_nothing_is_left(owner, &keys)? > 0 {
-                self.put_keys(owner, &keys, &[], Mark::new(run, Stage::Done))?;
-                return Ok(Renewed::Damaged);
-            }
-            let (newest, before) = keys.split_at(1);
-            let alone = turns.take_away()?;
-            self.put_keys(owner, newest, before, Mark::new(run, Stage::Leaving))?;
-            drop(alone);
-            let mut look = Piece::new(self, owner, &keys[0], Mode::Look);
-            look.everything()?;
-            if look.sealed == 0 {
-                let mark = Mark::new(run, Stage::Done).to_bytes(&[]);
-                self.inner.put(&[own(owner, MARK, &mark)], Safety::Synced)?;
-                return Ok(Renewed::Done);
-            }
+        self.put_keys(owner, &keys, Mark::new(run, Stage::Begun))?;
+        let damaged = self.seal_until_nothing_is_left(owner, &keys)?;
+        if damaged == 0 {
+            keys.truncate(1);
         }
-        Err(Error::new(ErrorKind::Locked, "somebody writes so much that it cannot be sealed anew"))
+        self.put_keys(owner, &keys, Mark::new(run, Stage::Done))?;
+        Ok(if damaged == 0 { Renewed::Done } else { Renewed::Damaged })
     }
 
     /// Seals a pass at a time, and answers how many records of the last one do not open.
     fn seal_until_nothing_is_left(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
         for _ in 0..ATTEMPTS {
-            let mut pass = Piece::new(self, owner, &keys[0], Mode::Seal);
+            let mut pass = Piece::new(self, owner, &keys[0]);
             match pass.everything() {
                 // Somebody has changed the conversation since it was looked at.
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
@@ -110,33 +90,18 @@ impl Sealed {
         Err(Error::new(ErrorKind::Locked, "somebody writes so much that it cannot be sealed anew"))
     }
 
-    /// The keys of an owner, those that stand aside included; none when the owner is gone.
+    /// The keys of an owner; none when the owner is gone.
     fn keys_at_hand(&self, owner: Option<ConversationId>) -> Result<Option<Vec<DataKey>>> {
         let Some(wrapped) = blob(self.inner.as_ref(), owner, DATA)? else { return Ok(None) };
         let broken = |broken| Error::corrupt(format!("the keys do not open: {broken}"));
-        let mut keys = self.held.workspace().unwrap(&wrapped, owner).map_err(broken)?;
-        for aside in self.held.keys_aside(owner)? {
-            if keys.iter().all(|key| key.id() != aside.id()) {
-                keys.push(aside);
-            }
-        }
-        Ok(Some(keys))
+        self.held.workspace().unwrap(&wrapped, owner).map(Some).map_err(broken)
     }
 
-    /// Stores the keys of an owner, those that stand aside, and how far it is, in one write.
-    fn put_keys(
-        &self,
-        owner: Option<ConversationId>,
-        keys: &[DataKey],
-        aside: &[DataKey],
-        mark: Mark,
-    ) -> Result<()> {
+    /// Stores the keys of an owner, and how far it is, in one write.
+    fn put_keys(&self, owner: Option<ConversationId>, keys: &[DataKey], mark: Mark) -> Result<()> {
         let workspace = self.held.workspace();
-        let wrap = |keys: &[DataKey]| -> Vec<u8> {
-            keys.iter().flat_map(|key| workspace.wrap(key, owner)).collect()
-        };
-        let (keys, mark) = (wrap(keys), mark.to_bytes(&wrap(aside)));
-        self.inner.put(&[own(owner, DATA, &keys), own(owner, MARK, &mark)], Safety::Synced)?;
+        let keys: Vec<u8> = keys.iter().flat_map(|key| workspace.wrap(key, owner)).collect();
+        self.inner.put(&[own(owner, DATA, &keys), own(owner, MARK, &mark.to_bytes())], Safety::Synced)?;
         self.held.forget(owner);
         Ok(())
     }

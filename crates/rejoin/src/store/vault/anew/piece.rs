@@ -1,4 +1,4 @@
-//! Single records: looked at, and sealed with the newest key where another sealed them.
+//! Single records: sealed with the newest key where another sealed them.
 
 use crate::error::Result;
 use crate::model::ConversationId;
@@ -11,21 +11,11 @@ use crate::store::vault::text::{from_text, to_text};
 /// How much text shows which key sealed it.
 const ENOUGH: usize = OVERHEAD.div_ceil(3) * 4;
 
-/// What is done with a record that another key sealed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// It is sealed with the newest.
-    Seal,
-    /// It is counted.
-    Look,
-}
-
 /// One pass over everything of an owner.
 pub(super) struct Piece<'v> {
     pub(super) vault: &'v Sealed,
     pub(super) owner: Option<ConversationId>,
     pub(super) key: &'v DataKey,
-    pub(super) mode: Mode,
     ring: Ring<'v>,
     /// How many records another key sealed.
     pub(super) sealed: u64,
@@ -38,13 +28,8 @@ pub(super) struct Piece<'v> {
 pub(super) struct At<'a>(pub(super) Use, pub(super) &'a str, pub(super) &'a [&'a [u8]]);
 
 impl<'v> Piece<'v> {
-    pub(super) fn new(
-        vault: &'v Sealed,
-        owner: Option<ConversationId>,
-        key: &'v DataKey,
-        mode: Mode,
-    ) -> Self {
-        Self { vault, owner, key, mode, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
+    pub(super) fn new(vault: &'v Sealed, owner: Option<ConversationId>, key: &'v DataKey) -> Self {
+        Self { vault, owner, key, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
     }
 
     /// Goes over everything.
@@ -66,16 +51,12 @@ impl<'v> Piece<'v> {
         !text.is_empty() && from_text(beginning).map_or(true, |envelope| self.is_old(&envelope))
     }
 
-    /// Seals with the newest key; none when it is, when it is only looked for, or when it does not open.
+    /// Seals with the newest key; none when it is, or when it does not open.
     pub(super) fn sealed(&mut self, at: At<'_>, envelope: &[u8]) -> Result<Option<Vec<u8>>> {
         if !self.is_old(envelope) {
             return Ok(None);
         }
         let At(usage, tag, place) = at;
-        if self.mode == Mode::Look {
-            self.sealed += 1;
-            return Ok(None);
-        }
         let mut copy = envelope.to_vec();
         match self.ring.open(usage, tag, place, &mut copy) {
             Ok(inside) => {

@@ -68,11 +68,9 @@ impl Keys {
     /// One at a time, so that others who change keys get their turn.
     fn seal_owner(&self, vault: &Sealed, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         let _turn = self.take_turn()?;
-        vault.seal_anew(owner, run, self).map_err(|error| {
-            match owner.and_then(|inner| vault.outer_name(inner)) {
-                Some(id) => error.during(format!("seal conversation `{id}`")),
-                None => error,
-            }
+        vault.seal_anew(owner, run).map_err(|error| match owner.and_then(|inner| vault.outer_name(inner)) {
+            Some(id) => error.during(format!("seal conversation `{id}`")),
+            None => error,
         })
     }
 

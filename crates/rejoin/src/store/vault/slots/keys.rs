@@ -17,13 +17,12 @@ use crate::store::vault::anew::RUN;
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::blob;
 use crate::store::vault::slots::holder::{self, Keyholder};
-use crate::store::vault::slots::in_use::{self, Alone, InUse};
 use crate::store::vault::slots::passphrase::Cost;
 use crate::store::vault::slots::record::{self, MOST_SLOTS, Record};
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::wraps::Wrap;
 use crate::store::vault::slots::{AnchorPlace, PinPlace, Secret, SlotId, SlotKind, VaultId, recovery};
-use crate::store::{Keeper, Put, Read, Safety, Space, Store, beside, durable};
+use crate::store::{Keeper, Put, Read, Safety, Space, Store, durable};
 
 /// What a slot is made of.
 #[derive(Clone, Debug)]
@@ -167,8 +166,8 @@ impl Keys {
         let (slots, added): (Vec<Slot>, Vec<Added>) = made.into_iter().unzip();
         let bytes = Record::new(&workspace, slots.clone()).to_bytes(&workspace);
         // What belongs to no conversation is sealed too, from the beginning.
-        let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None), mark: None };
-        let puts: Vec<Put<'_>> = data.puts().chain([record::put(&bytes)]).collect();
+        let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None) };
+        let puts = [data.put(), record::put(&bytes)];
         // Whoever makes a vault where another was used replaces that one. Cut off here, the next one to open it pins it.
         self.holder.pin().map_or(Ok(()), PinPlace::forget)?;
         if let Err(error) = inner.put(&puts, Safety::Synced) {
@@ -267,21 +266,6 @@ impl Keys {
 
     pub(super) fn write(&self, record: &Record, workspace: &Workspace) -> Result<()> {
         self.inner.put(&[record::put(&record.to_bytes(workspace))], Safety::Synced)
-    }
-
-    /// Keeps keys from being taken away; nothing where somebody else looks after that.
-    pub(crate) fn hold(&self) -> Result<Option<InUse>> {
-        self.use_lock().map(|path| in_use::hold(&path)).transpose()
-    }
-
-    /// Waits until nobody seals with a key that is to be taken away.
-    pub(crate) fn take_away(&self) -> Result<Option<Alone>> {
-        self.use_lock().map(|path| in_use::take_away(&path, self.patience)).transpose()
-    }
-
-    /// The file that is locked while keys are used.
-    fn use_lock(&self) -> Option<PathBuf> {
-        self.lock.as_deref().map(|path| beside(path, ".use"))
     }
 
     /// Waits for another process that changes keys.

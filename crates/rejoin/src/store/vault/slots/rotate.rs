@@ -175,7 +175,7 @@ impl Keys {
             // Conversations that grow while they are listed may be passed over; they are among what changed since.
             let seen = newest_stamp(inner, 0)?;
             let found = wraps::rewrap(inner, &wraps::owners(inner)?, before, next)?;
-            let mut puts: Vec<Put<'_>> = found.wraps.iter().flat_map(wraps::Wrap::puts).collect();
+            let mut puts: Vec<Put<'_>> = found.wraps.iter().map(wraps::Wrap::put).collect();
             puts.push(record::put(&bytes));
             match inner.put(&puts, Safety::Synced) {
                 Ok(()) => {
@@ -200,7 +200,7 @@ impl Keys {
         if record.is_rotating() {
             let late = wraps::rewrap(inner, owners, workspace, workspace)?;
             for wrap in &late.wraps {
-                match inner.put(&wrap.puts().collect::<Vec<_>>(), Safety::Synced) {
+                match inner.put(&[wrap.put()], Safety::Synced) {
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     other => other?,
                 }

@@ -6,10 +6,9 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::vault::Workspace;
-use crate::store::vault::anew::{MARK, split_mark};
-use crate::store::vault::held::DATA;
+use crate::store::vault::held::{DATA, blob};
 use crate::store::vault::workspace::is_wrapped_with;
-use crate::store::{Cursor, ListQuery, Named, Put, Read, Space, Stamp};
+use crate::store::{Cursor, ListQuery, Put, Read, Space, Stamp};
 
 /// Large, because a store of files goes over all of its index for each page.
 const PAGE: usize = 10_000;
@@ -19,14 +18,11 @@ const PAGE: usize = 10_000;
 pub(super) struct Wrap {
     pub(super) owner: Option<ConversationId>,
     pub(super) bytes: Vec<u8>,
-    /// The mark of the owner with keys that stand aside, wrapped the same way.
-    pub(super) mark: Option<Vec<u8>>,
 }
 
 impl Wrap {
-    pub(super) fn puts(&self) -> impl Iterator<Item = Put<'_>> {
-        let put = |name, bytes| Put { space: Space::Key, owner: self.owner, name, bytes: Some(bytes) };
-        std::iter::once(put(DATA, &self.bytes)).chain(self.mark.iter().map(move |mark| put(MARK, mark)))
+    pub(super) fn put(&self) -> Put<'_> {
+        Put { space: Space::Key, owner: self.owner, name: DATA, bytes: Some(&self.bytes) }
     }
 }
 
@@ -75,30 +71,17 @@ pub(super) fn rewrap(
 ) -> Result<Rewrapped> {
     let mut found = Rewrapped::default();
     for owner in owners {
-        let (mut wrapped, mut mark) = (None, None);
-        inner.get(Space::Key, *owner, Named::ALL, &mut |name, bytes| {
-            match name {
-                DATA => wrapped = Some(bytes.to_vec()),
-                MARK => mark = Some(bytes.to_vec()),
-                _ => {}
-            }
-            Ok(())
-        })?;
         // A conversation that was removed meanwhile has no key.
-        let Some(wrapped) = wrapped else { continue };
-        let aside = mark.as_deref().and_then(split_mark).filter(|(_, aside)| !aside.is_empty());
-        let is_done = |wrapped: &[u8]| is_wrapped_with(wrapped, to.id());
-        if is_done(&wrapped) && aside.is_none_or(|(_, aside)| is_done(aside)) {
+        let Some(wrapped) = blob(inner, *owner, DATA)? else { continue };
+        if is_wrapped_with(&wrapped, to.id()) {
             continue;
         }
-        let again = |wrapped: &[u8]| -> Option<Vec<u8>> {
-            let keys = from.unwrap(wrapped, *owner).ok()?;
-            Some(keys.iter().flat_map(|key| to.wrap(key, *owner)).collect())
-        };
-        let mark = aside.and_then(|(head, aside)| Some([head, &again(aside)?].concat()));
-        match again(&wrapped) {
-            Some(bytes) => found.wraps.push(Wrap { owner: *owner, bytes, mark }),
-            None => found.unreadable.push(*owner),
+        match from.unwrap(&wrapped, *owner) {
+            Ok(keys) => {
+                let bytes = keys.iter().flat_map(|key| to.wrap(key, *owner)).collect();
+                found.wraps.push(Wrap { owner: *owner, bytes });
+            }
+            Err(_) => found.unreadable.push(*owner),
         }
     }
     Ok(found)
