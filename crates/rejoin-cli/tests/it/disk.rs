@@ -233,7 +233,10 @@ impl Disk {
             }));
         }
         if !self.unnamed.is_empty() {
-            states.push(State::new());
+            let is_below = |path: &PathBuf| self.unnamed.iter().any(|directory| path.starts_with(directory));
+            let mut without = self.state(&whole, Name::last);
+            without.retain(|path, _| !is_below(path));
+            states.push(without);
         }
         states
     }
