@@ -101,7 +101,7 @@ impl Context {
         let (url, limits, access) = (self.store_url()?, self.limits(), self.access()?);
         let (redaction, key) = (redaction::wanted(self)?, redaction::key_file(self)?);
         Ok(move || {
-            let archive = Archive::with_store(url.reopen_with(&access)?).with_limits(limits);
+            let archive = Archive::reopen_at(&url, &access)?.with_limits(limits);
             let archive = redaction::keeping_key(archive, key.clone());
             Ok(with_redaction(archive, redaction.clone()))
         })
@@ -117,11 +117,11 @@ impl Context {
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
         private::keep_store(url, &self.surroundings.data_directory()?, self.manner)?;
-        let store = url.open_with(&self.access()?).map_err(|error| {
+        let archive = Archive::open_at(url, &self.access()?).map_err(|error| {
             vault::explain(url, error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
         })?;
-        let archive = Archive::with_store(store).with_limits(self.limits());
+        let archive = archive.with_limits(self.limits());
         let archive = redaction::keeping_key(archive, redaction::key_file(self)?);
         Ok(with_redaction(archive, redaction::wanted(self)?))
     }

@@ -32,9 +32,9 @@ pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Converted,
     Deleted, DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring,
     Handle, Imports, Leftover, Limits, List, Listed, Named, OpenTurn, PROMPT_HISTORY_LINES, Parent, Project,
-    PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Quarantined, Recorder, Report, Restored, Retention,
-    RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent, Subagents,
-    Sweep, Swept, Tally,
+    PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Recorder, Report, Restored, Retention, RetentionPlan,
+    Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept,
+    Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
@@ -70,6 +70,7 @@ pub mod vault {
         SealedAnew, Secret, SecretFiles, SecretPlace, SlotId, SlotKind, SlotStatus, VaultId, VaultStatus,
         Wanted, status,
     };
+    pub use crate::store::vault::{Quarantined, Vault};
 }
 
 pub mod view {

@@ -1,7 +1,8 @@
 //! `rejoin verify`: is everything still as it was written?
 
+use rejoin::vault::Quarantined;
 use rejoin::store::Fault;
-use rejoin::{Archive, ConversationId, ErrorKind, Quarantined, Stage, StoreUrl};
+use rejoin::{Archive, ConversationId, ErrorKind, Stage, StoreUrl};
 use serde_json::{Value as Json, json};
 
 use crate::commands::doctor::quarantined_name;

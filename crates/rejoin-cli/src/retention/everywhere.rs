@@ -7,9 +7,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rejoin::{
-    Archive, Expiring, Hold, List, PurgeReport, Quarantined, RetentionPlan, StoredConversation, Swept, Time,
-};
+use rejoin::vault::Quarantined;
+use rejoin::{Archive, Expiring, Hold, List, PurgeReport, RetentionPlan, StoredConversation, Swept, Time};
 
 use super::keeper::note_sweep;
 use super::{Ahead, Policy, date_by};

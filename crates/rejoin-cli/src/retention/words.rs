@@ -1,6 +1,7 @@
 //! What people are told about retention.
 
-use rejoin::{PurgeKeys, PurgeReport, Quarantined, Retention, RetentionPlan, Time};
+use rejoin::vault::Quarantined;
+use rejoin::{PurgeKeys, PurgeReport, Retention, RetentionPlan, Time};
 
 use crate::ui::size;
 use crate::ui::when::Clock;

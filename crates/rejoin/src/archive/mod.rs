@@ -51,7 +51,6 @@ pub use name::Named;
 pub use project::Project;
 pub use prompt_history::PROMPT_HISTORY_LINES;
 pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
-pub use quarantine::Quarantined;
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{BegunAgain, OpenTurn, Recorder, Saved, Strain};
 pub(crate) use record::{Breaker, Strains, is_for_want_of_room, is_in_doubt};
@@ -72,6 +71,7 @@ pub use crate::ops::Limits;
 use crate::ops::{KeepKey, Survey, Verdict, absent, check_title, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
+    Vault,
 };
 
 /// How often an id that is taken is replaced by another before it is an error.
@@ -84,6 +84,8 @@ const BRANCH_LENGTH: usize = 10;
 #[derive(Clone)]
 pub struct Archive {
     store: Arc<dyn Store>,
+    /// What the store is besides, where it is a vault.
+    vault: Option<Arc<dyn Vault>>,
     nature: Arc<dyn Nature>,
     limits: Limits,
     redacting: Option<Arc<Redacting>>,
@@ -108,18 +110,31 @@ impl Archive {
     ///
     /// Relative paths are relative to the working directory.
     pub fn open(url: &str) -> Result<Self> {
-        Ok(Self::with_store(StoreUrl::parse(url)?.open()?))
+        Self::open_with(url, &Access::default())
     }
 
     /// Opens the store that a URL names, with what it takes: keys for a vault such as `vault+sqlite:history.db`.
     pub fn open_with(url: &str, access: &Access) -> Result<Self> {
-        Ok(Self::with_store(StoreUrl::parse(url)?.open_with(access)?))
+        Self::open_at(&StoreUrl::parse(url)?, access)
+    }
+
+    /// The same, for a URL that was read before.
+    pub fn open_at(url: &StoreUrl, access: &Access) -> Result<Self> {
+        let (store, vault) = url.open_parts(access)?;
+        Ok(Self { vault, ..Self::with_store(store) })
+    }
+
+    /// Opens a store again that was open before. One that is gone is not created.
+    pub fn reopen_at(url: &StoreUrl, access: &Access) -> Result<Self> {
+        url.refuse_missing()?;
+        Self::open_at(url, access)
     }
 
     /// An archive over a store that the caller made.
     pub fn with_store(store: Arc<dyn Store>) -> Self {
         Self {
             store,
+            vault: None,
             nature: Arc::new(SystemNature),
             limits: Limits::default(),
             redacting: None,
@@ -127,6 +142,11 @@ impl Archive {
             leaving: Leaving::Exportable,
             damage: None,
         }
+    }
+
+    /// An archive over a vault that the caller made.
+    pub fn with_vault<V: Store + Vault + 'static>(vault: Arc<V>) -> Self {
+        Self { vault: Some(Arc::clone(&vault) as Arc<dyn Vault>), ..Self::with_store(vault) }
     }
 
     /// Sets how large things may become.

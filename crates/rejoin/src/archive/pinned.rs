@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::archive::url::Parts;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, Result};
 use crate::store::backend::Backend;
@@ -9,7 +10,7 @@ use crate::store::vault::slots::{
     AnchorPlace, Anchored, Keyholder, Keys, PinPlace, VaultId, missing_vault, status as vault_status,
 };
 use crate::store::vault::{Unlock, Workspace};
-use crate::store::{Keeper, Read, Store, VaultStore};
+use crate::store::{Keeper, Read, Store, Vault, VaultStore};
 
 impl StoreUrl {
     /// The vault that was last used at the place of this store; none where none was used, or nobody keeps that.
@@ -92,7 +93,7 @@ impl StoreUrl {
         keys: &Keyholder,
         own: Keys,
         access: &Access,
-    ) -> Result<Arc<dyn Store>> {
+    ) -> Result<Parts> {
         let inner: Arc<dyn Store> = Arc::new(Keeper::over(Arc::clone(&backend)));
         let anchor = match &access.anchors {
             None => None,
@@ -109,11 +110,11 @@ impl StoreUrl {
         };
         let vault = VaultStore::open(backend, Arc::new(keys.clone()))?.with_keys(own);
         Ok(match anchor {
-            None => Arc::new(vault),
+            None => parts(vault),
             Some(anchor) => {
                 let knows_keys = anchor.knows_keys(inner.as_ref())?;
                 let anchored = Anchored::new(vault, inner, anchor);
-                Arc::new(if knows_keys { anchored } else { anchored.after_new_keys() })
+                parts(if knows_keys { anchored } else { anchored.after_new_keys() })
             }
         })
     }
@@ -140,4 +141,9 @@ impl StoreUrl {
         }
         pin.write(workspace)
     }
+}
+
+fn parts<V: Store + Vault + 'static>(vault: V) -> Parts {
+    let vault = Arc::new(vault);
+    (Arc::clone(&vault) as Arc<dyn Store>, Some(vault))
 }

@@ -47,7 +47,7 @@ impl Archive {
 
     /// True when the key of the hashes in markers lies in the store. That of a vault does not.
     pub fn holds_redaction_key(&self) -> Result<bool> {
-        HashKey::is_inside(self.store())
+        Ok(self.vault.is_none() && HashKey::is_inside(self.store())?)
     }
 
     /// Moves a key that the store holds to whoever keeps it, or erases it if another is kept there. Without this that is done
@@ -83,6 +83,9 @@ impl Archive {
         redaction: &'a Redaction,
         key: &'a OnceLock<HashKey>,
     ) -> Redactor<'a> {
+        if let Some(vault) = &self.vault {
+            key.get_or_init(|| HashKey::new(vault.token_key()));
+        }
         Redactor::new(redaction, key, self.store.as_ref(), self.nature.as_ref())
             .keeping_key(self.keep_key.as_deref())
     }

@@ -11,8 +11,8 @@ use crate::store::vault::slots::{
     Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
 };
 use crate::store::{
-    Displaced, JsonlOptions, JsonlStore, Keeper, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside,
-    place,
+    Displaced, JsonlOptions, JsonlStore, Keeper, MemoryStore, REPACK_EVERY, SqliteStore, Store, Vault, WAIT,
+    beside, place,
 };
 
 /// Where a store is.
@@ -47,6 +47,9 @@ impl Default for Access {
         Self { wait: WAIT, keys: None, anchors: None, repack_every: REPACK_EVERY }
     }
 }
+
+/// A store, and what it is besides where it is a vault.
+pub(super) type Parts = (Arc<dyn Store>, Option<Arc<dyn Vault>>);
 
 impl StoreUrl {
     /// Reads a URL.
@@ -86,11 +89,16 @@ impl StoreUrl {
 
     /// Opens the store with what it takes. A vault that is missing is not created.
     pub fn open_with(&self, access: &Access) -> Result<Arc<dyn Store>> {
+        Ok(self.open_parts(access)?.0)
+    }
+
+    /// The same, with what it is besides where it is a vault.
+    pub(super) fn open_parts(&self, access: &Access) -> Result<Parts> {
         let Self::Vault(inner) = self else {
             self.refuse_in_place_of_a_vault(access)?;
             let store = self.open_plain(access)?;
             return match vault_status(store.as_ref())? {
-                None => Ok(store),
+                None => Ok((store, None)),
                 Some(_) => Err(Error::new(
                     ErrorKind::Denied,
                     format!("`{self}` is sealed; it is the vault `vault+{self}`"),
@@ -110,13 +118,13 @@ impl StoreUrl {
             .map_err(|error| error.during(format!("open the vault `{self}`")))
     }
 
-    /// Opens a store again that was open before. One that is gone is not created.
-    pub fn reopen_with(&self, access: &Access) -> Result<Arc<dyn Store>> {
+    /// Refuses to open a store again that is gone.
+    pub(super) fn refuse_missing(&self) -> Result<()> {
         match self.path() {
             Some(path) if !path.exists() => {
                 Err(Error::new(ErrorKind::Unavailable, "open the store again").because(Displaced::at(path)))
             }
-            _ => self.open_with(access),
+            _ => Ok(()),
         }
     }
 

@@ -48,13 +48,10 @@ pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
     Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
-pub use vault::{Key, KeyId, Unlock, VaultStore, Workspace};
+pub use vault::{Key, KeyId, Unlock, Vault, VaultStore, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-
-/// Under this name of the space of keys, a vault shows whoever opened it the key of hashed tokens. It is not stored.
-pub(crate) const TOKEN_KEY: &[u8] = b"token";
 
 /// Called with each message that was read, in order; what it borrows is valid during the call only.
 pub type Visit<'a> = dyn FnMut(Seen<'_>) -> Result<()> + 'a;

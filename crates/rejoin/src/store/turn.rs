@@ -18,8 +18,6 @@ pub struct Capabilities {
     pub ranks: bool,
     /// True when everything is sealed before it is stored, so that what leaves the store leaves its protection.
     pub is_sealed: bool,
-    /// True when [`Task::Renew`] replaces keys: what is kept is sealed, and the store can make new keys for it.
-    pub renews_keys: bool,
     /// True when a read visits all that can be read before it answers that something cannot. Otherwise a read ends there.
     pub reads_past_damage: bool,
 }
@@ -27,7 +25,7 @@ pub struct Capabilities {
 impl Capabilities {
     /// Capabilities of a store that keeps nothing beyond its life.
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        Self { is_durable, is_shared, ranks, is_sealed: false, renews_keys: false, reads_past_damage: false }
+        Self { is_durable, is_shared, ranks, is_sealed: false, reads_past_damage: false }
     }
 
     /// Marks a conversation that begins in this store as not exportable where everything is sealed: what leaves the store
@@ -286,18 +284,14 @@ pub enum Space {
     Source,
     /// How the sources of imports looked, by their paths.
     Import,
-    /// Sealed keys: who can open a vault, and what its conversations are sealed with.
-    Key,
-    /// Sealed parts of a vault's search index.
-    Shard,
     /// What was deleted, purged, redacted, rotated and exported, without content.
     Audit,
     /// Attachments in pieces, by digest and number.
     Attachment,
-    /// Records that could not be opened, with the reason.
-    Quarantine,
     /// What those who follow the events are told besides changes.
     Notice,
+    /// What a backend that wraps another stores for itself, under a number of its own. Nobody above the wrapper uses it.
+    Wrapper(u8),
 }
 
 impl Space {
@@ -308,12 +302,12 @@ impl Space {
         Self::OpenTurn,
         Self::Source,
         Self::Import,
-        Self::Key,
-        Self::Shard,
         Self::Audit,
         Self::Attachment,
-        Self::Quarantine,
         Self::Notice,
+        Self::Wrapper(6),
+        Self::Wrapper(7),
+        Self::Wrapper(10),
     ];
 
     /// The number a store writes for it; never reused.
@@ -324,13 +318,17 @@ impl Space {
             Self::OpenTurn => 3,
             Self::Source => 4,
             Self::Import => 5,
-            Self::Key => 6,
-            Self::Shard => 7,
             Self::Audit => 8,
             Self::Attachment => 9,
-            Self::Quarantine => 10,
             Self::Notice => 11,
+            Self::Wrapper(number) => number as i64,
         }
+    }
+
+    /// True when blobs of many conversations are replaced in one commit. A backend that has a file for each conversation stores them
+    /// in one file, so that such a commit does not take as long as there are conversations.
+    pub const fn is_replaced_together(self) -> bool {
+        matches!(self, Self::Wrapper(6))
     }
 }
 
@@ -399,11 +397,6 @@ pub enum Task {
     RepackOne(ConversationId),
     /// Look for damage.
     Check,
-    /// Replace the keys of what is kept, so that keys of today do not open what was removed before.
-    Renew,
-    /// Seal one conversation with a new key, because something was taken out of it: what a disk keeps of it is sealed with
-    /// the one before. [`Task::Renew`] makes sure that keys of today do not open that one either.
-    RenewOne(ConversationId),
 }
 
 /// How far background work got.
@@ -413,7 +406,7 @@ pub struct Progress {
     pub done: u64,
     /// How many are left; none when it is finished.
     pub left: u64,
-    /// What a check found, or what a renewal of keys could not reach.
+    /// What a check found.
     pub faults: Vec<Fault>,
     /// What a check found that was never acknowledged: nothing is lost, and the next write removes it.
     pub unfinished: Vec<Fault>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::model::{Branch, ConversationId, WordQuery};
+use crate::model::{Branch, WordQuery};
 use crate::store::{
     Change, Changed, Found, Hit, Progress, Read, Safety, SearchOrder, SearchQuery, Store, Target, Task,
 };
@@ -11,14 +11,7 @@ use crate::testing::draft::{Draft, at, conversation, message, state};
 use crate::testing::look::{Visible, visible};
 use crate::testing::trial::Trial;
 
-const TASKS: [Task; 6] = [
-    Task::Index,
-    Task::Checkpoint,
-    Task::Repack,
-    Task::Check,
-    Task::Renew,
-    Task::RenewOne(ConversationId::from_bytes([1; 16])),
-];
+const TASKS: [Task; 4] = [Task::Index, Task::Checkpoint, Task::Repack, Task::Check];
 
 /// Some of everything.
 fn some(trial: &Trial<'_>) -> Result<()> {

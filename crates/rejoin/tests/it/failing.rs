@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use rejoin::store::backend::Backend;
 use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Fault, Found, Hit, Keeper, ListQuery, MemoryStore, Named,
-    Outcome, Page, Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target,
-    Task, Turn, Version, Visit, VisitBlob,
+    Appended, Capabilities, Change, Changed, Found, Hit, Keeper, ListQuery, MemoryStore, Named, Outcome,
+    Page, Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
+    Version, Visit, VisitBlob,
 };
 use rejoin::testing::{Interpose, Interposed, Write};
+use rejoin::vault::{Quarantined, Vault};
 use rejoin::{ConversationId, Error, ErrorKind, Result, Time};
 
 /// What a failure says.
@@ -97,9 +98,7 @@ impl Failing {
 
 impl Read for Failing {
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Read::capabilities(&self.inner);
-        capabilities.renews_keys = self.keys.is_some();
-        capabilities
+        Read::capabilities(&self.inner)
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
@@ -168,12 +167,33 @@ impl Store for Failing {
 
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress> {
         self.pass()?;
-        match self.keys {
-            Some(slots) if task == Task::Renew => {
-                let faults = slots.iter().map(|slot| Fault { conversation: None, what: (*slot).to_owned() });
-                Ok(Progress { done: 1, faults: faults.collect(), ..Progress::default() })
-            }
-            _ => self.inner.maintain(task, budget),
-        }
+        self.inner.maintain(task, budget)
+    }
+}
+
+impl Vault for Failing {
+    fn token_key(&self) -> [u8; 32] {
+        [7; 32]
+    }
+
+    fn replaces_keys(&self) -> bool {
+        self.keys.is_some()
+    }
+
+    fn replace_keys(&self, _: Duration) -> Result<Vec<String>> {
+        self.pass()?;
+        Ok(self.keys.unwrap_or_default().iter().map(|slot| (*slot).to_owned()).collect())
+    }
+
+    fn replace_key_of(&self, _: ConversationId, _: Duration) -> Result<()> {
+        self.pass()
+    }
+
+    fn quarantined(&self) -> Result<Vec<Quarantined>> {
+        Ok(Vec::new())
+    }
+
+    fn discard(&self, _: &[Quarantined]) -> Result<()> {
+        Ok(())
     }
 }

@@ -32,4 +32,5 @@ mod vault_cost;
 mod vault_keys;
 mod vault_purge;
 mod vault_rotation;
+mod vault_spaces;
 mod view;

@@ -133,7 +133,7 @@ fn mentions(store: &dyn Store) -> usize {
 
 /// Scrubs a vault that has the token everywhere, and opens every record of it.
 fn scrub_a_vault(inner: Arc<dyn Inner>) {
-    let archive = Archive::with_store(Arc::new(sealed(inner.clone())));
+    let archive = Archive::with_vault(Arc::new(sealed(inner.clone())));
     let id = fill(&archive);
     prepare(&archive);
     assert!(mentions(archive.store()) > 2);
@@ -141,7 +141,7 @@ fn scrub_a_vault(inner: Arc<dyn Inner>) {
     archive.scrub(id, ScrubMode::Replace).unwrap();
     archive.scrub_state(ScrubMode::Replace).unwrap();
 
-    let fresh = Archive::with_store(Arc::new(sealed(inner)));
+    let fresh = Archive::with_vault(Arc::new(sealed(inner)));
     assert_eq!(mentions(fresh.store()), 0);
     let hits = |text: &str| {
         fresh.search(&Search { text: text.to_owned(), ..Search::default() }).unwrap().items.len()
@@ -172,12 +172,12 @@ fn no_record_of_a_vault_in_files_mentions_a_secret_after_a_scrub() {
 fn a_scrub_of_a_vault_by_a_process_that_dies_at_any_write_loses_nothing_and_can_be_repeated() {
     for (writes, is_last_done) in (1..).flat_map(|writes| [(writes, false), (writes, true)]) {
         let inner = Arc::new(MemoryStore::new());
-        let open = || Archive::with_store(Arc::new(sealed(inner.clone())));
+        let open = || Archive::with_vault(Arc::new(sealed(inner.clone())));
         let id = fill(&open());
         let mortal = Mortal { store: inner.clone(), left: AtomicU64::new(writes), is_last_done };
         let mortal = Arc::new(mortal);
         let inside = Arc::new(Keeper::over(Interposed(mortal.clone())));
-        let _ = Archive::with_store(Arc::new(sealed(inside))).scrub(id, ScrubMode::Replace);
+        let _ = Archive::with_vault(Arc::new(sealed(inside))).scrub(id, ScrubMode::Replace);
 
         let kept = visible(open().store()).unwrap().conversations.remove(0).1.len();
         let faults = open().verify(id).unwrap().faults;

@@ -12,6 +12,7 @@ use rejoin::{Archive, ConversationId, Message, PurgeKeys, PurgeReason, Result, S
 use crate::vault::Inner;
 use crate::vault_anew::{inner, keys_in_use};
 use crate::vault_keys::{Machine, say, verified};
+use crate::vault_spaces::KEYS;
 
 /// How long whoever replaces keys waits for others. Nobody may need it.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,7 +58,7 @@ impl Interrupted {
             is_at = mark.get(16) == Some(&(stage as u8));
             Ok(())
         };
-        self.store.get(Space::Key, owner, Named::One(b"anew"), look).unwrap();
+        self.store.get(KEYS, owner, Named::One(b"anew"), look).unwrap();
         is_at
     }
 }
@@ -170,7 +171,7 @@ fn stand(store: &dyn Read) -> [Vec<u8>; 3] {
             found = bytes.to_vec();
             Ok(())
         };
-        store.get(Space::Key, None, Named::One(name), take).unwrap();
+        store.get(KEYS, None, Named::One(name), take).unwrap();
         found
     })
 }
@@ -201,7 +202,7 @@ fn a_key_that_goes_with_a_purge_is_never_wrapped_with_one_that_stays() {
     let [before, data, _] = stand(observed.as_ref());
     let key = &data[..16];
 
-    let report = Archive::with_store(Arc::new(vault)).purge(&[gone], PurgeReason::UserRequested, &mut |_| ());
+    let report = Archive::with_vault(Arc::new(vault)).purge(&[gone], PurgeReason::UserRequested, &mut |_| ());
 
     let holds = |blob: &[u8]| blob.windows(key.len()).any(|part| part == key);
     let seen = std::mem::take(&mut *seen.lock().unwrap());

@@ -120,7 +120,7 @@ impl Counted {
 
     fn archive(&self) -> Archive {
         let inner = Arc::new(Interposed(Arc::clone(&self.inner)));
-        Archive::with_store(Arc::new(VaultStore::open(inner, Arc::new(self.holder.clone())).unwrap()))
+        Archive::with_vault(Arc::new(VaultStore::open(inner, Arc::new(self.holder.clone())).unwrap()))
     }
 
     /// Starts conversations of so many messages, each in one turn.

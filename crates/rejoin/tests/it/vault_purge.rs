@@ -5,15 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{JsonlStore, ListQuery, Named, Space, SqliteStore, Store};
+use rejoin::store::{JsonlStore, ListQuery, Named, SqliteStore, Store};
 use rejoin::testing::{Around, Write};
 use rejoin::vault::{Answer, Keyholder, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId, VaultId};
+use rejoin::vault::{Quarantined, Vault};
 use rejoin::{
     Access, Archive, AuditAction, Conversation, ConversationId, ErrorKind, Existing, Message, PurgeKeys,
     PurgeReason, Retention, ScrubMode, StoreUrl, Sweep, Swept, Time,
 };
 
 use crate::vault_keys::{CHEAP, Machine, copy_directory, say, titles, verified};
+use crate::vault_spaces::KEYS;
 
 /// A copy of the disk that holds the store.
 fn image(machine: &Machine, url: &StoreUrl) -> StoreUrl {
@@ -85,7 +87,7 @@ fn data_keys(machine: &Machine) -> BTreeMap<ConversationId, Vec<u8>> {
     let key = |id: ConversationId| {
         let mut key = Vec::new();
         store
-            .get(Space::Key, Some(id), Named::One(b"data"), &mut |_, bytes| {
+            .get(KEYS, Some(id), Named::One(b"data"), &mut |_, bytes| {
                 key = bytes[..16].to_vec();
                 Ok(())
             })
@@ -153,6 +155,32 @@ impl Around for CutOff {
     }
 }
 
+impl Vault for CutOff {
+    fn token_key(&self) -> [u8; 32] {
+        [7; 32]
+    }
+
+    fn replaces_keys(&self) -> bool {
+        true
+    }
+
+    fn replace_keys(&self, _: Duration) -> rejoin::Result<Vec<String>> {
+        Err(rejoin::Error::new(ErrorKind::Unavailable, "the process ended"))
+    }
+
+    fn replace_key_of(&self, _: ConversationId, patience: Duration) -> rejoin::Result<()> {
+        self.replace_keys(patience).map(drop)
+    }
+
+    fn quarantined(&self) -> rejoin::Result<Vec<Quarantined>> {
+        self.0.quarantined()
+    }
+
+    fn discard(&self, _: &[Quarantined]) -> rejoin::Result<()> {
+        self.replace_keys(Duration::ZERO).map(drop)
+    }
+}
+
 #[test]
 fn a_scrub_that_was_cut_off_is_made_up_for_by_the_next_though_it_finds_nothing() {
     let machine = Machine::new();
@@ -162,7 +190,7 @@ fn a_scrub_that_was_cut_off_is_made_up_for_by_the_next_though_it_finds_nothing()
     say(&archive, "nothing here");
     let (image, keys) = (image(&machine, &url), data_keys(&machine));
 
-    let cut_off = Archive::with_store(Arc::new(CutOff(archive.clone()))).scrub(told, ScrubMode::Replace);
+    let cut_off = Archive::with_vault(Arc::new(CutOff(archive.clone()))).scrub(told, ScrubMode::Replace);
     let between = data_keys(&machine);
     let scrubbed = archive.scrub(told, ScrubMode::Replace).unwrap();
     let after = data_keys(&machine);

@@ -1,6 +1,7 @@
 //! Records of a vault that do not open: which, since when, and what to do before they go.
 
-use rejoin::{Archive, Quarantined, StoreUrl};
+use rejoin::vault::Quarantined;
+use rejoin::{Archive, StoreUrl};
 
 use crate::commands::doctor::finding::Finding;
 use crate::context::Context;

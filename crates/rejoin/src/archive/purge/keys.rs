@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::archive::{Archive, AuditAction, AuditEntry};
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::Task;
+use crate::store::Vault;
 
 /// How long another process that changes keys is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -49,9 +49,14 @@ impl Serialize for PurgeKeys {
 }
 
 impl Archive {
+    /// The vault, if it can replace its keys.
+    pub(super) fn key_replacer(&self) -> Option<&dyn Vault> {
+        self.vault.as_deref().filter(|vault| vault.replaces_keys())
+    }
+
     /// Remembers that keys have to be replaced, before anything goes: a purge that is cut off is made up for by the next.
     pub(in crate::archive) fn expect_new_keys(&self) {
-        if !self.store().capabilities().renews_keys {
+        if self.key_replacer().is_none() {
             return;
         }
         if let Err(error) = self.remember(UNRENEWED, Some(&self.now().to_string())) {
@@ -61,7 +66,7 @@ impl Archive {
 
     /// Remembers that a conversation needs a new key, before something is taken out of it.
     pub(in crate::archive) fn expect_new_key_of(&self, id: ConversationId) -> Result<()> {
-        if !self.store().capabilities().renews_keys {
+        if self.key_replacer().is_none() {
             return Ok(());
         }
         self.replace_for(id, UNRENEWED, Some(&self.now().to_string()))
@@ -69,7 +74,7 @@ impl Archive {
 
     /// True when something was taken out of a conversation, and it has the key that it had.
     pub(in crate::archive) fn needs_new_key(&self, id: ConversationId) -> Result<bool> {
-        if !self.store().capabilities().renews_keys {
+        if self.key_replacer().is_none() {
             return Ok(false);
         }
         match self.recall_for(id, UNRENEWED) {
@@ -80,26 +85,22 @@ impl Archive {
 
     /// Gives a conversation that something was taken out of a new key, where what is kept is sealed.
     pub(in crate::archive) fn renew_key_of(&self, id: ConversationId) -> Result<()> {
-        if !self.store().capabilities().renews_keys {
-            return Ok(());
-        }
-        let renewed = self.store().maintain(Task::RenewOne(id), PATIENCE);
-        let renewed = renewed.and_then(|_| self.replace_for(id, UNRENEWED, None));
+        let Some(vault) = self.key_replacer() else { return Ok(()) };
+        let renewed = vault.replace_key_of(id, PATIENCE);
+        let renewed = renewed.and_then(|()| self.replace_for(id, UNRENEWED, None));
         renewed.map_err(|error| error.during("seal what is left with a new key"))
     }
 
     /// True when a purge went without new keys.
     pub(super) fn needs_new_keys(&self) -> Result<bool> {
-        Ok(self.store().capabilities().renews_keys && self.is_remembered(UNRENEWED)?)
+        Ok(self.key_replacer().is_some() && self.is_remembered(UNRENEWED)?)
     }
 
     /// Replaces the keys, once for all that was purged.
     pub(in crate::archive) fn renew_keys(&self, reason: &str) -> PurgeKeys {
-        if !self.store().capabilities().renews_keys {
-            return PurgeKeys::None;
-        }
-        let keys = match self.store().maintain(Task::Renew, PATIENCE) {
-            Ok(progress) if progress.faults.is_empty() => PurgeKeys::Rotated,
+        let Some(vault) = self.key_replacer() else { return PurgeKeys::None };
+        let keys = match vault.replace_keys(PATIENCE) {
+            Ok(kept) if kept.is_empty() => PurgeKeys::Rotated,
             Ok(_) => PurgeKeys::Kept,
             Err(error) => {
                 tracing::warn!(%error, "the keys were not replaced");

@@ -7,8 +7,7 @@ use crate::store::{Named, Put, Safety, Space};
 
 /// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
 /// which are hashes and ids, stay.
-const UNOWNED: [Space; 5] =
-    [Space::State, Space::Project, Space::Attachment, Space::Quarantine, Space::Notice];
+const UNOWNED: [Space; 4] = [Space::State, Space::Project, Space::Attachment, Space::Notice];
 
 /// What became of it in a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +24,10 @@ impl Archive {
     /// What cannot be erased does not keep the rest.
     pub(super) fn erase_unowned(&self) -> Unowned {
         let mut is_gone = true;
-        // What does not open goes with its copy in quarantine, which comes later in the list.
-        for space in UNOWNED {
-            if let Err(error) = self.erase_space(space) {
+        let spaces = UNOWNED.into_iter().map(|space| self.erase_space(space));
+        // What does not decrypt goes with its copy in quarantine, after the rest.
+        for erased in spaces.chain(std::iter::once_with(|| self.erase_quarantine())) {
+            if let Err(error) = erased {
                 tracing::warn!(%error, "what belongs to no conversation was not erased");
                 is_gone = false;
             }
@@ -38,7 +38,7 @@ impl Archive {
     fn erase_space(&self, space: Space) -> Result<()> {
         // They are taken away by whoever has done what they ask for.
         let marks = match space {
-            Space::State if self.store().capabilities().renews_keys => vec![UNERASED, keys::UNRENEWED],
+            Space::State if self.key_replacer().is_some() => vec![UNERASED, keys::UNRENEWED],
             Space::State => vec![UNERASED],
             _ => Vec::new(),
         };
@@ -56,6 +56,11 @@ impl Archive {
             self.store().put(&erased, Safety::Synced)?;
         }
         read
+    }
+
+    fn erase_quarantine(&self) -> Result<()> {
+        let Some(vault) = &self.vault else { return Ok(()) };
+        vault.discard(&vault.quarantined()?)
     }
 
     /// True when nothing is left that does not open.

@@ -1,5 +1,5 @@
-//! The key of the hashes in markers: random, kept outside of the store by whoever can, else in it, one for each store. A vault
-//! has one of its own, made of its keys, so that the hashes mean nothing outside.
+//! The key of the hashes in markers: random, kept outside of the store by whoever can, else in it, one for each store. Whoever
+//! redacts for a vault sets the key that this has of its own.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use aws_lc_rs::hmac;
 
 use crate::error::Result;
 use crate::ops::redact::find::Rule;
-use crate::store::{Named, Put, Safety, Space, Store, TOKEN_KEY, Task};
+use crate::store::{Named, Put, Safety, Space, Store, Task};
 
 /// What the key is stored under.
 pub(crate) const KEY_NAME: &[u8] = b"redact.key";
@@ -53,13 +53,9 @@ impl HashKey {
         Ok(Had::Made(Self::stored(store)?.unwrap_or(Self(random))))
     }
 
-    /// The key that is kept outside, unless the store is a vault. One that the store has goes there, or away when there is
-    /// another.
+    /// The key that is kept outside. One that the store has goes there, or away when there is another.
     pub(crate) fn outside(store: &dyn Store, keep: &KeepKey, random: [u8; 32]) -> Result<Self> {
-        if let Some(key) = Self::at(store, Space::Key, TOKEN_KEY)? {
-            return Ok(key);
-        }
-        let own = Self::at(store, Space::State, KEY_NAME)?;
+        let own = Self::stored(store)?;
         // It is kept outside before it goes here, so that a crash in between leaves both.
         let key = keep(own.as_ref().map_or(random, |own| own.0))?;
         if own.is_some() {
@@ -73,20 +69,12 @@ impl HashKey {
 
     /// True when the key lies in the store itself, beside what it was made for.
     pub(crate) fn is_inside(store: &dyn Store) -> Result<bool> {
-        Ok(Self::at(store, Space::Key, TOKEN_KEY)?.is_none()
-            && Self::at(store, Space::State, KEY_NAME)?.is_some())
+        Ok(Self::stored(store)?.is_some())
     }
 
     fn stored(store: &dyn Store) -> Result<Option<Self>> {
-        Ok(match Self::at(store, Space::Key, TOKEN_KEY)? {
-            None => Self::at(store, Space::State, KEY_NAME)?,
-            key => key,
-        })
-    }
-
-    fn at(store: &dyn Store, space: Space, name: &[u8]) -> Result<Option<Self>> {
         let mut key = None;
-        store.get(space, None, Named::One(name), &mut |_, bytes| {
+        store.get(Space::State, None, Named::One(KEY_NAME), &mut |_, bytes| {
             key = bytes.try_into().ok().map(Self);
             Ok(())
         })?;

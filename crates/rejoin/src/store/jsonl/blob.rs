@@ -305,7 +305,8 @@ impl Jsonl {
         // What lines say moves to the file, and what the file says is erased by lines. Whoever looks at both while somebody
         // does that looks again.
         for _ in 0..ATTEMPTS {
-            let remembered = if place.space == Space::Key { self.keys_in_lines(owner) } else { None };
+            let remembered =
+                if place.space.is_replaced_together() { self.keys_in_lines(owner) } else { None };
             if let Some(keys) = remembered {
                 let mut shelf = self.shelf_without_lines(place)?;
                 shelf.set_later(keys.iter().map(|(name, stamp, bytes)| (name, *stamp, bytes)));

@@ -24,7 +24,7 @@ use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::lines::{self, checksum};
 use crate::store::jsonl::meta::Traits;
 use crate::store::jsonl::octets::Octets;
-use crate::store::{ListQuery, Row, Space, Stamp, Version};
+use crate::store::{ListQuery, Row, Stamp, Version};
 
 /// The version of the index. Another one is not read.
 pub(super) const FORMAT: u32 = 3;
@@ -346,8 +346,10 @@ fn as_list(damage: &[String]) -> String {
 }
 
 fn keys_of(kept: &Kept) -> String {
-    let own =
-        kept.blobs.iter().filter(|((space, owner, _), _)| (*space, *owner) == (Space::Key, Some(kept.id)));
+    let own = kept
+        .blobs
+        .iter()
+        .filter(|((space, owner, _), _)| space.is_replaced_together() && *owner == Some(kept.id));
     let keys: Vec<(Octets, Stamp, Option<Octets>)> = own
         .map(|((_, _, name), (stamp, bytes))| (Octets::of(name), *stamp, bytes.as_deref().map(Octets::of)))
         .collect();
@@ -390,7 +392,10 @@ mod tests {
         let mut kept = Kept::new(ConversationId::from_bytes([7; 16]));
         kept.tree.facets.project = "/a\tb\nc".to_owned();
         kept.tree.header = b"{\"title\":\"x\"}".to_vec();
-        kept.blobs.insert((Space::Key, Some(kept.id), b"data".to_vec()), (812, Some(vec![0xff; 3])));
+        kept.blobs.insert(
+            (crate::store::Space::Wrapper(6), Some(kept.id), b"data".to_vec()),
+            (812, Some(vec![0xff; 3])),
+        );
         let seen = Seen { device: 1, inode: 2, length: 3, modified: -4 };
         let entry = Entry::of(&kept, "a_b_c", seen, &["line 3\tcannot be used".to_owned()]);
         let mut line = Vec::new();

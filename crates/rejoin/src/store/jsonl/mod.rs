@@ -242,8 +242,6 @@ impl Backend for Jsonl {
             Task::Repack => self.tidy(budget),
             Task::RepackOne(id) => self.repack_one(id),
             Task::Check => self.check(),
-            // Nothing is sealed.
-            Task::Renew | Task::RenewOne(_) => Ok(Progress::default()),
         }
     }
 

@@ -22,7 +22,7 @@ use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::lines::{blank, checksum, read_at};
 use crate::store::jsonl::shelf::{Item, Place, Shelf};
 use crate::store::jsonl::{Jsonl, lock};
-use crate::store::{Put, Space, Stamp};
+use crate::store::{Put, Stamp};
 
 /// The version of the sheet. A newer one is not read.
 const FORMAT: u32 = 1;
@@ -57,7 +57,7 @@ struct Beginning {
 /// True when blobs are stored together on the sheet.
 pub(super) fn takes(blobs: &[Put<'_>]) -> bool {
     blobs.len() >= MANY
-        && blobs.iter().all(|blob| blob.space == Space::Key)
+        && blobs.iter().all(|blob| blob.space.is_replaced_together())
         && Place::of_all(blobs).len() >= MANY
 }
 
@@ -204,7 +204,7 @@ impl Jsonl {
 
     /// Overwrites the line of a file that says all of it by now, or whose owner is gone.
     pub(super) fn take_off_sheet(&self, place: &Place) -> Result<()> {
-        if place.space != Space::Key {
+        if !place.space.is_replaced_together() {
             return Ok(());
         }
         let (name, path) = (place.name(), self.sheet_path());
@@ -232,12 +232,12 @@ impl Jsonl {
 
     /// What stands on the sheet for a file; none when nothing does.
     pub(super) fn on_sheet(&self, place: &Place) -> Result<Option<Shelf>> {
-        if place.space == Space::Key { Ok(self.sheet()?.shelf(place)) } else { Ok(None) }
+        if place.space.is_replaced_together() { Ok(self.sheet()?.shelf(place)) } else { Ok(None) }
     }
 
     /// What a file that is written has to say, to count before its line on the sheet; 0 when it has none.
     pub(super) fn number_of_sheet(&self, place: &Place) -> Result<u64> {
-        if place.space != Space::Key {
+        if !place.space.is_replaced_together() {
             return Ok(0);
         }
         let sheet = self.sheet()?;

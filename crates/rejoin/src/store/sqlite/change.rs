@@ -99,14 +99,14 @@ mod tests {
     }
 
     fn put(store: &SqliteStore, bytes: &[u8]) {
-        let put = Put { space: Space::Key, owner: None, name: b"data", bytes: Some(bytes) };
+        let put = Put { space: Space::State, owner: None, name: b"data", bytes: Some(bytes) };
         store.put(&[put], Safety::Synced).unwrap();
     }
 
     fn key(store: &SqliteStore) -> Vec<u8> {
         let mut found = Vec::new();
         store
-            .get(Space::Key, None, Named::One(b"data"), &mut |_, bytes| {
+            .get(Space::State, None, Named::One(b"data"), &mut |_, bytes| {
                 found = bytes.to_vec();
                 // Whoever is shown a key may write.
                 put(store, b"replaced");
@@ -144,7 +144,7 @@ mod tests {
         let seen = store.backend().writing("write", Use::Synced, |transaction| {
             stored(transaction, ConversationId::from_bytes([7; 16]), 1)?;
             let found =
-                store.backend().glancing(|connection| blob::one(connection, Space::Key, None, b"data"))?;
+                store.backend().glancing(|connection| blob::one(connection, Space::State, None, b"data"))?;
             Ok((store.changes(0, Duration::ZERO)?, found))
         });
 

@@ -360,8 +360,6 @@ impl Backend for Sqlite {
             // A change overwrites what was there; only the log still has it.
             Task::RepackOne(_) => self.cut_log(),
             Task::Check => self.check(),
-            // Nothing is sealed.
-            Task::Renew | Task::RenewOne(_) => Ok(Progress::default()),
         }
     }
 

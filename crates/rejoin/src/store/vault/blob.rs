@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::backend::Ask;
-use crate::store::vault::Sealed;
+use crate::store::backend::{Ask, Batch};
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::failed::{MOST_COPIED, to_error};
@@ -13,7 +12,8 @@ use crate::store::vault::held::{DataKeys, Ring, Trouble};
 use crate::store::vault::names::{BLOB_NAME, Names, owner_bytes, space_byte};
 use crate::store::vault::quarantine::Record;
 use crate::store::vault::text::to_text;
-use crate::store::{Named, Put, Safety, Space, TOKEN_KEY, VisitBlob};
+use crate::store::vault::{KEYS, QUARANTINE, Sealed};
+use crate::store::{Named, Put, Safety, Space, VisitBlob};
 
 pub(super) const BLOB: &str = "rejoin/vault/blob/1\n";
 
@@ -43,7 +43,7 @@ impl SealedPut {
 
     /// One of the vault's own blobs of a conversation, which is named by its inner name.
     pub(super) fn own(inner: ConversationId, name: &[u8], bytes: Vec<u8>) -> Self {
-        Self { space: Space::Key, owner: Some(inner), name: name.to_vec(), bytes: Some(bytes) }
+        Self { space: KEYS, owner: Some(inner), name: name.to_vec(), bytes: Some(bytes) }
     }
 
     pub(super) fn as_put(&self) -> Put<'_> {
@@ -83,9 +83,6 @@ impl Sealed {
         owner: Option<ConversationId>,
         name: &[u8],
     ) -> Result<Option<Vec<u8>>> {
-        if space == Space::Key && owner.is_none() && name == TOKEN_KEY {
-            return Ok(Some(self.token_key().expose().to_vec()));
-        }
         let mut found = None;
         self.visit_blobs(
             &|space, inner, named, visit| self.inner.get(space, inner, named, visit),
@@ -115,7 +112,7 @@ impl Sealed {
     /// Stores blobs of the vault itself.
     pub(super) fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
         let ask = Ask { attempt: "store blobs", ..Ask::default() };
-        self.commit_plainly(&ask, safety, blobs)
+        self.commit_sealed(&ask, safety, &mut |_| Ok(Batch { blobs: blobs.into(), ..Batch::NOTHING }))
     }
 
     /// Visits blobs of a source, opened and in order of their outer names.
@@ -177,7 +174,7 @@ impl Sealed {
         let mut ring = self.held.ring(inner);
         let (mut failed, mut told) = (Vec::new(), Vec::new());
         // A copy of what does not open is made of everything but the copies, and what tells of them.
-        let is_of_interest = !matches!(space, Space::Quarantine | Space::Notice);
+        let is_of_interest = !matches!(space, QUARANTINE | Space::Notice);
         source(space, inner, named, &mut |name, bytes| {
             if name.len() != BLOB_NAME {
                 // The vault's own.

@@ -3,8 +3,8 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Time};
+use crate::error::{ErrorKind, Result};
+use crate::model::ConversationId;
 use crate::store::vault::Sealed;
 use crate::store::{Fault, ListQuery, Named, Progress, Space, Task};
 
@@ -16,49 +16,16 @@ impl Sealed {
             Task::Index => self.fill_index(budget),
             Task::RepackOne(id) => {
                 let inner = self.held.workspace().names().conversation(id);
-                let progress = self.inner.maintain(Task::RepackOne(inner), budget)?;
+                let progress = self.inner.maintain(Task::RepackOne(inner), budget);
+                let progress =
+                    progress.map_err(|error| error.renamed(&[(inner.to_string(), id.to_string())]))?;
                 Ok(Progress { faults: self.named_faults(progress.faults), ..progress })
             }
             Task::Checkpoint | Task::Repack => {
                 let progress = self.inner.maintain(task, budget)?;
                 Ok(Progress { faults: self.named_faults(progress.faults), ..progress })
             }
-            Task::Renew => self.renew(budget),
-            Task::RenewOne(id) => self.renew_one(id, budget),
         }
-    }
-
-    /// Replaces the keys, and the data key of what belongs to no conversation.
-    ///
-    /// Slots whose secrets are on other machines are faults. A place that does not answer is an error, though the keys were
-    /// replaced: trying again may help.
-    fn renew(&self, patience: Duration) -> Result<Progress> {
-        let Some(keys) = &self.keys else { return Ok(Progress::default()) };
-        let keys = keys.clone().with_patience(patience);
-        // In this order: a key that goes is never wrapped with one of those that stay.
-        let left = keys.seal_unowned_anew(self)?;
-        let rotated = keys.rotate(Time::now())?;
-        if let Some(slot) = rotated.unreached.first() {
-            return Err(Error::new(
-                ErrorKind::Unavailable,
-                format!("the place of the secret of slot `{slot}` did not answer, so it was not replaced"),
-            ));
-        }
-        let kept = |slot| Fault { conversation: None, what: format!("slot `{slot}` kept its secret") };
-        let left = left.map(|what| Fault { conversation: None, what: what.to_owned() });
-        Ok(Progress {
-            done: 1,
-            faults: rotated.kept.iter().map(kept).chain(left).collect(),
-            ..Progress::default()
-        })
-    }
-
-    /// Seals a conversation with a new data key.
-    fn renew_one(&self, id: ConversationId, patience: Duration) -> Result<Progress> {
-        let Some(keys) = &self.keys else { return Ok(Progress::default()) };
-        let inner = self.held.workspace().names().conversation(id);
-        keys.clone().with_patience(patience).seal_one_anew(self, inner)?;
-        Ok(Progress { done: 1, ..Progress::default() })
     }
 
     /// Checks the inner store, then one conversation after the other, each at least in part.

@@ -1,14 +1,14 @@
 //! Commits: what was decided is encrypted with the keys of the same moment, so that no key can vanish in between.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::backend::{
     Amend, Amendment, Append, Ask, Batch, Decide, Edit, Entry, NewBody, NewMessage, Node, Presence, Removal,
-    Rows, State,
+    State,
 };
 use crate::store::vault::Sealed;
 use crate::store::vault::batch::{
@@ -24,7 +24,7 @@ use crate::store::vault::moment::{Moment, head_of};
 use crate::store::vault::named::{NAME_NAME, seal_name};
 use crate::store::vault::row::{SealedHeader, SealedLast, seal_branch, seal_first};
 use crate::store::vault::tips::{Tip, Tips};
-use crate::store::{Anchor, Facets, Note, Put, Safety, Space, What};
+use crate::store::{Anchor, Facets, Note, Put, Safety, What};
 
 /// What a commit did that this handle remembers.
 enum Outcome {
@@ -48,28 +48,6 @@ impl Sealed {
         safety: Safety,
         decide: &mut Decide<'_, '_>,
     ) -> Result<()> {
-        let mut staying = BTreeSet::new();
-        loop {
-            let erased = RefCell::new(Vec::new());
-            let committed = self.try_commit(ask, safety, decide, &staying, &erased);
-            let erased = erased.into_inner();
-            if erased.is_empty() {
-                return committed;
-            }
-            // A copy in quarantine stays as long as its original does, so the originals go first.
-            let left = self.erase_lost(&erased)?;
-            staying.extend(erased.iter().map(|name| (name.clone(), left.contains(name))));
-        }
-    }
-
-    fn try_commit(
-        &self,
-        ask: &Ask<'_>,
-        safety: Safety,
-        decide: &mut Decide<'_, '_>,
-        settled: &BTreeSet<(Vec<u8>, bool)>,
-        erased: &RefCell<Vec<Vec<u8>>>,
-    ) -> Result<()> {
         let inner = ask.conversation.map(|id| self.inner_name(id));
         let workspace = self.held.workspace();
         let messages: Vec<MessageId> = match inner {
@@ -86,14 +64,9 @@ impl Sealed {
         let committed = self.backend.commit(&own, safety, &mut |rows| {
             let moment = Moment::new(self, rows);
             let batch = decide(&moment)?;
-            let unsettled = unsettled(&batch, settled);
-            if !unsettled.is_empty() {
-                erased.replace(unsettled);
-                return Err(Error::conflict("copies of lost records are erased after their originals"));
-            }
             names.replace(names_in(&moment, &batch));
             let mut sealing = Sealing { moment: &moment, puts: Vec::new(), outcome: Outcome::Nothing };
-            let sealed = sealing.seal(&batch, settled)?;
+            let sealed = sealing.seal(&batch)?;
             outcome.set(sealing.outcome);
             Ok(attempts.keep(sealed).as_batch())
         });
@@ -101,13 +74,6 @@ impl Sealed {
         erasing.map_or(Ok(()), |inner| self.forget_words(inner))?;
         self.remember(outcome.into_inner());
         Ok(())
-    }
-
-    /// Stores blobs that the vault itself makes.
-    pub(super) fn commit_plainly(&self, ask: &Ask<'_>, safety: Safety, blobs: &[Put<'_>]) -> Result<()> {
-        let settled = blobs.iter().map(|blob| (blob.name.to_vec(), false)).collect();
-        let decide = &mut |_: &dyn Rows| Ok(Batch { blobs: blobs.into(), ..Batch::NOTHING });
-        self.try_commit(ask, safety, decide, &settled, &RefCell::default())
     }
 
     fn remember(&self, outcome: Outcome) {
@@ -140,13 +106,6 @@ impl Sealed {
     }
 }
 
-/// Copies in quarantine that a batch erases, and whose originals were not looked at.
-fn unsettled(batch: &Batch<'_>, settled: &BTreeSet<(Vec<u8>, bool)>) -> Vec<Vec<u8>> {
-    let erased = batch.blobs.iter().filter(|blob| blob.space == Space::Quarantine && blob.bytes.is_none());
-    let is_new = |name: &&[u8]| !settled.iter().any(|(known, _)| known == name);
-    erased.map(|blob| blob.name).filter(is_new).map(<[u8]>::to_vec).collect()
-}
-
 /// Inner and outer names of what an append adds, for a message of the backend's.
 fn names_in(moment: &Moment<'_>, batch: &Batch<'_>) -> Vec<(String, String)> {
     let Edit::Append(append) = &batch.edit else { return Vec::new() };
@@ -165,7 +124,7 @@ struct Sealing<'m, 'r> {
 }
 
 impl Sealing<'_, '_> {
-    fn seal(&mut self, batch: &Batch<'_>, settled: &BTreeSet<(Vec<u8>, bool)>) -> Result<SealedBatch> {
+    fn seal(&mut self, batch: &Batch<'_>) -> Result<SealedBatch> {
         let change = batch.change.as_ref().map(|entry| self.entry(entry));
         let edit = match &batch.edit {
             Edit::None => SealedEdit::None,
@@ -181,10 +140,7 @@ impl Sealing<'_, '_> {
         };
         let mut blobs = std::mem::take(&mut self.puts);
         for blob in batch.blobs.iter() {
-            let stays = blob.space == Space::Quarantine && settled.contains(&(blob.name.to_vec(), true));
-            if !stays {
-                blobs.push(self.blob(blob)?);
-            }
+            blobs.push(self.blob(blob)?);
         }
         Ok(SealedBatch { edit, blobs, change })
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words, forward_but_commits};
-use crate::store::vault::Sealed;
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::DATA;
 use crate::store::vault::key::KeyId;
+use crate::store::vault::{KEYS, Sealed};
 use crate::store::{Capabilities, Changed, Keeper, Named, Progress, Safety, Space, Stamp, Task};
 
 /// The backend of a vault, for what was encrypted with this key.
@@ -28,7 +28,7 @@ impl Sealed {
 impl Current<'_> {
     fn check(&self, rows: &dyn Rows) -> Result<()> {
         let mut stored = None;
-        rows.blobs(Space::Key, Some(self.owner), Named::One(DATA), &mut |_, bytes| {
+        rows.blobs(KEYS, Some(self.owner), Named::One(DATA), &mut |_, bytes| {
             stored = Some(bytes.to_vec());
             Ok(())
         })?;

@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::Rows;
+use crate::store::vault::KEYS;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::key::KeyId;
 use crate::store::vault::text::{TextReader, to_text};
 use crate::store::vault::unlock::Unlock;
 use crate::store::vault::workspace::Workspace;
-use crate::store::{Named, Read, Space, Store};
+use crate::store::{Named, Read, Store};
 
 /// The blob that holds who can open the vault.
 pub(crate) const RECORD: &[u8] = b"vault";
@@ -168,7 +169,7 @@ impl Held {
     /// Unlocks again if there is another record at this moment than the one that was opened.
     pub(crate) fn renew_at(&self, rows: &dyn Rows) -> Result<()> {
         let mut record = None;
-        rows.blobs(Space::Key, None, Named::One(RECORD), &mut |_, bytes| {
+        rows.blobs(KEYS, None, Named::One(RECORD), &mut |_, bytes| {
             record = Some(bytes.to_vec());
             Ok(())
         })?;
@@ -289,7 +290,7 @@ fn open_record(inner: &dyn Store, unlock: &dyn Unlock) -> Result<Unlocked> {
 /// One of the vault's own blobs of keys.
 pub(crate) fn blob(inner: &dyn Read, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut found = None;
-    inner.get(Space::Key, owner, Named::One(name), &mut |_, bytes| {
+    inner.get(KEYS, owner, Named::One(name), &mut |_, bytes| {
         found = Some(bytes.to_vec());
         Ok(())
     })?;

@@ -11,11 +11,11 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, WORDS_VERSION};
 use crate::store::index::{Draft, Ids, merge};
 use crate::store::tip::searchable;
-use crate::store::vault::Sealed;
 use crate::store::vault::held::Ring;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Chain, Extent, Fresh};
-use crate::store::{ListQuery, Named, Order, Progress, Put, Safety, Selection, Space, Stamp, What};
+use crate::store::vault::{SEGMENTS, Sealed};
+use crate::store::{ListQuery, Named, Order, Progress, Put, Safety, Selection, Stamp, What};
 
 /// How much sealed text one slice takes before others get a turn: tens of milliseconds.
 const SLICE: u64 = 1 << 20;
@@ -176,7 +176,7 @@ impl Sealed {
 
     fn read_reached(&self) -> Result<Stamp> {
         let mut reached = 0;
-        self.inner.get(Space::Shard, None, Named::One(REACHED), &mut |_, bytes| {
+        self.inner.get(SEGMENTS, None, Named::One(REACHED), &mut |_, bytes| {
             if let Some((head, stamp)) = bytes.split_first_chunk::<5>()
                 && head[0] == FORM
                 && head[1..] == WORDS_VERSION.to_be_bytes()
@@ -195,7 +195,7 @@ impl Sealed {
         }
         let Some(stamp) = done else { return Ok(()) };
         let bytes = [&[FORM][..], &WORDS_VERSION.to_be_bytes(), &stamp.to_be_bytes()].concat();
-        let put = Put { space: Space::Shard, owner: None, name: REACHED, bytes: Some(&bytes) };
+        let put = Put { space: SEGMENTS, owner: None, name: REACHED, bytes: Some(&bytes) };
         self.inner.put(&[put], Safety::Unsynced)?;
         backlog.kept = done;
         Ok(())

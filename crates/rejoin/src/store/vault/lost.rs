@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::vault::Sealed;
 use crate::store::vault::changes::SealedReason;
 use crate::store::vault::failed::gone_past;
 use crate::store::vault::quarantine::{Kept, from_hex};
 use crate::store::vault::text::to_text;
+use crate::store::vault::{QUARANTINE, Sealed};
 use crate::store::{Change, Children, Named, Note, Order, Outcome, Put, Safety, Selection, Space, Target};
 
 const REASON: &str = "corruption-detected";
@@ -32,10 +32,10 @@ type Lost<'a> = BTreeMap<MessageId, Vec<(usize, &'a Kept)>>;
 impl Sealed {
     /// Erases the originals of copies that are about to be erased, where they are lost. Returns the names of those copies
     /// whose originals had to stay.
-    pub(super) fn erase_lost(&self, copies: &[Vec<u8>]) -> Result<BTreeSet<Vec<u8>>> {
+    pub(super) fn erase_lost(&self, copies: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
         let mut lost = Vec::new();
         for (place, name) in copies.iter().enumerate() {
-            self.get(Space::Quarantine, None, Named::One(name), &mut |_, bytes| {
+            self.get(QUARANTINE, None, Named::One(name), &mut |_, bytes| {
                 let kept: Option<Kept> = serde_json::from_slice(bytes).ok();
                 lost.extend(
                     kept.filter(|kept| kept.is_lost && !self.may_open(kept)).map(|kept| (place, kept)),
@@ -70,7 +70,8 @@ impl Sealed {
                 staying.insert(place);
             }
         }
-        Ok(staying.into_iter().map(|place: usize| copies[place].clone()).collect())
+        let stays = |(place, name): (usize, &Vec<u8>)| staying.contains(&place).then(|| name.clone());
+        Ok(copies.iter().enumerate().filter_map(stays).collect())
     }
 
     /// True when a record names a key that somebody has put back since.

@@ -14,6 +14,7 @@ mod commit;
 mod current;
 mod data_key;
 mod envelope;
+mod face;
 mod failed;
 mod find;
 mod held;
@@ -46,7 +47,9 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+pub use face::Vault;
 pub use key::{Key, KeyId};
+pub use quarantine::Quarantined;
 pub use unlock::Unlock;
 pub use workspace::Workspace;
 
@@ -65,6 +68,15 @@ use crate::store::{
     Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Row, Safety, SearchQuery,
     Space, Stamp, Store, Task, backend,
 };
+
+/// Where the vault stores its wrapped keys, in the backend.
+pub(crate) const KEYS: Space = Space::Wrapper(6);
+
+/// Where it stores the segments of its search index.
+pub(crate) const SEGMENTS: Space = Space::Wrapper(7);
+
+/// Where it stores copies of records that do not decrypt.
+pub(crate) const QUARANTINE: Space = Space::Wrapper(10);
 
 /// Keeps conversations in a backend, encrypted.
 pub type VaultStore = Keeper<Sealed>;
@@ -111,8 +123,7 @@ impl VaultStore {
     /// The keys of the workspace itself are not stored by this.
     pub fn found(inner: &dyn Store, workspace: &Workspace) -> Result<()> {
         let wrapped = workspace.wrap(&DataKey::random(), None);
-        inner
-            .put(&[Put { space: Space::Key, owner: None, name: DATA, bytes: Some(&wrapped) }], Safety::Synced)
+        inner.put(&[Put { space: KEYS, owner: None, name: DATA, bytes: Some(&wrapped) }], Safety::Synced)
     }
 }
 
@@ -138,11 +149,6 @@ impl Sealed {
         })
     }
 
-    /// The key of the hashed tokens of redaction.
-    pub(crate) fn token_key(&self) -> Key {
-        self.held.workspace().token_key()
-    }
-
     /// Passes an answer on, once what was found not to open is copied to quarantine.
     fn settled<T>(&self, answer: T) -> T {
         self.settle_lost();
@@ -158,14 +164,7 @@ impl fmt::Debug for Sealed {
 
 impl Backend for Sealed {
     fn capabilities(&self) -> Capabilities {
-        let renews_keys = self.keys.is_some();
-        Capabilities {
-            ranks: false,
-            is_sealed: true,
-            renews_keys,
-            reads_past_damage: true,
-            ..self.backend.capabilities()
-        }
+        Capabilities { ranks: false, is_sealed: true, reads_past_damage: true, ..self.backend.capabilities() }
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn backend::Rows) -> Result<()>) -> Result<()> {

@@ -11,7 +11,6 @@ use std::thread;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, Head, MessageId, Time};
 use crate::store::backend::{ConversationRow, MessageRow, Node, Presence, Rows, State, VisitMessage, Which};
-use crate::store::vault::Sealed;
 use crate::store::vault::ahead::{Ahead, Desk, Opened, Opener};
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::failed::{Failures, gone_past, to_error};
@@ -21,6 +20,7 @@ use crate::store::vault::names::Names;
 use crate::store::vault::row::Known;
 use crate::store::vault::tips::Tip;
 use crate::store::vault::workspace::Workspace;
+use crate::store::vault::{KEYS, Sealed};
 use crate::store::{Named, Order, Row, Space, VisitBlob};
 
 /// What a backend shows at one moment, opened.
@@ -60,7 +60,7 @@ impl<'r> Moment<'r> {
             return Ok(Arc::clone(keys));
         }
         let mut wrapped = None;
-        self.rows.blobs(Space::Key, inner, Named::One(DATA), &mut |_, bytes| {
+        self.rows.blobs(KEYS, inner, Named::One(DATA), &mut |_, bytes| {
             wrapped = Some(bytes.to_vec());
             Ok(())
         })?;

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
 use crate::store::backend::Backend as _;
-use crate::store::vault::Sealed;
 use crate::store::vault::blob::to_hex;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
@@ -16,7 +15,8 @@ use crate::store::vault::lost::Fate;
 use crate::store::vault::quarantine::{Kept, Record};
 use crate::store::vault::row::SealedHeader;
 use crate::store::vault::text::to_text;
-use crate::store::{Change, Facets, ListQuery, Space, Store as _, Target};
+use crate::store::vault::{KEYS, Sealed};
+use crate::store::{Change, Facets, ListQuery, Store as _, Target};
 
 pub(super) const NAME: &str = "rejoin/vault/name/1\n";
 
@@ -97,7 +97,7 @@ impl Sealed {
             Ok(_) => Ok(None),
             Err(Trouble::Failed(error)) => Err(error),
             Err(Trouble::Broken(why)) => {
-                let (what, space, name) = ("blob", Some(Space::Key), to_hex(NAME_NAME));
+                let (what, space, name) = ("blob", Some(KEYS), to_hex(NAME_NAME));
                 self.quarantine(&Record { what, space, inner: Some(inner), name, sealed: &sealed, why });
                 Ok(Some(format!("its name does not open: {why}")))
             }

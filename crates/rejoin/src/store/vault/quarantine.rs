@@ -13,15 +13,34 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::vault::Sealed;
 use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::held::Held;
 use crate::store::vault::key::KeyId;
 use crate::store::vault::text::from_text;
+use crate::store::vault::{QUARANTINE, Sealed};
 use crate::store::{Keeper, Named, Put, Safety, Space, Told, put_notice};
 
 /// How many copies are made while a store is open. Where more is damaged, the whole store has to be copied by hand.
 const MOST: u32 = 1_000;
+
+/// A record that does not decrypt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// When that was found.
+    pub at: Time,
+    /// What it is, such as `message` or `header`.
+    pub what: String,
+    /// Why it does not decrypt.
+    pub why: String,
+    /// The conversation it belongs to, where that is known.
+    pub conversation: Option<ConversationId>,
+    /// How long it is, encrypted.
+    pub bytes: u64,
+    /// True when nothing will ever decrypt it: it goes when its days are over.
+    pub is_lost: bool,
+    /// The name of its copy.
+    pub(super) name: Vec<u8>,
+}
 
 /// A record that does not open.
 pub(super) struct Record<'a> {
@@ -142,7 +161,7 @@ impl Sealed {
             .chain_update(record.sealed)
             .finalize();
         let mut is_there = false;
-        let looked = self.get(Space::Quarantine, None, Named::One(&name), &mut |_, _| {
+        let looked = self.get(QUARANTINE, None, Named::One(&name), &mut |_, _| {
             is_there = true;
             Ok(())
         });
@@ -156,7 +175,7 @@ impl Sealed {
         let mut audit_name = kept.at.as_micros().max(0).to_be_bytes().to_vec();
         audit_name.extend_from_slice(&name[..8]);
         let puts = [
-            Put { space: Space::Quarantine, owner: None, name: &name, bytes: Some(&text) },
+            Put { space: QUARANTINE, owner: None, name: &name, bytes: Some(&text) },
             Put { space: Space::Audit, owner: None, name: &audit_name, bytes: Some(&audit) },
         ];
         if let Err(error) = self.put(&puts, Safety::Synced) {
@@ -170,6 +189,24 @@ impl Sealed {
         {
             tracing::warn!(%error, "a record that does not open could not be told");
         }
+    }
+
+    /// What was copied, the oldest first.
+    pub(super) fn in_quarantine(&self) -> Result<Vec<Quarantined>> {
+        let mut found = Vec::new();
+        self.each_kept(&mut |name, kept| {
+            found.push(Quarantined {
+                at: kept.at,
+                what: kept.what,
+                why: kept.why,
+                conversation: kept.conversation,
+                bytes: kept.record.len() as u64,
+                is_lost: kept.is_lost,
+                name: name.to_vec(),
+            });
+        })?;
+        found.sort_by(|one, other| (one.at, &one.name).cmp(&(other.at, &other.name)));
+        Ok(found)
     }
 
     /// The messages of which there are copies, by inner names.
@@ -186,14 +223,18 @@ impl Sealed {
 
     /// Shows every copy with its name. One that is damaged itself tells nothing.
     fn each_kept(&self, visit: &mut dyn FnMut(&[u8], Kept)) -> Result<()> {
-        let looked = self.get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
-            if let Ok(kept) = serde_json::from_slice(bytes) {
-                visit(name, kept);
+        let looked = self.get(QUARANTINE, None, Named::ALL, &mut |name, bytes| {
+            match serde_json::from_slice(bytes) {
+                Ok(kept) => visit(name, kept),
+                Err(cause) => tracing::warn!(%cause, "a record in quarantine cannot be read"),
             }
             Ok(())
         });
         match looked {
-            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                tracing::warn!(%error, "a record in quarantine does not decrypt");
+                Ok(())
+            }
             other => other,
         }
     }
@@ -206,7 +247,7 @@ impl Sealed {
                 names.push(name.to_vec());
             }
         })?;
-        let erased = |name| Put { space: Space::Quarantine, owner: None, name, bytes: None };
+        let erased = |name| Put { space: QUARANTINE, owner: None, name, bytes: None };
         let puts: Vec<Put<'_>> = names.iter().map(|name| erased(name.as_slice())).collect();
         if puts.is_empty() { Ok(()) } else { self.put(&puts, Safety::Synced) }
     }

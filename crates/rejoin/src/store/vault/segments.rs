@@ -6,11 +6,11 @@
 use crate::error::Result;
 use crate::model::{ConversationId, WordQuery};
 use crate::store::index::{Held, Ids, Words};
-use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::index::Doubt;
-use crate::store::{Named, Put, Row, Safety, Space, Store as _};
+use crate::store::vault::{SEGMENTS, Sealed};
+use crate::store::{Named, Put, Row, Safety, Store as _};
 
 const SEGMENT: &str = "rejoin/vault/segment/1\n";
 
@@ -91,7 +91,7 @@ impl Sealed {
     /// The segments of a conversation, without their words.
     pub(super) fn chain_of(&self, inner: ConversationId, ring: &mut Ring<'_>) -> Result<Chain> {
         let (mut chain, mut buffer) = (Chain::default(), Vec::new());
-        self.inner.get(Space::Shard, Some(inner), Named::Beginning(IDS), &mut |name, bytes| {
+        self.inner.get(SEGMENTS, Some(inner), Named::Beginning(IDS), &mut |name, bytes| {
             chain.follow(open(ring, inner, name, bytes, &mut buffer)?);
             Ok(())
         })?;
@@ -108,7 +108,7 @@ impl Sealed {
         let mut looked = Looked::default();
         let (mut buffer, mut with_words) = (Vec::new(), 0);
         // In order of name, so that all ids come before the words.
-        self.inner.get(Space::Shard, Some(inner), Named::ALL, &mut |name, bytes| {
+        self.inner.get(SEGMENTS, Some(inner), Named::ALL, &mut |name, bytes| {
             if name.starts_with(IDS) {
                 looked.chain.follow(open(ring, inner, name, bytes, &mut buffer)?);
                 return Ok(());
@@ -140,7 +140,7 @@ impl Sealed {
         ids: &Ids,
     ) -> Result<Option<Vec<u8>>> {
         let (name, mut buffer, mut found) = (words_name(ids.span.first), Vec::new(), None);
-        self.inner.get(Space::Shard, Some(inner), Named::One(&name), &mut |name, bytes| {
+        self.inner.get(SEGMENTS, Some(inner), Named::One(&name), &mut |name, bytes| {
             let opened = open(ring, inner, name, bytes, &mut buffer)?;
             let is_own = |inside: &&[u8]| Words::read(inside).is_ok_and(|words| words.span == ids.span);
             found = opened.filter(is_own).map(<[u8]>::to_vec);
@@ -158,7 +158,7 @@ impl Sealed {
         let gone = fresh.replaced.iter().filter(|replaced| **replaced != first);
         let gone: Vec<Vec<u8>> =
             gone.flat_map(|first| [self::ids_name(*first), self::words_name(*first)]).collect();
-        let put = |name, bytes| Put { space: Space::Shard, owner: Some(inner), name, bytes };
+        let put = |name, bytes| Put { space: SEGMENTS, owner: Some(inner), name, bytes };
         let mut puts = vec![put(&ids_name, Some(ids.as_slice())), put(&words_name, Some(words.as_slice()))];
         puts.extend(gone.iter().map(|name| put(name, None)));
         self.inner_for(inner, key).put(&puts, Safety::Unsynced)
@@ -168,7 +168,7 @@ impl Sealed {
     pub(super) fn forget_segments(&self, inner: ConversationId) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         for prefix in [IDS, WORDS] {
-            self.inner.get(Space::Shard, Some(inner), Named::Beginning(prefix), &mut |name, _| {
+            self.inner.get(SEGMENTS, Some(inner), Named::Beginning(prefix), &mut |name, _| {
                 names.push(name.to_vec());
                 Ok(())
             })?;
@@ -177,7 +177,7 @@ impl Sealed {
             return Ok(());
         }
         self.suspect(inner, Doubt::Behind);
-        let erase = |name| Put { space: Space::Shard, owner: Some(inner), name, bytes: None };
+        let erase = |name| Put { space: SEGMENTS, owner: Some(inner), name, bytes: None };
         let puts: Vec<Put<'_>> = names.iter().map(|name| erase(name.as_slice())).collect();
         self.inner.put(&puts, Safety::Synced)
     }

@@ -19,7 +19,7 @@ const KINDS: [ErrorKind; 3] = [ErrorKind::Unavailable, ErrorKind::Corrupt, Error
 /// An archive of two that are too old, one that is held, and two young ones, of which one is too many.
 fn aged(store: Failing) -> (Arc<Failing>, Archive) {
     let (store, lab) = (Arc::new(store), Lab::new());
-    let archive = Archive::with_store(store.clone()).with_nature(lab.clone());
+    let archive = Archive::with_vault(store.clone()).with_nature(lab.clone());
     let say = |title: &str, hold: Hold| -> ConversationId {
         let header = Conversation { follows_retention: true, hold, ..Conversation::titled(title) };
         let mut handle = archive.start(header).unwrap();

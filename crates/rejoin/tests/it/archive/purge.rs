@@ -11,6 +11,7 @@ use rejoin::{
 };
 
 use super::{Lab, archive, archive_at, archive_in, talk};
+use crate::vault_spaces::QUARANTINE;
 
 fn say(archive: &Archive, title: &str) -> ConversationId {
     let mut handle = archive.start(Conversation::titled(title)).unwrap();
@@ -167,7 +168,7 @@ fn purging_everything_leaves_the_audit_log_only() {
     let report = archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
 
     let mut left = 0;
-    for space in [Space::State, Space::Project, Space::Attachment, Space::Quarantine] {
+    for space in [Space::State, Space::Project, Space::Attachment, QUARANTINE] {
         let mut count = |_: &[u8], _: &[u8]| {
             left += 1;
             Ok(())

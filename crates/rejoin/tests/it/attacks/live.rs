@@ -263,8 +263,8 @@ fn a_store_that_vanished_does_not_come_back_empty() {
         drop(talk(&Archive::open(&room.url()).unwrap()));
         fs::remove_file(room.database()).unwrap();
         let opened = match target {
-            Target::Guarded => url.reopen_with(&access),
-            Target::Control => url.open_with(&access),
+            Target::Guarded => Archive::reopen_at(&url, &access),
+            Target::Control => Archive::open_at(&url, &access),
         };
         opened.is_ok() || room.database().exists()
     }

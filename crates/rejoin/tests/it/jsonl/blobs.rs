@@ -8,6 +8,7 @@ use rejoin::store::{
 use rejoin::{ConversationId, Digest, Message, Time};
 
 use crate::jsonl::{Place, replace_line};
+use crate::vault_spaces::KEYS;
 
 fn blob(owner: ConversationId, bytes: &'static [u8]) -> Put<'static> {
     Put { space: Space::State, owner: Some(owner), name: b"name", bytes: Some(bytes) }
@@ -81,7 +82,7 @@ fn a_line_of_blobs_that_cannot_be_used_is_told() {
 }
 
 fn key(owner: ConversationId, bytes: &[u8]) -> Put<'_> {
-    Put { space: Space::Key, owner: Some(owner), name: b"data", bytes: Some(bytes) }
+    Put { space: KEYS, owner: Some(owner), name: b"data", bytes: Some(bytes) }
 }
 
 fn keys(store: &dyn Store, owners: &[ConversationId]) -> Vec<String> {
@@ -89,7 +90,7 @@ fn keys(store: &dyn Store, owners: &[ConversationId]) -> Vec<String> {
     for owner in owners {
         let mut told = String::new();
         store
-            .get(Space::Key, Some(*owner), Named::ALL, &mut |name, bytes| {
+            .get(KEYS, Some(*owner), Named::ALL, &mut |name, bytes| {
                 let [name, bytes] = [name, bytes].map(String::from_utf8_lossy);
                 told += &format!("{name}={bytes} ");
                 Ok(())
@@ -275,7 +276,7 @@ fn a_key_is_there_while_its_conversation_is_written_anew() {
         for _ in 0..60 {
             // Its file of blobs goes, so that only the lines have the key, and then the lines go.
             append_with(store.as_ref(), id, key(id, b"any"));
-            let path = place.root.join(format!(".store/blobs/{}-{id}.jsonl", Space::Key.number()));
+            let path = place.root.join(format!(".store/blobs/{}-{id}.jsonl", KEYS.number()));
             let _ = fs::remove_file(path);
             store.amend(id, None, &Change::Head(None), Time::now()).unwrap();
             store.maintain(Task::Repack, std::time::Duration::MAX).unwrap();

@@ -8,6 +8,8 @@ use aws_lc_rs::hmac;
 use rejoin::store::{Named, Space};
 use rejoin::{Archive, Conversation, Message, Personal, Redaction};
 
+use crate::vault_spaces::KEYS;
+
 const PHONE: &str = "+351 912 345 678";
 
 type Kept = Arc<Mutex<Option<[u8; 32]>>>;
@@ -35,7 +37,7 @@ fn say_phone(archive: &Archive) -> String {
 /// The keys of 32 bytes that a store holds.
 fn keys_in(archive: &Archive) -> Vec<[u8; 32]> {
     let mut keys = Vec::new();
-    for space in [Space::State, Space::Key] {
+    for space in [Space::State, KEYS] {
         let take = &mut |_: &[u8], bytes: &[u8]| {
             keys.extend(<[u8; 32]>::try_from(bytes));
             Ok(())

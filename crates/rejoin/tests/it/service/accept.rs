@@ -8,7 +8,7 @@ use rejoin::service::{
     AttachmentRef, ConversationRecordInput, ConversationStorageService, ListOptions, MessageFrame,
     RecoverySnapshot,
 };
-use rejoin::store::{Change, ListQuery, MemoryStore, Named, Order, Rewritten, Selection, Space, Store, Tip};
+use rejoin::store::{Change, ListQuery, MemoryStore, Order, Rewritten, Selection, Store, Tip};
 use rejoin::testing::{Around, Place, Write};
 use rejoin::{
     Archive, AttachmentKind, AuditAction, AuditQuery, Error, ErrorKind, PurgeReason, Retention, Strain, Time,
@@ -178,7 +178,7 @@ fn an_attachment_is_named_in_its_frame_and_kept_by_the_archive() {
 #[test]
 fn ac_004_a_purge_on_privacy_grounds_removes_everything_and_tells_its_reason() {
     let inner = Memory(MemoryStore::new());
-    let archive = Archive::with_store(Arc::new(sealed(inner.inner())));
+    let archive = Archive::with_vault(Arc::new(sealed(inner.inner())));
     let service = ConversationStorageService::new(archive);
     service.create_record(&input(1, "private")).unwrap();
     attach(&service, 1, b"a recording");
@@ -229,7 +229,7 @@ fn tamper(inner: &dyn Store) {
 #[test]
 fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_purged() {
     let inner = Memory(MemoryStore::new());
-    let service = ConversationStorageService::new(Archive::with_store(Arc::new(sealed(inner.inner()))));
+    let service = ConversationStorageService::new(Archive::with_vault(Arc::new(sealed(inner.inner()))));
     service.create_record(&input(2, "tampered")).unwrap();
     tamper(inner.open().as_ref());
     service.create_record(&input(1, "sound")).unwrap();
@@ -238,15 +238,9 @@ fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_pur
 
     let error = service.get_record(&id_of(2)).unwrap_err();
 
-    let mut copies = Vec::new();
-    let copied =
-        service.archive().unwrap().store().get(Space::Quarantine, None, Named::ALL, &mut |_, bytes| {
-            copies.push(serde_json::from_slice::<serde_json::Value>(bytes).unwrap());
-            Ok(())
-        });
-    copied.unwrap();
+    let copies = service.archive().unwrap().quarantined().unwrap();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
-    assert_eq!((copies.len(), copies[0]["conversation"].as_str()), (1, Some(id_of(2).as_str())));
+    assert_eq!((copies.len(), copies[0].conversation.map(|id| id.to_string())), (1, Some(id_of(2))));
     let told: Vec<_> = events
         .next(Duration::from_secs(10))
         .unwrap()
@@ -264,7 +258,7 @@ fn ac_005_a_sweep_purges_what_was_in_quarantine_for_a_week() {
     let inner = Memory(MemoryStore::new());
     let ahead = |days| {
         let store = Arc::new(sealed(inner.inner()));
-        ConversationStorageService::new(Archive::with_store(store).with_nature(Arc::new(Ahead(days))))
+        ConversationStorageService::new(Archive::with_vault(store).with_nature(Arc::new(Ahead(days))))
     };
     ahead(0).create_record(&input(1, "tampered")).unwrap();
     tamper(inner.open().as_ref());

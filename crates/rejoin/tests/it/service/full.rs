@@ -46,7 +46,7 @@ impl Drop for SmallDisk {
 }
 
 fn open(path: &Path) -> Result<Archive> {
-    Ok(Archive::with_store(Arc::new(sealed(Arc::new(SqliteStore::open(path)?)))))
+    Ok(Archive::with_vault(Arc::new(sealed(Arc::new(SqliteStore::open(path)?)))))
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn a_torn_snapshot_is_made_again_from_the_record() {
 fn a_snapshot_that_was_damaged_in_its_vault_is_made_again_and_can_be_replaced() {
     let inner = Memory(MemoryStore::new());
     let vault = || Arc::new(sealed(inner.inner()));
-    let service = rejoin::service::ConversationStorageService::new(rejoin::Archive::with_store(vault()));
+    let service = rejoin::service::ConversationStorageService::new(rejoin::Archive::with_vault(vault()));
     service.create_record(&input(1, "one")).unwrap();
     service.commit_snapshot(&snapshot("The lint")).unwrap();
     let row = inner

@@ -3,13 +3,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rejoin::store::{MemoryStore, Order, Read, Seen, Selection, Space, Store, VaultStore};
+use rejoin::store::{MemoryStore, Order, Read, Seen, Selection, Store, VaultStore};
 use rejoin::testing::Shown;
 use rejoin::{Error, ErrorKind, Result};
 
 use crate::vault::altered::{Altered, Kept, altered, kept};
 use crate::vault::sealed;
 use crate::vault::write::{Said, append, conversation, inner_names, messages, open};
+use crate::vault_spaces::QUARANTINE;
 
 /// How many messages a long conversation has: a megabyte of them.
 const MESSAGES: usize = 2_000;
@@ -128,7 +129,7 @@ fn damage_anywhere_in_a_long_conversation_is_told_and_the_rest_is_shown() {
         copied += 1;
         Ok(())
     };
-    long.inner.get(Space::Quarantine, None, rejoin::store::Named::ALL, &mut count).unwrap();
+    long.inner.get(QUARANTINE, None, rejoin::store::Named::ALL, &mut count).unwrap();
     assert_eq!(copied, places.len());
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use rejoin::store::backend::Backend;
-use rejoin::store::{Change, Keeper, Named, Order, Put, Read, Safety, Space, Store, Task};
+use rejoin::store::{Change, Keeper, Named, Order, Put, Read, Safety, Store, Task};
 use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::{Archive, Conversation, EventKind, List, Message, MessageId, Search, StoredMessage, Time};
 
@@ -14,6 +14,7 @@ use crate::vault::altered::kept;
 use crate::vault::quarantine::{Stage, flipped, texts, told};
 use crate::vault::sealed;
 use crate::vault::write::{NOW, Said, conversation, say};
+use crate::vault_spaces::{KEYS, QUARANTINE};
 
 const STONE: &str = "[A message stood here. It was damaged, did not open any more, and was purged.]";
 
@@ -151,7 +152,7 @@ impl Interpose for Meanwhile {
 
     fn writing(&self, write: Write, work: &mut dyn FnMut() -> rejoin::Result<()>) -> rejoin::Result<()> {
         if write == Write::Amend && !self.has_said.swap(true, Ordering::Relaxed) {
-            let other = Archive::with_store(Arc::new(sealed(self.inner.clone()))).passing_over_damage();
+            let other = Archive::with_vault(Arc::new(sealed(self.inner.clone()))).passing_over_damage();
             let mut talk = other.resume_at(conversation(1), "a".parse().unwrap())?;
             talk.append(Message::assistant("the newest"))?;
         }
@@ -238,7 +239,7 @@ fn a_lost_header_is_written_again_and_every_message_is_there() {
 fn a_lost_header_of_a_conversation_that_nobody_can_name_stays_with_its_copy() {
     let stage = Stage::new();
     stage.damage_header();
-    let put = Put { space: Space::Key, owner: Some(stage.name), name: b"name", bytes: None };
+    let put = Put { space: KEYS, owner: Some(stage.name), name: b"name", bytes: None };
     stage.inner.put(&[put], Safety::Synced).unwrap();
     // Nobody asks for it by its id, which would tell.
     let _ = stage.archive().survey();
@@ -297,7 +298,7 @@ fn a_damaged_branch_goes_on_from_what_opens_before_it() {
 fn grow(parents: &[prop::sample::Index]) -> Stage {
     let stage = Stage::new();
     let vault = sealed(stage.inner.clone());
-    let archive = Archive::with_store(Arc::new(sealed(stage.inner.clone())));
+    let archive = Archive::with_vault(Arc::new(sealed(stage.inner.clone())));
     let mut said: Vec<Said> =
         all(&archive).iter().map(|stored| Said { id: stored.id, digest: stored.digest }).collect();
     for (place, parent) in parents.iter().enumerate() {
@@ -369,7 +370,7 @@ fn a_plain_store_never_lets_go_of_what_is_damaged() {
     assert_eq!((gone.len(), row.messages, row.header.as_str()), (0, 1, "{"));
     let mut copies = 0;
     store
-        .get(Space::Quarantine, None, Named::ALL, &mut |_, _| {
+        .get(QUARANTINE, None, Named::ALL, &mut |_, _| {
             copies += 1;
             Ok(())
         })

@@ -20,8 +20,10 @@ use std::sync::Arc;
 
 use rejoin::Result;
 use rejoin::store::backend::Backend;
-use rejoin::store::{Key, KeyId, Named, Space, Store, Unlock, VaultStore, Workspace};
+use rejoin::store::{Key, KeyId, Named, Store, Unlock, VaultStore, Workspace};
 use rejoin::testing::Place;
+
+use crate::vault_spaces::KEYS;
 
 pub(crate) use crate::vault::quarantine::Ahead;
 pub(crate) use crate::vault::two_hands::TwoHands;
@@ -52,7 +54,7 @@ pub(crate) trait InnerPlace {
 pub(crate) fn sealed(inner: Arc<dyn Inner>) -> VaultStore {
     let (store, backend): (Arc<dyn Store>, Arc<dyn Backend>) = (Arc::clone(&inner) as _, inner);
     let mut is_founded = false;
-    let keys = store.get(Space::Key, None, Named::ALL, &mut |_, _| {
+    let keys = store.get(KEYS, None, Named::ALL, &mut |_, _| {
         is_founded = true;
         Ok(())
     });

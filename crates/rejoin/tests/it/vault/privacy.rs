@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rejoin::formats::{Format, ReadLimits, Source};
-use rejoin::store::{MemoryStore, Named, Space, Store};
+use rejoin::store::{MemoryStore, Named, Read, Space, Store, VaultStore};
 use rejoin::{
     Archive, Conversation, ErrorKind, Extent, Import, ImportMode, List, Message, Origin, Project, Redaction,
     Search, Time,
@@ -13,17 +13,17 @@ use crate::vault::sealed;
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
-fn vault() -> Arc<dyn Store> {
+fn vault() -> Arc<VaultStore> {
     Arc::new(sealed(Arc::new(MemoryStore::new())))
 }
 
-fn redacting(store: Arc<dyn Store>) -> Archive {
-    Archive::with_store(store).with_redaction(Redaction::new())
+fn redacting(archive: Archive) -> Archive {
+    archive.with_redaction(Redaction::new())
 }
 
 #[test]
 fn what_begins_in_a_vault_is_not_exported_until_somebody_allows_it() {
-    let archives = [Archive::with_store(vault()), Archive::with_store(Arc::new(MemoryStore::new()))];
+    let archives = [Archive::with_vault(vault()), Archive::with_store(Arc::new(MemoryStore::new()))];
 
     let exported = archives.map(|archive| {
         let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
@@ -47,7 +47,7 @@ fn what_is_imported_into_a_vault_is_not_exported_either() {
     let format = Format::named("json").unwrap();
     let tree = plain.tree_for(format, talk.id(), Extent::Tree).unwrap();
     std::fs::write(&file, &format.write(&tree).unwrap()[0].bytes).unwrap();
-    let archive = Archive::with_store(vault());
+    let archive = Archive::with_vault(vault());
 
     let mut how = Import {
         limits: ReadLimits::default(),
@@ -75,9 +75,12 @@ fn marker(archive: &Archive) -> String {
 fn hashed_tokens_of_a_vault_are_keyed_by_its_own_keys_and_no_key_is_stored() {
     let (one, other) = (vault(), vault());
 
-    let [first, second, plain] =
-        [redacting(one.clone()), redacting(other), redacting(Arc::new(MemoryStore::new()))]
-            .map(|archive| marker(&archive));
+    let [first, second, plain] = [
+        Archive::with_vault(one.clone()),
+        Archive::with_vault(other),
+        Archive::with_store(Arc::new(MemoryStore::new())),
+    ]
+    .map(|archive| marker(&redacting(archive)));
 
     // Both vaults of the test have the same keys.
     assert_eq!(first, second);
@@ -94,7 +97,7 @@ fn hashed_tokens_of_a_vault_are_keyed_by_its_own_keys_and_no_key_is_stored() {
 #[test]
 fn a_secret_in_a_path_is_not_stored_and_its_project_is_found_all_the_same() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let archive = redacting(store.clone());
+    let archive = redacting(Archive::with_store(store.clone()));
     let path = format!("/home/ada/{TOKEN}/trip");
     let origin = Origin {
         format: "codex".to_owned(),

@@ -12,6 +12,7 @@ use rejoin::{
 use crate::vault::altered::kept;
 use crate::vault::write::{NOW, conversation, inner_names, messages, open, say};
 use crate::vault::{Inner, sealed};
+use crate::vault_spaces::KEYS;
 
 pub(super) const CHANGED: &str = "it was changed or moved since it was sealed";
 
@@ -83,7 +84,7 @@ impl Stage {
 
     /// The same, on another store around the one inside.
     pub(super) fn ahead_on(&self, inner: Arc<dyn Inner>, days: i64) -> Archive {
-        Archive::with_store(Arc::new(sealed(inner))).with_nature(Arc::new(Ahead(days)))
+        Archive::with_vault(Arc::new(sealed(inner))).with_nature(Arc::new(Ahead(days)))
     }
 
     fn owned_blob(&self, space: Space) -> (Vec<u8>, Vec<u8>) {
@@ -273,7 +274,7 @@ fn what_was_cut_is_no_envelope_or_names_a_key_that_never_was_goes_too() {
 #[test]
 fn a_record_whose_key_is_missing_stays() {
     let stage = Stage::new();
-    let put = Put { space: Space::Key, owner: Some(stage.name), name: b"data", bytes: None };
+    let put = Put { space: KEYS, owner: Some(stage.name), name: b"data", bytes: None };
     stage.inner.put(&[put], Safety::Synced).unwrap();
     stage.archive().path(conversation(1), None).unwrap_err();
 

@@ -8,13 +8,14 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use rejoin::store::{
     Children, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note, Opening, Put, Read, Safety,
-    SearchOrder, SearchQuery, Space, SqliteStore, Stale, Store, Target, Task, Tip, Turn,
+    SearchOrder, SearchQuery, SqliteStore, Stale, Store, Target, Task, Tip, Turn,
 };
 use rejoin::{ConversationId, Digest, ErrorKind, Message, MessageId, Time, WordQuery};
 
 use super::sealed;
 use crate::residue::holding;
 use crate::vault::Inner;
+use crate::vault_spaces::SEGMENTS;
 
 fn conversation(number: u8) -> ConversationId {
     ConversationId::new(Time::from_micros(i64::from(number) << 44), [number; 10])
@@ -108,7 +109,7 @@ fn pages(store: &dyn Read, mut query: SearchQuery<'_>) -> String {
 fn segments(inner: &dyn Store) -> Vec<(ConversationId, Vec<u8>, Vec<u8>)> {
     let mut all = Vec::new();
     for row in inner.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() }).unwrap().items {
-        let got = inner.get(Space::Shard, Some(row.id), Named::ALL, &mut |name, bytes| {
+        let got = inner.get(SEGMENTS, Some(row.id), Named::ALL, &mut |name, bytes| {
             all.push((row.id, name.to_vec(), bytes.to_vec()));
             Ok(())
         });
@@ -154,7 +155,7 @@ fn damage(inner: &dyn Store, (owner, name, bytes): &(ConversationId, Vec<u8>, Ve
     let mut damaged = bytes.clone();
     damaged[bytes.len() / 2] ^= 1;
     let bytes = (!is_lost).then_some(damaged.as_slice());
-    let put = Put { space: Space::Shard, owner: Some(*owner), name, bytes };
+    let put = Put { space: SEGMENTS, owner: Some(*owner), name, bytes };
     inner.put(&[put], Safety::Unsynced).unwrap();
 }
 
@@ -200,7 +201,7 @@ fn segments_of_another_conversation_or_place_are_not_believed() {
     for (owner, name, bytes) in &all {
         let others = all.iter().filter(|(other, ..)| other != owner).map(|(other, ..)| *other);
         let puts: Vec<_> = others
-            .map(|other| Put { space: Space::Shard, owner: Some(other), name, bytes: Some(bytes) })
+            .map(|other| Put { space: SEGMENTS, owner: Some(other), name, bytes: Some(bytes) })
             .collect();
         inner.put(&puts, Safety::Unsynced).unwrap();
     }

@@ -12,6 +12,7 @@ use rejoin::{Archive, Branch, ConversationId, Digest, ErrorKind, Message, Messag
 use crate::vault::altered::{Altered, Kept, altered, kept};
 use crate::vault::sealed;
 use crate::vault::write::{NOW, Said, append, conversation, inner_names, messages, open, say};
+use crate::vault_spaces::{KEYS, QUARANTINE};
 
 /// How many messages are damaged in every way.
 const RECORDS: usize = 200;
@@ -259,7 +260,7 @@ fn a_conversation_whose_header_does_not_open_is_listed_under_its_inner_name() {
     assert_eq!(ids, expected);
     assert_eq!(messages(&fresh, name).unwrap_err().kind(), ErrorKind::Corrupt);
     assert_eq!(messages(&fresh, conversation(2)).unwrap().len(), 1);
-    assert!(!Archive::with_store(Arc::new(fresh)).verify(name).unwrap().is_sound());
+    assert!(!Archive::with_vault(Arc::new(fresh)).verify(name).unwrap().is_sound());
 }
 
 #[test]
@@ -291,7 +292,7 @@ fn a_message_that_does_not_open_is_named_and_copied_and_the_rest_stays_readable(
         )
     );
     let mut copies = Vec::new();
-    let copied = damaged.vault.get(Space::Quarantine, None, Named::ALL, &mut |_, bytes| {
+    let copied = damaged.vault.get(QUARANTINE, None, Named::ALL, &mut |_, bytes| {
         copies.push(serde_json::from_slice::<serde_json::Value>(bytes).unwrap());
         Ok(())
     });
@@ -321,7 +322,7 @@ fn swapped_keys_of_conversations_show() {
     let names = inner_names(inner.as_ref());
     let mut keys: Vec<Vec<u8>> = Vec::new();
     for name in &names {
-        let get = inner.get(Space::Key, Some(*name), Named::One(b"data"), &mut |_, bytes| {
+        let get = inner.get(KEYS, Some(*name), Named::One(b"data"), &mut |_, bytes| {
             keys.push(bytes.to_vec());
             Ok(())
         });
@@ -329,7 +330,7 @@ fn swapped_keys_of_conversations_show() {
     }
     keys.reverse();
     for (name, key) in names.iter().zip(&keys) {
-        let put = Put { space: Space::Key, owner: Some(*name), name: b"data", bytes: Some(key) };
+        let put = Put { space: KEYS, owner: Some(*name), name: b"data", bytes: Some(key) };
         inner.put(&[put], Safety::Synced).unwrap();
     }
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use rejoin::Archive;
 use rejoin::store::{
-    Key, KeyId, MemoryStore, Named, Put, Read, Safety, Space, SqliteStore, Store, Target, Unlock, VaultStore,
+    Key, KeyId, MemoryStore, Named, Put, Read, Safety, SqliteStore, Store, Target, Unlock, VaultStore,
     Workspace,
 };
 
 use crate::vault::sealed;
 use crate::vault::write::{NOW, conversation, messages, open, say};
+use crate::vault_spaces::KEYS;
 
 #[test]
 fn several_vaults_over_one_file_append_at_once() {
@@ -38,7 +39,7 @@ fn several_vaults_over_one_file_append_at_once() {
     let counts: Vec<usize> =
         (0..=WRITERS).map(|number| messages(&fresh, conversation(number)).unwrap().len()).collect();
     assert_eq!(counts, [100, 25, 25, 25, 25]);
-    let archive = Archive::with_store(Arc::new(fresh));
+    let archive = Archive::with_vault(Arc::new(fresh));
     let unsound: Vec<String> =
         (0..=WRITERS).flat_map(|number| archive.verify(conversation(number)).unwrap().faults).collect();
     assert!(unsound.is_empty(), "{unsound:?}");
@@ -65,7 +66,7 @@ fn workspace(epoch: u8) -> Workspace {
 impl Unlock for Turning {
     fn unlock(&self, inner: &dyn Store) -> rejoin::Result<Workspace> {
         let mut epoch = 1;
-        inner.get(Space::Key, None, Named::One(b"vault"), &mut |_, bytes| {
+        inner.get(KEYS, None, Named::One(b"vault"), &mut |_, bytes| {
             epoch = bytes[0];
             Ok(())
         })?;
@@ -74,7 +75,7 @@ impl Unlock for Turning {
 }
 
 fn rotate(inner: &dyn Store, epoch: u8) {
-    let record = Put { space: Space::Key, owner: None, name: b"vault", bytes: Some(&[epoch]) };
+    let record = Put { space: KEYS, owner: None, name: b"vault", bytes: Some(&[epoch]) };
     inner.put(&[record], Safety::Synced).unwrap();
 }
 
@@ -86,7 +87,7 @@ fn turning(inner: &Arc<MemoryStore>) -> VaultStore {
 fn wrapped_with(inner: &MemoryStore, number: usize) -> KeyId {
     let names = crate::vault::write::inner_names(inner);
     let mut id = [0; 16];
-    let get = inner.get(Space::Key, Some(names[number]), Named::One(b"data"), &mut |_, bytes| {
+    let get = inner.get(KEYS, Some(names[number]), Named::One(b"data"), &mut |_, bytes| {
         id.copy_from_slice(&bytes[16 + 4..16 + 20]);
         Ok(())
     });

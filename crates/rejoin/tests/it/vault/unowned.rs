@@ -9,7 +9,7 @@ use crate::vault::sealed;
 use crate::vault::write::{conversation, open, say};
 
 fn archive(inner: &Arc<MemoryStore>) -> Archive {
-    Archive::with_store(Arc::new(sealed(inner.clone())))
+    Archive::with_vault(Arc::new(sealed(inner.clone())))
 }
 
 /// Changes the last byte of everything in a space that belongs to no conversation.

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::store::backend::{Ask, Batch, Rows};
+use crate::store::vault::KEYS;
 use crate::store::vault::anew::piece::{At, Piece};
 use crate::store::vault::batch::Attempts;
 use crate::store::vault::blob::BLOB;
@@ -65,8 +66,8 @@ impl<'v> Piece<'v> {
         let Some(inner) = self.owner else { return Ok(()) };
         self.reseal(&mut |piece, rows| {
             let at = At(Use::About, NAME, &[inner.as_bytes()]);
-            let own = piece.sealed_blob(rows, Space::Key, NAME_NAME, at)?;
-            Ok(own.map(|bytes| (Space::Key, NAME_NAME.to_vec(), bytes)).into_iter().collect())
+            let own = piece.sealed_blob(rows, KEYS, NAME_NAME, at)?;
+            Ok(own.map(|bytes| (KEYS, NAME_NAME.to_vec(), bytes)).into_iter().collect())
         })
     }
 

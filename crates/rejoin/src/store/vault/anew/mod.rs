@@ -21,12 +21,12 @@ pub(super) use mark::{RUN, RunId, random_run};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::vault::Sealed;
 use crate::store::vault::anew::piece::Piece;
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, blob};
 use crate::store::vault::workspace::MOST_KEYS;
-use crate::store::{Put, Safety, Space};
+use crate::store::vault::{KEYS, Sealed};
+use crate::store::{Put, Safety};
 
 /// How often somebody who writes all the time may make it start over.
 const ATTEMPTS: usize = 100;
@@ -108,5 +108,5 @@ impl Sealed {
 }
 
 const fn own<'a>(owner: Option<ConversationId>, name: &'a [u8], bytes: &'a [u8]) -> Put<'a> {
-    Put { space: Space::Key, owner, name, bytes: Some(bytes) }
+    Put { space: KEYS, owner, name, bytes: Some(bytes) }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
 use crate::store::vault::slots::AnchorPlace;
+use crate::store::vault::{Quarantined, Vault};
 use crate::store::{
     Appended, Capabilities, Change, Changed, Fault, Found, Hit, ListQuery, Named, Outcome, Page, Progress,
     Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
@@ -148,7 +149,32 @@ impl<S: Store> Store for Anchored<S> {
         {
             progress.faults.extend(self.replayed()?);
         }
-        let is_change = matches!(task, Task::Renew | Task::RenewOne(_));
-        if is_change { self.noted(progress) } else { progress }
+        progress
+    }
+}
+
+impl<S: Store + Vault> Vault for Anchored<S> {
+    fn token_key(&self) -> [u8; 32] {
+        self.store.token_key()
+    }
+
+    fn replaces_keys(&self) -> bool {
+        self.store.replaces_keys()
+    }
+
+    fn replace_keys(&self, patience: Duration) -> Result<Vec<String>> {
+        self.noted(self.store.replace_keys(patience))
+    }
+
+    fn replace_key_of(&self, id: ConversationId, patience: Duration) -> Result<()> {
+        self.noted(self.store.replace_key_of(id, patience))
+    }
+
+    fn quarantined(&self) -> Result<Vec<Quarantined>> {
+        self.store.quarantined()
+    }
+
+    fn discard(&self, records: &[Quarantined]) -> Result<()> {
+        self.noted(self.store.discard(records))
     }
 }

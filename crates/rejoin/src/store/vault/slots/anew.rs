@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::vault::Sealed;
 use crate::store::vault::anew::{RUN, Renewed, RunId, random_run};
 use crate::store::vault::held::blob;
 use crate::store::vault::slots::keys::Keys;
+use crate::store::vault::{KEYS, Sealed};
 use crate::store::{ListQuery, Named, Put, Read, Safety, Space};
 
 /// What is sealed anew in a fraction of a second.
@@ -46,7 +46,7 @@ impl Keys {
             report(done, all);
         }
         let _turn = self.take_turn()?;
-        inner.put(&[Put { space: Space::Key, owner: None, name: RUN, bytes: None }], Safety::Synced)?;
+        inner.put(&[Put { space: KEYS, owner: None, name: RUN, bytes: None }], Safety::Synced)?;
         Ok(sealed)
     }
 
@@ -81,8 +81,7 @@ impl Keys {
             return bytes.try_into().map_err(|_| Error::corrupt("the name of the run does not read"));
         }
         let run = random_run();
-        self.inner
-            .put(&[Put { space: Space::Key, owner: None, name: RUN, bytes: Some(&run) }], Safety::Synced)?;
+        self.inner.put(&[Put { space: KEYS, owner: None, name: RUN, bytes: Some(&run) }], Safety::Synced)?;
         Ok(run)
     }
 }

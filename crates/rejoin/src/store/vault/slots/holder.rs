@@ -8,7 +8,7 @@ use crate::store::vault::slots::agreement::Pair;
 use crate::store::vault::slots::record::{Record, Written};
 use crate::store::vault::slots::slot::{self, Slot};
 use crate::store::vault::slots::{PinPlace, Places, Secret, SlotId, SlotKind, VaultId};
-use crate::store::vault::{Unlock, Workspace};
+use crate::store::vault::{KEYS, Unlock, Workspace};
 use crate::store::{ListQuery, Named, Read, Space, Store};
 
 /// How often a person may try before it is an error.
@@ -286,7 +286,7 @@ pub(super) fn is_sealed(inner: &dyn Read) -> Result<Option<bool>> {
     let mut is_sealed = None;
     let has_key = |owner| {
         let mut found = false;
-        inner.get(Space::Key, owner, Named::One(crate::store::vault::held::DATA), &mut |_, _| {
+        inner.get(KEYS, owner, Named::One(crate::store::vault::held::DATA), &mut |_, _| {
             found = true;
             Ok(())
         })?;

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
 use crate::store::backend::Backend;
-use crate::store::vault::Workspace;
 use crate::store::vault::anew::RUN;
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::blob;
@@ -22,7 +21,8 @@ use crate::store::vault::slots::record::{self, MOST_SLOTS, Record};
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::wraps::Wrap;
 use crate::store::vault::slots::{AnchorPlace, PinPlace, Secret, SlotId, SlotKind, VaultId, recovery};
-use crate::store::{Keeper, Put, Read, Safety, Space, Store, durable};
+use crate::store::vault::{KEYS, Workspace};
+use crate::store::{Keeper, Put, Read, Safety, Store, durable};
 
 /// What a slot is made of.
 #[derive(Clone, Debug)]
@@ -260,7 +260,7 @@ impl Keys {
     /// A write whose sync failed is not shown to this process, but may stand in the log: whoever opens the store next finds
     /// it, and then it needs its secrets. A store in that state takes no write until it is opened again.
     pub(super) fn shows_what_it_holds(&self) -> bool {
-        let nothing = Put { space: Space::Key, owner: None, name: b"nothing", bytes: None };
+        let nothing = Put { space: KEYS, owner: None, name: b"nothing", bytes: None };
         self.inner.put(&[nothing], Safety::Synced).is_ok()
     }
 

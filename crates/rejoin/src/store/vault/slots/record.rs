@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::vault::KEYS;
 use crate::store::vault::key::{Key, KeyId};
 use crate::store::vault::slots::agreement::Pair;
 use crate::store::vault::slots::slot::Slot;
 use crate::store::vault::slots::text::{Base64, Hex};
 use crate::store::vault::slots::{SlotId, SlotKind, VaultId};
 use crate::store::vault::workspace::Workspace;
-use crate::store::{Named, Put, Read, Space};
+use crate::store::{Named, Put, Read};
 
 /// What the record is kept as, in the space of keys, without an owner.
 pub(super) const NAME: &[u8] = b"vault";
@@ -114,7 +115,7 @@ impl Record {
     /// Reads the record of a store, with the bytes that its last field vouches for; none when the store has none.
     pub(super) fn read(inner: &dyn Read) -> Result<Option<(Self, Written)>> {
         let mut bytes = None;
-        inner.get(Space::Key, None, Named::One(NAME), &mut |_, found| {
+        inner.get(KEYS, None, Named::One(NAME), &mut |_, found| {
             bytes = Some(found.to_vec());
             Ok(())
         })?;
@@ -205,7 +206,7 @@ impl Written {
 
 /// The blob that holds a record.
 pub(super) const fn put(bytes: &[u8]) -> Put<'_> {
-    Put { space: Space::Key, owner: None, name: NAME, bytes: Some(bytes) }
+    Put { space: KEYS, owner: None, name: NAME, bytes: Some(bytes) }
 }
 
 fn mac(workspace: &Workspace, body: &[u8]) -> [u8; 32] {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::vault::Workspace;
 use crate::store::vault::held::{DATA, blob};
 use crate::store::vault::workspace::is_wrapped_with;
-use crate::store::{Cursor, ListQuery, Put, Read, Space, Stamp};
+use crate::store::vault::{KEYS, Workspace};
+use crate::store::{Cursor, ListQuery, Put, Read, Stamp};
 
 /// Large, because a store of files goes over all of its index for each page.
 const PAGE: usize = 10_000;
@@ -22,7 +22,7 @@ pub(super) struct Wrap {
 
 impl Wrap {
     pub(super) fn put(&self) -> Put<'_> {
-        Put { space: Space::Key, owner: self.owner, name: DATA, bytes: Some(&self.bytes) }
+        Put { space: KEYS, owner: self.owner, name: DATA, bytes: Some(&self.bytes) }
     }
 }
 

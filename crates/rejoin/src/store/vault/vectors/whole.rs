@@ -10,16 +10,16 @@ use crate::error::Result;
 use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuery};
 use crate::store::durable;
 use crate::store::index::{Draft, Ids};
-use crate::store::vault::VaultStore;
 use crate::store::vault::data_key::Use;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::named::{NAME, seal_name};
 use crate::store::vault::row::{FIRST, HEADER, LAST, SealedHeader, SealedLast, seal_first};
 use crate::store::vault::slots::{AnchorPlace, Answer, Keyholder, Places, Secret};
 use crate::store::vault::text::{from_text, to_text};
+use crate::store::vault::{KEYS, QUARANTINE, SEGMENTS, VaultStore};
 use crate::store::{
     Changed, Entry, Facets, ListQuery, MemoryStore, Named, Note, Opening, Order, Put, Read, Row, Safety,
-    Selection, Space, Stale, Store, Target, Tip, Turn, What,
+    Selection, Stale, Store, Target, Tip, Turn, What,
 };
 
 const NOW: Time = Time::from_micros(1_794_770_847_123_457);
@@ -49,7 +49,7 @@ fn sealed() -> Arc<MemoryStore> {
     let store = MemoryStore::new();
     let (workspace, facets) = (workspace(), Facets::default());
     let names = workspace.names();
-    let own = |name, bytes| Put { space: Space::Key, owner: None, name, bytes: Some(bytes) };
+    let own = |name, bytes| Put { space: KEYS, owner: None, name, bytes: Some(bytes) };
     let record = vector("record");
     let shared = bytes("shared data key");
     store.put(&[own(b"vault", record.as_bytes()), own(b"data", &shared)], Safety::Synced).unwrap();
@@ -76,9 +76,9 @@ fn sealed() -> Arc<MemoryStore> {
         active: names.time(NOW),
         now: NOW,
         blobs: &[
-            of(Space::Key, b"data", &wrapped),
-            of(Space::Shard, b"ids\0\0\0\x01", &ids),
-            of(Space::Shard, b"words\0\0\0\x01", &words),
+            of(KEYS, b"data", &wrapped),
+            of(SEGMENTS, b"ids\0\0\0\x01", &ids),
+            of(SEGMENTS, b"words\0\0\0\x01", &words),
         ],
     };
     store.append(&turn).unwrap();
@@ -198,7 +198,7 @@ fn its_message_is_read_and_the_note_of_another_goes_to_quarantine() {
 
     let mut kept = Vec::new();
     vault
-        .get(Space::Quarantine, None, Named::ALL, &mut |name, bytes| {
+        .get(QUARANTINE, None, Named::ALL, &mut |name, bytes| {
             let mut value: Value = serde_json::from_slice(bytes).unwrap();
             value.as_object_mut().unwrap().shift_remove("at");
             kept.push((hex(name), value.to_string()));

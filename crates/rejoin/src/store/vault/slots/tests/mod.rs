@@ -11,7 +11,7 @@ use crate::store::vault::slots::{
     Added, Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId,
     SlotKind, VaultId, record, status, wraps,
 };
-use crate::store::vault::{Unlock, Workspace};
+use crate::store::vault::{KEYS, Unlock, Workspace};
 use crate::store::{
     Facets, MemoryStore, Named, Opening, Put, Safety, Space, SqliteStore, Stale, Store, Tip, Turn,
 };
@@ -82,7 +82,7 @@ fn printed(added: &Added) -> Answer {
 fn begin(inner: &dyn Store, workspace: &Workspace, number: u128) -> Result<()> {
     let id = conversation(number);
     let wrapped = workspace.wrap(&DataKey::random(), Some(id));
-    let put = Put { space: Space::Key, owner: Some(id), name: DATA, bytes: Some(&wrapped) };
+    let put = Put { space: KEYS, owner: Some(id), name: DATA, bytes: Some(&wrapped) };
     begin_with(inner, id, &[put])
 }
 
@@ -116,7 +116,7 @@ fn data_keys(inner: &dyn Store, workspace: &Workspace) -> Vec<(u128, [u8; 32])> 
     for owner in wraps::owners(inner).unwrap() {
         let mut wrapped = Vec::new();
         inner
-            .get(Space::Key, owner, Named::One(DATA), &mut |_, bytes| {
+            .get(KEYS, owner, Named::One(DATA), &mut |_, bytes| {
                 wrapped = bytes.to_vec();
                 Ok(())
             })
@@ -387,7 +387,7 @@ fn a_record_that_was_changed_is_noticed() {
 fn read_record(inner: &dyn Store) -> String {
     let mut text = String::new();
     inner
-        .get(Space::Key, None, Named::One(record::NAME), &mut |_, bytes| {
+        .get(KEYS, None, Named::One(record::NAME), &mut |_, bytes| {
             text = String::from_utf8(bytes.to_vec()).unwrap();
             Ok(())
         })
