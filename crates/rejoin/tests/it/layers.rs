@@ -208,7 +208,7 @@ fn rules_and_backends_do_not_know_each_other() {
         ["store::keeper", "store::activity", "turn::after_removal", "turn::left_behind", "tip::previews"];
 
     assert_eq!(names("store/keeper/", &backends), NONE);
-    assert_eq!(names("store/backend.rs", &backends), NONE);
+    assert_eq!(names("store/backend/", &backends), NONE);
     assert_eq!(names("store/sqlite/", &rules), NONE);
     assert_eq!(names("store/jsonl/", &rules), NONE);
     assert_eq!(names("store/memory.rs", &rules), NONE);
