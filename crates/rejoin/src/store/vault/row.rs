@@ -282,8 +282,8 @@ impl Opening<'_> {
     fn look_up(&mut self, message: MessageId) -> Result<Option<Head>> {
         let (names, inner, ring) = (self.names, self.inner, &mut self.ring);
         let (mut buffer, mut found) = (Vec::new(), None);
-        self.vault.inner.read(inner, Selection::Ids(&[message]), &mut |seen| {
-            match Plain::open(ring, names, inner, &(&seen).into(), &mut buffer) {
+        self.vault.visit_sealed(inner, Selection::Ids(&[message]), &mut |row| {
+            match Plain::open(ring, names, inner, row, &mut buffer) {
                 Ok(plain) => found = Some(Head { id: plain.id, digest: plain.digest }),
                 // Whoever reads it is told.
                 Err(Trouble::Broken(_)) => {}

@@ -124,8 +124,8 @@ impl Sealed {
         let names = workspace.names();
         let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
         let (mut plan, mut time) = (Plan::default(), known.row.created);
-        self.inner.read(inner, ALL, &mut |seen| {
-            let opened = match Plain::open(&mut ring, names, inner, &(&seen).into(), &mut buffer) {
+        self.visit_sealed(inner, ALL, &mut |seen| {
+            let opened = match Plain::open(&mut ring, names, inner, seen, &mut buffer) {
                 Ok(plain) => {
                     plan.ids.extend(seen.parent.zip(plain.parent.map(|parent| parent.id)));
                     time = time_of(plain.body);
@@ -161,7 +161,7 @@ impl Sealed {
         let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
         let mut links: HashMap<MessageId, Digest> = HashMap::new();
         let mut sealed: Vec<(MessageId, Digest, String)> = Vec::new();
-        self.inner.read(inner, ALL, &mut |seen| {
+        self.visit_sealed(inner, ALL, &mut |seen| {
             let parent = seen.parent.and_then(|parent| plan.anchor(parent, &links));
             let body;
             let plain = if plan.stones.contains(&seen.id) {
@@ -175,7 +175,7 @@ impl Sealed {
                     body: &body,
                 }
             } else if seen.parent.is_some_and(|parent| links.contains_key(&parent)) {
-                let plain = Plain::open(&mut ring, names, inner, &(&seen).into(), &mut buffer);
+                let plain = Plain::open(&mut ring, names, inner, seen, &mut buffer);
                 let plain = plain.map_err(|trouble| trouble.of(&format!("the message `{}`", seen.id)))?;
                 Plain { parent, digest: rechained(&plain, parent), ..plain }
             } else {
