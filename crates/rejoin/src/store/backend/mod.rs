@@ -213,6 +213,8 @@ pub struct MessageRow<'a> {
     pub seq: u32,
     /// The sequence of the first message of its turn.
     pub turn: u32,
+    /// True when its parent already had a child.
+    pub forked: bool,
     /// What it vouches for.
     pub link: Digest,
     /// Its label.

@@ -24,7 +24,7 @@ mod message;
 mod moment;
 mod named;
 mod names;
-mod preview;
+mod numbers;
 mod quarantine;
 mod row;
 mod rows;

@@ -2,13 +2,13 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
+use crate::store::Selection;
 use crate::store::backend::VisitMessage;
 use crate::store::keeper::visit_rows;
 use crate::store::vault::Sealed;
 use crate::store::vault::failed::{Failures, gone_past};
 use crate::store::vault::held::Ring;
 use crate::store::vault::message::Plain;
-use crate::store::Selection;
 
 /// A message of the inner store, opened.
 #[derive(Clone, Copy, Debug)]

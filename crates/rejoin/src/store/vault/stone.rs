@@ -12,7 +12,7 @@ use crate::store::tip::time_of;
 use crate::store::vault::Sealed;
 use crate::store::vault::held::Trouble;
 use crate::store::vault::message::Plain;
-use crate::store::vault::row::{Known, SealedLast, seal_first};
+use crate::store::vault::row::{Known, seal_first};
 use crate::store::{Anchor, Change, Order, Rewritten, Selection, Store as _, Tip};
 
 /// How often a conversation that somebody else changes meanwhile is looked at again. The next sweep tries again.
@@ -171,7 +171,9 @@ impl Sealed {
                     id: plan.ids[&seen.id],
                     parent,
                     digest,
-                    floor: seen.seq.saturating_sub(1),
+                    seq: seen.seq,
+                    turn: seen.turn,
+                    forked: seen.forked,
                     body: &body,
                 }
             } else if seen.parent.is_some_and(|parent| links.contains_key(&parent)) {
@@ -187,19 +189,11 @@ impl Sealed {
         })?;
         let messages: Vec<Rewritten<'_>> =
             sealed.iter().map(|(id, link, body)| Rewritten { id: *id, link: *link, body }).collect();
-        let head = known.raw.head.and_then(|head| plan.anchor(head.id, &links));
-        let last = SealedLast {
-            active: known.row.active.as_micros(),
-            head: head.map(|head| head.id),
-            digest: head.map(|head| head.link),
-            preview: known.row.last.clone(),
-        };
-        let (first, last) =
-            (seal_first(&known.row.first, keys.newest(), inner), last.seal(keys.newest(), inner));
-        let change = Change::Rewrite { messages: &messages, tip: Tip { first: &first, last: &last } };
+        let first = seal_first(&known.row.first, keys.newest(), inner);
+        // The tip is encrypted in the commit.
+        let change = Change::Rewrite { messages: &messages, tip: Tip { first: &first, last: "" } };
         let inside = self.inner_for(inner, keys.newest());
-        let version = inside.amend(inner, Some(known.raw.version), &change, names.time(Time::now()))?;
-        self.mend_preview(keys.newest(), known.raw.clone(), last, version).map(drop)
+        inside.amend(inner, Some(known.raw.version), &change, names.time(Time::now())).map(drop)
     }
 }
 
