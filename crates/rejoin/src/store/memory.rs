@@ -150,6 +150,7 @@ impl Tables {
                         bodies.iter().for_each(|new| tree.replace(new, |_| new.body.into()));
                     }
                     tree.amend(amend.version, &amend.change);
+                    tree.last = amend.tip.map_or_else(|| std::mem::take(&mut tree.last), <[u8]>::to_vec);
                 }
             }
             Edit::Remove(removal) => {
@@ -275,6 +276,7 @@ fn row<'t>(tree: &'t Tree<Arc<[u8]>>, message: &'t tree::Message<Arc<[u8]>>) -> 
         parent: node.parent.and_then(|parent| tree.message(parent)).map(|parent| parent.node.id),
         seq: node.seq,
         turn: message.turn,
+        forked: node.forked,
         link: node.link,
         label: message.label.as_deref(),
         is_pinned: message.is_pinned,

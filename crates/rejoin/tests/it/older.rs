@@ -1,12 +1,14 @@
 //! Stores that an older Rejoin wrote: they open, and answer as they did.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rejoin::store::{JsonlStore, Read as _, SqliteStore, Store as _, Task};
-use rejoin::{Archive, List, Message, Role, Search, Status, StoredConversation, Time};
+use rejoin::vault::{Answer, Keyholder, Places, Secret};
+use rejoin::{Access, Archive, List, Message, Role, Search, Status, StoredConversation, Time};
 use tempfile::TempDir;
 
 /// The store of `fixtures/sqlite/schema-2.db.zst`, in a file of its own.
@@ -197,4 +199,55 @@ fn a_store_of_plain_files_of_the_first_version_is_read_and_goes_on() {
     drop(archive);
     let checked = JsonlStore::open(path).unwrap().maintain(Task::Check, Duration::MAX).unwrap();
     assert_eq!(checked.faults, []);
+}
+
+/// Every file below a directory, by its path from there.
+fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        let name = PathBuf::from(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(contents(&entry.path()).into_iter().map(|(path, bytes)| (name.join(path), bytes)));
+        } else {
+            found.insert(name, fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+/// Opens a vault of the first version of the format, and says how it is refused and what of its files has changed.
+fn refused(url: &str, directory: &Path) -> (String, Vec<PathBuf>) {
+    let passphrase = Secret::from("correct horse".to_owned());
+    let keys =
+        Keyholder::new(Places::default()).asking(move |_| Ok(Some(Answer::Passphrase(passphrase.clone()))));
+    let access = Access { keys: Some(keys), ..Access::default() };
+    let before = contents(directory);
+
+    let opened = Archive::open_with(url, &access).map(drop);
+
+    let after = contents(directory);
+    let is_changed = |(path, bytes): &(&PathBuf, &Vec<u8>)| after.get(*path) != Some(bytes);
+    let changed = before.iter().filter(is_changed).map(|(path, _)| path.clone()).collect();
+    (format!("{:?}", opened.unwrap_err()), changed)
+}
+
+#[test]
+fn a_vault_of_the_first_version_is_refused_and_not_changed() {
+    let directory = TempDir::new().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/vault");
+    let [database, files] = ["database", "files"].map(|name| directory.path().join(name));
+    fs::DirBuilder::new().mode(0o700).create(&database).unwrap();
+    let path = database.join("old.db");
+    fs::write(&path, zstd::decode_all(fs::File::open(fixtures.join("version-1.db.zst")).unwrap()).unwrap())
+        .unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    copy_private(&fixtures.join("version-1"), &files);
+
+    let urls = [format!("vault+sqlite:{}", path.display()), format!("vault+jsonl:{}", files.display())];
+    let found = [refused(&urls[0], &database), refused(&urls[1], &files)];
+
+    let told = "the vault is in version 1 of its format, and this program reads version 2 only. \
+                It can be exported with the version of Rejoin that wrote it, and imported into a new vault";
+    let expected = |url: String| (format!("[unsupported] open the vault `{url}`: {told}"), vec![]);
+    assert_eq!(found, urls.map(expected));
 }

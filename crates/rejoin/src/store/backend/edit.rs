@@ -124,6 +124,8 @@ pub struct Amend<'a> {
     pub version: Version,
     /// What changes.
     pub change: Amendment<'a>,
+    /// What is stored in place of the last preview: a vault encrypts the version with it. A change of the previews says the same.
+    pub tip: Option<&'a [u8]>,
 }
 
 /// What changes about a conversation.

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::{
     Capabilities, Changed, Facets, Found, Hit, ListQuery, Named, Order, Page, Progress, Row, Safety,
-    SearchQuery, Seen, Space, Stamp, Task, Version, VisitBlob,
+    SearchQuery, Space, Stamp, Task, Version, VisitBlob,
 };
 
 /// A place to store rows.
@@ -213,6 +213,8 @@ pub struct MessageRow<'a> {
     pub seq: u32,
     /// The sequence of the first message of its turn.
     pub turn: u32,
+    /// True when its parent already had a child.
+    pub forked: bool,
     /// What it vouches for.
     pub link: Digest,
     /// Its label.
@@ -223,23 +225,6 @@ pub struct MessageRow<'a> {
     pub body: &'a [u8],
     /// How many bytes are counted for it.
     pub size: u64,
-}
-
-/// A message that was read from a store, as a backend would show it.
-impl<'a> From<&Seen<'a>> for MessageRow<'a> {
-    fn from(seen: &Seen<'a>) -> Self {
-        Self {
-            id: seen.id,
-            parent: seen.parent,
-            seq: seen.seq,
-            turn: seen.turn,
-            link: seen.link,
-            label: seen.note.label.map(str::as_bytes),
-            is_pinned: seen.note.is_pinned,
-            body: seen.body.as_bytes(),
-            size: seen.size,
-        }
-    }
 }
 
 /// All that is known of a conversation but its messages.

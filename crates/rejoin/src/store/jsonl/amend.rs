@@ -12,7 +12,7 @@ use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::changes::Noted;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Look, Opened};
-use crate::store::jsonl::line::Line;
+use crate::store::jsonl::line::{Line, owned_text};
 use crate::store::jsonl::meta::Meta;
 use crate::store::jsonl::writing::{Onto, Turnstile};
 
@@ -31,7 +31,8 @@ impl Jsonl {
         let (id, kept) = (amend.conversation, &known.kept);
         let stamp = turnstile.next_stamp(kept.stamp);
         let mut bytes = Vec::new();
-        let line = Line::meta(id, change.at).ending(stamp, kept.stamp);
+        let last = amend.tip.map(owned_text).transpose()?;
+        let line = Line { last, ..Line::meta(id, change.at).ending(stamp, kept.stamp) };
         line.write(&Meta::of(&amend.change, amend.version)?.to_json(), &mut bytes);
         turnstile.write(&Onto::End(opened, known), &bytes, &Noted::of(stamp, change))?;
         if let Amendment::Header(facets, _) = &amend.change

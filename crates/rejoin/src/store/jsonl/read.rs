@@ -108,6 +108,7 @@ fn row<'a>(held: &'a Held, body: &'a str) -> MessageRow<'a> {
         parent: held.content.named,
         seq: node.seq,
         turn: held.turn,
+        forked: node.forked,
         link: node.link,
         label: held.label.as_deref(),
         is_pinned: held.is_pinned,

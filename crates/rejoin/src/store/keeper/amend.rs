@@ -29,8 +29,9 @@ pub(super) fn amend(
                 return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
             }
             version = state.version + 1;
-            let amend = Amend { conversation: id, version, change: decide(rows, id, change)? };
             let logged = Logged { conversation: id, at, what: What::of(change) };
+            let change = decide(rows, id, change)?;
+            let amend = Amend { conversation: id, version, change, tip: None };
             Ok(Batch::of(Edit::Amend(amend), Some(logged)))
         })
     };

@@ -10,6 +10,8 @@ mod scan;
 
 use std::time::Duration;
 
+pub(in crate::store) use read::visit_rows;
+
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{

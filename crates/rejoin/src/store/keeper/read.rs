@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{ConversationId, MessageId};
-use crate::store::backend::{MessageRow, Rows, Which};
+use crate::store::backend::{MessageRow, Rows, VisitMessage, Which};
 use crate::store::index::text;
 use crate::store::keeper::{no_message, present};
 use crate::store::{Note, Order, Seen, Selection, Visit};
@@ -13,12 +13,21 @@ pub(super) fn read(
     what: Selection<'_>,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
+    visit_rows(rows, id, what, &mut |row| show(row, visit))
+}
+
+/// Visits the rows of the messages that are meant.
+pub(in crate::store) fn visit_rows(
+    rows: &dyn Rows,
+    id: ConversationId,
+    what: Selection<'_>,
+    show: &mut VisitMessage<'_>,
+) -> Result<()> {
     let state = present(rows, id)?;
     let seq_of = |message: MessageId| {
         let node = rows.node(id, message)?;
         node.map(|node| node.seq).ok_or_else(|| no_message(message))
     };
-    let show = &mut |row: &MessageRow<'_>| show(row, visit);
     match what {
         Selection::Path(Some(target)) => rows.messages(id, Which::Path(seq_of(target)?), show),
         Selection::Path(None) => match state.head {

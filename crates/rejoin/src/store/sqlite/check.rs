@@ -12,7 +12,7 @@ use crate::store::{Fault, Progress};
 const ATTEMPT: &str = "check the database";
 
 /// Each finds conversations (or none) that break a rule of the schema.
-const RULES: [(&str, &str); 7] = [
+const RULES: [(&str, &str); 8] = [
     (
         "messages without a conversation",
         "SELECT NULL FROM message m WHERE NOT EXISTS (SELECT 1 FROM conversation c WHERE c.n = m.key >> 32) LIMIT 1",
@@ -26,6 +26,10 @@ const RULES: [(&str, &str); 7] = [
         "a message count that is wrong",
         "SELECT id FROM conversation c WHERE messages <>
          (SELECT count(*) FROM message WHERE key BETWEEN (c.n << 32) + 1 AND (c.n << 32) + 0xffffffff)",
+    ),
+    (
+        "a count of branches that is wrong",
+        "SELECT id FROM conversation c WHERE branches <> (SELECT count(*) FROM branch WHERE n = c.n)",
     ),
     (
         "a head that is missing",

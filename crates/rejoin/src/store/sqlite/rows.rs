@@ -314,14 +314,16 @@ fn show(row: &Row<'_>, parent: Option<MessageId>, visit: &mut VisitMessage<'_>) 
         value => value.as_bytes().map(Some).map_err(|cause| shape(row, cause)),
     };
     let (label, body) = (bytes(6)?, bytes(7)?.unwrap_or_default());
+    let flags = number(4)?;
     visit(&MessageRow {
         id,
         parent,
         seq: sequence(number(0)?),
         turn: sequence(number(3)?),
+        forked: flags & FORKED != 0,
         link,
         label,
-        is_pinned: number(4)? & PINNED != 0,
+        is_pinned: flags & PINNED != 0,
         body,
         size: body.len() as u64,
     })?;

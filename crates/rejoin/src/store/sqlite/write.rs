@@ -158,15 +158,16 @@ fn children(connection: &Connection, n: i64, start: u32, messages: &[NewMessage<
 }
 
 fn amend(connection: &Connection, n: i64, amend: &Amend<'_>) -> Result<()> {
-    let version = amend.version.cast_signed();
+    let (version, tip) = (amend.version.cast_signed(), amend.tip.map(text).transpose()?);
     match &amend.change {
         Amendment::Header(facets, header) => {
-            return set_header(connection, n, version, facets, text(header)?);
+            return set_header(connection, n, version, tip, facets, text(header)?);
         }
         Amendment::Head(head) => {
             let seq = head.map(|(_, seq)| seq);
-            let moved = "UPDATE conversation SET head = ?2, version = ?3 WHERE n = ?1";
-            return run(connection, moved, params![n, seq, version]).map(drop);
+            let moved =
+                "UPDATE conversation SET head = ?2, version = ?3, last = coalesce(?4, last) WHERE n = ?1";
+            return run(connection, moved, params![n, seq, version, tip]).map(drop);
         }
         Amendment::Note(_, seq, label, is_pinned) => {
             let pinned = if *is_pinned { PINNED } else { 0 };
@@ -206,17 +207,26 @@ fn amend(connection: &Connection, n: i64, amend: &Amend<'_>) -> Result<()> {
             )?;
         }
     }
-    run(connection, "UPDATE conversation SET version = ?2 WHERE n = ?1", params![n, version]).map(drop)
+    let changed = "UPDATE conversation SET version = ?2, last = coalesce(?3, last) WHERE n = ?1";
+    run(connection, changed, params![n, version, tip]).map(drop)
 }
 
 /// Replaces the header and its facets. To set a column, even to what it is, writes the pages of its indexes, so facets that
 /// stay are left alone.
-fn set_header(connection: &Connection, n: i64, version: i64, facets: &Facets, header: &str) -> Result<()> {
+fn set_header(
+    connection: &Connection,
+    n: i64,
+    version: i64,
+    tip: Option<&str>,
+    facets: &Facets,
+    header: &str,
+) -> Result<()> {
     let expires = facets.expires.map(|time| time.as_micros());
     run(
         connection,
-        "UPDATE conversation SET hold = ?2, expires = ?3, header = ?4, version = ?5 WHERE n = ?1",
-        params![n, facets.hold as i64, expires, header, version],
+        "UPDATE conversation SET hold = ?2, expires = ?3, header = ?4, version = ?5,
+             last = coalesce(?6, last) WHERE n = ?1",
+        params![n, facets.hold as i64, expires, header, version, tip],
     )?;
     run(
         connection,

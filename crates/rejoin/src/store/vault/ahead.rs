@@ -106,9 +106,9 @@ impl Bundle {
     fn add(&mut self, row: &MessageRow<'_>) {
         let from = self.sealed.len();
         self.sealed.extend_from_slice(row.body);
-        let MessageRow { id, parent, seq, turn, link, label, is_pinned, size, .. } = *row;
+        let MessageRow { id, parent, seq, turn, forked, link, label, is_pinned, size, .. } = *row;
         self.copies.push(Copy {
-            head: MessageRow { id, parent, seq, turn, link, label: None, is_pinned, body: &[], size },
+            head: MessageRow { id, parent, seq, turn, forked, link, label: None, is_pinned, body: &[], size },
             label: label.map(Into::into),
             body: from..self.sealed.len(),
             opened: None,

@@ -21,7 +21,7 @@ pub(super) enum SealedEdit {
     None,
     Confirm(ConversationId),
     Append(SealedAppend),
-    Amend { conversation: ConversationId, version: Version, change: SealedChange },
+    Amend { conversation: ConversationId, version: Version, change: SealedChange, tip: String },
     Remove(SealedRemoval),
     Delete(ConversationId),
 }
@@ -58,7 +58,7 @@ pub(super) enum SealedChange {
     Note(MessageId, u32, Option<String>),
     Branch(Branch, u32),
     Unbranch(MessageId),
-    Rewrite(Vec<SealedBody>, String, String),
+    Rewrite(Vec<SealedBody>, String),
 }
 
 /// What takes the place of a message's body, encrypted.
@@ -84,9 +84,9 @@ pub(super) struct SealedRemoval {
 }
 
 impl SealedAppend {
-    pub(super) fn new(conversation: ConversationId, header: Option<String>, last: String) -> Self {
+    pub(super) fn new(conversation: ConversationId, header: Option<String>) -> Self {
         let (messages, facets) = (Vec::new(), Facets::default());
-        Self { conversation, header, messages, first: None, last, branch: None, facets }
+        Self { conversation, header, messages, first: None, last: String::new(), branch: None, facets }
     }
 
     fn as_append(&self) -> Append<'_> {
@@ -127,7 +127,8 @@ impl SealedMessage {
 }
 
 impl SealedChange {
-    fn as_amendment(&self) -> Amendment<'_> {
+    /// The change as the backend takes it, with this tip where it says both previews.
+    pub(super) fn as_amendment<'a>(&'a self, tip: &'a str) -> Amendment<'a> {
         match self {
             Self::Header(facets, header) => Amendment::Header(facets, header.as_bytes()),
             Self::Head(head) => Amendment::Head(*head),
@@ -136,9 +137,9 @@ impl SealedChange {
             }
             Self::Branch(branch, head) => Amendment::Branch(branch, *head),
             Self::Unbranch(branch) => Amendment::Unbranch(*branch),
-            Self::Rewrite(bodies, first, last) => {
+            Self::Rewrite(bodies, first) => {
                 let bodies = bodies.iter().map(SealedBody::as_body).collect();
-                Amendment::Rewrite(bodies, first.as_bytes(), last.as_bytes())
+                Amendment::Rewrite(bodies, first.as_bytes(), tip.as_bytes())
             }
         }
     }
@@ -151,7 +152,7 @@ impl SealedBody {
 }
 
 impl SealedRemoval {
-    fn as_removal(&self) -> Removal<'_> {
+    pub(super) fn as_removal(&self) -> Removal<'_> {
         Removal {
             conversation: self.conversation,
             version: self.version,
@@ -179,10 +180,11 @@ impl SealedBatch {
             SealedEdit::None => Edit::None,
             SealedEdit::Confirm(id) => Edit::Confirm(*id),
             SealedEdit::Append(append) => Edit::Append(append.as_append()),
-            SealedEdit::Amend { conversation, version, change } => Edit::Amend(Amend {
+            SealedEdit::Amend { conversation, version, change, tip } => Edit::Amend(Amend {
                 conversation: *conversation,
                 version: *version,
-                change: change.as_amendment(),
+                change: change.as_amendment(tip),
+                tip: Some(tip.as_bytes()),
             }),
             SealedEdit::Remove(removal) => Edit::Remove(removal.as_removal()),
             SealedEdit::Delete(id) => Edit::Delete(*id),

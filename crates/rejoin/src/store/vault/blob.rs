@@ -163,7 +163,7 @@ impl Sealed {
     }
 
     /// Opens blobs in the order of their inner names. One that does not open is passed over, and named at the end.
-    fn visit_opened(
+    pub(super) fn visit_opened(
         &self,
         source: &Source<'_>,
         space: Space,

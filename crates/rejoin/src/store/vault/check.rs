@@ -1,11 +1,21 @@
 //! Background work: the inner store's, and a look at everything that reading messages does not open.
 
+use std::cell::RefCell;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use crate::error::{ErrorKind, Result};
-use crate::model::ConversationId;
-use crate::store::vault::Sealed;
+use crate::model::{ConversationId, Time};
+use crate::store::vault::anew::{MARK, RUN};
+use crate::store::vault::blob::{Source, to_hex};
+use crate::store::vault::held::{DATA, RECORD};
+use crate::store::vault::moment::Moment;
+use crate::store::vault::named::NAME_NAME;
+use crate::store::vault::names::BLOB_NAME;
+use crate::store::vault::numbers::{Numbers, Recount};
+use crate::store::vault::row::Known;
+use crate::store::vault::segments::{IDS, WORDS};
+use crate::store::vault::{KEYS, SEGMENTS, Sealed};
 use crate::store::{Fault, ListQuery, Named, Progress, Space, Task};
 
 impl Sealed {
@@ -64,16 +74,18 @@ impl Sealed {
     }
 
     fn check_conversation(&self, inner: ConversationId) -> Result<Vec<Fault>> {
-        let raw = self.inner.list(&ListQuery { only: Some(&[inner]), limit: 1, ..ListQuery::default() });
-        let raw = match raw {
-            Ok(mut page) => page.items.pop(),
-            Err(error) if error.kind() == ErrorKind::Corrupt => None,
-            Err(error) => return Err(error),
-        };
-        // Removed meanwhile, or so damaged that the inner store has said it.
-        let Some(raw) = raw else { return Ok(Vec::new()) };
-        // From the beginning: what is remembered may have been damaged since.
-        let known = self.open_row(raw, None)?;
+        let mut looked = None;
+        let snapshot = self.backend.snapshot(&mut |rows| {
+            looked = self.look_at(&Moment::new(self, rows), inner)?;
+            Ok(())
+        });
+        match snapshot {
+            // So damaged that the inner store has said it.
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Vec::new()),
+            other => other?,
+        }
+        // Removed meanwhile.
+        let Some(known) = looked else { return Ok(Vec::new()) };
         let conversation = Some(known.row.id);
         let mut faults: Vec<Fault> =
             known.faults.into_iter().map(|what| Fault { conversation, what }).collect();
@@ -84,15 +96,49 @@ impl Sealed {
         Ok(faults)
     }
 
+    /// Opens what is known of a conversation, with numbers in plaintext that are not what they should be among its faults.
+    fn look_at(&self, moment: &Moment<'_>, inner: ConversationId) -> Result<Option<Known>> {
+        // From the beginning: what is remembered may have been damaged since.
+        let Some(mut known) = moment.known(inner)? else { return Ok(None) };
+        let state = moment.stored(inner)?;
+        if let Some(numbers) = &known.numbers {
+            known.faults.extend(numbers.differences(&Numbers::of(&state, &known.raw.branches)));
+        }
+        let times = [known.raw.created, known.raw.active];
+        if times.iter().any(|time| *time != Time::default()) {
+            known.faults.push("it has times that are not encrypted".to_owned());
+        }
+        let mut recount = Recount::default();
+        moment.rows.nodes(inner, &mut |node| {
+            recount.add(node);
+            Ok(())
+        })?;
+        known.faults.extend(recount.differences(&state));
+        Ok(Some(known))
+    }
+
     fn check_blobs(&self, owner: Option<ConversationId>) -> Result<Vec<Fault>> {
         let mut faults = Vec::new();
+        let mut tell = |what| faults.push(Fault { conversation: owner, what });
+        let inner = owner.map(|owner| self.inner_name(owner));
         for space in Space::ALL {
-            match self.get(space, owner, Named::ALL, &mut |_, _| Ok(())) {
+            // All that stand there, whatever their names begin with: one may have been moved from another space.
+            let strays = RefCell::new(Vec::new());
+            let source: &Source<'_> = &|space, inner, named, visit| {
+                self.inner.get(space, inner, named, &mut |name, bytes| {
+                    if name.len() != BLOB_NAME && !is_own(space, name) {
+                        strays.borrow_mut().push(to_hex(name));
+                    }
+                    visit(name, bytes)
+                })
+            };
+            match self.visit_opened(source, space, inner, Named::ALL, &mut |_, _| Ok(())) {
                 Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    faults.push(Fault { conversation: owner, what: error.to_string() });
-                }
+                Err(error) if error.kind() == ErrorKind::Corrupt => tell(error.to_string()),
                 Err(error) => return Err(error),
+            }
+            for name in strays.into_inner() {
+                tell(format!("the blob `{name}` of space {} does not belong there", space.number()));
             }
         }
         Ok(faults)
@@ -103,5 +149,14 @@ impl Sealed {
         let named = |inner: ConversationId| self.outer_name(inner).unwrap_or(inner);
         let rename = |fault: Fault| Fault { conversation: fault.conversation.map(named), ..fault };
         faults.into_iter().map(rename).collect()
+    }
+}
+
+/// True when a blob of the vault itself has this name in this space.
+fn is_own(space: Space, name: &[u8]) -> bool {
+    match space {
+        KEYS => [RECORD, DATA, NAME_NAME, MARK, RUN].contains(&name),
+        SEGMENTS => name.starts_with(IDS) || name.starts_with(WORDS),
+        _ => false,
     }
 }

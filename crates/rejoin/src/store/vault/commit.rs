@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::backend::{
     Amend, Amendment, Append, Ask, Batch, Decide, Edit, Entry, NewBody, NewMessage, Node, Presence, Removal,
@@ -20,8 +20,9 @@ use crate::store::vault::data_key::DataKey;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{DATA, DataKeys, Trouble};
 use crate::store::vault::message::{Plain, SealedNote};
-use crate::store::vault::moment::{Moment, head_of};
+use crate::store::vault::moment::Moment;
 use crate::store::vault::named::{NAME_NAME, seal_name};
+use crate::store::vault::numbers::Numbers;
 use crate::store::vault::row::{SealedHeader, SealedLast, seal_branch, seal_first};
 use crate::store::vault::tips::{Tip, Tips};
 use crate::store::{Anchor, Facets, Note, Put, Safety, What};
@@ -35,7 +36,7 @@ enum Outcome {
         inner: ConversationId,
         state: State,
         keys: Arc<DataKeys>,
-        tip: Tip,
+        tip: Box<Tip>,
     },
     /// A conversation is gone.
     Gone(ConversationId),
@@ -81,7 +82,7 @@ impl Sealed {
             Outcome::Nothing => {}
             Outcome::Grown { outer, inner, state, keys, tip } => {
                 self.learn_name(inner, outer);
-                self.tips().insert(inner, state, keys, tip);
+                self.tips().insert(inner, state, keys, *tip);
             }
             Outcome::Gone(inner) => {
                 self.held.forget(Some(inner));
@@ -206,15 +207,16 @@ impl Sealing<'_, '_> {
             }
         };
         let key = keys.newest();
-        let tip = tip_after(append, before.as_ref().map(|(_, tip)| tip));
-        let last = SealedLast::of(&tip).seal(key, inner);
-        let mut sealed = SealedAppend::new(inner, header, last);
+        let mut sealed = SealedAppend::new(inner, header);
         sealed.messages = append.messages.iter().map(|message| self.message(message, inner, key)).collect();
         let first = append.first.map(String::from_utf8_lossy);
         sealed.first = first.map(|first| seal_first(&first, key, inner));
         sealed.branch = append.branch.map(|branch| names.branch(inner, branch));
-        let state = state_after(before.map(|(state, _)| state), &sealed);
-        self.outcome = Outcome::Grown { outer: id, inner, state, keys, tip };
+        let (state, tip) = before.unzip();
+        let tip = tip_after(append, &sealed, tip);
+        sealed.last = SealedLast::of(&tip).seal(key, inner);
+        let state = state_after(state, &sealed);
+        self.outcome = Outcome::Grown { outer: id, inner, state, keys, tip: Box::new(tip) };
         Ok(sealed)
     }
 
@@ -225,7 +227,9 @@ impl Sealing<'_, '_> {
             id: message.id,
             parent: message.parent.map(|(parent, _)| parent),
             digest: message.link,
-            floor: message.seq - 1,
+            seq: message.seq,
+            turn: message.turn,
+            forked: message.forked,
             body: &body,
         };
         let id = names.message(inner, message.id);
@@ -273,9 +277,17 @@ impl Sealing<'_, '_> {
                 let keys = self.keys(id, inner)?;
                 SealedChange::Branch(self.branch(branch, inner, keys.newest()), *head)
             }
-            Amendment::Rewrite(bodies, first, last) => self.rewrite(id, bodies, first, last)?,
+            Amendment::Rewrite(bodies, first, _) => self.rewrite(id, bodies, first)?,
         };
-        Ok(SealedEdit::Amend { conversation: inner, version: amend.version, change })
+        let state = moment.stored(inner)?;
+        let own =
+            Amend { conversation: inner, version: amend.version, change: change.as_amendment(""), tip: None };
+        let mut tip = moment.amended_tip(moment.tip(inner, &state)?, &state, &own)?;
+        if let Amendment::Rewrite(_, _, last) = &amend.change {
+            tip.last = String::from_utf8_lossy(last).into_owned();
+        }
+        let tip = SealedLast::of(&tip).seal(self.keys(id, inner)?.newest(), inner);
+        Ok(SealedEdit::Amend { conversation: inner, version: amend.version, change, tip })
     }
 
     fn branch(&self, branch: &Branch, inner: ConversationId, key: &DataKey) -> Branch {
@@ -285,13 +297,7 @@ impl Sealing<'_, '_> {
     }
 
     /// A child names the digest of its parent inside. The contract wants it to be rewritten with its parent, so that both fit.
-    fn rewrite(
-        &self,
-        id: ConversationId,
-        bodies: &[NewBody<'_>],
-        first: &[u8],
-        last: &[u8],
-    ) -> Result<SealedChange> {
+    fn rewrite(&self, id: ConversationId, bodies: &[NewBody<'_>], first: &[u8]) -> Result<SealedChange> {
         let moment = self.moment;
         let names = moment.names();
         let inner = names.conversation(id);
@@ -300,17 +306,17 @@ impl Sealing<'_, '_> {
         let links: HashMap<MessageId, Digest> = bodies.iter().map(|new| (new.id, new.link)).collect();
         let mut sealed = Vec::with_capacity(bodies.len());
         for new in bodies {
-            let before = moment.message(inner, new.seq, |plain| (plain.parent, plain.floor))?;
-            let (parent, floor) = before.ok_or_else(|| {
+            let before = moment.message(inner, new.seq, |plain| plain.without_body())?;
+            let before = before.ok_or_else(|| {
                 let what = format!("the message `{}` of conversation `{id}`, number {},", new.id, new.seq);
                 Trouble::Broken(Broken::Seal).of(&what)
             })?;
-            let parent = parent.map(|parent| Anchor {
+            let parent = before.parent.map(|parent| Anchor {
                 id: parent.id,
                 link: links.get(&parent.id).copied().unwrap_or(parent.link),
             });
             let body = String::from_utf8_lossy(new.body);
-            let plain = Plain { id: new.id, parent, digest: new.link, floor, body: &body };
+            let plain = Plain { id: new.id, parent, digest: new.link, body: &body, ..before };
             sealed.push(SealedBody {
                 id: moment.message_name(inner, new.id),
                 seq: new.seq,
@@ -318,15 +324,8 @@ impl Sealing<'_, '_> {
                 body: plain.seal(key, names, inner),
             });
         }
-        let Presence::Stored(state) = moment.rows.state(inner)? else {
-            return Err(Error::not_found(format!("there is no conversation `{id}`")));
-        };
-        let mut tip = moment.tip(inner, &state)?;
-        tip.last = String::from_utf8_lossy(last).into_owned();
-        tip.head =
-            tip.head.map(|head| Head { digest: links.get(&head.id).copied().unwrap_or(head.digest), ..head });
         let first = seal_first(&String::from_utf8_lossy(first), key, inner);
-        Ok(SealedChange::Rewrite(sealed, first, SealedLast::of(&tip).seal(key, inner)))
+        Ok(SealedChange::Rewrite(sealed, first))
     }
 
     fn removal(&self, removal: &Removal<'_>, change: Option<&Entry>) -> Result<SealedRemoval> {
@@ -335,19 +334,11 @@ impl Sealing<'_, '_> {
         let keys = self.keys(id, inner)?;
         let key = keys.newest();
         let name = |message: MessageId| moment.message_name(inner, message);
-        let Presence::Stored(state) = moment.rows.state(inner)? else {
-            return Err(Error::not_found(format!("there is no conversation `{id}`")));
-        };
-        let head = match removal.head {
-            Some((_, seq)) => moment.message(inner, seq, head_of)?,
-            None => None,
-        };
-        let tip = Tip { head, last: removal.last.clone(), ..moment.tip(inner, &state)? };
         let reason = match change.map(|entry| &entry.what) {
             Some(What::Trimmed { reason }) => reason.clone(),
             _ => String::new(),
         };
-        Ok(SealedRemoval {
+        let mut sealed = SealedRemoval {
             conversation: inner,
             version: removal.version,
             going: removal.going.iter().map(|node| Node { id: name(node.id), ..*node }).collect(),
@@ -359,22 +350,30 @@ impl Sealing<'_, '_> {
                 .map(|(branch, seq)| (self.branch(branch, inner, key), *seq))
                 .collect(),
             first: seal_first(&removal.first, key, inner),
-            last: SealedLast::of(&tip).seal(key, inner),
+            last: String::new(),
             at: moment.names().time(removal.at),
             reason,
-        })
+        };
+        let state = moment.stored(inner)?;
+        let tip = Tip { last: removal.last.clone(), ..moment.tip(inner, &state)? };
+        let tip = moment.trimmed_tip(tip, &state, &sealed.as_removal())?;
+        sealed.last = SealedLast::of(&tip).seal(key, inner);
+        Ok(sealed)
     }
 }
 
 /// What an append leaves beside the messages.
-fn tip_after(append: &Append<'_>, before: Option<&Tip>) -> Tip {
-    let said = append.messages.last().map(|last| Head { id: last.id, digest: last.link });
-    let last = append.last.map(|last| String::from_utf8_lossy(last).into_owned());
-    Tip {
-        active: append.active,
-        head: said.or(before.and_then(|before| before.head)),
-        last: last.or_else(|| before.map(|before| before.last.clone())).unwrap_or_default(),
+fn tip_after(append: &Append<'_>, sealed: &SealedAppend, before: Option<Tip>) -> Tip {
+    let first = || Tip { active: append.active, head: None, last: String::new(), numbers: Numbers::first() };
+    let mut tip = Tip { active: append.active, ..before.unwrap_or_else(first) };
+    if let Some(last) = append.last {
+        tip.last = String::from_utf8_lossy(last).into_owned();
     }
+    if let (Some(said), Some(last)) = (append.messages.last(), sealed.messages.last()) {
+        tip.head = Some(Head { id: said.id, digest: said.link });
+        tip.numbers.append(sealed.messages.len(), (last.id, last.seq), sealed.branch);
+    }
+    tip
 }
 
 /// The state that an append leaves, as the backend has it.

@@ -1,32 +1,53 @@
-//! Writes that are encrypted before their commit: they are refused when the key was replaced meanwhile.
+//! Writes that the vault itself makes: what they store was encrypted before their commit, and the tip is encrypted in it.
+//!
+//! They are refused when the key was replaced meanwhile.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words, forward_but_commits};
+use crate::store::backend::{
+    Amend, Amendment, Ask, Backend, Batch, Decide, Edit, Lists, Prefixes, Removal, Rows, Trim, Which, Words,
+    forward_but_commits,
+};
+use crate::store::tip::{first_preview, last_preview};
+use crate::store::vault::batch::Attempts;
 use crate::store::vault::data_key::DataKey;
-use crate::store::vault::held::DATA;
+use crate::store::vault::failed::gone_past;
+use crate::store::vault::held::{DATA, DataKeys, Trouble};
 use crate::store::vault::key::KeyId;
+use crate::store::vault::message::Plain;
+use crate::store::vault::moment::Moment;
+use crate::store::vault::row::{SealedLast, seal_first};
+use crate::store::vault::tips::Tip;
 use crate::store::vault::{KEYS, Sealed};
-use crate::store::{Capabilities, Changed, Keeper, Named, Progress, Safety, Space, Stamp, Task};
+use crate::store::{Capabilities, Changed, Keeper, Named, Order, Progress, Safety, Space, Stamp, Task};
 
 /// The backend of a vault, for what was encrypted with this key.
 pub(super) struct Current<'v> {
     vault: &'v Sealed,
     owner: ConversationId,
-    key: KeyId,
+    /// None where nothing was encrypted.
+    key: Option<KeyId>,
 }
 
 impl Sealed {
     /// The store inside, for what was encrypted with this key of a conversation. A write is a conflict when the newest is another.
     pub(super) fn inner_for(&self, owner: ConversationId, key: &DataKey) -> Keeper<Current<'_>> {
-        Keeper::over(Current { vault: self, owner, key: key.id() })
+        Keeper::over(Current { vault: self, owner, key: Some(key.id()) })
+    }
+
+    /// The store inside, for changes of a conversation that hold nothing encrypted.
+    pub(super) fn inner_of(&self, owner: ConversationId) -> Keeper<Current<'_>> {
+        Keeper::over(Current { vault: self, owner, key: None })
     }
 }
 
 impl Current<'_> {
     fn check(&self, rows: &dyn Rows) -> Result<()> {
+        let Some(key) = self.key else { return Ok(()) };
         let mut stored = None;
         rows.blobs(KEYS, Some(self.owner), Named::One(DATA), &mut |_, bytes| {
             stored = Some(bytes.to_vec());
@@ -36,7 +57,7 @@ impl Current<'_> {
         let Some(stored) = stored else { return Ok(()) };
         let now = self.vault.held.unwrapped(Some(self.owner), stored);
         let now = now.map_err(|trouble| trouble.of("the key of the conversation"))?;
-        if now.newest().id() == self.key {
+        if now.newest().id() == key {
             Ok(())
         } else {
             Err(Error::conflict("the key of the conversation was replaced meanwhile"))
@@ -46,11 +67,95 @@ impl Current<'_> {
 
 impl Backend for Current<'_> {
     fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        let attempts = Attempts::new();
         self.vault.backend.commit(ask, safety, &mut |rows| {
             self.check(rows)?;
-            decide(rows)
+            let Batch { edit, blobs, change } = decide(rows)?;
+            let moment = Moment::new(self.vault, rows);
+            let edit = match edit {
+                Edit::Amend(amend) => {
+                    let tip: &String = attempts.keep(tip_after(&moment, &amend)?);
+                    Edit::Amend(with_tip(amend, tip.as_bytes()))
+                }
+                Edit::Remove(removal) if !removal.going.is_empty() => {
+                    Edit::Remove(trimmed(&moment, removal)?)
+                }
+                edit => edit,
+            };
+            Ok(Batch { edit, blobs: Cow::Owned(blobs.into_owned()), change })
         })
     }
 
     forward_but_commits!(self, self.vault.backend);
+}
+
+/// The change, which leaves this tip.
+fn with_tip<'a>(amend: Amend<'a>, tip: &'a [u8]) -> Amend<'a> {
+    let change = match amend.change {
+        Amendment::Rewrite(bodies, first, _) => Amendment::Rewrite(bodies, first, tip),
+        change => change,
+    };
+    Amend { change, tip: Some(tip), ..amend }
+}
+
+/// The keys that encrypt the tip; none when they do not open.
+fn keys(moment: &Moment<'_>, inner: ConversationId) -> Result<Option<Arc<DataKeys>>> {
+    match moment.keys(Some(inner)) {
+        Ok(keys) => Ok(Some(keys)),
+        Err(Trouble::Broken(_)) => Ok(None),
+        Err(Trouble::Failed(error)) => Err(error),
+    }
+}
+
+/// The tip that a change leaves, encrypted. One that does not open stays as it is.
+fn tip_after(moment: &Moment<'_>, amend: &Amend<'_>) -> Result<String> {
+    let inner = amend.conversation;
+    let raw = moment.raw(inner)?;
+    match (keys(moment, inner)?, moment.opened_tip(&raw)?) {
+        (Some(keys), Some(tip)) => {
+            let tip = moment.amended_tip(tip, &moment.stored(inner)?, amend)?;
+            Ok(SealedLast::of(&tip).seal(keys.newest(), inner))
+        }
+        (None, _) | (_, None) => Ok(raw.last),
+    }
+}
+
+/// The removal with previews of what stays. They stay as they are where no key encrypts others.
+fn trimmed<'a>(moment: &Moment<'_>, mut removal: Removal<'a>) -> Result<Removal<'a>> {
+    let inner = removal.conversation;
+    let Some(keys) = keys(moment, inner)? else {
+        let raw = moment.raw(inner)?;
+        (removal.first, removal.last) = (raw.first, raw.last);
+        return Ok(removal);
+    };
+    let state = moment.stored(inner)?;
+    let (first, last) = previews(moment, &removal)?;
+    let tip = moment.trimmed_tip(Tip { last, ..moment.tip(inner, &state)? }, &state, &removal)?;
+    removal.first = seal_first(&first, keys.newest(), inner);
+    removal.last = SealedLast::of(&tip).seal(keys.newest(), inner);
+    Ok(removal)
+}
+
+/// The first and the last preview without the messages that go, of those that open.
+fn previews(moment: &Moment<'_>, removal: &Removal<'_>) -> Result<(String, String)> {
+    let (vault, inner) = (moment.vault, removal.conversation);
+    let (mut ring, mut buffer) = (vault.held.ring(Some(inner)), Vec::new());
+    let (mut first, mut last) = (None, None);
+    let all = Which::Range(Order::OldestFirst, 0, u64::MAX);
+    let visited = moment.rows.messages(inner, all, &mut |row| {
+        if removal.going.binary_search_by_key(&row.seq, |node| node.seq).is_ok() {
+            return Ok(());
+        }
+        match Plain::open(&mut ring, moment.names(), inner, row, &mut buffer) {
+            Ok(plain) => {
+                first = first.take().or_else(|| first_preview(plain.body));
+                last = last_preview(plain.body).or_else(|| last.take());
+                Ok(())
+            }
+            Err(Trouble::Broken(_)) => Ok(()),
+            Err(Trouble::Failed(error)) => Err(error),
+        }
+    });
+    gone_past(vault.backend.capabilities(), visited)?;
+    Ok((first.unwrap_or_default(), last.unwrap_or_default()))
 }

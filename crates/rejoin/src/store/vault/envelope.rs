@@ -14,7 +14,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use crate::store::vault::key::{Key, KeyId, fill};
 
 const MAGIC: &[u8; 2] = b"RJ";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const SUITE: u8 = 1;
 const FORM: u32 = 1;
 
@@ -38,8 +38,8 @@ pub(crate) enum Broken {
     Seal,
     /// What is inside is not what stands there, or does not fit what stands around it.
     Inside,
-    /// It is in order, and stands before something that was there first.
-    Order,
+    /// It is in order, and has another number, turn or beginning of a branch than it was sealed with.
+    Numbers,
     /// It follows another message than the one it was written after.
     Parent,
     /// The key of its conversation is missing.
@@ -55,7 +55,7 @@ impl fmt::Display for Broken {
             Self::Key(id) => write!(f, "key `{id}` is not known here"),
             Self::Seal => f.write_str("it was changed or moved since it was sealed"),
             Self::Inside => f.write_str("what is inside does not belong there"),
-            Self::Order => f.write_str("it stands before messages that are older"),
+            Self::Numbers => f.write_str("it has another number or turn than it was sealed with"),
             Self::Parent => f.write_str("it follows another message than it was written after"),
             Self::NoKey => f.write_str("the key of its conversation is missing"),
             Self::WrappedKey => f.write_str("the key of its conversation does not open"),

@@ -12,7 +12,9 @@ use crate::store::vault::failed::gone_past;
 use crate::store::vault::quarantine::{Kept, from_hex};
 use crate::store::vault::text::to_text;
 use crate::store::vault::{QUARANTINE, Sealed};
-use crate::store::{Change, Children, Named, Note, Order, Outcome, Put, Safety, Selection, Space, Target};
+use crate::store::{
+    Change, Children, Named, Note, Order, Outcome, Put, Safety, Selection, Space, Store as _, Target,
+};
 
 const REASON: &str = "corruption-detected";
 
@@ -113,7 +115,7 @@ impl Sealed {
             return Ok(());
         }
         let at = self.held.workspace().names().time(Time::now());
-        self.inner.amend(inner, None, &Change::Note(name, Note::default()), at).map(drop)
+        self.inner_of(inner).amend(inner, None, &Change::Note(name, Note::default()), at).map(drop)
     }
 
     /// Erases messages of a conversation that are still as they were copied. Returns the places of those that stay.
@@ -154,7 +156,7 @@ impl Sealed {
         name: MessageId,
     ) -> Result<Fate> {
         let target = Target::Messages { conversation: inner, ids: &[name], children: Children::Refuse };
-        let outcomes = self.remove_for_damage(target, conversation)?;
+        let outcomes = self.remove_for_damage(inner, target, conversation)?;
         match outcomes[..] {
             [Outcome::HasChildren(_)] => Ok(Fate::Stays),
             [Outcome::Removed { messages: 1.., .. }] => self.forget_segments(inner).map(|()| Fate::Settled),
@@ -165,13 +167,14 @@ impl Sealed {
     /// Removes something of the inner store, with the reason that it is damaged.
     pub(super) fn remove_for_damage(
         &self,
+        inner: ConversationId,
         target: Target<'_>,
         conversation: Option<ConversationId>,
     ) -> Result<Vec<Outcome>> {
         let workspace = self.held.workspace();
         let conversations = conversation.into_iter().collect();
         let reason = SealedReason { reason: REASON.to_owned(), conversations }.seal(workspace.reasons());
-        self.inner.remove(&[target], &reason, workspace.names().time(Time::now()))
+        self.inner_of(inner).remove(&[target], &reason, workspace.names().time(Time::now()))
     }
 }
 

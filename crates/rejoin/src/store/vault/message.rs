@@ -1,7 +1,7 @@
 //! A sealed message and its note.
 //!
 //! ```text
-//! length, 1 | id | length, 1 | parent's id | digest, 32 | parent's digest, 32 | floor, 4 | body
+//! length, 1 | id | length, 1 | parent's id | digest, 32 | parent's digest, 32 | sequence, 4 | turn, 4 | forked, 1 | body
 //! ```
 
 use std::collections::HashMap;
@@ -26,8 +26,11 @@ pub(super) struct Plain<'a> {
     pub(super) id: MessageId,
     pub(super) parent: Option<Anchor>,
     pub(super) digest: Digest,
-    /// Its sequence is greater.
-    pub(super) floor: u32,
+    /// Its sequence, that of the first message of its turn, and whether its parent already had a child. They stand in plaintext
+    /// too.
+    pub(super) seq: u32,
+    pub(super) turn: u32,
+    pub(super) forked: bool,
     pub(super) body: &'a str,
 }
 
@@ -50,7 +53,9 @@ impl<'a> Plain<'a> {
                 parent_id.as_bytes(),
                 self.digest.as_bytes(),
                 self.parent.as_ref().map_or(&[0; 32], |parent| parent.link.as_bytes()),
-                &self.floor.to_be_bytes(),
+                &self.seq.to_be_bytes(),
+                &self.turn.to_be_bytes(),
+                &[u8::from(self.forked)],
                 self.body.as_bytes(),
             ],
         );
@@ -72,15 +77,14 @@ impl<'a> Plain<'a> {
         if names.link(plain.digest) != sealed.link || plain.parent.is_some() != sealed.parent.is_some() {
             return Err(Broken::Inside.into());
         }
-        if sealed.seq <= plain.floor {
-            return Err(Broken::Order.into());
-        }
-        Ok(plain)
+        let is_as_sealed = (plain.seq, plain.turn, plain.forked) == (sealed.seq, sealed.turn, sealed.forked);
+        if is_as_sealed { Ok(plain) } else { Err(Broken::Numbers.into()) }
     }
 
     /// The same with no body.
     pub(super) const fn without_body(&self) -> Plain<'static> {
-        Plain { id: self.id, parent: self.parent, digest: self.digest, floor: self.floor, body: "" }
+        let Self { id, parent, digest, seq, turn, forked, .. } = *self;
+        Plain { id, parent, digest, seq, turn, forked, body: "" }
     }
 
     fn read(inside: &'a [u8]) -> Option<Self> {
@@ -88,12 +92,20 @@ impl<'a> Plain<'a> {
         let (parent, inside) = read_id(inside)?;
         let (digest, inside) = inside.split_first_chunk()?;
         let (link, inside) = inside.split_first_chunk()?;
-        let (floor, body) = inside.split_first_chunk()?;
+        let (seq, inside) = inside.split_first_chunk()?;
+        let (turn, inside) = inside.split_first_chunk()?;
+        let (forked, body) = inside.split_first()?;
         Some(Self {
             id: id?,
             parent: parent.map(|id| Anchor { id, link: Digest::from_bytes(*link) }),
             digest: Digest::from_bytes(*digest),
-            floor: u32::from_be_bytes(*floor),
+            seq: u32::from_be_bytes(*seq),
+            turn: u32::from_be_bytes(*turn),
+            forked: match forked {
+                0 => false,
+                1 => true,
+                _ => return None,
+            },
             body: str::from_utf8(body).ok()?,
         })
     }
@@ -194,7 +206,9 @@ mod tests {
                 id: id.parse().unwrap(),
                 parent: parent.map(|id| Anchor { id: id.parse().unwrap(), link: Digest::chain(None, b"p") }),
                 digest: Digest::chain(None, b"d"),
-                floor: 7,
+                seq: 7,
+                turn: 6,
+                forked: true,
                 body: &body,
             };
             let names = Names::new(&Key::random());

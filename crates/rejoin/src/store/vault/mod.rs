@@ -25,7 +25,7 @@ mod message;
 mod moment;
 mod named;
 mod names;
-mod preview;
+mod numbers;
 mod quarantine;
 mod row;
 mod rows;

@@ -10,14 +10,17 @@ use std::thread;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, Head, MessageId, Time};
-use crate::store::backend::{ConversationRow, MessageRow, Node, Presence, Rows, State, VisitMessage, Which};
+use crate::store::backend::{
+    Amend, Amendment, ConversationRow, MessageRow, NewBody, Node, Presence, Removal, Rows, State,
+    VisitMessage, Which, unknown,
+};
 use crate::store::vault::ahead::{Ahead, Desk, Opened, Opener};
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::failed::{Failures, gone_past, to_error};
 use crate::store::vault::held::{DATA, DataKeys, Trouble};
 use crate::store::vault::message::{Chain, Plain, SealedNote};
 use crate::store::vault::names::Names;
-use crate::store::vault::row::Known;
+use crate::store::vault::row::{Known, SealedLast};
 use crate::store::vault::tips::Tip;
 use crate::store::vault::workspace::Workspace;
 use crate::store::vault::{KEYS, Sealed};
@@ -79,12 +82,64 @@ impl<'r> Moment<'r> {
         if let Some(tip) = keys.as_ref().and_then(|keys| self.vault.tips().get(inner, state, keys)) {
             return Ok(tip);
         }
-        let known = self.known(inner)?;
-        Ok(known.map_or(Tip { active: Time::default(), head: None, last: String::new() }, |known| Tip {
-            active: known.row.active,
-            head: known.row.head,
-            last: known.row.last,
-        }))
+        if let Some(tip) = self.opened_tip(&self.raw(inner)?)? {
+            return Ok(tip);
+        }
+        match self.known(inner)? {
+            Some(known) => Ok(known.into_tip(state)),
+            None => Err(unknown(inner)),
+        }
+    }
+
+    /// The tip of a conversation as the backend has it; none when it does not open.
+    pub(super) fn opened_tip(&self, raw: &Row) -> Result<Option<Tip>> {
+        let mut ring = self.vault.held.ring(Some(raw.id));
+        match SealedLast::open(&mut ring, raw.id, &raw.last) {
+            Ok(last) => Ok(Some(last.into_tip())),
+            Err(Trouble::Broken(_)) => Ok(None),
+            Err(Trouble::Failed(error)) => Err(error),
+        }
+    }
+
+    /// The tip that a change leaves of a conversation with this one. The change is in the backend's terms.
+    pub(super) fn amended_tip(&self, mut tip: Tip, state: &State, amend: &Amend<'_>) -> Result<Tip> {
+        let inner = amend.conversation;
+        tip.numbers.amend(state, amend);
+        match &amend.change {
+            Amendment::Head(None) => tip.head = None,
+            Amendment::Head(Some((_, seq))) => tip.head = self.message(inner, *seq, head_of)?,
+            Amendment::Rewrite(bodies, ..) => {
+                if let Some(new) = bodies.iter().find(|new| Some(new.seq) == state.head) {
+                    tip.head = self.message_with(inner, new.seq, Some(new), head_of)?;
+                }
+            }
+            Amendment::Header(..) | Amendment::Note(..) | Amendment::Branch(..) | Amendment::Unbranch(_) => {}
+        }
+        Ok(tip)
+    }
+
+    /// The tip that a removal leaves of a conversation with this one. The removal is in the backend's terms.
+    pub(super) fn trimmed_tip(&self, mut tip: Tip, state: &State, removal: &Removal<'_>) -> Result<Tip> {
+        let inner = removal.conversation;
+        tip.head = match removal.head {
+            Some((_, seq)) => self.message(inner, seq, head_of)?,
+            None => None,
+        };
+        tip.numbers.remove(state, &self.raw(inner)?.branches, removal);
+        Ok(tip)
+    }
+
+    /// What the backend says of a conversation, by its inner name, which is there.
+    pub(super) fn stored(&self, inner: ConversationId) -> Result<State> {
+        match self.rows.state(inner)? {
+            Presence::Stored(state) => Ok(state),
+            Presence::Absent | Presence::Lost(_) => Err(unknown(inner)),
+        }
+    }
+
+    /// A conversation, by its inner name, as the backend has it.
+    pub(super) fn raw(&self, inner: ConversationId) -> Result<Row> {
+        self.rows.conversation(inner)?.map(ConversationRow::into_row).ok_or_else(|| unknown(inner))
     }
 
     /// A conversation, by its inner name, opened.
@@ -100,10 +155,22 @@ impl<'r> Moment<'r> {
         seq: u32,
         read: impl FnOnce(&Plain<'_>) -> T,
     ) -> Result<Option<T>> {
+        self.message_with(inner, seq, None, read)
+    }
+
+    /// The same of a message that gets another body.
+    fn message_with<T>(
+        &self,
+        inner: ConversationId,
+        seq: u32,
+        new: Option<&NewBody<'_>>,
+        read: impl FnOnce(&Plain<'_>) -> T,
+    ) -> Result<Option<T>> {
         let mut ring = self.vault.held.ring(Some(inner));
         let (mut buffer, mut read, mut found) = (Vec::new(), Some(read), None);
         let visited = self.rows.messages(inner, Which::These(&[seq]), &mut |row| {
-            match Plain::open(&mut ring, self.names(), inner, row, &mut buffer) {
+            let row = new.map_or(*row, |new| MessageRow { link: new.link, body: new.body, ..*row });
+            match Plain::open(&mut ring, self.names(), inner, &row, &mut buffer) {
                 Ok(plain) => found = read.take().map(|read| read(&plain)),
                 Err(Trouble::Broken(_)) => {}
                 Err(Trouble::Failed(error)) => return Err(error),

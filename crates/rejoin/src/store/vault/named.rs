@@ -47,7 +47,7 @@ impl Sealed {
         let name = self.lost_name(inner, kept)?;
         if raw.messages == 0 {
             let conversation = name.map(|name| name.id);
-            self.remove_for_damage(Target::Conversation(inner), conversation)?;
+            self.remove_for_damage(inner, Target::Conversation(inner), conversation)?;
             self.held.forget(Some(inner));
             return Ok(Fate::Settled);
         }

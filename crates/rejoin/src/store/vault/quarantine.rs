@@ -89,7 +89,7 @@ impl Kept {
         let is_damaged = match record.why {
             Broken::Seal | Broken::Shape => true,
             Broken::Key(id) => held.lacks_key(record.inner, id),
-            Broken::Inside | Broken::Order | Broken::Parent | Broken::NoKey | Broken::WrappedKey => false,
+            Broken::Inside | Broken::Numbers | Broken::Parent | Broken::NoKey | Broken::WrappedKey => false,
         };
         Self {
             at: Time::now(),

@@ -9,12 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, MessageId, Status, Time};
+use crate::store::backend::State;
 use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::message::Plain;
 use crate::store::vault::names::{Names, message_bytes};
+use crate::store::vault::numbers::Numbers;
 use crate::store::vault::quarantine::Record;
 use crate::store::vault::tips::Tip;
 use crate::store::{Facets, Row, Selection};
@@ -32,12 +34,20 @@ pub(super) struct Known {
     pub(super) faults: Vec<String>,
     /// False when the header does not open, so that nobody knows what its id is.
     pub(super) is_named: bool,
+    /// The numbers it should have; none when what says so does not open.
+    pub(super) numbers: Option<Numbers>,
 }
 
 impl Known {
     /// Why a conversation cannot be read whose header does not open.
     pub(super) fn told(&self) -> String {
         format!("conversation `{}` cannot be read: {}", self.row.id, self.faults.join(", "))
+    }
+
+    /// What is encrypted of it beside its header and messages. Where the numbers do not open, those in plaintext are taken.
+    pub(super) fn into_tip(self, state: &State) -> Tip {
+        let numbers = self.numbers.unwrap_or_else(|| Numbers::of(state, &self.raw.branches));
+        Tip { active: self.row.active, head: self.row.head, last: self.row.last, numbers }
     }
 }
 
@@ -84,6 +94,7 @@ pub(super) struct SealedLast {
     pub(super) head: Option<MessageId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) digest: Option<Digest>,
+    pub(super) numbers: Numbers,
     pub(super) preview: String,
 }
 
@@ -93,13 +104,26 @@ impl SealedLast {
             active: tip.active.as_micros(),
             head: tip.head.map(|head| head.id),
             digest: tip.head.map(|head| head.digest),
+            numbers: tip.numbers.clone(),
             preview: tip.last.clone(),
         }
+    }
+
+    pub(super) fn into_tip(self) -> Tip {
+        let Self { active, head, digest, numbers, preview } = self;
+        let head = head.zip(digest).map(|(id, digest)| Head { id, digest });
+        Tip { active: Time::from_micros(active), head, last: preview, numbers }
     }
 
     pub(super) fn seal(&self, key: &DataKey, inner: ConversationId) -> String {
         let text = serde_json::to_string(self).expect("a preview is plain");
         key.seal_text(Use::About, LAST, &[inner.as_bytes()], &text)
+    }
+
+    /// Opens the last preview of a conversation, which is named by its inner name.
+    pub(super) fn open(ring: &mut Ring<'_>, inner: ConversationId, sealed: &str) -> Result<Self, Trouble> {
+        let text = ring.open_text(Use::About, LAST, &[inner.as_bytes()], sealed)?;
+        Ok(serde_json::from_str(&text).map_err(|_| Broken::Inside)?)
     }
 }
 
@@ -170,7 +194,8 @@ impl Sealed {
             first,
             last: preview,
         };
-        Ok(Known { raw, row, faults: opening.faults, is_named })
+        let numbers = last.map(|last| last.numbers);
+        Ok(Known { raw, row, faults: opening.faults, is_named, numbers })
     }
 }
 
@@ -224,13 +249,11 @@ impl Opening<'_> {
 
     fn last(&mut self, raw: &Row) -> Result<Option<SealedLast>> {
         if raw.last.is_empty() {
+            self.faults.push("its last preview is missing".to_owned());
             return Ok(None);
         }
         let inner = self.inner;
-        self.piece("last preview", "", &raw.last, |ring| {
-            let text = ring.open_text(Use::About, LAST, &[inner.as_bytes()], &raw.last)?;
-            Ok(serde_json::from_str(&text).map_err(|_| Broken::Inside)?)
-        })
+        self.piece("last preview", "", &raw.last, |ring| SealedLast::open(ring, inner, &raw.last))
     }
 
     /// The head and the branches. Who their messages are is looked up where nothing says it.
@@ -282,8 +305,8 @@ impl Opening<'_> {
     fn look_up(&mut self, message: MessageId) -> Result<Option<Head>> {
         let (names, inner, ring) = (self.names, self.inner, &mut self.ring);
         let (mut buffer, mut found) = (Vec::new(), None);
-        self.vault.inner.read(inner, Selection::Ids(&[message]), &mut |seen| {
-            match Plain::open(ring, names, inner, &(&seen).into(), &mut buffer) {
+        self.vault.visit_sealed(inner, Selection::Ids(&[message]), &mut |row| {
+            match Plain::open(ring, names, inner, row, &mut buffer) {
                 Ok(plain) => found = Some(Head { id: plain.id, digest: plain.digest }),
                 // Whoever reads it is told.
                 Err(Trouble::Broken(_)) => {}

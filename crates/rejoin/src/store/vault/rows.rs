@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
+use crate::store::backend::unknown;
 use crate::store::newest_stamp;
 use crate::store::vault::Sealed;
 use crate::store::vault::row::Known;
@@ -90,6 +91,12 @@ impl Sealed {
     pub(super) fn row_now(&self, inner: ConversationId) -> Result<Option<Arc<Known>>> {
         let raw = self.inner.list(&ListQuery { only: Some(&[inner]), limit: 1, ..ALL })?.items;
         Ok(self.open_rows(raw)?.pop())
+    }
+
+    /// A conversation as the inner store has it.
+    pub(super) fn raw_row(&self, inner: ConversationId) -> Result<Row> {
+        let row = self.inner.list(&ListQuery { only: Some(&[inner]), limit: 1, ..ALL })?.items.pop();
+        row.ok_or_else(|| unknown(inner))
     }
 
     /// True when the inner store has this conversation.

@@ -3,6 +3,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::Selection;
+use crate::store::backend::VisitMessage;
+use crate::store::keeper::visit_rows;
 use crate::store::vault::Sealed;
 use crate::store::vault::failed::{Failures, gone_past};
 use crate::store::vault::held::Ring;
@@ -28,6 +30,16 @@ pub(super) enum Next {
 }
 
 impl Sealed {
+    /// Visits messages of a conversation, which is named by its inner name, as the backend has them.
+    pub(super) fn visit_sealed(
+        &self,
+        inner: ConversationId,
+        what: Selection<'_>,
+        visit: &mut VisitMessage<'_>,
+    ) -> Result<()> {
+        self.backend.snapshot(&mut |rows| visit_rows(rows, inner, what, visit))
+    }
+
     /// Shows messages of a conversation, which is named by its inner name, until one is enough. Returns those that do not
     /// open, in words.
     pub(super) fn scan(
@@ -40,15 +52,15 @@ impl Sealed {
         let workspace = self.held.workspace();
         let id = self.outer_name(inner).unwrap_or(inner);
         let (mut buffer, mut is_done, mut failures) = (Vec::new(), false, Failures::default());
-        let read = self.inner.read(inner, what, &mut |seen| {
-            let (id, body) = match Plain::open(ring, workspace.names(), inner, &(&seen).into(), &mut buffer) {
+        let read = self.visit_sealed(inner, what, &mut |row| {
+            let (id, body) = match Plain::open(ring, workspace.names(), inner, row, &mut buffer) {
                 Ok(plain) => (plain.id, Some(plain.body)),
                 Err(trouble) => {
-                    failures.add(id, &(&seen).into(), "message", seen.body.as_bytes(), trouble)?;
-                    (seen.id, None)
+                    failures.add(id, row, "message", row.body, trouble)?;
+                    (row.id, None)
                 }
             };
-            is_done = visit(Scanned { seq: seen.seq, id, body, size: seen.body.len() as u64 }) == Next::Stop;
+            is_done = visit(Scanned { seq: row.seq, id, body, size: row.size }) == Next::Stop;
             if is_done { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
         });
         let told = failures.settle(self, inner);

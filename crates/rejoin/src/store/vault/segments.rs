@@ -15,8 +15,8 @@ use crate::store::{Named, Put, Row, Safety, Store as _};
 const SEGMENT: &str = "rejoin/vault/segment/1\n";
 
 /// How the names of both blobs of a segment begin.
-const IDS: &[u8] = b"ids";
-const WORDS: &[u8] = b"words";
+pub(super) const IDS: &[u8] = b"ids";
+pub(super) const WORDS: &[u8] = b"words";
 
 /// How much the inner store keeps of a conversation, or segments cover of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::store::tip::time_of;
 use crate::store::vault::Sealed;
 use crate::store::vault::held::Trouble;
 use crate::store::vault::message::Plain;
-use crate::store::vault::row::{Known, SealedLast, seal_first};
+use crate::store::vault::row::{Known, seal_first};
 use crate::store::{Anchor, Change, Order, Rewritten, Selection, Store as _, Tip};
 
 /// How often a conversation that somebody else changes meanwhile is looked at again. The next sweep tries again.
@@ -124,8 +124,8 @@ impl Sealed {
         let names = workspace.names();
         let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
         let (mut plan, mut time) = (Plan::default(), known.row.created);
-        self.inner.read(inner, ALL, &mut |seen| {
-            let opened = match Plain::open(&mut ring, names, inner, &(&seen).into(), &mut buffer) {
+        self.visit_sealed(inner, ALL, &mut |seen| {
+            let opened = match Plain::open(&mut ring, names, inner, seen, &mut buffer) {
                 Ok(plain) => {
                     plan.ids.extend(seen.parent.zip(plain.parent.map(|parent| parent.id)));
                     time = time_of(plain.body);
@@ -161,7 +161,7 @@ impl Sealed {
         let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
         let mut links: HashMap<MessageId, Digest> = HashMap::new();
         let mut sealed: Vec<(MessageId, Digest, String)> = Vec::new();
-        self.inner.read(inner, ALL, &mut |seen| {
+        self.visit_sealed(inner, ALL, &mut |seen| {
             let parent = seen.parent.and_then(|parent| plan.anchor(parent, &links));
             let body;
             let plain = if plan.stones.contains(&seen.id) {
@@ -171,11 +171,13 @@ impl Sealed {
                     id: plan.ids[&seen.id],
                     parent,
                     digest,
-                    floor: seen.seq.saturating_sub(1),
+                    seq: seen.seq,
+                    turn: seen.turn,
+                    forked: seen.forked,
                     body: &body,
                 }
             } else if seen.parent.is_some_and(|parent| links.contains_key(&parent)) {
-                let plain = Plain::open(&mut ring, names, inner, &(&seen).into(), &mut buffer);
+                let plain = Plain::open(&mut ring, names, inner, seen, &mut buffer);
                 let plain = plain.map_err(|trouble| trouble.of(&format!("the message `{}`", seen.id)))?;
                 Plain { parent, digest: rechained(&plain, parent), ..plain }
             } else {
@@ -187,19 +189,11 @@ impl Sealed {
         })?;
         let messages: Vec<Rewritten<'_>> =
             sealed.iter().map(|(id, link, body)| Rewritten { id: *id, link: *link, body }).collect();
-        let head = known.raw.head.and_then(|head| plan.anchor(head.id, &links));
-        let last = SealedLast {
-            active: known.row.active.as_micros(),
-            head: head.map(|head| head.id),
-            digest: head.map(|head| head.link),
-            preview: known.row.last.clone(),
-        };
-        let (first, last) =
-            (seal_first(&known.row.first, keys.newest(), inner), last.seal(keys.newest(), inner));
-        let change = Change::Rewrite { messages: &messages, tip: Tip { first: &first, last: &last } };
+        let first = seal_first(&known.row.first, keys.newest(), inner);
+        // The tip is encrypted in the commit.
+        let change = Change::Rewrite { messages: &messages, tip: Tip { first: &first, last: "" } };
         let inside = self.inner_for(inner, keys.newest());
-        let version = inside.amend(inner, Some(known.raw.version), &change, names.time(Time::now()))?;
-        self.mend_preview(keys.newest(), known.raw.clone(), last, version).map(drop)
+        inside.amend(inner, Some(known.raw.version), &change, names.time(Time::now())).map(drop)
     }
 }
 

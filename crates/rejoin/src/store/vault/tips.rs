@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::model::{ConversationId, Head, Time};
 use crate::store::backend::State;
 use crate::store::vault::held::DataKeys;
+use crate::store::vault::numbers::Numbers;
 
 /// So many conversations are remembered, because an import may make thousands and come back to none.
 const MOST: usize = 1_000;
@@ -18,6 +19,8 @@ pub(super) struct Tip {
     pub(super) head: Option<Head>,
     /// The last preview.
     pub(super) last: String,
+    /// What stands in plaintext too.
+    pub(super) numbers: Numbers,
 }
 
 /// The tips of conversations, by inner name.

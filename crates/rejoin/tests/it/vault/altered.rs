@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use rejoin::store::backend::{Backend, MessageRow, Rows, VisitMessage, Which};
-use rejoin::store::{Keeper, MemoryStore, Order, Read, Selection};
+use rejoin::store::{Keeper, MemoryStore, Order};
 use rejoin::testing::{Interpose, Interposed};
 use rejoin::{ConversationId, Digest, MessageId, Result};
 
@@ -13,6 +13,8 @@ pub(super) struct Kept {
     pub(super) id: MessageId,
     pub(super) parent: Option<MessageId>,
     pub(super) seq: u32,
+    pub(super) turn: u32,
+    pub(super) forked: bool,
     pub(super) link: Digest,
     pub(super) label: Option<String>,
     pub(super) is_pinned: bool,
@@ -20,20 +22,24 @@ pub(super) struct Kept {
 }
 
 /// What the inner store keeps of a conversation, by its inner name.
-pub(super) fn kept(inner: &dyn Read, id: ConversationId) -> Vec<Kept> {
+pub(super) fn kept(inner: &dyn Backend, id: ConversationId) -> Vec<Kept> {
     let mut all = Vec::new();
-    let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
-    let read = inner.read(id, everything, &mut |seen| {
-        all.push(Kept {
-            id: seen.id,
-            parent: seen.parent,
-            seq: seen.seq,
-            link: seen.link,
-            label: seen.note.label.map(str::to_owned),
-            is_pinned: seen.note.is_pinned,
-            body: seen.body.to_owned(),
-        });
-        Ok(())
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let read = inner.snapshot(&mut |rows| {
+        rows.messages(id, Which::Range(Order::OldestFirst, 0, u64::MAX), &mut |row| {
+            all.push(Kept {
+                id: row.id,
+                parent: row.parent,
+                seq: row.seq,
+                turn: row.turn,
+                forked: row.forked,
+                link: row.link,
+                label: row.label.map(text),
+                is_pinned: row.is_pinned,
+                body: text(row.body),
+            });
+            Ok(())
+        })
     });
     read.unwrap();
     all
@@ -78,7 +84,8 @@ impl Interpose for Showing {
                 id: kept.id,
                 parent: kept.parent,
                 seq: kept.seq,
-                turn: kept.seq,
+                turn: kept.turn,
+                forked: kept.forked,
                 link: kept.link,
                 label: kept.label.as_deref().map(str::as_bytes),
                 is_pinned: kept.is_pinned,

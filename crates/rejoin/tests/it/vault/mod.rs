@@ -5,6 +5,7 @@ mod fault;
 mod kill;
 mod long;
 mod lost;
+mod numbers;
 mod on_disk;
 mod past_damage;
 mod privacy;

@@ -196,6 +196,8 @@ fn fill(disk: &impl Disk) {
     vault
         .put(&[put(Some(id), b"of the conversation"), put(None, b"of none of them")], Safety::Synced)
         .unwrap();
+    // A file that is written anew has the last of the tips alone.
+    vault.maintain(Task::Repack, Duration::MAX).unwrap();
 }
 
 /// Messages without parents, so that none is missed by another.

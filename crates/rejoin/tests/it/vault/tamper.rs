@@ -126,11 +126,14 @@ fn what_stands_around_a_message_cannot_be_changed_either() {
         Kept { label: Some(own.body.clone()), ..own.clone() },
         Kept { is_pinned: true, ..own.clone() },
         Kept { seq: 0, ..own.clone() },
+        Kept { seq: own.seq + 1, ..own.clone() },
+        Kept { turn: own.turn - 1, ..own.clone() },
+        Kept { forked: true, ..own.clone() },
     ];
 
     let noticed = changed.map(|record| damaged.notices(vec![record]));
 
-    assert_eq!(noticed, [true; 7]);
+    assert_eq!(noticed, [true; 10]);
     assert!(!damaged.notices(damaged.records.clone()), "what was not changed opens");
 }
 
@@ -230,9 +233,14 @@ fn a_damaged_header_branch_or_blob_is_a_fault() {
         }
     };
 
-    let faults = checked(header);
-    assert!(matches!(&faults[..], [fault] if fault.starts_with("its header does not open: ")), "{faults:?}");
-    assert_eq!(checked(branch).len(), 1);
+    // What was written without the key has another version than the tip says.
+    let told = |faults: Vec<String>| -> Vec<String> {
+        faults.iter().map(|fault| fault.split(": ").next().unwrap().to_owned()).collect()
+    };
+    let expected = |what: &str| {
+        vec![format!("its {what} does not open"), "its version is 3, and should be 2".to_owned()]
+    };
+    assert_eq!([checked(header), checked(branch)].map(told), ["header", "branch"].map(expected));
     assert_eq!(checked(blob(|row| Some(row.id))).len(), 1);
     assert_eq!(checked(blob(|_| None)).len(), 1);
     assert_eq!(checked(|_, _| ()), [""; 0]);

@@ -1,7 +1,7 @@
 //! What a conversation is made of: messages, notes, header, previews, branches.
 //!
 //! A change names the version it was read at, so that nobody's change is undone. An append changes no version; what one has
-//! moved meanwhile, the last preview and the head of a branch, is looked at again after the write.
+//! moved meanwhile, the head of a branch, is looked at again after the write.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
@@ -11,7 +11,7 @@ use crate::store::vault::failed::gone_past;
 use crate::store::vault::message::{MESSAGE, NOTE};
 use crate::store::vault::names::message_bytes;
 use crate::store::vault::row::{BRANCH, FIRST, HEADER, LAST};
-use crate::store::{Change, Facets, Note, Order, Rewritten, Row, Selection, Tip, Version};
+use crate::store::{Change, Facets, Note, Order, Rewritten, Row, Selection, Store as _, Tip, Version};
 
 /// How many bytes of messages are held and rewritten at once.
 const BATCH: usize = 4 << 20;
@@ -51,7 +51,7 @@ impl Piece<'_> {
 
     fn amend(&self, inner: ConversationId, version: Version, change: &Change<'_>) -> Result<Version> {
         let at = self.vault.held.workspace().names().time(Time::now());
-        self.vault.inner.amend(inner, Some(version), change, at)
+        self.vault.inner_for(inner, self.key).amend(inner, Some(version), change, at)
     }
 
     /// Reads messages from an offset on, and seals those that another key sealed.
@@ -125,12 +125,10 @@ impl Piece<'_> {
     ) -> Result<Version> {
         let row = self.row(inner)?;
         let first = self.sealed_text(At(Use::About, FIRST, &[inner.as_bytes()]), &row.first)?;
-        let last = self.sealed_text(At(Use::About, LAST, &[inner.as_bytes()]), &row.last)?;
-        let first = first.unwrap_or_else(|| row.first.clone());
-        let last = last.unwrap_or_else(|| row.last.clone());
-        let tip = Tip { first: &first, last: &last };
-        let version = self.amend(inner, version, &Change::Rewrite { messages, tip })?;
-        self.vault.mend_preview(self.key, row, last, version)
+        // It is only counted: the tip is encrypted in every commit.
+        self.sealed_text(At(Use::About, LAST, &[inner.as_bytes()]), &row.last)?;
+        let tip = Tip { first: first.as_ref().unwrap_or(&row.first), last: "" };
+        self.amend(inner, version, &Change::Rewrite { messages, tip })
     }
 
     fn branches(&mut self, inner: ConversationId, mut version: Version) -> Result<()> {

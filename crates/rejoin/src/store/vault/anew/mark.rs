@@ -11,7 +11,7 @@ use crate::store::vault::held::blob;
 use crate::store::vault::key::fill;
 
 /// The blob that holds the mark of its owner.
-pub(super) const MARK: &[u8] = b"anew";
+pub(in crate::store::vault) const MARK: &[u8] = b"anew";
 
 /// The blob, without owner, that names the run that is under way.
 pub(in crate::store::vault) const RUN: &[u8] = b"run";

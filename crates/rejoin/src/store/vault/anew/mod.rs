@@ -16,8 +16,8 @@ mod conversation;
 mod mark;
 mod piece;
 
-use mark::{MARK, Mark, Stage};
-pub(super) use mark::{RUN, RunId, random_run};
+pub(super) use mark::{MARK, RUN, RunId, random_run};
+use mark::{Mark, Stage};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;

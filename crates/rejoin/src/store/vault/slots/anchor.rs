@@ -23,7 +23,7 @@ use crate::store::vault::slots::record::Record;
 use crate::store::vault::slots::table::{Changes, Extent, Table};
 use crate::store::vault::slots::text::Base64;
 use crate::store::vault::slots::{PinPlace, VaultId, locations};
-use crate::store::{Changed, ListQuery, Row, Safety, Stamp, Store};
+use crate::store::{Safety, Stamp, Store};
 
 const TAG: &str = "rejoin/vault/anchor/1\n";
 const TABLE_TAG: &str = "rejoin/vault/rows/1\n";
@@ -45,17 +45,13 @@ struct Known {
     vault: VaultId,
     epoch: u64,
     stamp: Stamp,
-    /// The sum over all conversations, in anchors that have no table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    root: Option<Base64>,
     /// What vouches for the table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rows: Option<Base64>,
+    rows: Base64,
 }
 
 impl Known {
-    /// Refuses a store with older keys or fewer changes; the changes since then otherwise.
-    fn refuse_older(&self, inner: &dyn Store) -> Result<Vec<Changed>> {
+    /// Refuses a store with older keys or fewer changes.
+    fn refuse_older(&self, inner: &dyn Store) -> Result<()> {
         let epoch = Record::read(inner)?.map_or(0, |(record, _)| record.epoch);
         let rolled_back = |what: String| {
             Error::conflict(format!("the store is older than it was when it was last used: {what}"))
@@ -73,7 +69,7 @@ impl Known {
         if self.stamp > 0 && newer.is_empty() {
             return Err(rolled_back(format!("change `{}` is missing", self.stamp)));
         }
-        Ok(newer)
+        Ok(())
     }
 }
 
@@ -107,18 +103,11 @@ impl AnchorPlace {
     /// Refuses a store that is older than what was known of it, or another at the same age.
     pub fn check(&self, inner: &dyn Store) -> Result<()> {
         let Some(known) = self.read()? else { return Ok(()) };
-        let newer = known.refuse_older(inner)?;
-        if let Some(table) = self.table(&known) {
-            let extent = if table.len() <= MOST { Extent::All } else { Extent::Newest(NEWEST) };
-            let differing = table.differing(inner, &self.hasher, known.stamp, extent)?;
-            return if differing.is_empty() { Ok(()) } else { Err(tampered()) };
-        }
-        let is_same_moment = newer.last().is_none_or(|last| last.stamp == known.stamp);
-        let Some(root) = known.root.filter(|_| is_same_moment) else { return Ok(()) };
-        match self.root(inner)? {
-            Some(found) if found.as_slice() != root.0 => Err(tampered()),
-            _ => Ok(()),
-        }
+        known.refuse_older(inner)?;
+        let Some(table) = self.table(&known) else { return Ok(()) };
+        let extent = if table.len() <= MOST { Extent::All } else { Extent::Newest(NEWEST) };
+        let differing = table.differing(inner, &self.hasher, known.stamp, extent)?;
+        if differing.is_empty() { Ok(()) } else { Err(tampered()) }
     }
 
     /// Conversations, by inner name, that are not what they were when the anchor was written, and of which no change was
@@ -145,7 +134,7 @@ impl AnchorPlace {
     pub(crate) fn refuse_older(directory: &Path, vault: VaultId, inner: &dyn Store) -> Result<()> {
         let Some(anchor) = locations::read(&locations::anchor_in(directory, vault))? else { return Ok(()) };
         match serde_json::from_slice::<Known>(locations::split(&anchor).0) {
-            Ok(known) => known.refuse_older(inner).map(drop),
+            Ok(known) => known.refuse_older(inner),
             // Whoever opens the vault tells that the anchor was changed.
             Err(_) => Ok(()),
         }
@@ -185,8 +174,7 @@ impl AnchorPlace {
             vault: self.vault,
             epoch: Record::read(inner)?.map_or(0, |(record, _)| record.epoch),
             stamp,
-            root: None,
-            rows: Some(Base64(vouched.clone())),
+            rows: Base64(vouched.clone()),
         };
         // Order: the table under a name of its own, the anchor that names it, and then the tables that nothing names. A table that
         // a power cut takes is made again.
@@ -207,9 +195,9 @@ impl AnchorPlace {
         Ok(())
     }
 
-    /// The table that an anchor names; none when it names none, or it is gone or damaged. Then it is made again.
+    /// The table that an anchor names; none when it is gone or damaged. Then it is made again.
     fn table(&self, known: &Known) -> Option<Table> {
-        let vouched = &known.rows.as_ref()?.0;
+        let vouched = &known.rows.0;
         if let Some((remembered, table)) = self.remembered().as_ref()
             && remembered == vouched
         {
@@ -261,21 +249,6 @@ impl AnchorPlace {
         let mac = STANDARD_NO_PAD.encode(self.hasher.hash(&[TAG.as_bytes(), body.as_bytes()]));
         format!("{},\"mac\":\"{mac}\"}}\n", &body[..body.len() - 1])
     }
-
-    /// The sum over all conversations; none when there are too many to look at each time.
-    fn root(&self, inner: &dyn Store) -> Result<Option<[u8; 32]>> {
-        let page = inner.list(&ListQuery { limit: MOST + 1, ..ListQuery::default() })?;
-        if page.items.len() > MOST {
-            return Ok(None);
-        }
-        Ok(Some(page.items.iter().fold([0; 32], |sum, row| add(sum, self.hash(row)))))
-    }
-
-    fn hash(&self, row: &Row) -> [u8; 32] {
-        let link = row.head.as_ref().map_or([0; 32], |head| *head.digest.as_bytes());
-        let (version, messages) = (row.version.to_be_bytes(), row.messages.to_be_bytes());
-        self.hasher.hash(&[row.id.as_bytes(), &version, &messages, &link])
-    }
 }
 
 impl fmt::Debug for AnchorPlace {
@@ -319,16 +292,6 @@ fn forget(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// The sum of two numbers of 256 bits, without what is beyond.
-fn add(left: [u8; 32], right: [u8; 32]) -> [u8; 32] {
-    let (mut sum, mut carry) = ([0; 32], 0);
-    for place in (0..32).rev() {
-        let digit = u16::from(left[place]) + u16::from(right[place]) + carry;
-        (sum[place], carry) = (digit as u8, digit >> 8);
-    }
-    sum
 }
 
 #[cfg(test)]
@@ -434,22 +397,6 @@ mod tests {
         let faults = anchored.maintain(Task::Check, Duration::MAX).unwrap().faults;
 
         assert_eq!((opened, is_right, faults.len()), (None, vec![], 1));
-    }
-
-    #[test]
-    fn an_anchor_that_was_written_without_a_table_still_counts() {
-        let (_directory, anchor) = place();
-        let (now, other) = (store_of([1]), store_of([2]));
-        let root = anchor.root(&now).unwrap().map(|root| Base64(root.to_vec()));
-        let known = Known { version: 1, vault: anchor.vault, epoch: 0, stamp: 1, root, rows: None };
-        durable::create_private_directory(&anchor.path).unwrap();
-        std::fs::write(&anchor.path, anchor.text(&known)).unwrap();
-
-        let checked = [&now, &other].map(|store| kind_of(anchor.check(store)));
-        anchor.write(&now).unwrap();
-
-        assert_eq!(checked, [None, Some(ErrorKind::Conflict)]);
-        assert_eq!([&now, &other].map(|store| kind_of(anchor.check(store))), checked);
     }
 
     #[test]

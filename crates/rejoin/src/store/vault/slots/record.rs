@@ -21,7 +21,8 @@ use crate::store::{Named, Put, Read};
 /// What the record is kept as, in the space of keys, without an owner.
 pub(super) const NAME: &[u8] = b"vault";
 
-const VERSION: u32 = 1;
+/// The version of the vault's format.
+const VERSION: u32 = 2;
 const NAMES: &str = "rejoin/vault/names/1\n";
 const MAC: &str = "rejoin/vault/mac/1\n";
 const MAC_FIELD: &[u8] = b",\"mac\":\"";
@@ -131,13 +132,7 @@ impl Record {
         let versioned: Versioned =
             serde_json::from_slice(bytes).map_err(|cause| broken("it does not read").because(cause))?;
         if versioned.version != VERSION {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "the vault has version `{}`, and this program knows version `{VERSION}`",
-                    versioned.version
-                ),
-            ));
+            return Err(other_version(versioned.version));
         }
         let written = Written::of(bytes).ok_or_else(|| broken("nothing vouches for it"))?;
         let record: Self = serde_json::from_slice(&written.body)
@@ -186,6 +181,21 @@ impl Record {
         }
         Ok(workspace)
     }
+}
+
+/// Refuses a vault of another version of the format, and says what to do with it.
+fn other_version(version: u32) -> Error {
+    let way_out = if version < VERSION {
+        "It can be exported with the version of Rejoin that wrote it, and imported into a new vault"
+    } else {
+        "Use the newer version of Rejoin that wrote it"
+    };
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "the vault is in version {version} of its format, and this program reads version {VERSION} only. {way_out}"
+        ),
+    )
 }
 
 /// A record as it was found: the bytes without the last field, and that field.

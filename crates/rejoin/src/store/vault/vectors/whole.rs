@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::{bytes, conversation, data_key, digest, hex, vector, workspace};
 use crate::error::Result;
 use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuery};
-use crate::store::durable;
 use crate::store::index::{Draft, Ids};
 use crate::store::vault::data_key::Use;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::named::{NAME, seal_name};
+use crate::store::vault::numbers::Numbers;
 use crate::store::vault::row::{FIRST, HEADER, LAST, SealedHeader, SealedLast, seal_first};
 use crate::store::vault::slots::{AnchorPlace, Answer, Keyholder, Places, Secret};
 use crate::store::vault::text::{from_text, to_text};
@@ -173,16 +173,26 @@ fn headers_and_previews_are_written_as_the_other_program_writes_them() {
         active: NOW.as_micros(),
         head: Some(message("Ada1")),
         digest: Some(digest("parent")),
+        numbers: Numbers { version: 1, next: 2, messages: 1, head: Some(1), branches: Vec::new() },
         preview: "Where to eat?".to_owned(),
     };
+    let (workspace, branch) = (workspace(), message("Ada2"));
+    let branches =
+        vec![(workspace.names().branch(inner(), branch), workspace.names().message(inner(), branch))];
+    let numbers = Numbers { version: 3, next: 4, messages: 3, head: Some(1), branches };
+    let forked = SealedLast { numbers, preview: last.preview.clone(), ..last };
 
     let written = [
         inside(HEADER, &header.seal(&data_key(), inner())),
         inside(LAST, &last.seal(&data_key(), inner())),
+        inside(LAST, &forked.seal(&data_key(), inner())),
         inside(FIRST, &seal_first("Where to eat?", &data_key(), inner())),
     ];
 
-    assert_eq!(written, [vector("header"), vector("last"), "Where to eat?".to_owned()]);
+    assert_eq!(
+        written,
+        [vector("header"), vector("last"), vector("forked last"), "Where to eat?".to_owned()]
+    );
 }
 
 #[test]
@@ -268,15 +278,4 @@ fn its_anchor_is_what_rejoin_writes() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), vector("anchor file"));
     assert_eq!(hex(&table), vector("anchor table"));
     anchor.check(sealed().as_ref()).unwrap();
-}
-
-#[test]
-fn an_older_anchor_vouches_for_it_too() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join(format!("{}.anchor", hex(workspace().vault().as_bytes())));
-    durable::create_private(&path).unwrap();
-    let file = durable::open_to_write(&path).unwrap();
-    durable::write_at(&file, 0, vector("older anchor file").as_bytes()).unwrap();
-
-    AnchorPlace::new(directory.path(), &workspace()).check(sealed().as_ref()).unwrap();
 }

@@ -369,7 +369,7 @@ fn a_record_that_was_changed_is_noticed() {
         text.replace("\"slots\":[", &format!("\"slots\":[{},", slot_of(&foreign))),
         text.replace("\"memory_kib\":8", "\"memory_kib\":1073741824"),
         text.replace(",\"mac\":", ",\"mad\":"),
-        text.replace("\"version\":1", "\"version\":2"),
+        text.replace("\"version\":2", "\"version\":3"),
         format!("{text}x"),
         String::new(),
     ];
