@@ -34,7 +34,7 @@ struct Behind {
     /// The last run that covers something of it.
     covered: Option<(Run, usize)>,
     /// How many messages it has.
-    messages: usize,
+    messages: u64,
 }
 
 /// A segment that is being filled.
@@ -85,7 +85,7 @@ impl Jsonl {
         }
         let published = self.publish_slice(&mut slice, self.options.wait)?;
         (done, left) = (done + published.done, left + published.left);
-        left += behind.map(|rest| rest.messages as u64).sum::<u64>();
+        left += behind.map(|rest| rest.messages).sum::<u64>();
         tracing::debug!(done, left, "search index filled");
         Ok(Progress { done, left, ..Progress::default() })
     }
@@ -135,7 +135,7 @@ impl Jsonl {
                 Some(chain) => self.check_chain(entry, &chain, &mut revision)?,
                 None => None,
             };
-            let messages = entry.messages.bytes().filter(|byte| *byte == b' ').count();
+            let messages = entry.row().map_or(0, |row| row.messages);
             let has_more = covered.as_ref().is_none_or(|(run, _)| run.end < entry.seen.length);
             if has_more && entry.is_sound() {
                 behind.push(Behind { id: entry.id, covered, messages });
