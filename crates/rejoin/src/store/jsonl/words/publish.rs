@@ -44,9 +44,8 @@ impl Revision {
         self.stale.is_empty() && self.seen.is_empty()
     }
 
-    fn is_about(&self, segment: &Segment) -> bool {
-        let is_meant = |id| self.stale.contains(id) || self.seen.contains_key(id);
-        segment.runs.iter().any(|run| is_meant(&run.conversation))
+    fn takes_from(&self, segment: &Segment) -> bool {
+        segment.runs.iter().any(|run| self.stale.contains(&run.conversation))
     }
 
     fn revised(&self, mut parts: Parts) -> Result<Option<Parts>> {
@@ -105,12 +104,17 @@ impl Jsonl {
         let segments = self.segments()?;
         // What is broken may hold anything.
         self.erase_segments(segments.broken.iter())?;
-        for segment in segments.all.iter().filter(|segment| revision.is_about(segment)) {
-            if let Ok(Some(parts)) = segment.load().and_then(|parts| revision.revised(parts)) {
-                // Where it cannot be written, on a full disk, what it covers is indexed again later.
-                let _ = self.write_segment(&parts.to_bytes());
+        for segment in &segments.all {
+            if revision.takes_from(segment) {
+                if let Ok(Some(parts)) = segment.load().and_then(|parts| revision.revised(parts)) {
+                    // Where it cannot be written, on a full disk, what it covers is indexed again later.
+                    let _ = self.write_segment(&parts.to_bytes());
+                }
+                self.erase_segments([&segment.path].into_iter())?;
+            } else if segment.runs.iter().any(|run| revision.seen.contains_key(&run.conversation)) {
+                // Where it cannot be written, those files are compared again.
+                let _ = segment.note_looks(&revision.seen);
             }
-            self.erase_segments([&segment.path].into_iter())?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //!        8     4               4                   8             8
 //! ```
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, WORDS_VERSION, WordQuery};
 use crate::store::durable;
-use crate::store::index::{Pages, Taker, checksum, malformed};
+use crate::store::index::{Pages, Taker, checksum, malformed, push};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::lines::read_at;
@@ -21,10 +22,10 @@ use crate::store::jsonl::words::document::{self, Document};
 use crate::store::jsonl::words::parts::Parts;
 
 /// How a file begins.
-pub(super) const MAGIC: &[u8; 8] = b"rejoinws";
+const MAGIC: &[u8; 8] = b"rejoinws";
 
 /// The form of a file. Another one is not read.
-pub(super) const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// How many bytes come before the head.
 const START: usize = 32;
@@ -143,12 +144,58 @@ impl Segment {
         })
     }
 
+    /// Says how the files of some conversations look now, in place: nothing else of the segment changes, nor how long it is. One
+    /// that is cut off in between is damaged, and what it covers is indexed again.
+    pub(super) fn note_looks(&self, seen: &HashMap<ConversationId, Seen>) -> io::Result<()> {
+        let now = |run: &Run| Run { seen: *seen.get(&run.conversation).unwrap_or(&run.seen), ..run.clone() };
+        let runs: Vec<Run> = self.runs.iter().map(now).collect();
+        let extents = self.extents.iter().map(|extent| (extent.length, extent.checksum));
+        let start = write_start(runs.iter().zip(extents), &self.pages);
+        durable::write_at(&durable::open_to_write(&self.path)?, 0, &start)
+    }
+
     /// True when the file that was opened still has its name.
     pub(super) fn is_there(&self) -> bool {
         let own = self.file.metadata().map(|own| Seen::of(&own));
         let there = self.path.symlink_metadata().map(|there| Seen::of(&there));
         matches!((own, there), (Ok(own), Ok(there)) if own == there)
     }
+}
+
+/// Everything before the messages: see docs/format.md. Each run comes with the length and the checksum of its messages.
+pub(super) fn write_start<'r>(
+    runs: impl ExactSizeIterator<Item = (&'r Run, (u64, u64))>,
+    pages: &Pages,
+) -> Vec<u8> {
+    let mut head = Vec::new();
+    push(&mut head, runs.len() as u64);
+    for (run, messages) in runs {
+        write_run(run, messages, &mut head);
+    }
+    pages.write(&mut head);
+    let mut bytes = Vec::with_capacity(START + head.len());
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&FORM.to_be_bytes());
+    bytes.extend_from_slice(&WORDS_VERSION.to_be_bytes());
+    bytes.extend_from_slice(&(head.len() as u64).to_be_bytes());
+    bytes.extend_from_slice(&checksum(&head).to_be_bytes());
+    bytes.append(&mut head);
+    bytes
+}
+
+fn write_run(run: &Run, (length, sum): (u64, u64), out: &mut Vec<u8>) {
+    let fixed = |out: &mut Vec<u8>, number: u64| out.extend_from_slice(&number.to_be_bytes());
+    out.extend_from_slice(run.conversation.as_bytes());
+    push(out, run.start);
+    push(out, run.end - run.start);
+    [run.before, run.contents, run.pieces].into_iter().for_each(|sum| fixed(out, sum));
+    push(out, run.messages.into());
+    // How a file looks is as long as before when it looks different.
+    [run.seen.inode, run.seen.length].into_iter().for_each(|number| fixed(out, number));
+    out.extend_from_slice(&run.seen.modified.to_be_bytes());
+    push(out, run.documents.into());
+    push(out, length);
+    fixed(out, sum);
 }
 
 fn read_run(rest: &mut Taker<'_>) -> Result<(Run, u64, u64)> {
@@ -158,15 +205,15 @@ fn read_run(rest: &mut Taker<'_>) -> Result<(Run, u64, u64)> {
     let start = rest.number()?;
     let length = rest.number()?;
     let end = start.checked_add(length).ok_or_else(|| malformed("covers an impossible part"))?;
-    let (before, contents) = (rest.fixed()?, rest.fixed()?);
+    let (before, contents, pieces) = (rest.fixed()?, rest.fixed()?, rest.fixed()?);
     let messages = small(rest.number()?)?;
-    let (inode, length) = (rest.number()?, rest.number()?);
+    let (inode, length) = (rest.fixed()?, rest.fixed()?);
     let mut modified = [0; 16];
     modified.copy_from_slice(rest.bytes(16)?);
     let seen = Seen { device: 0, inode, length, modified: i128::from_be_bytes(modified) };
     let documents = small(rest.number()?)?;
     let conversation = ConversationId::from_bytes(conversation);
-    let run = Run { conversation, start, end, before, contents, messages, seen, documents };
+    let run = Run { conversation, start, end, before, contents, pieces, messages, seen, documents };
     Ok((run, rest.number()?, rest.fixed()?))
 }
 
