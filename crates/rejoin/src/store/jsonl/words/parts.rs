@@ -1,10 +1,10 @@
 //! A whole segment in memory: made of messages, or of other segments.
 
 use crate::error::Result;
-use crate::store::index::{Draft, PageWriter, Pages, Source, checksum, combine};
+use crate::store::index::{Draft, PageWriter, Pages, Source, combine};
 use crate::store::jsonl::words::Run;
 use crate::store::jsonl::words::document::{self, Document};
-use crate::store::jsonl::words::segment::write_start;
+use crate::store::jsonl::words::segment::{BLOCK, BlockSums, write_start};
 
 /// A segment, all of it.
 pub(super) struct Parts {
@@ -17,14 +17,14 @@ pub(super) struct Parts {
 impl Parts {
     /// The bytes of a file: see docs/format.md.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let (mut documents, mut extents) = (Vec::new(), Vec::new());
-        for (_, own) in &self.runs {
+        let (mut documents, mut blocks) = (Vec::new(), Vec::new());
+        for block in self.runs.iter().flat_map(|(_, own)| own.chunks(BLOCK as usize)) {
             let from = documents.len();
-            document::write(own, &mut documents);
-            let own = &documents[from..];
-            extents.push((own.len() as u64, checksum(own)));
+            document::write(block, &mut documents);
+            blocks.push(BlockSums::of(block, &documents[from..]));
         }
-        let mut bytes = write_start(self.runs.iter().map(|(run, _)| run).zip(extents), &self.pages);
+        let runs = self.runs.iter().map(|(run, _)| run);
+        let mut bytes = write_start(runs, blocks.into_iter(), &self.pages);
         bytes.reserve_exact(documents.len() + self.words.len());
         bytes.append(&mut documents);
         bytes.extend_from_slice(&self.words);
@@ -207,8 +207,9 @@ mod tests {
             let mut found: Vec<_> = numbers
                 .into_iter()
                 .map(|number| {
-                    let (run, place) = segment.place_of(number).unwrap();
-                    (segment.runs[run].conversation, segment.documents(run).unwrap()[place].seq)
+                    let (block, place) = segment.place_of(number).unwrap();
+                    let block = segment.block(block);
+                    (segment.runs[block.run].conversation, segment.documents(block).unwrap()[place].seq)
                 })
                 .collect();
             found.sort_unstable();
@@ -218,7 +219,7 @@ mod tests {
     }
 
     fn texts() -> impl Strategy<Value = Vec<Vec<usize>>> {
-        prop::collection::vec(prop::collection::vec(0..WORDS.len(), 0..4), 1..20)
+        prop::collection::vec(prop::collection::vec(0..WORDS.len(), 0..4), 1..300)
     }
 
     proptest! {
