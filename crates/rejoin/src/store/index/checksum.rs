@@ -6,15 +6,21 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The checksum of some bytes. Four lanes are independent of each other, so that the processor works on them at once.
 pub(in crate::store) fn checksum(bytes: &[u8]) -> u64 {
     let mut lanes = [1_u64, 2, 3, 4];
-    let mut pieces = bytes.chunks_exact(32);
-    for piece in &mut pieces {
-        for (lane, word) in lanes.iter_mut().zip(piece.chunks_exact(8)) {
-            *lane = step(*lane, word);
+    let (words, end) = bytes.as_chunks::<8>();
+    let (groups, rest) = words.as_chunks::<4>();
+    for group in groups {
+        for (lane, word) in lanes.iter_mut().zip(group) {
+            *lane = step(*lane, *word);
         }
     }
     let mut sum = bytes.len() as u64;
-    for rest in pieces.remainder().chunks(8) {
-        sum = step(sum, rest);
+    for word in rest {
+        sum = step(sum, *word);
+    }
+    if !end.is_empty() {
+        let mut word = [0; 8];
+        word[..end.len()].copy_from_slice(end);
+        sum = step(sum, word);
     }
     lanes.into_iter().fold(sum, chained)
 }
@@ -25,10 +31,7 @@ pub(in crate::store) const fn chained(before: u64, after: u64) -> u64 {
     mixed ^ (mixed >> 29)
 }
 
-/// Takes in up to eight bytes.
-fn step(lane: u64, bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
+const fn step(lane: u64, word: [u8; 8]) -> u64 {
     let mixed = (lane ^ u64::from_le_bytes(word)).wrapping_mul(MULTIPLIER);
     (mixed ^ (mixed >> 32)).rotate_left(29)
 }
@@ -38,6 +41,24 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn checksums_have_known_values() {
+        let bytes: Vec<u8> = (0..100).collect();
+
+        let sums = [0, 5, 32, 75, 100].map(|length| checksum(&bytes[..length]));
+
+        assert_eq!(
+            sums,
+            [
+                0x51da_2e30_36f9_05d6,
+                0x272d_2e3d_1c2a_8849,
+                0xa9e6_1689_fda2_03ca,
+                0x49fd_48c8_37e0_f6d7,
+                0x6159_4859_5c48_6e63,
+            ]
+        );
+    }
 
     #[test]
     fn every_changed_bit_and_every_cut_changes_the_checksum() {

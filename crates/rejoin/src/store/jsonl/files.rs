@@ -1,6 +1,6 @@
 //! Opening the files of conversations, and remembering what was read of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -32,8 +32,8 @@ pub(super) struct Files {
     /// Folders with copies that are not read, where there are any.
     copies: HashMap<ConversationId, Vec<String>>,
     known: HashMap<ConversationId, Remembered>,
-    /// Whose names this handle made durable.
-    named: HashSet<ConversationId>,
+    /// What this handle wrote to. It made the names of these files durable.
+    grown: HashMap<ConversationId, Grown>,
     /// What lists told of keys, so that whoever looks at the keys of everybody reads no conversation.
     keys: HashMap<ConversationId, Glimpse>,
 }
@@ -48,9 +48,16 @@ struct Glimpse {
 
 impl Files {
     /// The conversations that this handle wrote to.
-    pub(super) fn written(&self) -> Vec<ConversationId> {
-        self.named.iter().copied().collect()
+    pub(super) fn grown(&self) -> Vec<(ConversationId, Grown)> {
+        self.grown.iter().map(|(id, grown)| (*id, *grown)).collect()
     }
+}
+
+/// How a file looked before this handle wrote to it and nobody else did, and after that. One that was made has no before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grown {
+    pub(super) before: Option<Seen>,
+    pub(super) after: Seen,
 }
 
 /// What a file is opened for.
@@ -242,11 +249,17 @@ impl Jsonl {
 
     /// True when this handle made the name of a conversation's file durable.
     pub(super) fn has_named(&self, id: ConversationId) -> bool {
-        lock(&self.files).named.contains(&id)
+        lock(&self.files).grown.contains_key(&id)
     }
 
-    pub(super) fn named(&self, id: ConversationId) {
-        lock(&self.files).named.insert(id);
+    /// Remembers that this handle wrote to a conversation's file, and made its name durable.
+    pub(super) fn note_growth(&self, id: ConversationId, before: Option<Seen>, after: Seen) {
+        let mut files = lock(&self.files);
+        let grown = files.grown.entry(id).or_insert(Grown { before, after });
+        if before != Some(grown.after) {
+            grown.before = before;
+        }
+        grown.after = after;
     }
 
     /// Forgets what was known of a conversation.
@@ -255,7 +268,7 @@ impl Jsonl {
         files.folders.remove(&id);
         files.copies.remove(&id);
         files.known.remove(&id);
-        files.named.remove(&id);
+        files.grown.remove(&id);
         files.keys.remove(&id);
     }
 

@@ -6,6 +6,7 @@ use crate::store::Found;
 use crate::store::backend::Prefixes;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::index::quoted;
+use crate::store::jsonl::trusted::Reading;
 use crate::store::query::Sought;
 
 impl Prefixes for Jsonl {
@@ -16,7 +17,8 @@ impl Prefixes for Jsonl {
             text.len() <= MessageId::MAX_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let begins = format!(" {text}");
         let (mut found, mut messages) = (Vec::new(), Vec::new());
-        self.each_entry(&mut |entry| {
+        let wanted = if may_be_message { Reading::Messages } else { Reading::Rows };
+        self.each_entry(wanted, &mut |entry| {
             if sought.begins(entry.id) || entry.slug == slug {
                 found.push(Found { conversation: entry.id, message: None });
             }

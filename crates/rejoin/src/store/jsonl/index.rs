@@ -4,11 +4,13 @@
 //! is complete. Whatever is missing, damaged or does not fit is read from the files again.
 //!
 //! ```text
-//! {"format":3,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]],"bytes":1208}
-//! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  messages' ids  keys  damage  row
+//! {"format":4,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]],"rows":1208,"bytes":9120}
+//! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  keys  damage  row
+//! check  id  messages' ids
 //! ```
 //!
-//! Columns are separated by tabs, lines come in the order of a list. A row that was erased is a line of blanks.
+//! Columns are separated by tabs. All rows come first, in the order of a list, and then in the same order a line each with the
+//! ids of messages, which only one who looks for a message reads. What was erased is a line of blanks.
 //! A conversation of which nothing can be listed has no row, and comes first. One whose file is gone has the inode 0.
 
 use std::io;
@@ -18,16 +20,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Branch, ConversationId, Head, Status, Time};
 use crate::store::durable;
+use crate::store::index::checksum;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::kept::Kept;
 use crate::store::jsonl::layout::Layout;
-use crate::store::jsonl::lines::{self, checksum};
+use crate::store::jsonl::lines;
 use crate::store::jsonl::meta::Traits;
 use crate::store::jsonl::octets::Octets;
 use crate::store::{ListQuery, Row, Stamp, Version};
 
 /// The version of the index. Another one is not read.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +43,8 @@ pub(super) struct Beginning {
     /// When every file was last looked at.
     pub(super) checked: Time,
     pub(super) folders: Vec<Folder>,
-    /// How many bytes its entries have, so that one that is missing is missed.
+    /// How many bytes its rows have, and with the ids of messages: one that is missing is missed.
+    pub(super) rows: u64,
     pub(super) bytes: u64,
 }
 
@@ -60,7 +64,7 @@ pub(super) struct Entry {
     project: String,
     kind: String,
     pub(super) slug: String,
-    /// Of its messages, with a space before each.
+    /// The ids of its messages, with a space before each; empty where only its row was read.
     pub(super) messages: String,
     /// What its lines say of its keys; empty when they say nothing.
     keys: String,
@@ -201,45 +205,23 @@ impl Entry {
     }
 
     fn write(&self, into: &mut Vec<u8>) {
-        let Self { id, folder, seen, status, project, kind, slug, messages, keys, damage, row, .. } = self;
+        let Self { id, folder, seen, status, project, kind, slug, keys, damage, row, .. } = self;
         let expires = self.expires.map(|expires| expires.to_string()).unwrap_or_default();
         let line = format!(
-            "{id}\t{}\t{folder}\t{}\t{}\t{}\t{status}\t{expires}\t{project}\t{kind}\t{slug}\t{messages}\t{keys}\t{damage}\t{row}",
+            "{id}\t{}\t{folder}\t{}\t{}\t{}\t{status}\t{expires}\t{project}\t{kind}\t{slug}\t{keys}\t{damage}\t{row}",
             self.active.as_micros(),
             seen.inode,
             seen.length,
             seen.modified,
         );
-        into.extend_from_slice(format!("{:016x}\t", checksum(line.as_bytes())).as_bytes());
-        into.extend_from_slice(line.as_bytes());
-        into.push(b'\n');
+        write_checked(&line, into);
     }
 
-    /// Reads a line; none when it is damaged.
+    /// Reads a row; none when it is damaged.
     pub(super) fn read(line: &[u8], device: u64) -> Option<Self> {
-        let (check, line) = line.split_at_checked(17)?;
-        let check = u64::from_str_radix(std::str::from_utf8(check.strip_suffix(b"\t")?).ok()?, 16).ok()?;
-        if check != checksum(line) {
-            return None;
-        }
-        let columns = Columns::of(line)?;
-        let [
-            _,
-            _,
-            folder,
-            inode,
-            length,
-            modified,
-            status,
-            expires,
-            project,
-            kind,
-            slug,
-            messages,
-            keys,
-            damage,
-            row,
-        ] = columns.0;
+        let columns = Columns::of(checked(line)?)?;
+        let [_, _, folder, inode, length, modified, status, expires, project, kind, slug, keys, damage, row] =
+            columns.0;
         Some(Self {
             id: columns.id()?,
             active: columns.active()?,
@@ -255,11 +237,19 @@ impl Entry {
             project: project.to_owned(),
             kind: kind.to_owned(),
             slug: slug.to_owned(),
-            messages: messages.to_owned(),
+            messages: String::new(),
             keys: keys.to_owned(),
             damage: damage.to_owned(),
             row: row.to_owned(),
         })
+    }
+
+    /// The same with the ids of its messages, from the line that has them; none when that is damaged or another's.
+    pub(super) fn with_messages(mut self, line: &[u8]) -> Option<Self> {
+        let (id, messages) = std::str::from_utf8(checked(line)?).ok()?.split_once('\t')?;
+        id.parse().ok().filter(|id: &ConversationId| *id == self.id)?;
+        messages.clone_into(&mut self.messages);
+        Some(self)
     }
 
     /// True when a row passes every filter of a query but that for ids.
@@ -268,10 +258,24 @@ impl Entry {
     }
 }
 
-/// How many columns a line has, without its check.
-const COLUMNS: usize = 15;
+/// Writes a line after its check.
+fn write_checked(line: &str, into: &mut Vec<u8>) {
+    into.extend_from_slice(format!("{:016x}\t", checksum(line.as_bytes())).as_bytes());
+    into.extend_from_slice(line.as_bytes());
+    into.push(b'\n');
+}
 
-/// The columns of a line, without its check.
+/// A line without its check; none when it is damaged.
+fn checked(line: &[u8]) -> Option<&[u8]> {
+    let (check, line) = line.split_at_checked(17)?;
+    let check = u64::from_str_radix(std::str::from_utf8(check.strip_suffix(b"\t")?).ok()?, 16).ok()?;
+    (check == checksum(line)).then_some(line)
+}
+
+/// How many columns a row has, without its check.
+const COLUMNS: usize = 14;
+
+/// The columns of a row, without its check.
 pub(super) struct Columns<'a>([&'a str; COLUMNS]);
 
 impl<'a> Columns<'a> {
@@ -363,15 +367,22 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Writes an index; entries come in the order of a list. Losing it costs nothing but time, so it is not synced. The
 /// caller holds the lock of those who write, so that nothing which is being removed is written again.
-pub(super) fn write(layout: &Layout, beginning: &Beginning, entries: &[Entry]) -> io::Result<()> {
-    let mut rows = Vec::new();
+pub(super) fn write<'e>(
+    layout: &Layout,
+    mut beginning: Beginning,
+    entries: impl Iterator<Item = &'e Entry>,
+) -> io::Result<()> {
+    let (mut rows, mut messages) = (Vec::new(), Vec::new());
     for entry in entries {
         entry.write(&mut rows);
+        write_checked(&format!("{}\t{}", entry.id, entry.messages), &mut messages);
     }
-    let beginning = Beginning { bytes: rows.len() as u64, ..beginning.clone() };
+    beginning.rows = rows.len() as u64;
+    beginning.bytes = beginning.rows + messages.len() as u64;
     let mut bytes = serde_json::to_vec(&beginning).expect("it is plain data");
     bytes.push(b'\n');
     bytes.append(&mut rows);
+    bytes.append(&mut messages);
     let path = layout.index();
     let draft = durable::draft_in(&layout.temporary(), &path)?;
     durable::write_at(draft.as_file(), 0, &bytes)?;
@@ -418,5 +429,23 @@ mod tests {
             Some(vec![(b"data".to_vec(), 812, Some(vec![0xff; 3]))])
         );
         assert_eq!((read, changed), (Some(entry), vec![]));
+    }
+
+    #[test]
+    fn ids_of_messages_come_back_to_the_conversation_that_they_belong_to() {
+        let [own, other] = [7, 8].map(|byte| {
+            let kept = Kept::new(ConversationId::from_bytes([byte; 16]));
+            Entry::of(&kept, "a", Seen { device: 1, inode: 2, length: 3, modified: 4 }, &[])
+        });
+        let mut line = Vec::new();
+        write_checked(&format!("{}\t one two", own.id), &mut line);
+        line.pop();
+
+        let read = own.clone().with_messages(&line);
+        let cut =
+            (0..line.len()).filter(|length| own.clone().with_messages(&line[..*length]).is_some()).count();
+
+        assert_eq!(read.map(|entry| entry.messages).as_deref(), Some(" one two"));
+        assert_eq!((other.with_messages(&line), cut), (None, 0));
     }
 }

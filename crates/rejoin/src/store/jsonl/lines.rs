@@ -18,9 +18,10 @@ pub(super) const LONGEST: usize = 1 << 28;
 /// The lines of a part of a file.
 pub(super) struct Lines<'f> {
     file: &'f File,
-    /// What was read and not yet given out stands in `buffer[start..]`.
+    /// What was read and not yet given out stands in `buffer[start..read]`.
     buffer: Vec<u8>,
     start: usize,
+    read: usize,
     /// Where in the file `buffer[start]` stands.
     offset: u64,
     end: u64,
@@ -35,6 +36,16 @@ pub(super) struct Piece<'b> {
     pub(super) length: u64,
     pub(super) is_terminated: bool,
     pub(super) content: Content<'b>,
+}
+
+impl<'b> Piece<'b> {
+    /// What it says; none when it is too long.
+    pub(super) const fn bytes(&self) -> Option<&'b [u8]> {
+        match self.content {
+            Content::Bytes(bytes) => Some(bytes),
+            Content::TooLong => None,
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -54,14 +65,14 @@ enum End {
 impl<'f> Lines<'f> {
     /// The lines from one place in a file to another, none of them longer than `longest`.
     pub(super) const fn new(file: &'f File, offset: u64, end: u64, longest: usize) -> Self {
-        Self { file, buffer: Vec::new(), start: 0, offset, end, longest }
+        Self { file, buffer: Vec::new(), start: 0, read: 0, offset, end, longest }
     }
 
     /// The next line; none at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
         let mut searched = 0;
         loop {
-            let held = &self.buffer[self.start..];
+            let held = &self.buffer[self.start..self.read];
             if let Some(at) = memchr::memchr(b'\n', &held[searched..]) {
                 return Ok(Some(self.give(searched + at, End::Line)));
             }
@@ -70,7 +81,7 @@ impl<'f> Lines<'f> {
                 return self.pass_over().map(Some);
             }
             if !self.fill()? {
-                let left = self.buffer.len() - self.start;
+                let left = self.read - self.start;
                 return Ok((left > 0).then(|| self.give(left, End::File)));
             }
         }
@@ -93,7 +104,7 @@ impl<'f> Lines<'f> {
         let offset = self.offset;
         let mut is_terminated = false;
         loop {
-            let held = &self.buffer[self.start..];
+            let held = &self.buffer[self.start..self.read];
             if let Some(at) = memchr::memchr(b'\n', held) {
                 self.offset += at as u64 + 1;
                 self.start += at + 1;
@@ -101,7 +112,7 @@ impl<'f> Lines<'f> {
                 break;
             }
             self.offset += held.len() as u64;
-            self.start = self.buffer.len();
+            self.start = self.read;
             if !self.fill()? {
                 break;
             }
@@ -111,15 +122,17 @@ impl<'f> Lines<'f> {
 
     /// Reads on; false at the end.
     fn fill(&mut self) -> io::Result<bool> {
-        self.buffer.drain(..self.start);
-        self.start = 0;
-        let at = self.offset + self.buffer.len() as u64;
+        self.buffer.copy_within(self.start..self.read, 0);
+        let held = self.read - self.start;
+        let at = self.offset + held as u64;
         let want = usize::try_from(self.end.saturating_sub(at)).map_or(CHUNK, |left| left.min(CHUNK));
-        let held = self.buffer.len();
-        self.buffer.resize(held + want, 0);
-        let read = read_at(self.file, &mut self.buffer[held..], at)?;
-        self.buffer.truncate(held + read);
-        Ok(read > 0)
+        // It never shrinks, so that what was read before is not cleared for what is read next.
+        if self.buffer.len() < held + want {
+            self.buffer.resize(held + want, 0);
+        }
+        let more = read_at(self.file, &mut self.buffer[held..held + want], at)?;
+        (self.start, self.read) = (0, held + more);
+        Ok(more > 0)
     }
 }
 

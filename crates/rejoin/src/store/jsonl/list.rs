@@ -1,9 +1,7 @@
 //! Listing conversations: from the index where it fits, from the files where it does not.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use memchr::memmem;
@@ -13,54 +11,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::backend::Lists;
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Opened, Seen};
+use crate::store::jsonl::files::{Opened, Purpose, Seen};
 use crate::store::jsonl::index::{self, Beginning, Columns, Entry, Folder, Wanted};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines};
 use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::scan::{Depth, Known};
+use crate::store::jsonl::trusted::{Reading, Usable};
 use crate::store::jsonl::{Jsonl, changes, recover};
-use crate::store::{ListQuery, Page, Row, Stamp, durable};
-
-/// More conversations that changed since the index was written are a reason to write it again.
-const CHANGED: usize = 64;
-
-/// A file that another program changed in place is noticed when it is shown, and after this long in any case.
-const TRUSTED: i64 = 600_000_000;
+use crate::store::{Changed, ListQuery, Page, Row, What, durable};
 
 /// A folder that changed this short a time ago may have changed again without its time telling so.
 const SETTLED: i128 = 2_000_000_000;
 
 /// How long the lock of those who write is waited for by one who has an index to write. Whoever lists next tries again.
 const PATIENCE: Duration = Duration::from_millis(20);
-
-/// The index, as far as it can be trusted.
-struct Usable {
-    file: fs::File,
-    device: u64,
-    /// Where its entries begin.
-    offset: u64,
-    length: u64,
-    /// What happened up to here is in it.
-    stamp: Stamp,
-    /// What it says about these is old.
-    changed: BTreeSet<ConversationId>,
-}
-
-/// What an index says, however old it is.
-#[derive(Default)]
-struct Indexed {
-    /// What happened up to here is in it; none when it belongs to another log of changes.
-    stamp: Option<Stamp>,
-    entries: HashMap<ConversationId, Entry>,
-}
-
-impl Indexed {
-    /// Those that it has, as far as it can vouch for them.
-    fn into_gone(self) -> Gone {
-        let entries = self.entries.into_iter().filter(|_| self.stamp.is_some());
-        entries.map(|(id, entry)| (id, Some(entry.folder))).collect()
-    }
-}
 
 /// What a list is made of.
 #[derive(Default)]
@@ -77,8 +41,8 @@ impl Lists for Jsonl {
         if let Some(only) = query.only {
             let (mut rows, mut damaged) = (Vec::new(), Vec::new());
             for id in only.iter().collect::<BTreeSet<_>>() {
-                let Some(opened) = self.open_file(*id)? else { continue };
-                let known = self.read_anew(*id, &opened, Depth::Fields)?;
+                // Who asks for some of them goes on with one of them, so what was read is remembered.
+                let Some((opened, known)) = self.look(Purpose::Read, *id)? else { continue };
                 damaged.extend(opened.damage(&known));
                 rows.extend((!known.is_nothing()).then(|| known.kept.row().into_row()));
             }
@@ -103,27 +67,19 @@ impl Jsonl {
         }
     }
 
-    /// Visits every conversation that there is, in no order.
-    pub(super) fn each_entry(&self, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
+    /// Visits every conversation that there is, in no order, with the ids of its messages where they are wanted.
+    pub(super) fn each_entry(&self, wanted: Reading, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
         if let Some(mut usable) = self.usable_index()? {
             let (mut entries, mut gone) = (Vec::new(), Gone::new());
-            let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
-            let mut is_sound = true;
-            while let Some(piece) = lines.next().during(|| "read the index")? {
-                let Content::Bytes(line) = piece.content else { continue };
-                if line.starts_with(b" ") {
-                    continue;
+            let is_sound = usable.read(wanted, &mut |entry| {
+                if usable.changed.contains(&entry.id) {
+                } else if self.may_be_listable_again(&entry) {
+                    gone.insert(entry.id, Some(entry.folder));
+                } else {
+                    entries.push(entry);
                 }
-                match Entry::read(line, usable.device) {
-                    Some(entry) if usable.changed.contains(&entry.id) => {}
-                    Some(entry) if self.may_be_listable_again(&entry) => {
-                        usable.changed.insert(entry.id);
-                        gone.insert(entry.id, Some(entry.folder));
-                    }
-                    Some(entry) => entries.push(entry),
-                    None => is_sound = false,
-                }
-            }
+            })?;
+            usable.changed.extend(gone.keys());
             if is_sound {
                 for id in &usable.changed {
                     match self.entry(*id)? {
@@ -153,7 +109,7 @@ impl Jsonl {
             return Ok(self.missing(Gone::from([(id, None)]), usable.stamp)?.pop());
         }
         let name = id.to_string();
-        let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
+        let mut lines = Lines::new(&usable.file, usable.offset, usable.rows, LONGEST);
         while let Some(piece) = lines.next().during(|| "read the index")? {
             if let Content::Bytes(line) = piece.content
                 && memmem::find(line, name.as_bytes()).is_some()
@@ -165,44 +121,13 @@ impl Jsonl {
         Ok(None)
     }
 
-    /// Opens the index, if it fits the folders and not too much happened since.
-    fn usable_index(&self) -> Result<Option<Usable>> {
-        let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(None) };
-        let Ok(metadata) = file.metadata() else { return Ok(None) };
-        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
-        let Ok(Some(first)) = lines.next() else { return Ok(None) };
-        let Content::Bytes(line) = first.content else { return Ok(None) };
-        let offset = first.length;
-        let Ok(beginning) = serde_json::from_slice::<Beginning>(line) else { return Ok(None) };
-        let age = Time::now().as_micros() - beginning.checked.as_micros();
-        let fits = beginning.format == index::FORMAT
-            && beginning.boot == recover::boot()
-            && (0..TRUSTED).contains(&age)
-            && offset + beginning.bytes == metadata.len()
-            && beginning.folders == self.folders()?;
-        if !fits {
-            return Ok(None);
-        }
-        // A log that ends before was lost or put back.
-        if changes::newest(&self.layout.changes())? < beginning.stamp {
-            return Ok(None);
-        }
-        let changed = changes::noted_since(&self.layout.changes(), beginning.stamp)?;
-        let changed: BTreeSet<_> = changed.into_iter().map(|change| change.conversation).collect();
-        if changed.len() > CHANGED {
-            return Ok(None);
-        }
-        let (device, length, stamp) = (metadata.dev(), metadata.len(), beginning.stamp);
-        Ok(Some(Usable { file, device, offset, length, stamp, changed }))
-    }
-
     /// What a list is made of; none when the index turns out to be wrong.
     fn list_from_index(&self, mut usable: Usable, query: &ListQuery<'_>) -> Result<Option<Found>> {
         let wanted = Wanted::of(query);
         let after = query.after.map(|after| (after.time, after.conversation));
         let (mut found, mut gone) = (Found::default(), Gone::new());
         let mut shown = 0;
-        let mut lines = Lines::new(&usable.file, usable.offset, usable.length, LONGEST);
+        let mut lines = Lines::new(&usable.file, usable.offset, usable.rows, LONGEST);
         while let Some(piece) = lines.next().during(|| "read the index")? {
             let Content::Bytes(line) = piece.content else { return Ok(None) };
             if line.starts_with(b" ") {
@@ -238,9 +163,7 @@ impl Jsonl {
                 continue;
             }
             let Some(entry) = Entry::read(line, usable.device) else { return Ok(None) };
-            let path = self.layout.file(&entry.folder, id);
-            let is_as_it_was = path.symlink_metadata().is_ok_and(|there| Seen::of(&there) == entry.seen);
-            if !is_as_it_was {
+            if !self.is_as_it_was(&entry) {
                 // Somebody changed it without a word in the log.
                 usable.changed.insert(id);
                 gone.insert(id, Some(entry.folder));
@@ -323,48 +246,52 @@ impl Jsonl {
                 *modified = -1;
             }
         }
-        let beginning =
-            Beginning { format: index::FORMAT, boot: recover::boot(), stamp, checked, folders, bytes: 0 };
+        let beginning = Beginning {
+            format: index::FORMAT,
+            boot: recover::boot(),
+            stamp,
+            checked,
+            folders,
+            rows: 0,
+            bytes: 0,
+        };
         // Where nothing can be written, every list looks at every file.
-        let _ = self.write_index(&beginning, &entries);
+        let _ = self.write_index(beginning, &entries);
         entries.iter().for_each(|entry| self.remember_keys(entry));
         Ok(entries)
     }
 
     /// Writes the index, but not what may have changed since it was looked at: it may have been removed, and its text
     /// must not come back. What the log tells after the index is read from the files in any case.
-    fn write_index(&self, beginning: &Beginning, entries: &[Entry]) -> Result<()> {
+    fn write_index(&self, mut beginning: Beginning, entries: &[Entry]) -> Result<()> {
         let path = self.layout.changes();
         let log = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
         changes::lock(&log, FlockOperation::NonBlockingLockExclusive, PATIENCE)?;
-        let changed = changes::noted_since(&path, beginning.stamp)?;
-        let changed: HashSet<_> = changed.into_iter().map(|change| change.conversation).collect();
-        let temporary = self.layout.temporary().join("any");
-        durable::create_private_directory(&temporary).during(|| "create a folder")?;
-        if changed.is_empty() {
-            return index::write(&self.layout, beginning, entries).during(|| "write the index");
-        }
-        let left: Vec<Entry> = entries.iter().filter(|entry| !changed.contains(&entry.id)).cloned().collect();
-        index::write(&self.layout, beginning, &left).during(|| "write the index")
-    }
-
-    /// What the index says, however old it is.
-    fn indexed(&self) -> Result<Indexed> {
-        let mut indexed = Indexed::default();
-        let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(indexed) };
-        let Ok(metadata) = file.metadata() else { return Ok(indexed) };
-        let newest = changes::newest(&self.layout.changes())?;
-        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
-        // A line that is damaged is passed over.
-        while let Ok(Some(piece)) = lines.next() {
-            let Content::Bytes(line) = piece.content else { continue };
-            if let Some(entry) = Entry::read(line, metadata.dev()) {
-                indexed.entries.insert(entry.id, entry);
-            } else if let Ok(beginning) = serde_json::from_slice::<Beginning>(line) {
-                indexed.stamp = Some(beginning.stamp).filter(|stamp| *stamp <= newest);
+        let changes = changes::noted_since(&path, beginning.stamp)?;
+        let mut changed: HashSet<_> = changes.iter().map(|change| change.conversation).collect();
+        let is_deleted = |change: &&Changed| matches!(change.what, What::Deleted { .. });
+        let deleted: HashSet<_> =
+            changes.iter().filter(is_deleted).map(|change| change.conversation).collect();
+        // Nobody is writing now, so a file that looks as it did when it was read is what all of its changes made of it.
+        for entry in entries {
+            if changed.contains(&entry.id) && !deleted.contains(&entry.id) && self.is_as_it_was(entry) {
+                changed.remove(&entry.id);
             }
         }
-        Ok(indexed)
+        if let Some(newest) = changes.last().filter(|_| changed.is_empty()) {
+            beginning.stamp = newest.stamp;
+        }
+        let temporary = self.layout.temporary().join("any");
+        durable::create_private_directory(&temporary).during(|| "create a folder")?;
+        let left = entries.iter().filter(|entry| !changed.contains(&entry.id));
+        index::write(&self.layout, beginning, left).during(|| "write the index")
+    }
+
+    fn is_as_it_was(&self, entry: &Entry) -> bool {
+        match self.layout.file(&entry.folder, entry.id).symlink_metadata() {
+            Ok(there) => Seen::of(&there) == entry.seen,
+            Err(cause) => entry.is_missing() && cause.kind() == io::ErrorKind::NotFound,
+        }
     }
 
     /// Every conversation whose file is gone although nobody deleted it, whatever an index says.
@@ -372,7 +299,7 @@ impl Jsonl {
         self.all_missing(self.indexed()?.into_gone(), 0, &met.iter().copied().collect())
     }
 
-    fn folders(&self) -> Result<Vec<Folder>> {
+    pub(super) fn folders(&self) -> Result<Vec<Folder>> {
         let names = self.layout.folders().during(|| "list the folders")?;
         let mut folders = Vec::new();
         for name in names {

@@ -34,6 +34,7 @@ mod rows;
 mod scan;
 mod sheet;
 mod shelf;
+mod trusted;
 mod words;
 mod writing;
 

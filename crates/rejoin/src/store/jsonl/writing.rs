@@ -125,25 +125,30 @@ impl Turnstile<'_> {
         // Order: the note, the lines, the sync of the lines, for a new file the sync of its name, and the mark of the note.
         let mark = self.log().note(noted)?;
         let id = noted.conversation;
-        let (path, written) = match onto {
-            Onto::New(path) => (*path, create(&self.store.layout.temporary(), path, lines)),
+        let (path, before, written) = match onto {
+            Onto::New(path) => (*path, None, create(&self.store.layout.temporary(), path, lines)),
             Onto::End(opened, known) => {
                 let extended = extend(opened, known, id, noted.at, lines);
                 // Whoever made the file may have been killed before its name was safe.
                 let is_named = !known.is_young() || self.store.has_named(id);
                 let path = opened.path.as_path();
-                (path, extended.and_then(|()| if is_named { Ok(()) } else { sync_name(path) }))
+                let named = |after| if is_named { Ok(after) } else { sync_name(path).map(|()| after) };
+                (path, Some(opened.seen), extended.and_then(named))
             }
         };
-        let Err((failure, certainty)) = written else {
-            self.log().confirm(noted.stamp);
-            self.writer.wrote = true;
-            self.store.named(id);
-            return Ok(());
-        };
-        self.log().take_back(mark);
-        self.fail(certainty);
-        Err(failure).during(|| format!("write to `{}`", path.display()))
+        match written {
+            Ok(after) => {
+                self.log().confirm(noted.stamp);
+                self.writer.wrote = true;
+                self.store.note_growth(id, before, after);
+                Ok(())
+            }
+            Err((failure, certainty)) => {
+                self.log().take_back(mark);
+                self.fail(certainty);
+                Err(failure).during(|| format!("write to `{}`", path.display()))
+            }
+        }
     }
 
     /// Makes sure that what stands in a file up to a change, written by whomever, is safe.
@@ -171,29 +176,31 @@ pub(super) enum Certainty {
     Unknown,
 }
 
-type Written = std::result::Result<(), (io::Error, Certainty)>;
+type Written<T> = std::result::Result<T, (io::Error, Certainty)>;
 
-/// Makes a file that is whole when it gets its name, so that no crash leaves one that holds nothing.
-fn create(temporary: &Path, path: &Path, lines: &[u8]) -> Written {
+/// Makes a file that is whole when it gets its name, so that no crash leaves one that holds nothing. Answers how it looks.
+fn create(temporary: &Path, path: &Path, lines: &[u8]) -> Written<Seen> {
     let unchanged = |cause| (cause, Certainty::Unchanged);
     // Order: the lines, their sync, the name, and the sync of the name.
     let draft = durable::draft_in(temporary, path).map_err(unchanged)?;
     durable::write_at(draft.as_file(), 0, lines).map_err(unchanged)?;
     draft.as_file().sync_all().map_err(|cause| (cause, Certainty::Unknown))?;
+    let seen = Seen::of(&draft.as_file().metadata().map_err(unchanged)?);
     durable::name(draft, path).map_err(unchanged)?;
     let named = sync_name(path);
     if named.is_err() {
         // A file that stays is passed over: its turn may be whole, but was not acknowledged, and may be tried again.
         let _ = durable::remove(path);
     }
-    named
+    named.map(|()| seen)
 }
 
-fn sync_name(path: &Path) -> Written {
+fn sync_name(path: &Path) -> Written<()> {
     durable::sync_parent(path).map_err(|cause| (cause, Certainty::Unknown))
 }
 
-fn extend(opened: &Opened, known: &Known, id: ConversationId, at: Time, lines: &[u8]) -> Written {
+/// Writes lines to the end of a file. Answers how it looks then.
+fn extend(opened: &Opened, known: &Known, id: ConversationId, at: Time, lines: &[u8]) -> Written<Seen> {
     let unchanged = |cause| (cause, Certainty::Unchanged);
     let file = &opened.file;
     if file.metadata().map_err(unchanged)?.len() != known.end + known.torn {
@@ -221,8 +228,8 @@ fn extend(opened: &Opened, known: &Known, id: ConversationId, at: Time, lines: &
         return Err((cause, if is_cut { certainty } else { Certainty::Unknown }));
     }
     // The lines must be in the file that has the name, not in one that another program put aside.
-    let there = opened.path.symlink_metadata().map_err(unchanged)?;
-    if Seen::of(&there).is_same_file(&opened.seen) { Ok(()) } else { Err(unchanged(interfered())) }
+    let there = Seen::of(&opened.path.symlink_metadata().map_err(unchanged)?);
+    if there.is_same_file(&opened.seen) { Ok(there) } else { Err(unchanged(interfered())) }
 }
 
 /// What stands in a file after its last whole turn.

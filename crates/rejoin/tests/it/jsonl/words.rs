@@ -1,10 +1,10 @@
 //! The word index can be deleted, damaged or behind, and several may write and search at once.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rejoin::store::{Read, SearchOrder, SearchQuery, Store, Task};
 use rejoin::{Conversation, Message, WordQuery};
@@ -74,6 +74,40 @@ fn closing_a_store_merges_what_it_indexes_and_leaves_few_segments() {
 
     let count = segments(&place).len();
     assert_eq!((found(&place, "word "), found(&place, "number39 "), count <= 17), (41, 1, true), "{count}");
+}
+
+#[test]
+fn an_edit_between_two_appends_of_one_handle_is_found() {
+    let place = Place::new();
+    let id = place.talk(&[&["a green bicycle"]]);
+    index(&place);
+    let path = place.file(id);
+
+    let archive = place.archive();
+    let mut talk = archive.resume(id).unwrap();
+    talk.append(Message::user("one")).unwrap();
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("bicycle", "unicorn")).unwrap();
+    File::options()
+        .write(true)
+        .open(&path)
+        .and_then(|file| file.set_modified(SystemTime::now() + Duration::from_secs(1)))
+        .unwrap();
+    talk.append(Message::user("two")).unwrap();
+    drop((talk, archive));
+
+    assert_eq!(["bicycle ", "unicorn ", "one ", "two "].map(|word| found(&place, word)), [0, 1, 1, 1]);
+}
+
+#[test]
+fn closing_a_store_indexes_what_was_appended_to_a_long_conversation() {
+    let place = Place::new();
+    let id = place.talk(&[&[&"a long story ".repeat(400_000)], &["and more"]]);
+    index(&place);
+
+    place.archive().resume(id).unwrap().append(Message::user("the end")).unwrap();
+
+    let progress = place.store().maintain(Task::Index, Duration::MAX).unwrap();
+    assert_eq!((progress.done, progress.left, found(&place, "end ")), (0, 0, 1));
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::store::jsonl::lines::read_at;
 /// The checksum of nothing.
 pub(super) const NOTHING: u64 = 0;
 
-/// How much is read at a time. The checksum depends on it.
-const PIECE: u64 = 1 << 18;
+/// How much is read at a time. The checksum depends on it, and whoever goes on from a place reads up to this much again.
+const PIECE: u64 = 1 << 16;
 
 /// Computes checksums up to places that come one after the other; everything is read once, but for the piece that a place
 /// is in.
@@ -25,6 +25,16 @@ pub(super) struct Contents<'f> {
 impl<'f> Contents<'f> {
     pub(super) const fn of(file: &'f File) -> Self {
         Self { file, offset: 0, sum: NOTHING, buffer: Vec::new() }
+    }
+
+    /// Goes on from a place, up to which the whole pieces have this checksum.
+    pub(super) const fn after(file: &'f File, place: u64, pieces: u64) -> Self {
+        Self { file, offset: place - place % PIECE, sum: pieces, buffer: Vec::new() }
+    }
+
+    /// The checksum of the whole pieces before the place of the last call, to go on from there.
+    pub(super) const fn pieces(&self) -> u64 {
+        self.sum
     }
 
     /// The checksum up to a place, which must not lie before that of the call before; none when the file ends sooner.
@@ -61,8 +71,15 @@ mod tests {
 
         let mut contents = Contents::of(&file);
         let in_order = places.map(|place| contents.until(place).unwrap());
+        let mut from = (0, NOTHING);
+        let gone_on = places.map(|place| {
+            let mut contents = Contents::after(&file, from.0, from.1);
+            let sum = contents.until(place).unwrap();
+            from = (place, contents.pieces());
+            sum
+        });
 
-        assert_eq!(in_order, alone);
+        assert_eq!((in_order, gone_on), (alone, alone));
         assert_eq!(
             in_order.map(|sum| sum.is_some()),
             [true, true, true, true, true, true, true, true, false]

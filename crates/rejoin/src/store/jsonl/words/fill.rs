@@ -7,7 +7,7 @@ use crate::model::ConversationId;
 use crate::store::Progress;
 use crate::store::index::text;
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Opened, Purpose};
+use crate::store::jsonl::files::{Grown, Opened, Purpose, Seen};
 use crate::store::jsonl::index::Entry;
 use crate::store::jsonl::kept::Held;
 use crate::store::jsonl::scan::Known;
@@ -22,7 +22,7 @@ use crate::store::tip::{is_json, searchable};
 /// How much of the files one segment takes at first, so that little is in memory.
 const SLICE: u64 = 4 << 20;
 
-/// What is indexed when the store is closed: of conversations that this handle wrote to, those up to this length.
+/// How much of a file is read when the store is closed. What is left is indexed later.
 const CLOSING: u64 = 4 << 20;
 
 /// How long closing waits for others who write.
@@ -31,10 +31,12 @@ const PATIENCE: Duration = Duration::from_millis(5);
 /// A conversation with messages that are not indexed yet.
 struct Behind {
     id: ConversationId,
-    /// The last run that covers something of it.
+    /// The last run that covers something of it, and how many messages are covered.
     covered: Option<(Run, usize)>,
+    /// How its file looked when it was compared.
+    seen: Seen,
     /// How many messages it has.
-    messages: usize,
+    messages: u64,
 }
 
 /// A segment that is being filled.
@@ -61,6 +63,14 @@ impl Jsonl {
         for conversation in behind.by_ref() {
             let Some((opened, known)) = self.glance_at(conversation.id)? else { continue };
             let mut covered = conversation.covered;
+            // It was written to since, and perhaps replaced.
+            if let Some((run, _)) = &covered
+                && opened.seen != conversation.seen
+                && !covers(&opened, run)?
+            {
+                left += conversation.messages;
+                continue;
+            }
             loop {
                 let added = self.add_to(&mut slice, &opened, &known, covered.take())?;
                 if slice.drafting.size() >= SLICE {
@@ -85,25 +95,32 @@ impl Jsonl {
         }
         let published = self.publish_slice(&mut slice, self.options.wait)?;
         (done, left) = (done + published.done, left + published.left);
-        left += behind.map(|rest| rest.messages as u64).sum::<u64>();
+        left += behind.map(|rest| rest.messages).sum::<u64>();
         tracing::debug!(done, left, "search index filled");
         Ok(Progress { done, left, ..Progress::default() })
     }
 
     /// Indexes what this handle wrote, as far as that is short work.
     pub(in crate::store::jsonl) fn fill_what_was_written(&self) -> Result<()> {
-        let written = lock(&self.files).written();
-        if written.is_empty() {
-            return Ok(());
-        }
-        let (chains, loose) = self.segments()?.chains();
-        let mut slice = Slice::new();
-        for id in written.into_iter().filter(|id| !loose.contains(id)) {
+        let grown = lock(&self.files).grown();
+        let (mut slice, mut indexed) = (Slice::new(), None);
+        for (id, grown) in grown {
             let Some((opened, known)) = self.look(Purpose::Read, id)? else { continue };
-            if opened.seen.length > CLOSING || !ends_in_words(self, &opened, &known)? {
+            if !ends_in_words(self, &opened, &known)? {
                 continue;
             }
-            let covered = chains.get(&id).map(|chain| (chain.last.clone(), chain.messages));
+            // Segments are opened only where there is something to index.
+            if indexed.is_none() {
+                indexed = Some(self.segments()?.chains());
+            }
+            let Some((chains, loose)) = &indexed else { continue };
+            let chain = chains.get(&id);
+            let covered = chain.map_or(0, |chain| chain.last.end);
+            let is_long = opened.seen.length.saturating_sub(covered) > CLOSING;
+            if loose.contains(&id) || is_long || !is_covered_still(&opened, &grown, chain)? {
+                continue;
+            }
+            let covered = chain.map(|chain| (chain.last.clone(), chain.messages));
             self.add_to(&mut slice, &opened, &known, covered)?;
             if slice.drafting.size() >= SLICE {
                 break;
@@ -131,14 +148,14 @@ impl Jsonl {
             if chain.as_ref().is_some_and(|chain| chain.last.is_current(&entry.seen)) {
                 continue;
             }
-            let covered = match chain {
+            let (covered, seen) = match chain {
                 Some(chain) => self.check_chain(entry, &chain, &mut revision)?,
-                None => None,
+                None => (None, entry.seen),
             };
-            let messages = entry.messages.bytes().filter(|byte| *byte == b' ').count();
+            let messages = entry.row().map_or(0, |row| row.messages);
             let has_more = covered.as_ref().is_none_or(|(run, _)| run.end < entry.seen.length);
             if has_more && entry.is_sound() {
-                behind.push(Behind { id: entry.id, covered, messages });
+                behind.push(Behind { id: entry.id, covered, seen, messages });
             }
         }
         // What is left has no file.
@@ -150,13 +167,13 @@ impl Jsonl {
         Ok(behind)
     }
 
-    /// What a chain covers of a file that looks different; none when that is not the same any more.
+    /// What a chain covers of a file that looks different; none when that is not the same any more. Also how the file looked.
     fn check_chain(
         &self,
         entry: &Entry,
         chain: &Chain,
         revision: &mut Revision,
-    ) -> Result<Option<(Run, usize)>> {
+    ) -> Result<(Option<(Run, usize)>, Seen)> {
         let opened = self.open_file(entry.id)?;
         let is_same = match &opened {
             Some(opened) => covers(opened, &chain.last)?,
@@ -164,16 +181,16 @@ impl Jsonl {
         };
         let Some(opened) = opened.filter(|_| is_same) else {
             revision.stale.insert(entry.id);
-            return Ok(None);
+            return Ok((None, entry.seen));
         };
         if chain.last.end == opened.seen.length {
             revision.seen.insert(entry.id, opened.seen);
         }
-        Ok(Some((chain.last.clone(), chain.messages)))
+        Ok((Some((chain.last.clone(), chain.messages)), opened.seen))
     }
 
-    /// Adds the next messages of a conversation, after those that are covered, as far as the slice has room. What comes after
-    /// the last message is covered too, so that the file is. The answer is the last run from then on, with how many
+    /// Adds the next messages of a conversation, after those that are covered, as far as the slice has room. The caller has
+    /// compared the file with what covers it. What comes after the last message is covered too, so that the file is. The answer is the last run from then on, with how many
     /// messages are covered; none when the rest of it cannot be indexed.
     fn add_to(
         &self,
@@ -186,8 +203,9 @@ impl Jsonl {
         if !is_whole(opened, known) {
             return Ok(None);
         }
-        let (start, before, count) =
-            covered.as_ref().map_or((0, NOTHING, 0), |(run, count)| (run.end, run.contents, *count));
+        let (start, before, pieces, count) = covered
+            .as_ref()
+            .map_or((0, NOTHING, NOTHING, 0), |(run, count)| (run.end, run.contents, run.pieces, *count));
         if !divides(messages, count, start) || start == known.end {
             return Ok(None);
         }
@@ -199,11 +217,8 @@ impl Jsonl {
         });
         let reached = count + room.count();
         let end = messages.get(reached).map_or(known.end, |next| next.content.offset);
-        let mut contents = Contents::of(&opened.file);
+        let mut contents = Contents::after(&opened.file, start, pieces);
         let attempt = || format!("read `{}`", opened.path.display());
-        if contents.until(start).during(attempt)? != Some(before) {
-            return Ok(None);
-        }
         let Some(said) = self.said(opened, &messages[count..reached])? else { return Ok(None) };
         let Some(sum) = contents.until(end).during(attempt)? else { return Ok(None) };
         let run = Run {
@@ -212,6 +227,7 @@ impl Jsonl {
             end,
             before,
             contents: sum,
+            pieces: contents.pieces(),
             messages: (reached - count) as u32,
             seen: opened.seen,
             documents: said.len() as u32,
@@ -251,6 +267,15 @@ pub(super) fn covers(opened: &Opened, run: &Run) -> Result<bool> {
     let attempt = || format!("read `{}`", opened.path.display());
     Ok(run.end <= opened.seen.length
         && Contents::of(&opened.file).until(run.end).during(attempt)? == Some(run.contents))
+}
+
+/// True when a file, up to where a chain ends, is what it was. If nobody but the handle that asks wrote to it since, its looks
+/// tell; otherwise it is compared, unless it is long.
+fn is_covered_still(opened: &Opened, grown: &Grown, chain: Option<&Chain>) -> Result<bool> {
+    let Some(chain) = chain else { return Ok(true) };
+    let is_own =
+        opened.seen == grown.after && grown.before.is_some_and(|before| chain.last.is_current(&before));
+    Ok(is_own || (chain.last.end <= CLOSING && covers(opened, &chain.last)?))
 }
 
 /// True when so many messages stand before a place in the file, and the others after it.

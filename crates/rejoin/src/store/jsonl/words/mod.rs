@@ -30,9 +30,10 @@ struct Run {
     start: u64,
     /// To here: at the end of the file, or before a message.
     end: u64,
-    /// The checksum of the file up to the start, and up to the end.
+    /// The checksum of the file up to the start, up to the end, and of the whole pieces before the end.
     before: u64,
     contents: u64,
+    pieces: u64,
     /// How many messages begin in it, also those without words.
     messages: u32,
     /// How the file looked. The device is not kept: it is that of the segment.

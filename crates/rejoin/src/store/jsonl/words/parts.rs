@@ -1,11 +1,10 @@
 //! A whole segment in memory: made of messages, or of other segments.
 
 use crate::error::Result;
-use crate::model::WORDS_VERSION;
-use crate::store::index::{Draft, PageWriter, Pages, Source, checksum, combine, push};
+use crate::store::index::{Draft, PageWriter, Pages, Source, combine};
 use crate::store::jsonl::words::Run;
 use crate::store::jsonl::words::document::{self, Document};
-use crate::store::jsonl::words::segment::{FORM, MAGIC};
+use crate::store::jsonl::words::segment::{BLOCK, BlockSums, write_start};
 
 /// A segment, all of it.
 pub(super) struct Parts {
@@ -18,22 +17,15 @@ pub(super) struct Parts {
 impl Parts {
     /// The bytes of a file: see docs/format.md.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let (mut head, mut documents) = (Vec::new(), Vec::new());
-        push(&mut head, self.runs.len() as u64);
-        for (run, own) in &self.runs {
+        let (mut documents, mut blocks) = (Vec::new(), Vec::new());
+        for block in self.runs.iter().flat_map(|(_, own)| own.chunks(BLOCK as usize)) {
             let from = documents.len();
-            document::write(own, &mut documents);
-            let own = &documents[from..];
-            write_run(run, (own.len() as u64, checksum(own)), &mut head);
+            document::write(block, &mut documents);
+            blocks.push(BlockSums::of(block, &documents[from..]));
         }
-        self.pages.write(&mut head);
-        let mut bytes = Vec::with_capacity(32 + head.len() + documents.len() + self.words.len());
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&FORM.to_be_bytes());
-        bytes.extend_from_slice(&WORDS_VERSION.to_be_bytes());
-        bytes.extend_from_slice(&(head.len() as u64).to_be_bytes());
-        bytes.extend_from_slice(&checksum(&head).to_be_bytes());
-        bytes.append(&mut head);
+        let runs = self.runs.iter().map(|(run, _)| run);
+        let mut bytes = write_start(runs, blocks.into_iter(), &self.pages);
+        bytes.reserve_exact(documents.len() + self.words.len());
         bytes.append(&mut documents);
         bytes.extend_from_slice(&self.words);
         bytes
@@ -117,25 +109,10 @@ impl Run {
 
     /// Takes in the next part.
     fn extend(&mut self, next: &Self) {
-        (self.end, self.contents, self.seen) = (next.end, next.contents, next.seen);
+        (self.end, self.contents, self.pieces, self.seen) = (next.end, next.contents, next.pieces, next.seen);
         self.messages += next.messages;
         self.documents += next.documents;
     }
-}
-
-fn write_run(run: &Run, (length, sum): (u64, u64), out: &mut Vec<u8>) {
-    out.extend_from_slice(run.conversation.as_bytes());
-    push(out, run.start);
-    push(out, run.end - run.start);
-    out.extend_from_slice(&run.before.to_be_bytes());
-    out.extend_from_slice(&run.contents.to_be_bytes());
-    push(out, run.messages.into());
-    push(out, run.seen.inode);
-    push(out, run.seen.length);
-    out.extend_from_slice(&run.seen.modified.to_be_bytes());
-    push(out, run.documents.into());
-    push(out, length);
-    out.extend_from_slice(&sum.to_be_bytes());
 }
 
 /// A segment that is being made of messages.
@@ -210,6 +187,7 @@ mod tests {
             end: u64::from(from) + texts.len() as u64,
             before: from.into(),
             contents: u64::from(from) + texts.len() as u64,
+            pieces: 0,
             messages: texts.len() as u32,
             seen: Seen { device: 0, inode: 1, length: 2, modified: -3 },
             documents: 0,
@@ -229,8 +207,9 @@ mod tests {
             let mut found: Vec<_> = numbers
                 .into_iter()
                 .map(|number| {
-                    let (run, place) = segment.place_of(number).unwrap();
-                    (segment.runs[run].conversation, segment.documents(run).unwrap()[place].seq)
+                    let (block, place) = segment.place_of(number).unwrap();
+                    let block = segment.block(block);
+                    (segment.runs[block.run].conversation, segment.documents(block).unwrap()[place].seq)
                 })
                 .collect();
             found.sort_unstable();
@@ -240,7 +219,7 @@ mod tests {
     }
 
     fn texts() -> impl Strategy<Value = Vec<Vec<usize>>> {
-        prop::collection::vec(prop::collection::vec(0..WORDS.len(), 0..4), 1..20)
+        prop::collection::vec(prop::collection::vec(0..WORDS.len(), 0..4), 1..300)
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! Adding, merging and rewriting segments. Only whoever holds the lock of those who write changes the folder.
+//! Adding, merging and rewriting segments. Only whoever holds the lock of those who write adds one.
 //!
 //! A new segment is written to a temporary file that gets its name when it is whole, and those that it replaces are
 //! overwritten and removed after that. A crash in between leaves both, which say the same.
@@ -44,9 +44,8 @@ impl Revision {
         self.stale.is_empty() && self.seen.is_empty()
     }
 
-    fn is_about(&self, segment: &Segment) -> bool {
-        let is_meant = |id| self.stale.contains(id) || self.seen.contains_key(id);
-        segment.runs.iter().any(|run| is_meant(&run.conversation))
+    fn takes_from(&self, segment: &Segment) -> bool {
+        segment.runs.iter().any(|run| self.stale.contains(&run.conversation))
     }
 
     fn revised(&self, mut parts: Parts) -> Result<Option<Parts>> {
@@ -67,30 +66,35 @@ impl Jsonl {
 
     /// Adds a segment. The answer is false when a file that its words come from was replaced meanwhile: what was removed
     /// from it must not come back.
+    ///
+    /// Others who write wait only while the new segment is written. What it replaces is erased afterwards, which takes a sync
+    /// for each; whoever removes something in between removes it from both.
     pub(super) fn add_segment(&self, fresh: Drafting, read: &[Read], wait: Duration) -> Result<bool> {
-        let small = self.segments()?.into_small();
-        let mut parts = vec![fresh.finish()];
-        let mut merged = Vec::new();
-        if small.len() >= MANY {
-            for segment in small {
-                // One that cannot be read is found by whoever fills the index next.
-                if let Ok(own) = segment.load() {
-                    parts.push(own);
-                    merged.push(segment);
-                }
+        let parts = fresh.finish();
+        let mut bytes = parts.to_bytes();
+        let (mut merged, mut others) = (Vec::new(), Vec::new());
+        for segment in self.segments()?.into_mergeable(bytes.len() as u64) {
+            // One that cannot be read is found by whoever fills the index next.
+            if let Ok(own) = segment.load() {
+                others.push(own);
+                merged.push(segment);
             }
         }
-        let parts = if merged.is_empty() { parts.pop() } else { Parts::combined(parts)? };
-        let Some(parts) = parts else { return Ok(true) };
-        let bytes = parts.to_bytes();
-        let _lock = self.lock_words(wait)?;
+        if !merged.is_empty() {
+            others.push(parts);
+            let Some(combined) = Parts::combined(others)? else { return Ok(true) };
+            bytes = combined.to_bytes();
+        }
         let is_same = |(path, seen): &Read| {
             path.symlink_metadata().is_ok_and(|there| Seen::of(&there).is_same_file(seen))
         };
-        if !read.iter().all(is_same) || !merged.iter().all(Segment::is_there) {
-            return Ok(false);
+        {
+            let _lock = self.lock_words(wait)?;
+            if !read.iter().all(is_same) || !merged.iter().all(Segment::is_there) {
+                return Ok(false);
+            }
+            self.write_segment(&bytes).during(|| "write words")?;
         }
-        self.write_segment(&bytes).during(|| "write words")?;
         self.erase_segments(merged.iter().map(|segment| &segment.path))?;
         Ok(true)
     }
@@ -100,12 +104,17 @@ impl Jsonl {
         let segments = self.segments()?;
         // What is broken may hold anything.
         self.erase_segments(segments.broken.iter())?;
-        for segment in segments.all.iter().filter(|segment| revision.is_about(segment)) {
-            if let Ok(Some(parts)) = segment.load().and_then(|parts| revision.revised(parts)) {
-                // Where it cannot be written, on a full disk, what it covers is indexed again later.
-                let _ = self.write_segment(&parts.to_bytes());
+        for segment in &segments.all {
+            if revision.takes_from(segment) {
+                if let Ok(Some(parts)) = segment.load().and_then(|parts| revision.revised(parts)) {
+                    // Where it cannot be written, on a full disk, what it covers is indexed again later.
+                    let _ = self.write_segment(&parts.to_bytes());
+                }
+                self.erase_segments([&segment.path].into_iter())?;
+            } else if segment.runs.iter().any(|run| revision.seen.contains_key(&run.conversation)) {
+                // Where it cannot be written, those files are compared again.
+                let _ = segment.note_looks(&revision.seen);
             }
-            self.erase_segments([&segment.path].into_iter())?;
         }
         Ok(())
     }
@@ -123,6 +132,8 @@ impl Jsonl {
         Ok(log)
     }
 
+    /// Writes a segment under a name that is above all others, for the caller who holds the lock of those who write. It is not
+    /// synced: what a power cut leaves of it is missing, or its checksums refuse it, and is indexed again.
     fn write_segment(&self, bytes: &[u8]) -> io::Result<()> {
         let (folder, temporary) = (self.layout.words(), self.layout.temporary());
         durable::create_private_directory(&folder.join("any"))?;
@@ -152,22 +163,43 @@ impl Jsonl {
 }
 
 impl Segments {
-    /// Segments that can be merged into one, smallest first.
-    fn into_small(self) -> Vec<Segment> {
+    /// Small segments, smallest first, that become one with a new one of this length; none while there are few of them.
+    fn into_mergeable(self, fresh: u64) -> Vec<Segment> {
         let mut small = self.all;
         small.retain(|segment| segment.length <= LARGEST / 2);
         small.sort_by_key(|segment| segment.length);
-        let mut total = 0;
-        let mut fits = |segment: &Segment| {
-            total += segment.length;
-            total <= LARGEST
-        };
-        let count = small.iter().take_while(|segment| fits(segment)).count();
-        let many = small.len() >= MANY;
-        // Where they are many and large, only some are merged at a time.
-        if many && count >= 2 {
-            small.truncate(count);
-        }
+        let lengths: Vec<u64> = small.iter().map(|segment| segment.length).collect();
+        small.truncate(mergeable(&lengths, fresh));
         small
+    }
+}
+
+/// How many of the smallest segments become one with a new one. Where they are many and large, only some do at a time.
+fn mergeable(lengths: &[u64], fresh: u64) -> usize {
+    if lengths.len() < MANY {
+        return 0;
+    }
+    let mut total = fresh;
+    let fits = |length: &&u64| {
+        total += **length;
+        total <= LARGEST
+    };
+    lengths.iter().take_while(fits).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_small_segments_become_one_that_is_not_too_large() {
+        let merged = [
+            mergeable(&[900; MANY - 1], 900),
+            mergeable(&[900; MANY], 900),
+            mergeable(&[LARGEST / 4; MANY], LARGEST / 4),
+            mergeable(&[LARGEST / 2; MANY], LARGEST),
+        ];
+
+        assert_eq!(merged, [0, MANY, 3, 0]);
     }
 }

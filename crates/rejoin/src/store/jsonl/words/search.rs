@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Presence, Rows, Words};
 use crate::store::index::{Damage, Hits};
@@ -24,7 +24,7 @@ use crate::store::jsonl::rows::Moment;
 use crate::store::jsonl::scan::Known;
 use crate::store::jsonl::words::document::Document;
 use crate::store::jsonl::words::fill::{covers, divides};
-use crate::store::jsonl::words::{Chain, Place, Segments};
+use crate::store::jsonl::words::{Chain, Segments};
 use crate::store::tip::searchable;
 use crate::store::{Hit, ListQuery, Page, SearchQuery};
 
@@ -70,6 +70,22 @@ impl Candidate {
     /// What hits are ordered by.
     const fn key(&self) -> (Time, ConversationId, u32) {
         (self.document.time, self.conversation, self.document.seq)
+    }
+}
+
+/// Messages of a block that have the words, as its segment says.
+struct Named {
+    newest: Time,
+    segment: usize,
+    block: usize,
+    places: Vec<usize>,
+}
+
+/// Keeps the first so many in the order of hits.
+fn keep_first(candidates: &mut Vec<Candidate>, count: usize) {
+    if candidates.len() > count {
+        candidates.select_nth_unstable_by_key(count, |candidate| Reverse(candidate.key()));
+        candidates.truncate(count);
     }
 }
 
@@ -202,30 +218,50 @@ impl<'s> Search<'s> {
 
     /// The messages that segments name, the first of them in order: a page, and one more.
     fn candidates(&self) -> std::result::Result<Vec<Candidate>, Doubt> {
-        let mut candidates = Vec::new();
+        let mut named = self.named()?;
+        named.sort_unstable_by_key(|named| Reverse(named.newest));
+        let page = self.query.limit.saturating_add(1);
+        let (mut candidates, mut oldest) = (Vec::new(), self.query.since);
+        for Named { newest, segment, block, places } in named {
+            // All that follow are older than what is on the page, or than what is asked for.
+            if oldest.is_some_and(|oldest| newest < oldest) {
+                break;
+            }
+            let segment = &self.segments.all[segment];
+            let block = segment.block(block);
+            let documents = segment.documents(block).map_err(|_| Doubt::Segment(segment.path.clone()))?;
+            let conversation = segment.runs[block.run].conversation;
+            let here = places.into_iter().filter_map(|place| documents.get(place).copied());
+            let here = here.map(|document| Candidate { conversation, document });
+            candidates.extend(here.filter(|candidate| self.admits(candidate)));
+            if candidates.len() > page.saturating_mul(2).saturating_add(64) {
+                keep_first(&mut candidates, page);
+                oldest = candidates.iter().map(|candidate| candidate.document.time).min();
+            }
+        }
+        keep_first(&mut candidates, page);
+        Ok(candidates)
+    }
+
+    /// The blocks of runs that count in which segments name messages.
+    fn named(&self) -> std::result::Result<Vec<Named>, Doubt> {
+        let mut all: Vec<Named> = Vec::new();
         for (number, runs) in &self.runs {
             let segment = &self.segments.all[*number];
-            let doubt = |_: Error| Doubt::Segment(segment.path.clone());
-            let mut named: HashMap<usize, Vec<usize>> = HashMap::new();
-            for number in segment.matches(self.query.words).map_err(doubt)? {
-                if let Some((run, place)) = segment.place_of(number).filter(|(run, _)| runs.contains(run)) {
-                    named.entry(run).or_default().push(place);
+            let matches = segment.matches(self.query.words);
+            for match_number in matches.map_err(|_| Doubt::Segment(segment.path.clone()))? {
+                let Some((block, place)) = segment.place_of(match_number) else { continue };
+                match all.last_mut() {
+                    Some(last) if (last.segment, last.block) == (*number, block) => last.places.push(place),
+                    _ if runs.contains(&segment.block(block).run) => {
+                        let newest = segment.block(block).sums.newest;
+                        all.push(Named { newest, segment: *number, block, places: vec![place] });
+                    }
+                    _ => {}
                 }
             }
-            for (run, places) in named {
-                let documents = segment.documents(run).map_err(doubt)?;
-                let conversation = self.segments.run((*number, run) as Place).conversation;
-                let named = places.into_iter().filter_map(|place| documents.get(place).copied());
-                let named = named.map(|document| Candidate { conversation, document });
-                candidates.extend(named.filter(|candidate| self.admits(candidate)));
-            }
         }
-        let page = self.query.limit.saturating_add(1);
-        if candidates.len() > page {
-            candidates.select_nth_unstable_by_key(page, |candidate| Reverse(candidate.key()));
-            candidates.truncate(page);
-        }
-        Ok(candidates)
+        Ok(all)
     }
 
     fn admits(&self, candidate: &Candidate) -> bool {

@@ -5,14 +5,15 @@
 //!        8     4               4                   8             8
 //! ```
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, WORDS_VERSION, WordQuery};
+use crate::model::{ConversationId, Time, WORDS_VERSION, WordQuery};
 use crate::store::durable;
-use crate::store::index::{Pages, Taker, checksum, malformed};
+use crate::store::index::{Pages, Taker, checksum, malformed, push};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::lines::read_at;
@@ -21,10 +22,13 @@ use crate::store::jsonl::words::document::{self, Document};
 use crate::store::jsonl::words::parts::Parts;
 
 /// How a file begins.
-pub(super) const MAGIC: &[u8; 8] = b"rejoinws";
+const MAGIC: &[u8; 8] = b"rejoinws";
 
 /// The form of a file. Another one is not read.
-pub(super) const FORM: u32 = 1;
+const FORM: u32 = 2;
+
+/// How many messages a block has. Whoever found one reads all of its block, and each block costs some twenty bytes of the head.
+pub(super) const BLOCK: u32 = 128;
 
 /// How many bytes come before the head.
 const START: usize = 32;
@@ -36,19 +40,38 @@ pub(super) struct Segment {
     /// How long the file is.
     pub(super) length: u64,
     pub(super) runs: Vec<Run>,
-    /// Where the messages of each run are, and their checksum.
-    extents: Vec<Extent>,
+    blocks: Vec<Block>,
     pages: Pages,
     /// Where the pages begin.
     words: u64,
 }
 
-struct Extent {
+/// Messages of a run that are read together, at most [`BLOCK`] of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub(super) run: usize,
+    /// How many messages come before it in the segment, and how many it has.
+    before: u32,
+    documents: u32,
     offset: u64,
+    pub(super) sums: BlockSums,
+}
+
+/// What the head says of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockSums {
+    /// The time of the newest message.
+    pub(super) newest: Time,
     length: u64,
     checksum: u64,
-    /// How many messages are in the runs before.
-    before: u32,
+}
+
+impl BlockSums {
+    /// Of messages, and their bytes.
+    pub(super) fn of(documents: &[Document], bytes: &[u8]) -> Self {
+        let newest = documents.iter().map(|document| document.time).max().unwrap_or_default();
+        Self { newest, length: bytes.len() as u64, checksum: checksum(bytes) }
+    }
 }
 
 impl Segment {
@@ -92,20 +115,25 @@ impl Segment {
             return Err(malformed("has a damaged head"));
         }
         let mut rest = Taker(head);
-        let (mut runs, mut extents) = (Vec::new(), Vec::new());
-        let (mut offset, mut before) = (START as u64 + size, 0);
-        for _ in 0..rest.number()? {
-            let (run, length, checksum) = read_run(&mut rest)?;
-            extents.push(Extent { offset, length, checksum, before });
-            offset = offset.saturating_add(length);
-            before = run.documents.saturating_add(before);
+        let (mut runs, mut blocks) = (Vec::new(), Vec::new());
+        let (mut offset, mut before) = (START as u64 + size, 0_u32);
+        for number in 0..rest.number()? {
+            let run = read_run(&mut rest)?;
+            let mut left = run.documents;
+            while left > 0 {
+                let (sums, documents) = (read_block(&mut rest)?, left.min(BLOCK));
+                blocks.push(Block { run: number as usize, before, documents, offset, sums });
+                offset = offset.saturating_add(sums.length);
+                before = before.saturating_add(documents);
+                left -= documents;
+            }
             runs.push(run);
         }
         let pages = Pages::read(&mut rest)?;
         if !rest.is_empty() || offset.checked_add(pages.length()) != Some(length) {
             return Err(malformed("has not the length that it says"));
         }
-        Ok(Self { path: path.to_owned(), file, length, runs, extents, pages, words: offset })
+        Ok(Self { path: path.to_owned(), file, length, runs, blocks, pages, words: offset })
     }
 
     /// The numbers of messages that have every word of a query, ascending.
@@ -115,32 +143,44 @@ impl Segment {
         })
     }
 
-    /// The run that a number belongs to, and its place there.
+    /// The block that a number belongs to, and its place there.
     pub(super) fn place_of(&self, number: u32) -> Option<(usize, usize)> {
-        let run = self.extents.partition_point(|extent| extent.before < number).checked_sub(1)?;
-        let place = number - self.extents[run].before - 1;
-        (place < self.runs[run].documents).then_some((run, place as usize))
+        let place = self.blocks.partition_point(|block| block.before < number).checked_sub(1)?;
+        let block = &self.blocks[place];
+        let within = number - block.before - 1;
+        (within < block.documents).then_some((place, within as usize))
     }
 
-    /// The messages of a run.
-    pub(super) fn documents(&self, run: usize) -> Result<Vec<Document>> {
-        let extent = &self.extents[run];
-        let bytes = bytes_at(&self.file, &self.path, extent.offset, extent.length)?;
-        if checksum(&bytes) != extent.checksum {
+    pub(super) fn block(&self, block: usize) -> &Block {
+        &self.blocks[block]
+    }
+
+    /// The messages of a block.
+    pub(super) fn documents(&self, block: &Block) -> Result<Vec<Document>> {
+        let bytes = bytes_at(&self.file, &self.path, block.offset, block.sums.length)?;
+        if checksum(&bytes) != block.sums.checksum {
             return Err(malformed("has damaged messages"));
         }
-        document::read(&bytes, self.runs[run].documents)
+        document::read(&bytes, block.documents)
     }
 
     /// All of it.
     pub(super) fn load(&self) -> Result<Parts> {
-        let documents = (0..self.runs.len()).map(|run| self.documents(run)).collect::<Result<Vec<_>>>()?;
+        let mut runs: Vec<_> = self.runs.iter().map(|run| (run.clone(), Vec::new())).collect();
+        for block in &self.blocks {
+            runs[block.run].1.append(&mut self.documents(block)?);
+        }
         let words = bytes_at(&self.file, &self.path, self.words, self.pages.length())?;
-        Ok(Parts {
-            runs: self.runs.iter().cloned().zip(documents).collect(),
-            pages: self.pages.clone(),
-            words,
-        })
+        Ok(Parts { runs, pages: self.pages.clone(), words })
+    }
+
+    /// Says how the files of some conversations look now, in place: nothing else of the segment changes, nor how long it is. One
+    /// that is cut off in between is damaged, and what it covers is indexed again.
+    pub(super) fn note_looks(&self, seen: &HashMap<ConversationId, Seen>) -> io::Result<()> {
+        let now = |run: &Run| Run { seen: *seen.get(&run.conversation).unwrap_or(&run.seen), ..run.clone() };
+        let runs: Vec<Run> = self.runs.iter().map(now).collect();
+        let start = write_start(runs.iter(), self.blocks.iter().map(|block| block.sums), &self.pages);
+        durable::write_at(&durable::open_to_write(&self.path)?, 0, &start)
     }
 
     /// True when the file that was opened still has its name.
@@ -151,23 +191,67 @@ impl Segment {
     }
 }
 
-fn read_run(rest: &mut Taker<'_>) -> Result<(Run, u64, u64)> {
+/// Everything before the messages: see docs/format.md. Blocks come in the order of runs.
+pub(super) fn write_start<'r>(
+    runs: impl ExactSizeIterator<Item = &'r Run>,
+    mut blocks: impl Iterator<Item = BlockSums>,
+    pages: &Pages,
+) -> Vec<u8> {
+    let mut head = Vec::new();
+    push(&mut head, runs.len() as u64);
+    for run in runs {
+        write_run(run, &mut head);
+        for block in blocks.by_ref().take(run.documents.div_ceil(BLOCK) as usize) {
+            head.extend_from_slice(&block.newest.as_micros().to_be_bytes());
+            push(&mut head, block.length);
+            head.extend_from_slice(&block.checksum.to_be_bytes());
+        }
+    }
+    pages.write(&mut head);
+    let mut bytes = Vec::with_capacity(START + head.len());
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&FORM.to_be_bytes());
+    bytes.extend_from_slice(&WORDS_VERSION.to_be_bytes());
+    bytes.extend_from_slice(&(head.len() as u64).to_be_bytes());
+    bytes.extend_from_slice(&checksum(&head).to_be_bytes());
+    bytes.append(&mut head);
+    bytes
+}
+
+fn write_run(run: &Run, out: &mut Vec<u8>) {
+    let fixed = |out: &mut Vec<u8>, number: u64| out.extend_from_slice(&number.to_be_bytes());
+    out.extend_from_slice(run.conversation.as_bytes());
+    push(out, run.start);
+    push(out, run.end - run.start);
+    [run.before, run.contents, run.pieces].into_iter().for_each(|sum| fixed(out, sum));
+    push(out, run.messages.into());
+    // How a file looks is as long as before when it looks different.
+    [run.seen.inode, run.seen.length].into_iter().for_each(|number| fixed(out, number));
+    out.extend_from_slice(&run.seen.modified.to_be_bytes());
+    push(out, run.documents.into());
+}
+
+fn read_run(rest: &mut Taker<'_>) -> Result<Run> {
     let small = |number: u64| u32::try_from(number).map_err(|_| malformed("counts too many messages"));
     let mut conversation = [0; 16];
     conversation.copy_from_slice(rest.bytes(16)?);
     let start = rest.number()?;
     let length = rest.number()?;
     let end = start.checked_add(length).ok_or_else(|| malformed("covers an impossible part"))?;
-    let (before, contents) = (rest.fixed()?, rest.fixed()?);
+    let (before, contents, pieces) = (rest.fixed()?, rest.fixed()?, rest.fixed()?);
     let messages = small(rest.number()?)?;
-    let (inode, length) = (rest.number()?, rest.number()?);
+    let (inode, length) = (rest.fixed()?, rest.fixed()?);
     let mut modified = [0; 16];
     modified.copy_from_slice(rest.bytes(16)?);
     let seen = Seen { device: 0, inode, length, modified: i128::from_be_bytes(modified) };
     let documents = small(rest.number()?)?;
     let conversation = ConversationId::from_bytes(conversation);
-    let run = Run { conversation, start, end, before, contents, messages, seen, documents };
-    Ok((run, rest.number()?, rest.fixed()?))
+    Ok(Run { conversation, start, end, before, contents, pieces, messages, seen, documents })
+}
+
+fn read_block(rest: &mut Taker<'_>) -> Result<BlockSums> {
+    let newest = Time::from_micros(rest.fixed()?.cast_signed());
+    Ok(BlockSums { newest, length: rest.number()?, checksum: rest.fixed()? })
 }
 
 /// So many bytes from a place in a file.
