@@ -1,8 +1,11 @@
 //! The shape of the library: who may know whom, and what is done in one place only.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod modules;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::layers::modules::{Needs, circles, needs};
 
 /// A source file of the library: its path below `src`, and its text without comments and tests.
 struct Source {
@@ -25,7 +28,8 @@ fn sources() -> Vec<Source> {
     let rust = all.filter(|path| is_rust(path) && !is_test(path)).map(|path| root.join(path));
     rust.map(|path| {
         let text = fs::read_to_string(&path).unwrap();
-        let before_tests = text.split("#[cfg(test)]").next().unwrap_or_default();
+        // A module of tests is the end of its file. Whatever else is for tests alone counts as code.
+        let before_tests = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         let is_code = |line: &&str| !line.trim_start().starts_with("//");
         Source {
             path: path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(),
@@ -150,50 +154,20 @@ fn code_does_not_point_at_documents_that_readers_do_not_have() {
     assert_eq!(pointing, [""; 0].map(PathBuf::from));
 }
 
-/// The modules right below `ops`, each with those that it names.
-fn modules_of_ops() -> BTreeMap<String, BTreeSet<String>> {
-    let own = sources().into_iter().filter_map(|source| {
-        let rest = source.path.strip_prefix("ops/")?;
-        let module = rest.split('/').next()?.trim_end_matches(".rs").to_owned();
-        (module != "mod").then_some((module, source.code))
-    });
-    let all: Vec<(String, String)> = own.collect();
-    let names: BTreeSet<&String> = all.iter().map(|(module, _)| module).collect();
-    let mut modules = BTreeMap::<_, BTreeSet<_>>::new();
-    for (module, code) in &all {
-        let uses = |other: &&&String| {
-            let other = other.as_str();
-            other != module
-                && (code.contains(&format!("ops::{other}::")) || code.contains(&format!("ops::{other};")))
-        };
-        modules
-            .entry(module.clone())
-            .or_default()
-            .extend(names.iter().filter(uses).map(|other| (*other).clone()));
-    }
-    modules
+/// The modules right below a folder, each with those that it names.
+fn modules_of(folder: &str) -> Needs {
+    let sources = sources();
+    needs(folder, sources.iter().map(|source| (source.path.as_str(), source.code.as_str())))
 }
 
 #[test]
-fn no_verb_needs_one_that_needs_it() {
-    let mut modules = modules_of_ops();
-    // Each need is named by itself, so that it is seen.
-    let grouped = sources()
-        .into_iter()
-        .filter(|source| source.path.starts_with("ops/") && source.code.contains("ops::{"));
-    assert_eq!(grouped.map(|source| source.path).collect::<Vec<_>>(), NONE);
+fn no_module_of_ops_needs_itself() {
+    assert_eq!(circles(&modules_of("ops")), Needs::new());
+}
 
-    // Whoever needs nothing, or only what was taken away, is taken away. What is left goes in circles.
-    while let Some(free) =
-        modules.iter().find(|(_, needs)| needs.is_empty()).map(|(module, _)| module.clone())
-    {
-        modules.remove(&free);
-        for needs in modules.values_mut() {
-            needs.remove(&free);
-        }
-    }
-
-    assert_eq!(modules, BTreeMap::new());
+#[test]
+fn no_module_of_store_needs_itself() {
+    assert_eq!(circles(&modules_of("store")), Needs::new());
 }
 
 #[test]
