@@ -9,6 +9,7 @@ mod activity;
 pub mod backend;
 mod displaced;
 mod durable;
+mod examination;
 mod index;
 mod jsonl;
 mod keeper;
@@ -30,6 +31,7 @@ use std::time::Duration;
 
 pub use displaced::Displaced;
 pub(crate) use durable::beside;
+pub(crate) use examination::{Examination, Holders, Opened};
 pub(crate) use jsonl::REPACK_EVERY;
 pub use jsonl::{Jsonl, JsonlOptions, JsonlStore};
 pub use keeper::Keeper;
@@ -42,7 +44,6 @@ pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
 };
-pub(crate) use sqlite::{Examination, Opened, WAIT};
 pub use sqlite::{Sqlite, SqliteStore};
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
@@ -52,6 +53,9 @@ pub use vault::{Key, KeyId, Unlock, Vault, VaultStore, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
+
+/// How long a writer waits for another process by default.
+pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
 /// Called with each message that was read, in order; what it borrows is valid during the call only.
 pub type Visit<'a> = dyn FnMut(Seen<'_>) -> Result<()> + 'a;

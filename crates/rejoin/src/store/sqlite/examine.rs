@@ -8,52 +8,16 @@ use std::{fs, io};
 use rusqlite::TransactionBehavior;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable;
 use crate::store::place::{self, Belonging};
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::holder::{Holders, holders};
+use crate::store::sqlite::holder::holders;
 use crate::store::sqlite::open::{Use, open};
 use crate::store::sqlite::{index, migrate, restore};
+use crate::store::{Examination, Opened, durable};
 
 /// Long enough for any append to end, so that only a lock that stays is told.
 const WAIT: Duration = Duration::from_secs(1);
-
-/// What was found at the place of a database.
-#[derive(Debug)]
-pub(crate) struct Examination {
-    /// The directory and those of the database's files that are there.
-    pub(crate) belongings: Vec<Belonging>,
-    /// False when there is no database yet.
-    pub(crate) is_present: bool,
-    /// The number of the file system, where it is known.
-    pub(crate) magic: Option<u32>,
-    /// What may still be written there.
-    pub(crate) free_bytes: Option<u64>,
-    /// The main file.
-    pub(crate) bytes: u64,
-    /// The log beside it.
-    pub(crate) log_bytes: u64,
-    /// What interrupted copies left behind.
-    pub(crate) leftovers: Vec<PathBuf>,
-    /// Whole stores that were kept when a restore or a migration replaced them.
-    pub(crate) kept: Vec<PathBuf>,
-    /// Who uses it.
-    pub(crate) holders: Holders,
-    /// The schema's version and how many messages the search index lacks, or why that cannot be told.
-    pub(crate) opened: Result<Opened>,
-    /// The library underneath, by name and version.
-    pub(crate) engine: String,
-    /// The version of the schema that this program writes.
-    pub(crate) newest_schema: i32,
-}
-
-/// What an opened database says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Opened {
-    pub(crate) schema: i32,
-    pub(crate) unindexed: u64,
-}
 
 impl SqliteStore {
     /// Looks at the database at `path`. Nothing is created, migrated or repaired.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
-use crate::store::durable;
+use crate::store::{Holders, durable};
 
 /// Where Linux lists the locks of all processes.
 const TABLE: &str = "/proc/locks";
@@ -19,15 +19,6 @@ const WRITER: u64 = 120;
 
 /// The bytes of the main file that SQLite locks: one gigabyte from the start.
 const MAIN: std::ops::RangeInclusive<u64> = 0x4000_0000..=0x4000_01ff;
-
-/// Processes that hold locks on a database.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Holders {
-    /// Those that have it open.
-    pub(crate) users: Vec<u32>,
-    /// Those that keep others from writing.
-    pub(crate) writers: Vec<u32>,
-}
 
 /// One lock that is held.
 struct Lock {

@@ -32,7 +32,6 @@ use std::sync::atomic::AtomicI32;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-pub(crate) use examine::{Examination, Opened};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -47,11 +46,8 @@ use crate::store::sqlite::room::RESERVE;
 use crate::store::sqlite::rows::Moment;
 use crate::store::{
     Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Row, Safety, SearchQuery, Space,
-    Stamp, Task, durable,
+    Stamp, Task, WAIT, durable,
 };
-
-/// How long a writer waits for another process by default.
-pub(crate) const WAIT: Duration = Duration::from_secs(10);
 
 /// The changed pages that a transaction holds, in KiB. More of them are written before its end, some of them twice.
 const WRITTEN_KB: i64 = 16 << 10;

@@ -22,7 +22,9 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let is_test = |path: &PathBuf| path.ends_with("tests.rs") || path.iter().any(|part| part == "tests");
+    let is_test = |path: &PathBuf| {
+        path.ends_with("tests.rs") || path.iter().any(|part| part == "tests" || part == "vectors")
+    };
     let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
     let all = files(&root).into_iter().map(|path| path.strip_prefix(&root).unwrap().to_owned());
     let rust = all.filter(|path| is_rust(path) && !is_test(path)).map(|path| root.join(path));
@@ -187,4 +189,17 @@ fn rules_and_backends_do_not_know_each_other() {
     assert_eq!(names("store/jsonl/", &rules), NONE);
     assert_eq!(names("store/memory.rs", &rules), NONE);
     assert_eq!(names("testing/model/", &[&rules[..], &["store::tip", "page_of("]].concat()), NONE);
+}
+
+#[test]
+fn no_module_of_store_needs_a_backend() {
+    let backends = ["memory", "sqlite", "jsonl", "sealed"];
+    // Nor does a backend need another one: `sealed` is around another backend, and does not know which.
+    let needing: Vec<_> = modules_of("store")
+        .into_iter()
+        .map(|(module, needs)| (module, backends.into_iter().filter(|name| needs.contains(*name)).collect()))
+        .filter(|(_, backends): &(String, Vec<&str>)| !backends.is_empty())
+        .collect();
+
+    assert_eq!(needing, []);
 }
