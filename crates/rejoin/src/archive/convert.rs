@@ -8,7 +8,7 @@ use crate::archive::{Access, Report, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Base, Contents, Moment, compare, contents, convert, prove};
 use crate::store::vault::slots::{AnchorPlace, SlotId, SlotKind, VaultId, VaultStatus};
-use crate::store::{JsonlStore, Print, Space, SqliteStore};
+use crate::store::{ContentHash, JsonlStore, Space, SqliteStore};
 
 /// What of the blobs is copied: all that does not belong to the way a vault is kept.
 const SPACES: [Space; 7] = [
@@ -85,18 +85,18 @@ impl StoreUrl {
     /// What was written since both were compared is a [`Conflict`](ErrorKind::Conflict), and nothing is erased: convert again.
     /// Key files stay, for copies of the vault may need them. So does a secret of a keyring that does not answer.
     pub fn erase_converted(&self, converted: &Converted, access: &Access) -> Result<Option<Leftover>> {
-        // Whoever writes from here on leaves another print, which is looked at under the lock.
-        let print = self.print()?;
+        // Whoever writes from here on changes the hash, which is compared under the lock.
+        let hash = self.content_hash()?;
         if Moment::of(self.open_with(access)?.as_ref(), &SPACES)? != converted.compared {
             return Err(Error::conflict(format!("`{self}` was changed since it was copied")));
         }
         match self {
             Self::Vault(_) => {
                 let status = self.vault_status(access)?;
-                self.erase_as(Some(&print))?;
+                self.erase_as(Some(&hash))?;
                 self.forget_vault(&status, access).map(Some)
             }
-            _ => self.erase_as(Some(&print)).map(|()| None),
+            _ => self.erase_as(Some(&hash)).map(|()| None),
         }
     }
 
@@ -147,21 +147,21 @@ impl StoreUrl {
         }
     }
 
-    /// Erases the store, if it still has this print.
-    fn erase_as(&self, print: Option<&Print>) -> Result<()> {
+    /// Erases the store, if it still has this content.
+    fn erase_as(&self, expected: Option<&ContentHash>) -> Result<()> {
         match self {
-            Self::Sqlite(path) => SqliteStore::erase(path, print),
-            Self::Jsonl(root) => JsonlStore::erase(root, print),
-            Self::Vault(inner) => inner.erase_as(print),
+            Self::Sqlite(path) => SqliteStore::erase(path, expected),
+            Self::Jsonl(root) => JsonlStore::erase(root, expected),
+            Self::Vault(inner) => inner.erase_as(expected),
             Self::Memory => Err(in_memory()),
         }
     }
 
-    fn print(&self) -> Result<Print> {
+    fn content_hash(&self) -> Result<ContentHash> {
         match self {
-            Self::Sqlite(path) => SqliteStore::print(path),
-            Self::Jsonl(root) => JsonlStore::print(root),
-            Self::Vault(inner) => inner.print(),
+            Self::Sqlite(path) => SqliteStore::content_hash(path),
+            Self::Jsonl(root) => JsonlStore::content_hash(root),
+            Self::Vault(inner) => inner.content_hash(),
             Self::Memory => Err(in_memory()),
         }
     }

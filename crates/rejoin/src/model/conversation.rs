@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, Digest, Fields, MessageId, Redacted, Time, quick};
+use crate::model::{ConversationId, Digest, Fields, MessageId, Redacted, Time, fast_parse};
 
 /// Titles and labels stand in lists; longer ones are text.
 pub(crate) const TITLE_BYTES: usize = 1_000;
@@ -312,7 +312,7 @@ impl Conversation {
 
     /// Reads what [`Conversation::to_header`] wrote, in this version or another.
     pub fn from_header(header: &str) -> Result<Self> {
-        if let Some(conversation) = quick::read_header(header) {
+        if let Some(conversation) = fast_parse::read_header(header) {
             return Ok(conversation);
         }
         serde_json::from_str(header).map_err(|cause| Error::corrupt("read a stored header").because(cause))

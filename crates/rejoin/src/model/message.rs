@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::error::{Error, Result};
 use crate::model::block::Name;
-use crate::model::quick;
+use crate::model::fast_parse;
 use crate::model::{Block, Digest, Fields, Json, MessageId, Time};
 
 /// Who said it.
@@ -184,7 +184,7 @@ impl Message {
 
     /// Reads what [`Message::to_body`] wrote, in this version or another.
     pub fn from_body(body: &str) -> Result<Self> {
-        if let Some(message) = quick::read(body) {
+        if let Some(message) = fast_parse::read(body) {
             return Ok(message);
         }
         serde_json::from_str(body).map_err(|cause| Error::corrupt("read a stored message").because(cause))

@@ -4,9 +4,19 @@
 //! against every store. There are no default bodies: a wrapper that forgets a method must not compile.
 //!
 //! Policy lives above: titles, previews, retention, ids and digests come in as arguments.
+//!
+//! ```text
+//!    the contract          Read and Store, here; what they take and answer in turn.rs and query.rs
+//!    its rules             keeper/, with activity.rs
+//!    where rows are        backend/, and what implements it: memory.rs  sqlite/  jsonl/  and the one that encrypts
+//!    shared by backends    tree.rs  tip.rs  index/  durable.rs  reserve.rs  content_hash.rs
+//!    the place on disk     place.rs  owner.rs  displaced.rs  examination.rs
+//!    over any store        notice.rs  newest.rs
+//! ```
 
 mod activity;
 pub mod backend;
+mod content_hash;
 mod displaced;
 mod durable;
 mod examination;
@@ -18,7 +28,6 @@ mod newest;
 mod notice;
 mod owner;
 pub(crate) mod place;
-mod print;
 mod query;
 mod reserve;
 mod sqlite;
@@ -29,6 +38,7 @@ pub(crate) mod vault;
 
 use std::time::Duration;
 
+pub(crate) use content_hash::{ContentHash, ContentHasher};
 pub use displaced::Displaced;
 pub(crate) use durable::beside;
 pub(crate) use examination::{Examination, Holders, Opened};
@@ -39,7 +49,6 @@ pub use memory::{Memory, MemoryStore};
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};
 pub use owner::{Foreign, User};
-pub(crate) use print::{Print, Printing};
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,

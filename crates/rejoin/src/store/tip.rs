@@ -1,4 +1,6 @@
-//! What a list shows of a conversation's messages, computed again when messages were removed.
+//! What a store reads in bodies that are not encrypted: the previews of a list, the words and the time of a search.
+//!
+//! It does so to fill an index and to answer from it. Nothing it reads decides where a message goes.
 
 use serde_json::value::RawValue;
 

@@ -5,11 +5,13 @@
 
 mod edit;
 mod forward;
+mod text;
 
 use std::time::Duration;
 
 pub use edit::{Amend, Amendment, Append, Batch, Edit, Entry, NewBody, NewMessage, Opening, Removal};
 pub(crate) use forward::{forward, forward_but_commits};
+pub(in crate::store) use text::text;
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};

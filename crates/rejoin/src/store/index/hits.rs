@@ -1,11 +1,10 @@
 //! What a search found so far, where messages are looked at one by one, and what it could not look at.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::backend::MessageRow;
+use crate::store::backend::{MessageRow, text};
 use crate::store::tip::{is_json, searchable};
 use crate::store::{Hit, Page, SearchQuery};
 
@@ -83,15 +82,5 @@ impl Damage {
                 self.0.push(told.clone());
             }
         }
-    }
-}
-
-/// Stored bytes as text. Damaged ones do not match their digest, like other letters would not; what stands beside them is
-/// shown.
-pub(in crate::store) fn text(bytes: &[u8]) -> Cow<'_, str> {
-    // The lossy conversion alone takes several times as long.
-    match str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => String::from_utf8_lossy(bytes),
     }
 }

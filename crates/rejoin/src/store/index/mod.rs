@@ -1,4 +1,5 @@
-//! Segments of a search index, for stores that have no index of their own: which messages have which words.
+//! Word segments, for backends without a full-text index: which messages have which words. `hits.rs` collects what a search
+//! finds, for these backends and for those without any index.
 //!
 //! In a vault a segment covers messages of one conversation: [`Ids`] says which and when, [`Words`] which words they have.
 //! In plain files it covers messages of many conversations, and its words are split into [`Pages`], so that a lookup reads
@@ -15,7 +16,7 @@ mod words;
 mod write;
 
 pub(in crate::store) use checksum::{chained, checksum};
-pub(in crate::store) use hits::{Damage, Hits, text};
+pub(in crate::store) use hits::{Damage, Hits};
 pub(in crate::store) use ids::{Held, Ids};
 pub(in crate::store) use merge::merge;
 pub(in crate::store) use number::{Taker, fold, push, unfold};

@@ -9,7 +9,7 @@ use crate::model::ConversationId;
 use crate::store::backend::{Amend, Amendment, Entry};
 use crate::store::durable;
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::changes::Noted;
+use crate::store::jsonl::change_log::Noted;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Look, Opened};
 use crate::store::jsonl::line::{Line, owned_text};

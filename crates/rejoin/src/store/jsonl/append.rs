@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::error::{Error, Result};
 use crate::store::backend::{Append, Entry, taken, unknown};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::changes::Noted;
+use crate::store::jsonl::change_log::Noted;
 use crate::store::jsonl::files::Look;
 use crate::store::jsonl::kept::Kept;
 use crate::store::jsonl::line::{Blob, Kind, Line, owned_text, text};

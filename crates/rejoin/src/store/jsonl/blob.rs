@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::changes;
+use crate::store::jsonl::change_log;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::kept::{BlobKey, Kept};
@@ -141,7 +141,7 @@ impl Jsonl {
         }
         let care =
             if pending.len() < MANY || !durable::CAN_SYNC_FILE_SYSTEM { Care::Now } else { Care::Later };
-        let newest = changes::newest(&self.layout.changes())?;
+        let newest = change_log::newest(&self.layout.changes())?;
         for blob in &pending {
             let Some(space) = blob.space() else { continue };
             let (name, bytes) = (blob.name.clone().into_bytes(), blob.bytes.clone().map(Octets::into_bytes));
@@ -274,7 +274,7 @@ impl Jsonl {
     /// True when lines hold blobs that would come back if their file were gone: the lines of their owner, and those of the
     /// newest change, whose blobs of others are put in place again by whoever opens the store next.
     fn has_blobs_in_lines(&self, place: &Place) -> Result<bool> {
-        let newest = changes::newest_noted(&self.layout.changes())?;
+        let newest = change_log::newest_noted(&self.layout.changes())?;
         for id in place.owner.into_iter().chain(newest.map(|noted| noted.conversation)) {
             let Some((_, known)) = self.open_known(id)? else { continue };
             let mut blobs = known.kept.blobs.iter();

@@ -2,18 +2,18 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::jsonl::changes::Told;
+use crate::store::jsonl::change_log::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::scan::Depth;
-use crate::store::jsonl::{Jsonl, changes, shelf};
+use crate::store::jsonl::{Jsonl, change_log, shelf};
 use crate::store::{Fault, Progress, Stamp};
 
 impl Jsonl {
     pub(super) fn check(&self) -> Result<Progress> {
         // What was acknowledged before a file is read stands in it.
-        let told = changes::told_since(&self.layout.changes(), 0)?;
+        let told = change_log::told_since(&self.layout.changes(), 0)?;
         let all = self.all()?;
         let mut checked = Progress { done: all.len() as u64, ..Progress::default() };
         for id in &all {
@@ -57,7 +57,7 @@ impl Jsonl {
         let mut read = self.read_anew(id, &opened, Depth::Bodies);
         if read.as_ref().is_ok_and(|known| known.torn > 0) {
             // A turn that is being written looks the same; after waiting for those who write it is whole.
-            changes::since(&self.layout.changes(), Stamp::MAX, self.options.wait)?;
+            change_log::since(&self.layout.changes(), Stamp::MAX, self.options.wait)?;
             opened.seen = Seen::of(&opened.file.metadata().during(|| "look at a file")?);
             read = self.read_anew(id, &opened, Depth::Bodies);
         }

@@ -9,24 +9,24 @@ use rustix::fs::FlockOperation;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::jsonl::JsonlStore;
-use crate::store::jsonl::changes::{Log, lock};
+use crate::store::jsonl::change_log::{Log, lock};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::layout::Layout;
-use crate::store::{Print, Printing, durable};
+use crate::store::{ContentHash, ContentHasher, durable};
 
 /// Long enough for any append to end.
 const WAIT: Duration = Duration::from_secs(5);
 
 impl JsonlStore {
-    /// The print of the store in `root`: its log of changes, and its blobs, which change without being noted there.
-    pub(crate) fn print(root: &Path) -> Result<Print> {
+    /// The content hash of the store in `root`: its log of changes, and its blobs, which change without being noted there.
+    pub(crate) fn content_hash(root: &Path) -> Result<ContentHash> {
         let layout = Layout::new(root.to_owned());
-        let mut printing = Printing::default();
+        let mut hasher = ContentHasher::default();
         let taken = File::open(layout.changes())
-            .and_then(|log| printing.file(&log))
-            .and_then(|()| printing.tree(&layout.blobs()));
+            .and_then(|log| hasher.file(&log))
+            .and_then(|()| hasher.tree(&layout.blobs()));
         taken.during(|| format!("read `{}`", root.display()))?;
-        Ok(printing.finish())
+        Ok(hasher.finish())
     }
 
     /// True when erasing the store in `root` was begun and did not end, or left nothing but empty folders. Nothing of it is
@@ -37,12 +37,12 @@ impl JsonlStore {
         layout.erasing().exists() || is_empty(&layout.own()) || is_empty(root)
     }
 
-    /// Writes over every byte of the store in `root`, and removes it, if it has the print that is given. Files of others in it
+    /// Writes over every byte of the store in `root`, and removes it, if its content hash is `expected`. Files of others in it
     /// stay.
     ///
     /// One that somebody has open is locked, and nobody can open it meanwhile, nor afterwards if this is cut off. Then it goes
-    /// on with what is left, whatever its print.
-    pub(crate) fn erase(root: &Path, expected: Option<&Print>) -> Result<()> {
+    /// on with what is left, whatever its content hash.
+    pub(crate) fn erase(root: &Path, expected: Option<&ContentHash>) -> Result<()> {
         let attempt = || format!("erase `{}`", root.display());
         let layout = Layout::new(root.to_owned());
         if !layout.own().exists() && Self::is_half_erased(root) {
@@ -61,7 +61,7 @@ impl JsonlStore {
         // Whoever waits for the lock finds that the store is gone.
         let log = if Self::is_half_erased(root) { None } else { Some(Log::open(layout.changes(), WAIT)?) };
         if let (Some(_), Some(expected)) = (&log, expected)
-            && Self::print(root)? != *expected
+            && Self::content_hash(root)? != *expected
         {
             return Err(Error::conflict(format!("`{}` was changed since it was copied", root.display())));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::fs::FlockOperation;
 
 use crate::error::{Error, Result};
-use crate::store::jsonl::changes;
+use crate::store::jsonl::change_log;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::{JsonlStore, meta};
@@ -49,7 +49,7 @@ fn look_inside(layout: &Layout) -> Result<Opened> {
         return Err(Error::not_found(format!("there is no store at `{}`", layout.root().display())));
     }
     let file = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
-    changes::lock(&file, FlockOperation::NonBlockingLockShared, WAIT)?;
+    change_log::lock(&file, FlockOperation::NonBlockingLockShared, WAIT)?;
     Ok(Opened { schema: meta::FORMAT.cast_signed(), unindexed: 0 })
 }
 

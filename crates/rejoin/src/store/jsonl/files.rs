@@ -12,11 +12,11 @@ use rustix::fs::{FlockOperation, flock};
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::unknown;
-use crate::store::jsonl::changes::Told;
+use crate::store::jsonl::change_log::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, Known};
-use crate::store::jsonl::{Jsonl, changes, lock};
+use crate::store::jsonl::{Jsonl, change_log, lock};
 use crate::store::{Stamp, User, durable};
 
 /// How many conversations are remembered; a program works with few at a time.
@@ -239,7 +239,7 @@ impl Jsonl {
     fn go_on(&self, known: &mut Known, opened: &Opened, depth: Depth) -> Result<()> {
         let (id, longest) = (known.kept.id, self.options.longest_line);
         known.go_on(&opened.file, opened.seen.length, longest, depth, &|stamp| {
-            let told = changes::told_of(&self.layout.changes(), id, stamp)?;
+            let told = change_log::told_of(&self.layout.changes(), id, stamp)?;
             let is_acknowledged = matches!(told, Some(Told::Acknowledged(_)));
             // Its lines may have been written since the file was looked at. One that still looks the same lost them.
             let there = opened.path.symlink_metadata();

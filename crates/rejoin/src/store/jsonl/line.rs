@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
+use crate::store::jsonl::fast_parse;
 use crate::store::jsonl::octets::Octets;
-use crate::store::jsonl::quick;
 use crate::store::tip::is_json;
 use crate::store::{Put, Space, Stamp};
 
@@ -199,7 +199,7 @@ impl Line {
         if !ends || message.len() < 2 || line.last() != Some(&b'}') {
             return None;
         }
-        if let Some(fields) = quick::fields(&line[..at]) {
+        if let Some(fields) = fast_parse::fields(&line[..at]) {
             return Some((fields, message));
         }
         let mut fields = Vec::with_capacity(at + 1);

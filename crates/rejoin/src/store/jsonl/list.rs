@@ -17,7 +17,7 @@ use crate::store::jsonl::lines::{Content, LONGEST, Lines};
 use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::scan::{Depth, Known};
 use crate::store::jsonl::trusted::{Reading, Usable};
-use crate::store::jsonl::{Jsonl, changes, recover};
+use crate::store::jsonl::{Jsonl, change_log, recover};
 use crate::store::{Changed, ListQuery, Page, Row, What, durable};
 
 /// A folder that changed this short a time ago may have changed again without its time telling so.
@@ -203,7 +203,7 @@ impl Jsonl {
     /// Looks at every file, reads those that are not as the index says, and writes the index again.
     pub(super) fn check_index(&self) -> Result<Vec<Entry>> {
         // Whatever changes from here on is in the log after this stamp, or makes a folder look different.
-        let stamp = changes::newest(&self.layout.changes())?.saturating_sub(1);
+        let stamp = change_log::newest(&self.layout.changes())?.saturating_sub(1);
         let checked = Time::now();
         let mut folders = self.folders()?;
         let mut indexed = self.indexed()?;
@@ -266,8 +266,8 @@ impl Jsonl {
     fn write_index(&self, mut beginning: Beginning, entries: &[Entry]) -> Result<()> {
         let path = self.layout.changes();
         let log = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
-        changes::lock(&log, FlockOperation::NonBlockingLockExclusive, PATIENCE)?;
-        let changes = changes::noted_since(&path, beginning.stamp)?;
+        change_log::lock(&log, FlockOperation::NonBlockingLockExclusive, PATIENCE)?;
+        let changes = change_log::noted_since(&path, beginning.stamp)?;
         let mut changed: HashSet<_> = changes.iter().map(|change| change.conversation).collect();
         let is_deleted = |change: &&Changed| matches!(change.what, What::Deleted { .. });
         let deleted: HashSet<_> =

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::Stamp;
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::changes::{self, Told};
+use crate::store::jsonl::change_log::{self, Told};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Look;
 use crate::store::jsonl::index::Entry;
@@ -24,7 +24,7 @@ impl Jsonl {
         met: &HashSet<ConversationId>,
     ) -> Result<Vec<Entry>> {
         // Whoever deletes notes it before the file goes. The folders were looked at before, so the log has the note.
-        let told = changes::told_since(&self.layout.changes(), after)?;
+        let told = change_log::told_since(&self.layout.changes(), after)?;
         for id in told.keys() {
             gone.entry(*id).or_default();
         }
@@ -37,7 +37,7 @@ impl Jsonl {
         if gone.is_empty() {
             return Ok(Vec::new());
         }
-        let told = changes::told_since(&self.layout.changes(), after)?;
+        let told = change_log::told_since(&self.layout.changes(), after)?;
         self.missing_of(gone, &told)
     }
 
@@ -59,7 +59,7 @@ impl Jsonl {
 
     /// True when the log tells that a conversation is stored here.
     pub(super) fn is_acknowledged(&self, id: ConversationId) -> Result<bool> {
-        let told = changes::told_of(&self.layout.changes(), id, 0)?;
+        let told = change_log::told_of(&self.layout.changes(), id, 0)?;
         Ok(matches!(told, Some(Told::Acknowledged(_))))
     }
 
@@ -70,7 +70,7 @@ impl Jsonl {
         }
         let missing = match self.entry_of_missing(id)? {
             // An index that was damaged may not have it.
-            None => match changes::told_of(&self.layout.changes(), id, 0)? {
+            None => match change_log::told_of(&self.layout.changes(), id, 0)? {
                 Some(told) => self.missing_of(Gone::from([(id, None)]), &BTreeMap::from([(id, told)]))?.pop(),
                 None => None,
             },

@@ -1,21 +1,26 @@
 //! The JSONL store: plain files to read, search and carry, one for each conversation.
 //!
-//! A file only grows. A turn is one write and one sync. Those who write take turns; those who read wait for nobody and
-//! pass over a turn that is not whole yet. Messages that are removed are left out of a new file that takes the old
+//! A file only grows. A turn is one write and one sync. Whoever writes holds the lock of the log of changes (`change_log.rs`),
+//! notes the change there, appends the lines of the turn, syncs them and marks the note (`writing.rs`). Readers wait for
+//! nobody and pass over a turn that is not whole yet. Messages that are removed are left out of a new file that takes the old
 //! one's place, and the old one is overwritten.
+//!
+//! What a handle read of a file it remembers, and reads on from there (`files.rs`). The index of lists (`index.rs`) and that
+//! of words (`words/`) can be deleted at any time: any process that finds them stale rebuilds them.
 
 mod amend;
 mod append;
 mod blob;
-mod change;
-mod changes;
+mod change_log;
 mod check;
 mod commit;
 mod erase;
 mod examine;
+mod fast_parse;
 mod fault;
 mod files;
 mod find;
+mod follow;
 mod index;
 mod kept;
 mod layout;
@@ -25,7 +30,6 @@ mod list;
 mod meta;
 mod missing;
 mod octets;
-mod quick;
 mod read;
 mod recover;
 mod remove;

@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::store::durable::{self, Existing};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::changes::{Happened, Log, Noted};
+use crate::store::jsonl::change_log::{Happened, Log, Noted};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 

@@ -9,7 +9,7 @@ use rustix::fs::FlockOperation;
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::Entry;
-use crate::store::jsonl::changes::{Noted, lock};
+use crate::store::jsonl::change_log::{Noted, lock};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Purpose;
 use crate::store::jsonl::scan::Known;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Amend, Entry, NewBody, Removal};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::changes::{Happened, Noted};
+use crate::store::jsonl::change_log::{Happened, Noted};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Look, Opened, Purpose};
 use crate::store::jsonl::kept::Spot;

@@ -11,7 +11,7 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{self, Beginning, Entry};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines, Piece};
 use crate::store::jsonl::missing::Gone;
-use crate::store::jsonl::{Jsonl, changes, recover};
+use crate::store::jsonl::{Jsonl, change_log, recover};
 use crate::store::{Stamp, durable};
 
 /// More conversations that changed since the index was written are a reason to write it again.
@@ -103,10 +103,10 @@ impl Jsonl {
             return Ok(None);
         }
         // A log that ends before was lost or put back.
-        if changes::newest(&self.layout.changes())? < beginning.stamp {
+        if change_log::newest(&self.layout.changes())? < beginning.stamp {
             return Ok(None);
         }
-        let changed = changes::noted_since(&self.layout.changes(), beginning.stamp)?;
+        let changed = change_log::noted_since(&self.layout.changes(), beginning.stamp)?;
         let changed: BTreeSet<_> = changed.into_iter().map(|change| change.conversation).collect();
         if changed.len() > CHANGED {
             return Ok(None);
@@ -130,7 +130,7 @@ impl Jsonl {
         let mut indexed = Indexed::default();
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(indexed) };
         let Ok(metadata) = file.metadata() else { return Ok(indexed) };
-        let newest = changes::newest(&self.layout.changes())?;
+        let newest = change_log::newest(&self.layout.changes())?;
         let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
         let Ok(Some(Piece { content: Content::Bytes(line), length: offset, .. })) = lines.next() else {
             return Ok(indexed);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::jsonl::changes::{Log, Noted};
+use crate::store::jsonl::change_log::{Log, Noted};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
 use crate::store::jsonl::line::Line;

@@ -1,4 +1,6 @@
 //! Where a turn goes: its parents, its sequences, and whether it starts a branch.
+//!
+//! A message whose parent already has a child is a branch. So is one without a parent, where the conversation has a root.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;

@@ -1,6 +1,8 @@
 //! The keeper: every rule of the store contract, once for all backends.
 //!
-//! It decides from rows of one moment what is stored, and hands the backend changes, never whole rows.
+//! It decides from rows of one moment what is stored, and hands the backend changes, never whole rows. `append.rs` decides
+//! where a turn goes and whether it is a branch, `amend.rs` and `remove.rs` what becomes of a conversation, `read.rs` which
+//! messages are meant. What the backend has an index for, it is asked for; `scan.rs` does without.
 
 mod amend;
 mod append;

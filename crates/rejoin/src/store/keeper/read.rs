@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{ConversationId, MessageId};
-use crate::store::backend::{MessageRow, Rows, VisitMessage, Which};
-use crate::store::index::text;
+use crate::store::backend::{MessageRow, Rows, VisitMessage, Which, text};
 use crate::store::keeper::{no_message, present};
 use crate::store::{Note, Order, Seen, Selection, Visit};
 

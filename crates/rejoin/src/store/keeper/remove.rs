@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, ConversationId, MessageId, Time};
 use crate::store::backend::{
-    Ask, Backend, Batch, Edit, Entry as Logged, Node, Presence, Removal, Rows, State, Which,
+    Ask, Backend, Batch, Edit, Entry as Logged, Node, Presence, Removal, Rows, State, Which, text,
 };
-use crate::store::index::text;
 use crate::store::tip::{first_preview, last_preview};
 use crate::store::turn::after_removal;
 use crate::store::{Children, Order, Outcome, Safety, Target, What};

@@ -9,16 +9,16 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sqlite::room::RESERVE;
 use crate::store::sqlite::{SqliteStore, holder};
-use crate::store::{Print, Printing, durable};
+use crate::store::{ContentHash, ContentHasher, durable};
 
 /// How long the header of a database is, as SQLite has it.
 const HEADER: usize = 100;
 
 impl SqliteStore {
-    /// The print of the database at `path`. It says something of a database that no process of this one has open.
-    pub(crate) fn print(path: &Path) -> Result<Print> {
+    /// The content hash of the database at `path`. It says something of a database that no process of this one has open.
+    pub(crate) fn content_hash(path: &Path) -> Result<ContentHash> {
         let file = File::open(path).map_err(|cause| unavailable(path, cause))?;
-        print(&file, path)
+        content_hash(&file, path)
     }
 
     /// True when erasing the database at `path` was begun and did not end: nothing can be read from it any more.
@@ -26,10 +26,10 @@ impl SqliteStore {
         durable::read_small(path, HEADER as u64).is_ok_and(|header| header.iter().all(|byte| *byte == 0))
     }
 
-    /// Writes over every byte of the database at `path`, and removes it, if it has the print that is given.
+    /// Writes over every byte of the database at `path`, and removes it, if its content hash is `expected`.
     ///
     /// One that another process uses is locked, and nobody can open it meanwhile.
-    pub(crate) fn erase(path: &Path, expected: Option<&Print>) -> Result<()> {
+    pub(crate) fn erase(path: &Path, expected: Option<&ContentHash>) -> Result<()> {
         let own = std::process::id();
         let locked = |who: String| {
             Error::new(ErrorKind::Locked, format!("{who} has the store `{}` open", path.display()))
@@ -43,7 +43,7 @@ impl SqliteStore {
         fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| locked("another process".to_owned()))?;
         if let Some(expected) = expected
-            && print(&file, path)? != *expected
+            && content_hash(&file, path)? != *expected
         {
             return Err(Error::conflict(format!("`{}` was changed since it was copied", path.display())));
         }
@@ -71,16 +71,16 @@ impl SqliteStore {
     }
 }
 
-/// The print of a database with its log, which whoever closes it last folds into it.
-fn print(file: &File, path: &Path) -> Result<Print> {
+/// The content hash of a database with its log, which whoever closes it last folds into it.
+fn content_hash(file: &File, path: &Path) -> Result<ContentHash> {
     let log = durable::beside(path, "-wal");
-    let mut printing = Printing::default();
-    let taken = printing.file(file).and_then(|()| match File::open(&log) {
-        Ok(log) => printing.file(&log),
+    let mut hasher = ContentHasher::default();
+    let taken = hasher.file(file).and_then(|()| match File::open(&log) {
+        Ok(log) => hasher.file(&log),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(cause) => Err(cause),
     });
-    taken.map(|()| printing.finish()).map_err(|cause| unavailable(path, cause))
+    taken.map(|()| hasher.finish()).map_err(|cause| unavailable(path, cause))
 }
 
 fn unavailable(path: &Path, cause: io::Error) -> Error {

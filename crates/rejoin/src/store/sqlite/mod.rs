@@ -1,7 +1,11 @@
 //! The SQLite store: one file, any size, several processes.
 //!
 //! A commit is one write to the log and one sync. What can be computed again (the search index) is written behind
-//! the append without a sync of its own.
+//! the append without a sync of its own. One connection writes, and as many read as are in use; other processes share the
+//! file through SQLite's locks.
+//!
+//! After a failed write or sync the handle takes no more writes: what is on disk is unknown until it is opened again. While
+//! its files are not at their paths it takes none either (`files.rs`).
 
 mod backup;
 mod blob;

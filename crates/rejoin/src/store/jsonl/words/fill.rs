@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::Progress;
-use crate::store::index::text;
+use crate::store::backend::text;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Grown, Opened, Purpose, Seen};
 use crate::store::jsonl::index::Entry;

@@ -19,7 +19,7 @@ use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::words::parts::{Drafting, Parts};
 use crate::store::jsonl::words::segment::Segment;
 use crate::store::jsonl::words::{Segments, number_of, paths};
-use crate::store::jsonl::{Jsonl, changes};
+use crate::store::jsonl::{Jsonl, change_log};
 
 /// A segment does not grow beyond this: whoever removes something rewrites every segment that has a word of it.
 const LARGEST: u64 = 4 << 20;
@@ -128,7 +128,7 @@ impl Jsonl {
     pub(super) fn lock_words(&self, wait: Duration) -> Result<File> {
         let path = self.layout.changes();
         let log = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
-        changes::lock(&log, FlockOperation::NonBlockingLockExclusive, wait)?;
+        change_log::lock(&log, FlockOperation::NonBlockingLockExclusive, wait)?;
         Ok(log)
     }
 

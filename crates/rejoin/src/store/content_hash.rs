@@ -1,4 +1,4 @@
-//! The print of files: while it is the same, nobody has written to them.
+//! A hash over the files of a store: while it is the same, nobody has written to them.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,13 +8,13 @@ use sha2::{Digest as _, Sha256};
 
 /// A hash over the files of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Print([u8; 32]);
+pub(crate) struct ContentHash([u8; 32]);
 
-/// A print that is being taken.
+/// A hash that is being computed.
 #[derive(Default)]
-pub(crate) struct Printing(Sha256);
+pub(crate) struct ContentHasher(Sha256);
 
-impl Printing {
+impl ContentHasher {
     /// Adds what a file holds, from where it is read next.
     pub(crate) fn file(&mut self, mut file: &File) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 16];
@@ -54,8 +54,8 @@ impl Printing {
         Ok(())
     }
 
-    /// The print.
-    pub(crate) fn finish(self) -> Print {
-        Print(self.0.finalize().into())
+    /// The hash of everything that was added.
+    pub(crate) fn finish(self) -> ContentHash {
+        ContentHash(self.0.finalize().into())
     }
 }

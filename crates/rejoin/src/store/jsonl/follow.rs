@@ -1,9 +1,9 @@
-//! Following the changes of all processes.
+//! Following the log of changes: what happens in all processes, and waiting for it.
 
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::store::jsonl::{Jsonl, changes, lock};
+use crate::store::jsonl::{Jsonl, change_log, lock};
 use crate::store::{Changed, Stamp};
 
 /// How often another process's changes are looked for.
@@ -14,7 +14,7 @@ impl Jsonl {
         let until = Instant::now().checked_add(wait);
         loop {
             let rung = *lock(&self.bell.0);
-            let changes = changes::since(&self.layout.changes(), after, self.options.wait)?;
+            let changes = change_log::since(&self.layout.changes(), after, self.options.wait)?;
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
             if !changes.is_empty() || left.is_zero() {
                 return Ok(changes);
