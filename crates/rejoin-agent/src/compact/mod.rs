@@ -1,6 +1,7 @@
 //! Compaction: when a conversation fills the window of its model, a summary takes the place of its older part.
 //!
-//! History stays as it is. The summary is one more message, and views begin there.
+//! History stays as it is. The summary is one more message, and views begin there. A talk looks at the window before each
+//! request and after each turn. It believes what the provider counted last, and estimates the rest.
 
 mod ask;
 mod run;

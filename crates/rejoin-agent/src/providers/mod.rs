@@ -1,7 +1,7 @@
 //! Providers: model APIs, each with its own language, behind one trait.
 //!
 //! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
-//! to the same API replays it exactly.
+//! to the same API replays it exactly. Another API gets the text, the calls and their results.
 
 mod anthropic;
 mod chat;

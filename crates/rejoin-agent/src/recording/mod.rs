@@ -1,7 +1,8 @@
 //! The recorder on a thread of its own: the store is synchronous, and the talk must not wait for what it need not.
 //!
 //! Appends are answered when they are on disk. What has arrived of a reply lies in a slot that the thread looks into
-//! when it is due, so a piece costs the talk a copy into memory and nothing more.
+//! when it is due, so a piece costs the talk a copy into memory and nothing more. It is due a second after the first piece
+//! that is not saved, and at once when a reply asks for tools. A reply that is complete sooner costs one sync.
 
 mod arriving;
 mod desk;

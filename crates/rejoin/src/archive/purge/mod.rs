@@ -1,4 +1,8 @@
 //! Purging: conversations go with every trace, a report says what became of each, and whoever follows the events is told.
+//!
+//! The runs of sub-agents go before the conversation that started them, and lines of the prompt before the conversation that
+//! says the same. Then, once for all: the keys of a vault are replaced, the store's log is cut, the report goes to the audit
+//! log, and followers get a notice.
 
 mod keys;
 mod reason;

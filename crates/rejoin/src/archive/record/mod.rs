@@ -3,6 +3,9 @@
 //! A finished message is appended. A reply that is still arriving is the open turn, which replaces itself and is not
 //! history; it goes in the same write that appends the finished reply. When the store fails, messages wait here in
 //! order and are tried again with growing pauses; nothing is written twice, because a turn keeps its ids.
+//!
+//! The message of the user is to be appended before the request leaves. A crash then leaves a complete turn, or an open one
+//! that can be kept or discarded.
 
 mod breaker;
 mod open_turn;

@@ -1,7 +1,8 @@
 //! Compaction: what is kept of a conversation that grew too long, apart from asking anyone for a summary.
 //!
 //! Pure: the caller brings the way tokens are counted, and the words of the summary. Nothing here edits history; the
-//! result is one message to append.
+//! result is one message to append: a summary with the ids of what stays. So a resume, a fork and another program show the
+//! same, and undoing it is a mark in the header.
 
 mod loss;
 mod select;

@@ -5,6 +5,8 @@
 //!                      Tree ──► story ──► markdown   for people
 //!                                    └──► html
 //! ```
+//!
+//! For a hand-off the tree is the view. Text of others is escaped by the type that writes it.
 
 mod html;
 mod markdown;
