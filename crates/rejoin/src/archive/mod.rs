@@ -2,6 +2,9 @@
 //!
 //! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
 //! keeps the bytes.
+//!
+//! A file with the name of a module of `ops` is what an archive adds to it: which conversations are meant, the audit log, and
+//! what is told afterwards. Only `url.rs`, `copies.rs` and `convert.rs` know which stores there are.
 
 mod attachment;
 mod audit;
