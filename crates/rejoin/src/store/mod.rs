@@ -7,14 +7,13 @@
 //!
 //! ```text
 //!    the contract          Read and Store, here; what they take and answer in turn.rs and query.rs
-//!    its rules             keeper/, with activity.rs
+//!    its rules             keeper/
 //!    where rows are        backend/, and what implements it: memory.rs  sqlite/  jsonl/  and the one that encrypts
 //!    shared by backends    tree.rs  tip.rs  index/  durable.rs  reserve.rs  content_hash.rs
 //!    the place on disk     place.rs  owner.rs  displaced.rs  examination.rs
 //!    over any store        notice.rs  newest.rs
 //! ```
 
-mod activity;
 pub mod backend;
 mod content_hash;
 mod displaced;

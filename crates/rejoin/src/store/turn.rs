@@ -1,7 +1,6 @@
 //! What goes into a store: turns, changes, targets and blobs.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
@@ -433,16 +432,6 @@ impl Change<'_> {
             None => Ok(()),
         }
     }
-}
-
-/// By how much the version grows when so many messages are removed: the two together only grow.
-pub(crate) const fn after_removal(messages: usize) -> Version {
-    if messages == 0 { 0 } else { messages as Version + 1 }
-}
-
-/// Says that a message would vouch for something that its parent no longer says.
-pub(crate) fn left_behind(child: impl fmt::Display) -> Error {
-    Error::conflict(format!("message `{child}` is not rewritten with the one that it follows"))
 }
 
 impl Turn<'_> {

@@ -8,7 +8,6 @@ use crate::store::backend::{
     Amend, Amendment, Ask, Backend, Batch, Edit, Entry as Logged, NewBody, Node, Rows,
 };
 use crate::store::keeper::{no_message, present};
-use crate::store::turn::left_behind;
 use crate::store::{Change, Rewritten, Safety, Version, What};
 
 pub(super) fn amend(
@@ -93,4 +92,9 @@ fn refuse_to_leave_behind(rows: &dyn Rows, id: ConversationId, relinked: &HashSe
         let follows = node.parent.is_some_and(|parent| relinked.contains(&parent));
         if follows && !relinked.contains(&node.seq) { Err(left_behind(node.id)) } else { Ok(()) }
     })
+}
+
+/// Says that a message would vouch for something that its parent no longer says.
+fn left_behind(child: MessageId) -> Error {
+    Error::conflict(format!("message `{child}` is not rewritten with the one that it follows"))
 }

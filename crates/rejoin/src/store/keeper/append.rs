@@ -4,11 +4,11 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::activity::last_activity;
 use crate::store::backend::{
     Append, Ask, Backend, Batch, Edit, Entry as Logged, NewMessage, Node, Opening, Presence, Rows, State,
     taken, unknown,
 };
+use crate::store::keeper::activity::last_activity;
 use crate::store::keeper::{check_owners, no_message, present, snapshot};
 use crate::store::{Anchor, Appended, Safety, Stale, Turn, What};
 

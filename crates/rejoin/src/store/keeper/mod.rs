@@ -4,6 +4,7 @@
 //! where a turn goes and whether it is a branch, `amend.rs` and `remove.rs` what becomes of a conversation, `read.rs` which
 //! messages are meant. What the backend has an index for, it is asked for; `scan.rs` does without.
 
+mod activity;
 mod amend;
 mod append;
 mod read;

@@ -8,8 +8,7 @@ use crate::store::backend::{
     Ask, Backend, Batch, Edit, Entry as Logged, Node, Presence, Removal, Rows, State, Which, text,
 };
 use crate::store::tip::{first_preview, last_preview};
-use crate::store::turn::after_removal;
-use crate::store::{Children, Order, Outcome, Safety, Target, What};
+use crate::store::{Children, Order, Outcome, Safety, Target, Version, What};
 
 /// How many messages are read at a time to find the newest reply.
 const STEP: u64 = 16;
@@ -213,4 +212,9 @@ impl Remainder<'_> {
             other => other,
         }
     }
+}
+
+/// By how much the version grows when so many messages are removed: the two together only grow.
+const fn after_removal(messages: usize) -> Version {
+    if messages == 0 { 0 } else { messages as Version + 1 }
 }
