@@ -20,6 +20,7 @@ use crate::ops::import::names;
 use crate::ops::import::ready::Ready;
 use crate::ops::import::regrow::{Half, Regrowth};
 use crate::ops::import::route::Route;
+use crate::ops::import::same::Fresh;
 use crate::ops::import::{Depth, Destination, ImportMode, Known};
 use crate::ops::redact::Tally;
 use crate::store::{Anchor, Facets, Order, Put, Row, Selection};
@@ -67,6 +68,8 @@ pub(super) struct Growing<'a> {
     pub(super) known: HashMap<MessageId, Digest>,
     /// The messages that this reading has met so far.
     pub(super) met: HashSet<MessageId>,
+    /// The messages that this reading added.
+    pub(super) fresh: Fresh,
     /// Messages that are other than they were, with the ids that they have now.
     changed: HashMap<MessageId, MessageId>,
     /// What the reading before has found out about messages that went on.
@@ -153,6 +156,7 @@ impl<'a> Growing<'a> {
             stored,
             known,
             met: HashSet::new(),
+            fresh: Fresh::default(),
             changed: HashMap::new(),
             regrowth,
             halves: Vec::new(),
@@ -273,6 +277,7 @@ impl<'a> Growing<'a> {
             return Ok(skipped);
         }
         self.known.insert(id, digest);
+        self.fresh.note(id, parent, &found.source);
         self.added += u64::from(!self.regrown.contains_key(&id));
         self.branched += u64::from(id != own);
         let Some(Ready { stored, line }) = ready.filter(|_| self.depth == Depth::Full) else {

@@ -1,6 +1,8 @@
 //! Whether a message of a source is here already, whatever was taken out of it when it was stored.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 
 use crate::error::Result;
 use crate::formats::{SOURCE, SourceMessage};
@@ -13,6 +15,30 @@ use crate::store::{Named, Selection, Space};
 
 /// The longest text of a message that is compared; a line has a limit, too.
 const SOURCE_BYTES: usize = 1 << 30;
+
+/// The messages that a reading added: what each follows, and a hash of what it was read from. They may wait to be stored,
+/// and an outline stores none.
+#[derive(Default)]
+pub(super) struct Fresh {
+    hasher: RandomState,
+    read_from: HashMap<MessageId, (Option<MessageId>, u64)>,
+}
+
+impl Fresh {
+    pub(super) fn note(&mut self, id: MessageId, parent: Option<MessageId>, source: &str) {
+        // What Rejoin wrote has no text beside the message.
+        if !source.is_empty() {
+            self.read_from.insert(id, (parent, self.hasher.hash_one(source)));
+        }
+    }
+
+    /// True when this text added the message before, and it follows the same one where that is known.
+    fn has(&self, id: MessageId, parent: Option<Option<MessageId>>, source: &str) -> bool {
+        self.read_from.get(&id).is_some_and(|(above, hash)| {
+            *hash == self.hasher.hash_one(source) && parent.is_none_or(|parent| *above == parent)
+        })
+    }
+}
 
 impl Growing<'_> {
     /// True when a message is here as it is at the source, whatever was taken out of it. Nothing is taken out to find out.
@@ -29,6 +55,7 @@ impl Growing<'_> {
         // What is here from before there were attachments is the same message.
         Ok(known == Digest::chain(link, message.to_body().as_bytes())
             || known == Encoded::of(Cow::Borrowed(message), None).digest(link)
+            || self.fresh.has(own, place, &found.source)
             || self.is_same(own, place, &hash, &found.source)?)
     }
 
