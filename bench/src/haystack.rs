@@ -93,7 +93,8 @@ pub fn append(
 pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -106,9 +107,15 @@ impl Random {
         bytes
     }
 
-    /// About 2,200 bytes: few words are frequent, most are rare, and one in fifty occurs nowhere else.
+    /// About 2,200 bytes.
     fn text(&mut self) -> String {
-        let length = 1_100 + (self.next() % 2_200) as usize;
+        self.words(1_100)
+    }
+
+    /// Text of once to three times so many bytes: few words are frequent, most are rare, and one in fifty occurs nowhere
+    /// else.
+    pub fn words(&mut self, least: usize) -> String {
+        let length = least + (self.next() % (2 * least as u64)) as usize;
         let mut text = String::with_capacity(length + 32);
         while text.len() < length {
             let fraction = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;

@@ -64,6 +64,10 @@ impl<S: Store> Store for Counted<S> {
         Ok(appended)
     }
 
+    fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
+        turns.iter().map(|turn| self.append(turn)).collect()
+    }
+
     fn amend(
         &self,
         id: ConversationId,

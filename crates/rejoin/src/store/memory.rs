@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
-    Amendment, Append, Ask, Backend, Batch, ConversationRow, Decide, Edit, Lists, MessageRow, Node, Prefixes,
-    Presence, Rows, State, Trim, VisitMessage, Which, Words, taken,
+    Amendment, Append, Ask, Backend, Batch, ConversationRow, Decide, DecideEach, Edit, Lists, MessageRow,
+    Node, Prefixes, Presence, Rows, State, Trim, VisitMessage, Which, Words, one_by_one, taken,
 };
 use crate::store::tree::{self, Tree};
 use crate::store::{
@@ -92,6 +92,15 @@ impl Backend for Memory {
         Arc::make_mut(&mut self.tables()).apply(batch);
         self.shared.changed.notify_all();
         Ok(())
+    }
+
+    fn commit_each<'a>(
+        &self,
+        asks: &[Ask<'_>],
+        safety: Safety,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<()> {
+        one_by_one(self, asks, safety, decide)
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {

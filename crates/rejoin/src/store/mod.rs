@@ -154,6 +154,13 @@ pub trait Store: Read {
     /// is more than a day ahead of the turn's present is replaced. Blobs of a turn are stored with it or not at all.
     fn append(&self, turn: &Turn<'_>) -> Result<Appended>;
 
+    /// Adds several turns, each as [`Store::append`] does, and returns once all of them would survive a crash. Where a store
+    /// can, it takes one commit for all of them.
+    ///
+    /// There is one answer per turn, in the order given. A turn may go on from one before it. A turn that is refused ends it:
+    /// what comes before it is stored, and what comes after it is not.
+    fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>>;
+
     /// Changes what is known about a conversation.
     ///
     /// The answer is the new version, which the next change has to name. A version other than the expected one is a

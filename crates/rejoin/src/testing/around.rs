@@ -13,7 +13,7 @@ use crate::store::{
 /// A call that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// [`Store::append`].
+    /// [`Store::append`] or [`Store::append_all`].
     Append,
     /// [`Store::amend`].
     Amend,
@@ -126,6 +126,10 @@ impl<S: Around> Read for S {
 impl<S: Around> Store for S {
     fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
         self.writing(Write::Append, |inner| inner.append(turn))
+    }
+
+    fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
+        self.writing(Write::Append, |inner| inner.append_all(turns))
     }
 
     fn amend(

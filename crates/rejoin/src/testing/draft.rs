@@ -156,32 +156,45 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn append(&self, store: &dyn Store) -> Result<Appended> {
-        let entries: Vec<Entry<'_>> = self
-            .lines
-            .iter()
-            .map(|line| Entry {
-                id: line.id,
-                parent: line.parent,
-                link: line.link,
-                note: Note { label: line.label.as_deref(), is_pinned: line.label.is_some() },
-                body: &line.body,
-            })
-            .collect();
+        store.append(&self.turn(&self.entries()))
+    }
+
+    /// Appends several of them at once.
+    pub(super) fn append_all(drafts: &[Self], store: &dyn Store) -> Result<Vec<Appended>> {
+        let entries: Vec<Vec<Entry<'_>>> = drafts.iter().map(Self::entries).collect();
+        let turns: Vec<Turn<'_>> =
+            drafts.iter().zip(&entries).map(|(draft, entries)| draft.turn(entries)).collect();
+        store.append_all(&turns)
+    }
+
+    fn entries(&self) -> Vec<Entry<'_>> {
+        let lines = self.lines.iter();
+        let entries = lines.map(|line| Entry {
+            id: line.id,
+            parent: line.parent,
+            link: line.link,
+            note: Note { label: line.label.as_deref(), is_pinned: line.label.is_some() },
+            body: &line.body,
+        });
+        entries.collect()
+    }
+
+    fn turn<'t>(&'t self, entries: &'t [Entry<'t>]) -> Turn<'t> {
         let opening = self.opening.as_ref().map(|(facets, header)| Opening {
             facets,
             header,
             created: at(self.seconds),
         });
-        store.append(&Turn {
+        Turn {
             conversation: self.conversation,
             opening,
             stale: self.stale,
-            entries: &entries,
+            entries,
             tip: self.tip,
             branch: self.branch,
             active: at(self.seconds),
             now: at(self.seconds),
             blobs: &self.blobs,
-        })
+        }
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
-    Ask, Backend, ConversationRow, Decide, Lists, Node, Prefixes, Presence, Rows, State, Trim, VisitMessage,
-    Which, Words,
+    Ask, Backend, ConversationRow, Decide, DecideEach, Lists, Node, Prefixes, Presence, Rows, State, Trim,
+    VisitMessage, Which, Words,
 };
 use crate::store::{
     Capabilities, Changed, Found, Hit, ListQuery, Named, Page, Progress, Put, Row, Safety, SearchQuery,
@@ -92,6 +92,22 @@ impl<T: Interpose> Backend for Interposed<T> {
         self.0.writing(Write::of(ask), &mut || {
             self.0.backend().commit(ask, safety, &mut |rows| {
                 let batch = decide(&Shown { test: self.0.as_ref(), rows })?;
+                self.0.storing(&batch.blobs);
+                Ok(batch)
+            })
+        })
+    }
+
+    fn commit_each<'a>(
+        &self,
+        asks: &[Ask<'_>],
+        safety: Safety,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<()> {
+        let Some(first) = asks.first() else { return Ok(()) };
+        self.0.writing(Write::of(first), &mut || {
+            self.0.backend().commit_each(asks, safety, &mut |place, rows| {
+                let batch = decide(place, &Shown { test: self.0.as_ref(), rows })?;
                 self.0.storing(&batch.blobs);
                 Ok(batch)
             })

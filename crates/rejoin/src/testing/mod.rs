@@ -23,6 +23,7 @@
 
 mod amend;
 mod append;
+mod append_all;
 mod append_tree;
 mod around;
 mod blobs;
@@ -224,6 +225,11 @@ rules! { $
         last_activity_follows_and_never_goes_back,
         last_activity_far_ahead_of_a_turn_is_replaced,
         blobs_of_a_turn_are_stored_with_it_or_not_at_all,
+    }
+    append_all {
+        there_is_one_answer_per_turn,
+        a_turn_may_go_on_from_one_before_it,
+        a_turn_that_is_refused_ends_it,
     }
     amend {
         a_change_answers_the_next_version,

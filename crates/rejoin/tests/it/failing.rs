@@ -144,6 +144,11 @@ impl Store for Failing {
         self.inner.append(turn)
     }
 
+    fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
+        self.pass()?;
+        self.inner.append_all(turns)
+    }
+
     fn amend(
         &self,
         id: ConversationId,

@@ -120,6 +120,7 @@ fn rules() -> Vec<String> {
         include_str!("../../src/testing/changes.rs"),
         include_str!("../../src/testing/blobs.rs"),
         include_str!("../../src/testing/append.rs"),
+        include_str!("../../src/testing/append_all.rs"),
         include_str!("../../src/testing/append_tree.rs"),
         include_str!("../../src/testing/amend.rs"),
         include_str!("../../src/testing/rewrite.rs"),

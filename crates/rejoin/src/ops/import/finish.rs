@@ -5,12 +5,13 @@ use crate::model::Branch;
 use crate::ops::import::growing::Growing;
 use crate::ops::import::header;
 use crate::ops::import::route::Route;
-use crate::ops::import::{ImportMode, ImportedAs, ImportedConversation};
+use crate::ops::import::{Depth, ImportMode, ImportedAs, ImportedConversation};
 use crate::store::Change;
 
 impl Growing<'_> {
-    /// Stores what is left, sets the head, and tells what was done. A conversation without messages is none.
-    pub(super) fn finish(mut self) -> Result<Option<ImportedConversation>> {
+    /// Stores what is left, sets the head, and tells what was done, as far as the reading went. A conversation without
+    /// messages is none.
+    pub(super) fn finish(mut self, depth: Depth) -> Result<Option<ImportedConversation>> {
         if self.read == 0 {
             return Ok(None);
         }
@@ -29,7 +30,7 @@ impl Growing<'_> {
         Ok(Some(ImportedConversation {
             id: self.id,
             source_id: self.found.id.clone(),
-            title: self.redacted_title(),
+            title: if depth == Depth::Full { self.redacted_title() } else { None },
             imported_as: self.imported_as(),
             is_new: self.stored.is_none(),
             parent: self.above.as_ref().map(|above| above.conversation),

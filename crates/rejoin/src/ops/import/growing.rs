@@ -1,37 +1,38 @@
 //! One conversation while it is imported: what it has, and what it is given.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::error::Result;
 use crate::formats::{
-    Format, KEPT_AFTER, SOURCE, Skipped, Source, SourceBranch, SourceConversation, SourceKept, SourceMessage,
-    SourceParent, unfinished,
+    Format, Skipped, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent,
 };
-use crate::model::{Block, Conversation, ConversationId, Digest, Json, Message, MessageId, Summary, Time};
+use crate::model::{Conversation, ConversationId, Digest, MessageId, Time};
 use crate::ops::import::activity::{self, Dating};
 use crate::ops::import::attached::Attached;
 use crate::ops::import::batch::{Batch, Creation, Pin};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::counterpart::Counterparts;
 use crate::ops::import::header::{header_of, row_of};
-use crate::ops::import::identity::{Names, source_hash};
+use crate::ops::import::identity::Names;
 use crate::ops::import::location::began_here;
 use crate::ops::import::names;
+use crate::ops::import::ready::Ready;
 use crate::ops::import::regrow::{Half, Regrowth};
 use crate::ops::import::route::Route;
-use crate::ops::import::{Destination, ImportMode, Known};
-use crate::ops::prepare::Encoded;
-use crate::ops::redact::{Tally, is_same};
-use crate::ops::view::{Compaction, Kept, KeptPlace};
-use crate::store::{Anchor, Facets, Named, Order, Put, Row, Selection, Space};
-
-/// The longest text of a message that is compared; a line has a limit, too.
-const SOURCE_BYTES: usize = 1 << 30;
+use crate::ops::import::same::Fresh;
+use crate::ops::import::{Depth, Destination, ImportMode, Known};
+use crate::ops::redact::Tally;
+use crate::store::{Anchor, Facets, Order, Put, Row, Selection};
 
 /// What stands in each message that was imported, and in hardly any other.
 const NOTED: &str = "\"source\":";
+
+/// A message is not so many times as long as what it was read from: letters are escaped, markers stand for secrets.
+const GROWTH: u64 = 4;
+
+/// What an import adds to a message takes no more.
+const NOTE_BYTES: u64 = 1 << 10;
 
 /// The message that asked for a run of a sub-agent.
 pub(super) struct Above {
@@ -45,6 +46,7 @@ pub(super) struct Growing<'a> {
     pub(super) format: &'static Format,
     pub(super) names: Names,
     pub(super) mode: ImportMode,
+    depth: Depth,
     pub(super) route: Route,
     pub(super) id: ConversationId,
     pub(super) found: SourceConversation,
@@ -66,6 +68,8 @@ pub(super) struct Growing<'a> {
     pub(super) known: HashMap<MessageId, Digest>,
     /// The messages that this reading has met so far.
     pub(super) met: HashSet<MessageId>,
+    /// The messages that this reading added.
+    pub(super) fresh: Fresh,
     /// Messages that are other than they were, with the ids that they have now.
     changed: HashMap<MessageId, MessageId>,
     /// What the reading before has found out about messages that went on.
@@ -82,8 +86,10 @@ pub(super) struct Growing<'a> {
     /// The names of the lines that are kept without being messages; none before one is asked for.
     pub(super) asides: Option<HashSet<Vec<u8>>>,
     pub(super) last: Option<MessageId>,
-    time: Time,
+    pub(super) time: Time,
     pub(super) bytes: u64,
+    /// As many bytes as it can come to, with what an outline has not looked at.
+    most_bytes: u64,
     pub(super) attached: Attached,
     pub(super) batch: Batch,
     pub(super) read: u64,
@@ -102,13 +108,14 @@ impl<'a> Growing<'a> {
         known: Known,
         route: Route,
         above: Option<Above>,
-        mode: ImportMode,
+        (mode, depth): (ImportMode, Depth),
     ) -> Result<Self> {
         let Known { found, regrowth, .. } = known;
         let (names, id) = (Names(format), route.id());
         let mut header = header_of(&found, format, source, above.as_ref(), into.now)?;
         into.store.capabilities().restrict(&mut header);
-        let clean = into.redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
+        let redactor = into.redactor.filter(|_| depth == Depth::Full);
+        let clean = redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
         let header = clean.unwrap_or(header);
         let stored = row_of(into.store, id)?;
         let (mut known, mut has_own) = (HashMap::new(), false);
@@ -124,16 +131,20 @@ impl<'a> Growing<'a> {
         let is_into = matches!(route, Route::Into(_));
         let counterparts = if is_into { Counterparts::of(into.store, id)? } else { Counterparts::default() };
         // What is only compared is never written to.
-        let mode = if matches!(route, Route::Compared(_)) { ImportMode::Try } else { mode };
+        let is_compared = matches!(route, Route::Compared(_));
+        let (mode, depth) = if is_compared { (ImportMode::Try, Depth::Outline) } else { (mode, depth) };
+        let bytes = stored.as_ref().map_or(0, |row| row.bytes);
         let mut growing = Self {
             into,
             format,
             names,
             mode,
+            depth,
             route,
             id,
             time: found.created_at,
-            bytes: stored.as_ref().map_or(0, |row| row.bytes),
+            bytes,
+            most_bytes: bytes,
             exists: stored.is_some(),
             has_own,
             counterparts,
@@ -145,6 +156,7 @@ impl<'a> Growing<'a> {
             stored,
             known,
             met: HashSet::new(),
+            fresh: Fresh::default(),
             changed: HashMap::new(),
             regrowth,
             halves: Vec::new(),
@@ -230,28 +242,23 @@ impl<'a> Growing<'a> {
             return Ok(skipped);
         }
         let anchor = parent.map(|id| Anchor { id, link: self.known[&id] });
-        let nothing = Message::new(found.message.role, Vec::new());
-        let said = std::mem::replace(&mut found.message, nothing);
-        let source = self.redacted_line(&found.source);
-        let hash = source_hash(&source);
-        let message = self.finished(said, &found, &hash)?;
         let link = anchor.map(|anchor| anchor.link);
-        let stored = Encoded::of(Cow::Borrowed(&message), self.into.redactor.as_ref());
-        let digest = stored.digest(link);
-        // What is here from before there was redaction, or attachments, is the same message.
-        let was_stored_as = |known: Digest| {
-            known == Digest::chain(link, message.to_body().as_bytes())
-                || known == Encoded::of(Cow::Borrowed(&message), None).digest(link)
-        };
+        self.complete(&mut found)?;
         let own = self.names.message(&self.found.id, &found.id);
+        // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
+        let place = is_above.then_some(parent);
+        if self.known.contains_key(&own) && self.is_here(own, place, link, &mut found)? {
+            self.meet(own, &found)?;
+            return Ok(skipped);
+        }
+        let ready = if self.looks_closely(own) { Some(self.ready(&mut found)?) } else { None };
+        // What an outline finds is told apart from what is here, and no more.
+        let digest = ready
+            .as_ref()
+            .map_or_else(|| Digest::chain(link, found.source.as_bytes()), |ready| ready.stored.digest(link));
         let mut is_half = false;
         let id = match self.known.get(&own) {
-            // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
-            Some(known)
-                if *known != digest
-                    && !was_stored_as(*known)
-                    && !self.is_same(own, is_above.then_some(parent), &hash, &found.source)? =>
-            {
+            Some(known) if *known != digest => {
                 // What stands twice in one source did not grow since.
                 let is_into = matches!(self.route, Route::Into(_));
                 is_half = !is_into && !self.met.contains(&own) && self.regrow(own, parent, &found)?;
@@ -265,19 +272,22 @@ impl<'a> Growing<'a> {
             }
             _ => own,
         };
-        self.last = Some(id);
-        self.met.insert(id);
-        self.see_again(id, &hash, &found)?;
+        self.meet(id, &found)?;
         if self.known.contains_key(&id) {
             return Ok(skipped);
         }
-        self.tally.extend(&stored.tally);
         self.known.insert(id, digest);
+        self.fresh.note(id, parent, &found.source);
+        self.added += u64::from(!self.regrown.contains_key(&id));
+        self.branched += u64::from(id != own);
+        let Some(Ready { stored, line }) = ready.filter(|_| self.depth == Depth::Full) else {
+            self.estimate(&found);
+            return Ok(skipped);
+        };
+        self.tally.extend(&stored.tally);
         self.bytes += stored.body.len() as u64;
         self.count_attached(&stored.detached)?;
         self.check_size()?;
-        self.added += u64::from(!self.regrown.contains_key(&id));
-        self.branched += u64::from(id != own);
         if self.mode == ImportMode::Store {
             // Who asked for a branch pinned nothing.
             let is_pinned = self.pinned.contains(&found.id) && !matches!(self.route, Route::Into(_));
@@ -286,7 +296,7 @@ impl<'a> Growing<'a> {
             self.batch.add(id, anchor, digest, stored.body, &stored.message, pin);
             // What joins messages that are here can be told apart from them.
             if !self.format.is_own() || self.stored.is_some() {
-                self.batch.add_source(id.as_str().as_bytes(), &source)?;
+                self.batch.add_source(id.as_str().as_bytes(), line.as_deref().unwrap_or(&found.source))?;
             }
             if is_half {
                 // Its half is gone already.
@@ -295,6 +305,31 @@ impl<'a> Growing<'a> {
             self.flush_when_full()?;
         }
         Ok(skipped)
+    }
+
+    /// True when a message is made ready to be stored. To outline a conversation it is enough to know that a message is new,
+    /// except in one that is only compared: a message that changed may be here, under an id that is made of what is stored.
+    fn looks_closely(&self, own: MessageId) -> bool {
+        let is_compared = matches!(self.route, Route::Compared(_));
+        self.depth == Depth::Full || is_compared && self.known.contains_key(&own)
+    }
+
+    /// Counts a message that was not made ready.
+    fn estimate(&mut self, found: &SourceMessage) {
+        let bytes = if found.source.is_empty() { found.message.to_body().len() } else { found.source.len() };
+        self.most_bytes = self.most_bytes.saturating_add((bytes as u64).saturating_mul(GROWTH) + NOTE_BYTES);
+    }
+
+    /// True when an outline cannot tell that the conversation is not too large.
+    pub(super) const fn may_be_too_large(&self) -> bool {
+        self.most_bytes > self.into.conversation_bytes
+    }
+
+    /// Notes that a message came.
+    fn meet(&mut self, id: MessageId, found: &SourceMessage) -> Result<()> {
+        self.last = Some(id);
+        self.met.insert(id);
+        self.see_again(id, found)
     }
 
     /// True when a message is here under another id: it says the same at the same place.
@@ -306,107 +341,6 @@ impl<'a> Growing<'a> {
         self.last = Some(same);
         self.met.insert(same);
         true
-    }
-
-    /// Takes the message as it is stored: with a time, with what it was read from, and with what it keeps.
-    fn finished(&mut self, mut message: Message, found: &SourceMessage, hash: &str) -> Result<Message> {
-        self.time = *message.created_at.get_or_insert(self.time);
-        message.label.as_mut().map(names::cut);
-        // What Rejoin wrote has everything in it, and its digest is known.
-        if self.format.is_own() && found.keeps.is_empty() {
-            return Ok(message);
-        }
-        message.extra.set(SOURCE, Json::of(&unfinished::noted(&message, &found.id, hash))?);
-        for block in &mut message.blocks {
-            if let Block::Summary(summary) = block {
-                self.keep(summary, &found.keeps)?;
-            }
-        }
-        Ok(message)
-    }
-
-    /// Writes down what a compaction keeps, by the ids here.
-    fn keep(&self, summary: &mut Summary, keeps: &[SourceKept]) -> Result<()> {
-        let number = |name: &str| summary.extra.field(name).and_then(|tokens| tokens.to().ok()).unwrap_or(0);
-        let kept = keeps.iter();
-        let kept =
-            kept.map(|kept| Kept { message: self.name(&kept.message), text: kept.text.clone() }).collect();
-        let is_after = summary.extra.field(KEPT_AFTER).is_some();
-        let place = if is_after { KeptPlace::AfterSummary } else { KeptPlace::BeforeSummary };
-        let compaction = Compaction {
-            kept,
-            place,
-            tokens_before: number("tokens_before"),
-            tokens_after: number("tokens_after"),
-            ..Compaction::default()
-        };
-        for block in compaction.to_message("")?.blocks {
-            if let Block::Summary(written) = block {
-                written.extra.iter().for_each(|(name, value)| summary.extra.set(name, value.clone()));
-            }
-        }
-        Ok(())
-    }
-
-    /// True when a stored message was read from the same text, and follows the same one where that is known.
-    ///
-    /// Then only its reader has changed since, or what is redacted.
-    fn is_same(
-        &self,
-        id: MessageId,
-        parent: Option<Option<MessageId>>,
-        hash: &str,
-        source: &str,
-    ) -> Result<bool> {
-        let Some((above, before)) = self.source_of(id)? else { return Ok(false) };
-        let is_text =
-            before == hash || self.stored_source(id, source)?.is_some_and(|before| is_same(&before, source));
-        Ok(is_text && parent.map_or(Ok(true), |parent| self.leads_to(above, parent))?)
-    }
-
-    /// What a stored message was read from, if that can have been this text; none when it is not kept.
-    pub(super) fn stored_source(&self, id: MessageId, source: &str) -> Result<Option<String>> {
-        let name = Named::One(id.as_str().as_bytes());
-        let mut stored = None;
-        // A marker is longer than what it stands for, but never by so much.
-        let most = source.len().saturating_mul(16).saturating_add(1 << 10).min(SOURCE_BYTES);
-        self.into.store.get(Space::Source, Some(self.id), name, &mut |_, packed| {
-            let text = zstd::bulk::decompress(packed, most).ok();
-            stored = text.and_then(|text| String::from_utf8(text).ok());
-            Ok(())
-        })?;
-        Ok(stored)
-    }
-
-    /// A line of the source as it is stored.
-    pub(super) fn redacted_line<'s>(&self, line: &'s str) -> Cow<'s, str> {
-        let clean = self.into.redactor.and_then(|redactor| redactor.line(line, &mut Tally::default()));
-        clean.map_or(Cow::Borrowed(line), Cow::Owned)
-    }
-
-    /// The parent of a stored message and the hash of what it was read from; none when it was not imported.
-    pub(super) fn source_of(&self, id: MessageId) -> Result<Option<(Option<MessageId>, String)>> {
-        let Some((parent, message)) = self.stored_message(id)? else { return Ok(None) };
-        let source = message.extra.field(SOURCE).and_then(|source| source.to::<serde_json::Value>().ok());
-        Ok(source.and_then(|source| source["text"].as_str().map(|hash| (parent, hash.to_owned()))))
-    }
-
-    /// A message as it is stored, and the one it follows; none when it is not there.
-    pub(super) fn stored_message(&self, id: MessageId) -> Result<Option<(Option<MessageId>, Message)>> {
-        if !self.exists {
-            return Ok(None);
-        }
-        let mut found = None;
-        let looked = self.into.store.read(self.id, Selection::Ids(&[id]), &mut |seen| {
-            found = Some((seen.parent, Message::from_body(seen.body)?));
-            Ok(())
-        });
-        match looked {
-            // It stands twice in this source, and its first form waits in the batch.
-            Err(error) if error.kind() == crate::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-            Ok(()) => Ok(found),
-        }
     }
 
     pub(super) fn flush_when_full(&mut self) -> Result<()> {

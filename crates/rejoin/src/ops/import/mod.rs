@@ -1,8 +1,9 @@
 //! Importing: a source of another program becomes conversations, and importing it again adds only what is new.
 //!
 //! A source is read twice. The first time nothing is stored: whatever is wrong with the source ends it there, so that
-//! nothing is half imported, and what is known of a conversation only at its end is known before it is created. The
-//! second time its messages are appended in batches. A source says nothing about a conversation that began here, unless
+//! nothing is half imported, and what is known of a conversation only at its end is known before it is created. This
+//! reading is an outline: what is new is parsed and named, and only the second reading redacts, encodes and hashes it
+//! and appends it in batches. A source says nothing about a conversation that began here, unless
 //! whoever imports it asks for that. A first reading that turns out to have misjudged a beginning is
 //! repeated. An import that is cut off is finished by the next one.
 
@@ -22,9 +23,11 @@ mod lineage;
 mod location;
 mod names;
 mod packed;
+mod ready;
 mod regrow;
 mod report;
 mod route;
+mod same;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -101,12 +104,16 @@ pub(crate) fn import(
     format: &'static Format,
     how: &mut Import<'_>,
 ) -> Result<Imported> {
+    let location = Location::of(source, format, into.redactor);
+    let pass = |mode, depth, learnt| Pass::new(into, (source, format), &location, (mode, depth), learnt);
     let mut learnt = Learnt::new();
+    // Whoever asks what would be stored is told what would be taken out of it.
+    let mut depth = if how.mode == ImportMode::Store { Depth::Outline } else { Depth::Full };
     for trial in 0..TRIALS {
         let mut silent = |_| {};
         let (limits, mode, project) = (how.limits, how.mode, how.project);
         let mut again = Import { limits, mode, project, progress: &mut silent };
-        let mut pass = Pass::new(into, source, format, ImportMode::Try, learnt);
+        let mut pass = pass(ImportMode::Try, depth, learnt);
         // Who waits was told of one trial.
         if trial == 0 { pass.run(how) } else { pass.run(&mut again) }?;
         let done = pass.finish()?;
@@ -115,11 +122,13 @@ pub(crate) fn import(
             return Ok(done.report);
         }
         learnt = done.learnt;
-        if done.verdict == Verdict::Reliable {
-            break;
+        match done.verdict {
+            Verdict::Reliable => break,
+            Verdict::Misjudged => {}
+            Verdict::TooShallow => depth = Depth::Full,
         }
     }
-    let mut pass = Pass::new(into, source, format, how.mode, learnt);
+    let mut pass = pass(how.mode, Depth::Full, learnt);
     pass.run(how)?;
     Ok(pass.finish()?.report)
 }
@@ -152,11 +161,22 @@ struct Known {
     route: Option<Route>,
 }
 
-/// Whether a reading judged everything as the next one will.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a reading judged everything as the next one will. The worst one counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Reliable,
     Misjudged,
+    /// An outline is not enough: only what is stored tells whether it is too large.
+    TooShallow,
+}
+
+/// How closely a reading looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    /// What is new is parsed and named.
+    Outline,
+    /// Everything is made ready to be stored.
+    Full,
 }
 
 /// What a reading came to.
@@ -172,6 +192,7 @@ struct Pass<'a> {
     source: &'a Source,
     format: &'static Format,
     mode: ImportMode,
+    depth: Depth,
     /// What the reading before has found out about each conversation.
     learnt: Learnt,
     router: Router<'a>,
@@ -196,9 +217,9 @@ struct Pass<'a> {
 impl<'a> Pass<'a> {
     fn new(
         into: Destination<'a>,
-        source: &'a Source,
-        format: &'static Format,
-        mode: ImportMode,
+        (source, format): (&'a Source, &'static Format),
+        location: &'a Location,
+        (mode, depth): (ImportMode, Depth),
         learnt: Learnt,
     ) -> Self {
         Self {
@@ -206,12 +227,9 @@ impl<'a> Pass<'a> {
             source,
             format,
             mode,
+            depth,
             learnt,
-            router: Router {
-                into,
-                names: Names(format),
-                location: Location::of(source, format, into.redactor),
-            },
+            router: Router { into, names: Names(format), location },
             branch: None,
             growing: BTreeMap::new(),
             places: HashMap::new(),
@@ -338,7 +356,15 @@ impl<'a> Pass<'a> {
         let header = &mut known.found.header;
         header.project = header.project.take().map(|directory| project(&directory));
         let above = self.above(&known.found)?;
-        let growing = Growing::begin(self.into, self.format, self.source, known, route, above, self.mode)?;
+        let growing = Growing::begin(
+            self.into,
+            self.format,
+            self.source,
+            known,
+            route,
+            above,
+            (self.mode, self.depth),
+        )?;
         self.growing.insert(self.met, growing);
         self.places.insert(source_id, self.met);
         self.touched.insert(self.met);
@@ -398,7 +424,7 @@ impl<'a> Pass<'a> {
             self.learn_from(&growing)?;
         }
         self.tally.extend(&growing.tally);
-        if let Some(done) = growing.finish()? {
+        if let Some(done) = growing.finish(self.depth)? {
             self.report.conversations.push(done);
         }
         Ok(())
@@ -425,7 +451,10 @@ impl<'a> Pass<'a> {
         let was_misjudged =
             is_another && (self.into.except.contains(&named) || row_of(self.into.store, named)?.is_some());
         if is_stricter || was_misjudged || route != growing.route {
-            self.verdict = Verdict::Misjudged;
+            self.verdict = self.verdict.max(Verdict::Misjudged);
+        }
+        if self.depth == Depth::Outline && growing.may_be_too_large() {
+            self.verdict = Verdict::TooShallow;
         }
         Ok(())
     }

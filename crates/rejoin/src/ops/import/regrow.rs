@@ -14,6 +14,7 @@ use crate::model::{Message, MessageId};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
 use crate::ops::import::header::row_of;
+use crate::ops::import::identity::source_hash;
 use crate::ops::redact::continues;
 use crate::store::{Children, Note, Order, Outcome, Selection, Target};
 
@@ -120,11 +121,12 @@ impl Growing<'_> {
     }
 
     /// Notes that a message came again that would be taken away, and that it is still what it was.
-    pub(super) fn see_again(&mut self, id: MessageId, hash: &str, found: &SourceMessage) -> Result<()> {
+    pub(super) fn see_again(&mut self, id: MessageId, found: &SourceMessage) -> Result<()> {
         let Some(before) = self.regrown.get(&id).filter(|_| self.mode == ImportMode::Try) else {
             return Ok(());
         };
-        if before == hash || self.goes_on(id, &found.source)? {
+        let is_same = *before == source_hash(&found.source) || self.was_read_from(id, &found.source)?;
+        if is_same || self.goes_on(id, &found.source)? {
             self.given.insert(id);
         }
         Ok(())

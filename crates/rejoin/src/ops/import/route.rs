@@ -43,7 +43,7 @@ impl Route {
 pub(super) struct Router<'a> {
     pub(super) into: Destination<'a>,
     pub(super) names: Names,
-    pub(super) location: Location,
+    pub(super) location: &'a Location,
 }
 
 impl Router<'_> {

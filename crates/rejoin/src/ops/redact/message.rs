@@ -27,6 +27,7 @@ pub(crate) struct Cleaned {
 impl Redactor<'_> {
     /// A message without its secrets, of which `body` is the written form; none when it has none.
     pub(crate) fn message(&self, message: &Message, body: &str) -> Option<Cleaned> {
+        self.rules.look_at(|| body.to_owned());
         let is_clean = !self.rules.are_thorough()
             && message.label.is_none()
             && message
@@ -79,6 +80,7 @@ impl Redactor<'_> {
     ///
     /// A path stays to the letter, such as that of its project: only a secret in it goes.
     pub(crate) fn header(&self, header: &Conversation, tally: &mut Tally) -> Option<Conversation> {
+        self.rules.look_at(|| header.to_header());
         let mut sweep = Sweep { redactor: self, tally: Tally::default() };
         let mut clean = header.clone();
         clean.title.iter_mut().for_each(|title| sweep.short(title));

@@ -51,6 +51,9 @@ struct Rules {
     finder: Arc<OnceLock<Finder>>,
     personal: Vec<Personal>,
     own: Vec<Pattern>,
+    /// The messages, lines and headers that were looked at, and how often each.
+    #[cfg(test)]
+    looked_at: Arc<std::sync::Mutex<std::collections::BTreeMap<String, usize>>>,
 }
 
 impl Redaction {
@@ -73,6 +76,14 @@ impl Redaction {
         let rules = Arc::make_mut(&mut self.rules);
         rules.own.push(Pattern::new(pattern, rules.own.len() + 1)?);
         Ok(self)
+    }
+}
+
+#[cfg(test)]
+impl Redaction {
+    /// What was looked at so far, and how often; it is counted anew from here on.
+    pub(crate) fn looked_at(&self) -> std::collections::BTreeMap<String, usize> {
+        std::mem::take(&mut *self.rules.looked_at.lock().unwrap())
     }
 }
 
@@ -99,6 +110,15 @@ impl Rules {
     /// True when texts without any anchor have to be looked at, too.
     fn are_thorough(&self) -> bool {
         !self.personal.is_empty() || !self.own.is_empty()
+    }
+
+    /// Counts a look, in tests: what is looked at twice takes twice as long.
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "only tests count"))]
+    fn look_at(&self, _text: impl FnOnce() -> String) {
+        #[cfg(test)]
+        {
+            *self.looked_at.lock().unwrap().entry(_text()).or_default() += 1;
+        }
     }
 
     /// Everything to take out of a text, in no order.
@@ -160,6 +180,7 @@ impl<'a> Redactor<'a> {
 
     /// A line of a file without its secrets, whether it is JSON or not; none when it has none.
     pub(crate) fn line(&self, line: &str, tally: &mut Tally) -> Option<String> {
+        self.rules.look_at(|| line.to_owned());
         let is_json =
             line.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
         if is_json { json::redact(self, line, tally) } else { text::redact(self, line, tally) }

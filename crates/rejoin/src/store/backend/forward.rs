@@ -15,6 +15,15 @@ macro_rules! forward {
             $to.commit(ask, safety, decide)
         }
 
+        fn commit_each<'a>(
+            &$self,
+            asks: &[Ask<'_>],
+            safety: Safety,
+            decide: &mut $crate::store::backend::DecideEach<'_, 'a>,
+        ) -> Result<()> {
+            $to.commit_each(asks, safety, decide)
+        }
+
         $crate::store::backend::forward_but_commits!($self, $to);
     };
 }

@@ -36,6 +36,17 @@ pub trait Backend: Send + Sync {
     /// cut when this returns. A message id that the conversation already has is a [conflict](crate::ErrorKind::Conflict).
     fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()>;
 
+    /// Calls `decide` for each of these, in order, with its place among them and the newest rows, and stores what it returns.
+    ///
+    /// Each is stored as [`Self::commit`] does, before the next is decided. A backend that can stores all of them in one
+    /// commit, and then nothing when one fails. Otherwise those before the one that fails stay.
+    fn commit_each<'a>(
+        &self,
+        asks: &[Ask<'_>],
+        safety: Safety,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<()>;
+
     /// Calls `work`, which commits removals, and erases what they leave in the backend's own files before it returns.
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
@@ -64,6 +75,20 @@ pub trait Backend: Send + Sync {
 
 /// Decides what to store.
 pub type Decide<'d, 'a> = dyn FnMut(&dyn Rows) -> Result<Batch<'a>> + 'd;
+
+/// Decides what to store for each of several, by its place.
+pub type DecideEach<'d, 'a> = dyn FnMut(usize, &dyn Rows) -> Result<Batch<'a>> + 'd;
+
+/// Commits one after the other, where several cannot be committed together.
+pub(crate) fn one_by_one(
+    backend: &dyn Backend,
+    asks: &[Ask<'_>],
+    safety: Safety,
+    decide: &mut DecideEach<'_, '_>,
+) -> Result<()> {
+    let mut asks = asks.iter().enumerate();
+    asks.try_for_each(|(place, ask)| backend.commit(ask, safety, &mut |rows| decide(place, rows)))
+}
 
 /// Removes messages of a conversation.
 pub type Trim<'t> = dyn FnMut(&[MessageId]) -> Result<()> + 't;

@@ -54,7 +54,9 @@ use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words};
+use crate::store::backend::{
+    Ask, Backend, Decide, DecideEach, Lists, Prefixes, Rows, Trim, Words, one_by_one,
+};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Files;
 use crate::store::jsonl::layout::Layout;
@@ -213,6 +215,16 @@ impl Backend for Jsonl {
 
     fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
         self.store(ask, safety, decide)
+    }
+
+    fn commit_each<'a>(
+        &self,
+        asks: &[Ask<'_>],
+        safety: Safety,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<()> {
+        // Each conversation has a file of its own, and no two files are written as one.
+        one_by_one(self, asks, safety, decide)
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {

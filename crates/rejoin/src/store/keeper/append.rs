@@ -3,7 +3,7 @@
 //! A message whose parent already has a child is a branch. So is one without a parent, where the conversation has a root.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::ConversationId;
+use crate::model::{ConversationId, MessageId};
 use crate::store::backend::{
     Append, Ask, Backend, Batch, Edit, Entry as Logged, NewMessage, Node, Opening, Presence, Rows, State,
     taken, unknown,
@@ -15,14 +15,8 @@ use crate::store::{Anchor, Appended, Safety, Stale, Turn, What};
 pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended> {
     turn.check()?;
     let mut appended = None;
-    let anchors: Vec<_> = turn.entries.iter().filter_map(|entry| Some(entry.parent?.id)).take(1).collect();
-    let ask = Ask {
-        attempt: "append a turn",
-        conversation: Some(turn.conversation),
-        is_made: turn.opening.is_some(),
-        messages: &anchors,
-        is_erasing: false,
-    };
+    let anchors = anchors(turn);
+    let ask = ask(turn, &anchors);
     let committed = backend.commit(&ask, Safety::Synced, &mut |rows| {
         let (batch, answer) = decide(rows, turn)?;
         appended = Some(answer);
@@ -40,6 +34,46 @@ pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended>
             Ok(replayed)
         }
         Err(error) => Err(error),
+    }
+}
+
+pub(super) fn append_all(backend: &dyn Backend, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
+    let mut appended = Vec::with_capacity(turns.len());
+    let anchors: Vec<Vec<MessageId>> = turns.iter().map(anchors).collect();
+    let asks: Vec<Ask<'_>> = turns.iter().zip(&anchors).map(|(turn, anchors)| ask(turn, anchors)).collect();
+    let committed = backend.commit_each(&asks, Safety::Synced, &mut |place, rows| {
+        turns[place].check()?;
+        let (batch, answer) = decide(rows, &turns[place])?;
+        // A decision may be asked for again.
+        appended.truncate(place);
+        appended.push(answer);
+        Ok(batch)
+    });
+    match committed {
+        Ok(()) => Ok(appended),
+        // One is refused, or was stored before. On its own each gets its own answer.
+        Err(error)
+            if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::Invalid) =>
+        {
+            turns.iter().map(|turn| append(backend, turn)).collect()
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The message that a turn was written against.
+fn anchors(turn: &Turn<'_>) -> Vec<MessageId> {
+    turn.entries.iter().filter_map(|entry| Some(entry.parent?.id)).take(1).collect()
+}
+
+/// What the decision about a turn is going to read.
+const fn ask<'a>(turn: &Turn<'_>, anchors: &'a [MessageId]) -> Ask<'a> {
+    Ask {
+        attempt: "append a turn",
+        conversation: Some(turn.conversation),
+        is_made: turn.opening.is_some(),
+        messages: anchors,
+        is_erasing: false,
     }
 }
 

@@ -151,6 +151,10 @@ impl<B: Backend> Store for Keeper<B> {
         append::append(&self.backend, turn)
     }
 
+    fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
+        append::append_all(&self.backend, turns)
+    }
+
     fn amend(
         &self,
         id: ConversationId,

@@ -40,7 +40,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words};
+use crate::store::backend::{Ask, Backend, Decide, DecideEach, Lists, Prefixes, Rows, Trim, Words};
 use crate::store::reserve::Reserve;
 use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
@@ -318,14 +318,26 @@ impl Backend for Sqlite {
     }
 
     fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        self.commit_each(&[*ask], safety, &mut |_, rows| decide(rows))
+    }
+
+    fn commit_each<'a>(
+        &self,
+        asks: &[Ask<'_>],
+        safety: Safety,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<()> {
+        let Some(first) = asks.first() else { return Ok(()) };
         let usage = match safety {
             Safety::Synced => Use::Synced,
             Safety::Unsynced => Use::Unsynced,
         };
-        self.writing(ask.attempt, usage, |transaction| {
-            let moment = Moment::new(transaction);
-            let batch = decide(&moment)?;
-            write::write(&moment, &batch)
+        self.writing(first.attempt, usage, |transaction| {
+            (0..asks.len()).try_for_each(|place| {
+                let moment = Moment::new(transaction);
+                let batch = decide(place, &moment)?;
+                write::write(&moment, &batch)
+            })
         })?;
         self.fold_log_if_long();
         Ok(())

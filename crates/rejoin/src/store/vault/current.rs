@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{
-    Amend, Amendment, Ask, Backend, Batch, Decide, Edit, Lists, Prefixes, Removal, Rows, Trim, Which, Words,
-    forward_but_commits,
+    Amend, Amendment, Ask, Backend, Batch, Decide, DecideEach, Edit, Lists, Prefixes, Removal, Rows, Trim,
+    Which, Words, forward_but_commits, one_by_one,
 };
 use crate::store::tip::{first_preview, last_preview};
 use crate::store::vault::batch::Attempts;
@@ -84,6 +84,15 @@ impl Backend for Current<'_> {
             };
             Ok(Batch { edit, blobs: Cow::Owned(blobs.into_owned()), change })
         })
+    }
+
+    fn commit_each<'a>(
+        &self,
+        asks: &[Ask<'_>],
+        safety: Safety,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<()> {
+        one_by_one(self, asks, safety, decide)
     }
 
     forward_but_commits!(self, self.vault.backend);

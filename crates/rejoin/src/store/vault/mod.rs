@@ -55,7 +55,7 @@ pub use workspace::Workspace;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Trim, Words};
+use crate::store::backend::{Ask, Backend, Decide, DecideEach, Lists, Prefixes, Trim, Words, one_by_one};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, Held, blob};
 use crate::store::vault::index::Backlog;
@@ -175,6 +175,15 @@ impl Backend for Sealed {
     fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
         let answer = self.commit_sealed(ask, safety, decide);
         self.settled(answer)
+    }
+
+    fn commit_each<'a>(
+        &self,
+        asks: &[Ask<'_>],
+        safety: Safety,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<()> {
+        one_by_one(self, asks, safety, decide)
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {

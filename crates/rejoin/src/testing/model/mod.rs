@@ -220,6 +220,10 @@ impl Store for Model {
         Ok(appended)
     }
 
+    fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
+        turns.iter().map(|turn| self.append(turn)).collect()
+    }
+
     fn amend(
         &self,
         id: ConversationId,

@@ -46,6 +46,29 @@ fn forgiving(store: &Broken, turn: &Turn<'_>, kind: ErrorKind) -> Result<Appende
 
 pub(super) const FAULTS: &[Fault] = &[
     (
+        "there_is_one_answer_per_turn",
+        Hook::AppendAll(|store, turns| {
+            let mut answers = store.inner.append_all(turns)?;
+            answers.reverse();
+            Ok(answers)
+        }),
+    ),
+    (
+        "a_turn_may_go_on_from_one_before_it",
+        Hook::AppendAll(|store, turns| {
+            let mut answers: Vec<_> = turns.iter().rev().map(|turn| store.inner.append(turn)).collect();
+            answers.reverse();
+            answers.into_iter().collect()
+        }),
+    ),
+    (
+        "a_turn_that_is_refused_ends_it",
+        Hook::AppendAll(|store, turns| {
+            let answers: Vec<_> = turns.iter().map(|turn| store.inner.append(turn)).collect();
+            answers.into_iter().collect()
+        }),
+    ),
+    (
         "a_turn_is_stored_whole_or_not_at_all",
         Hook::Append(|store, turn| {
             let mut answer = None;

@@ -41,6 +41,7 @@ enum Hook {
     Changes(fn(&Broken, Stamp, Duration) -> Result<Vec<Changed>>),
     Get(Get),
     Append(fn(&Broken, &Turn<'_>) -> Result<Appended>),
+    AppendAll(fn(&Broken, &[Turn<'_>]) -> Result<Vec<Appended>>),
     Amend(fn(&Broken, ConversationId, Option<Version>, &Change<'_>, Time) -> Result<Version>),
     Remove(Removal),
     Put(fn(&Broken, &[Put<'_>], Safety) -> Result<()>),
@@ -102,6 +103,11 @@ impl Store for Broken {
     fn append(&self, turn: &Turn<'_>) -> Result<Appended> {
         let Hook::Append(hook) = self.hook else { return self.inner.append(turn) };
         hook(self, turn)
+    }
+
+    fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
+        let Hook::AppendAll(hook) = self.hook else { return self.inner.append_all(turns) };
+        hook(self, turns)
     }
 
     fn amend(

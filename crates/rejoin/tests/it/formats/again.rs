@@ -138,6 +138,24 @@ fn a_finder_that_knows_them_finds_the_same() {
 }
 
 #[test]
+fn a_line_that_stands_twice_is_one_message_when_what_it_follows_is_missing() {
+    let twice = user("u2", Some("gone"), "two");
+    let lines = [
+        user("u1", None, "one"),
+        twice.clone(),
+        reply("a1", "u1", "m1", text("1")),
+        twice,
+        reply("a2", "u2", "m2", text("2")),
+    ];
+    let mut desk = Desk::new();
+    let path = desk.write(&lines);
+
+    let added = [0; 2].map(|_| desk.import(&path, DeletedHere::StayDeleted).added());
+
+    assert_eq!(added, [4, 0]);
+}
+
+#[test]
 fn what_was_written_a_moment_ago_is_read_again() {
     let mut desk = Desk::new();
     desk.archive = desk.archive.clone().with_nature(Arc::new(SystemNature));

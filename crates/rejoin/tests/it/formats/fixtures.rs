@@ -15,7 +15,8 @@ use crate::formats::fixture;
 pub(super) fn every() -> Vec<(Source, &'static Format)> {
     let found = Sources::find(&fixture(""), None).unwrap();
     assert_eq!(found.unreadable, []);
-    found.found
+    // Inside of a vault of plain files are encrypted bytes.
+    found.found.into_iter().filter(|(source, _)| !source.path().starts_with(fixture("vault"))).collect()
 }
 
 /// The fields that hold what people and models say, in any of the formats.

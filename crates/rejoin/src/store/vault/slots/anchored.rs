@@ -123,6 +123,10 @@ impl<S: Store> Store for Anchored<S> {
         self.noted(self.store.append(turn))
     }
 
+    fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
+        self.noted(self.store.append_all(turns))
+    }
+
     fn amend(
         &self,
         id: ConversationId,

@@ -133,3 +133,6 @@ impl Archive {
         if erased.is_empty() { Ok(()) } else { self.store().put(&erased, Safety::Synced) }
     }
 }
+
+#[cfg(test)]
+mod tests;
