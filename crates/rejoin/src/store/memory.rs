@@ -72,7 +72,7 @@ impl fmt::Debug for Memory {
 
 impl Backend for Memory {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { stores_bytes: true, ..Capabilities::new(false, false, false) }
+        Capabilities::new(false, false, false)
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
