@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
-use crate::store::vault::Workspace;
-use crate::store::vault::slots::{VaultId, status as vault_status};
+use crate::store::sealed::Workspace;
 use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task, Unlock};
+use crate::vault::slots::{VaultId, status as vault_status};
 
 /// What long work on a copy is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl StoreUrl {
         )?;
         if let (Self::Vault(inner), Some(workspace)) = (self, workspace) {
             let taken =
-                inner.open_plain(access).and_then(|store| self.take(&workspace, store.as_ref(), access));
+                inner.backend_present(access).and_then(|store| self.take(&workspace, store.as_ref(), access));
             taken.map_err(|error| error.during("accept the vault that was restored"))?;
         }
         Ok(Restored { contents, kept })

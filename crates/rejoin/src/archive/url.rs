@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::backend::Backend;
-use crate::store::vault::slots::{
-    Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
-};
 use crate::store::{
-    Displaced, JsonlOptions, JsonlStore, Keeper, MemoryStore, REPACK_EVERY, SqliteStore, Store, Vault, WAIT,
-    beside, place,
+    Displaced, JsonlOptions, JsonlStore, Keeper, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside,
+    place,
+};
+use crate::vault::Vault;
+use crate::vault::slots::{
+    Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
 };
 
 /// Where a store is.
@@ -184,7 +185,7 @@ impl StoreUrl {
     }
 
     /// Where the rows of a store are that has to be there.
-    fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
+    pub(super) fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
         match self.path() {
             Some(path) if !path.exists() => {
                 let missing = Error::not_found(format!("there is no vault at `{}`", path.display()));

@@ -8,7 +8,7 @@
 //! ```text
 //!    the contract          Read and Store, here; what they take and answer in turn.rs and query.rs
 //!    its rules             keeper/
-//!    where rows are        backend/, and what implements it: memory.rs  sqlite/  jsonl/  and the one that encrypts
+//!    where rows are        backend/, and what implements it: memory.rs  sqlite/  jsonl/  sealed/
 //!    shared by backends    tree.rs  tip.rs  index/  durable.rs  reserve.rs  content_hash.rs
 //!    the place on disk     place.rs  owner.rs  displaced.rs  examination.rs
 //!    over any store        notice.rs  newest.rs
@@ -17,11 +17,11 @@
 pub mod backend;
 mod content_hash;
 mod displaced;
-mod durable;
+pub(crate) mod durable;
 mod examination;
-mod index;
+pub(crate) mod index;
 mod jsonl;
-mod keeper;
+pub(crate) mod keeper;
 mod memory;
 mod newest;
 mod notice;
@@ -29,11 +29,11 @@ mod owner;
 pub(crate) mod place;
 mod query;
 mod reserve;
+pub(crate) mod sealed;
 mod sqlite;
-mod tip;
+pub(crate) mod tip;
 mod tree;
 mod turn;
-pub(crate) mod vault;
 
 use std::time::Duration;
 
@@ -52,12 +52,12 @@ pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
 };
+pub use sealed::{Key, KeyId, Quarantined, Unlock, VaultStore, Workspace};
 pub use sqlite::{Sqlite, SqliteStore};
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
     Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
-pub use vault::{Key, KeyId, Unlock, Vault, VaultStore, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
