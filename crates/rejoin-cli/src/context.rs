@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 
 use rejoin::vault::Keyholder;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::config::Config;
 use crate::error::{Failure, Kind};
@@ -234,6 +233,18 @@ impl Context {
     }
 }
 
+/// A warning as programs read it.
+#[derive(Serialize)]
+struct Warned<'a> {
+    warning: Warning<'a>,
+}
+
+#[derive(Serialize)]
+struct Warning<'a> {
+    message: &'a str,
+    hint: Option<&'a str>,
+}
+
 fn not_confirmed() -> Failure {
     Failure::new(Kind::NotConfirmed, "not confirmed, so nothing was changed")
 }
@@ -249,7 +260,7 @@ impl Manner {
     /// Warns on stderr, also those who want no warnings: for what nobody may miss.
     pub(crate) fn insist(&self, message: &str, hint: Option<&str>) {
         let text = match (self.format, hint) {
-            (Format::Json, hint) => json!({"warning": {"message": message, "hint": hint}}).to_string(),
+            (Format::Json, hint) => ui::json::line(&Warned { warning: Warning { message, hint } }),
             (Format::Text, Some(hint)) => clean::block(&format!("warning: {message}\nhint: {hint}")),
             (Format::Text, None) => clean::block(&format!("warning: {message}")),
         };

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use rejoin::ErrorKind;
 use rejoin::store::{Displaced, Foreign};
 use rustix::io::Errno;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::Format;
 use crate::private;
@@ -25,6 +25,27 @@ pub(crate) struct Failure {
     hint: Option<String>,
     /// What people are told in place of the usual form, where the words are fixed.
     wording: Option<String>,
+}
+
+/// The answer of a command that failed.
+#[derive(Serialize)]
+struct Answer<'a> {
+    error: Told<'a>,
+}
+
+/// A failure as programs read it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Told<'a> {
+    #[serde(flatten)]
+    why: Why,
+    hint: Option<&'a str>,
+}
+
+/// A failure without what to do about it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Why {
+    kind: &'static str,
+    message: String,
 }
 
 /// The kinds a script can tell apart; their names are a contract.
@@ -175,8 +196,18 @@ impl Failure {
         ExitCode::from(self.kind.exit_status())
     }
 
+    /// What programs are told of it where they know what to do about it.
+    pub(crate) fn why(&self) -> Why {
+        Why { kind: self.kind(), message: self.summary() }
+    }
+
+    /// What programs are told of it.
+    pub(crate) fn told(&self) -> Told<'_> {
+        Told { why: self.why(), hint: self.next_step() }
+    }
+
     fn to_json(&self) -> serde_json::Value {
-        json!({"error": {"kind": self.kind(), "message": self.summary(), "hint": self.hint}})
+        serde_json::to_value(Answer { error: self.told() }).expect("a failure is plain data")
     }
 
     /// The message, then each cause, outermost first.
@@ -398,6 +429,8 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn torn() -> Failure {

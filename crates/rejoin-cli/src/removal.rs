@@ -1,6 +1,7 @@
 //! Deleting at the user's wish: how it is recorded, and how what goes is described before and after.
 
 use rejoin::{Archive, ConversationId, Hold, PurgeKeys, StoredConversation};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
@@ -20,6 +21,30 @@ pub(crate) fn delete_conversation(archive: &Archive, id: ConversationId) -> Resu
         Some((_, why)) => Err(Failure::new(Kind::Other, why)),
         None => Ok(deleted.bytes()),
     }
+}
+
+/// What becomes of something that was to go, as programs read it.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Outcome {
+    Planned,
+    /// It goes within the days of notice.
+    Soon,
+    Deleted,
+    #[serde(rename = "passed by")]
+    PassedBy,
+    /// It was not there.
+    Missing,
+    Failed,
+}
+
+/// What becomes of conversations that are old, as programs read it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Removed<Item> {
+    pub(crate) items: Vec<Item>,
+    pub(crate) deleted: u64,
+    pub(crate) bytes: u64,
+    pub(crate) failed: usize,
 }
 
 /// Where the user stands, so that what lies elsewhere or is in use can be pointed out.

@@ -2,16 +2,18 @@
 
 use rejoin::view::Repair;
 use rejoin::{
-    Block, Branch, ConversationId, Digest, Fields, Hold, MessageId, Role, Status, StoredConversation,
-    StoredMessage, Time, Usage,
+    Block, Branch, ConversationId, Digest, Fields, Hold, MessageId, Role, ShortId, Status,
+    StoredConversation, StoredMessage, Time, Usage,
 };
 use serde::Serialize;
+
+use crate::ui::json::Text;
 
 /// A conversation without its messages.
 #[derive(Debug, Serialize)]
 pub(crate) struct ConversationShape<'a> {
-    id: ConversationId,
-    short: String,
+    #[serde(flatten)]
+    itself: Itself,
     title: Option<&'a str>,
     kind: &'a str,
     status: Status,
@@ -36,8 +38,7 @@ impl<'a> ConversationShape<'a> {
     pub(crate) fn of(stored: &'a StoredConversation, active: Option<ConversationId>) -> Self {
         let header = &stored.conversation;
         Self {
-            id: stored.id,
-            short: stored.id.short().to_string(),
+            itself: stored.id.into(),
             title: header.title.as_deref(),
             kind: &header.kind,
             status: header.status,
@@ -100,6 +101,47 @@ impl<'a> From<&'a StoredMessage> for MessageShape<'a> {
             finish: message.finish.as_deref(),
             extra: &message.extra,
         }
+    }
+}
+
+/// All that there is of something.
+#[derive(Debug, Serialize)]
+pub(crate) struct Items<T> {
+    pub(crate) items: Vec<T>,
+}
+
+/// A page of a list.
+#[derive(Debug, Serialize)]
+pub(crate) struct Page<'a, T> {
+    pub(crate) items: Vec<T>,
+    pub(crate) next_cursor: Option<&'a str>,
+    /// How many there are on all pages, when that is known.
+    pub(crate) total: Option<u64>,
+}
+
+/// A conversation by its id, in an answer that is the conversation.
+#[derive(Debug, Serialize)]
+pub(crate) struct Itself {
+    id: ConversationId,
+    short: Text<ShortId>,
+}
+
+impl From<ConversationId> for Itself {
+    fn from(id: ConversationId) -> Self {
+        Self { id, short: Text(id.short()) }
+    }
+}
+
+/// A conversation by its id, in an answer about something in it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Within {
+    conversation: ConversationId,
+    short: Text<ShortId>,
+}
+
+impl From<ConversationId> for Within {
+    fn from(conversation: ConversationId) -> Self {
+        Self { conversation, short: Text(conversation.short()) }
     }
 }
 

@@ -1,13 +1,14 @@
 //! `rejoin audit`: what was deleted, purged, redacted, rotated and exported.
 
-use rejoin::{AuditEntry, AuditQuery, Redacted, Time};
-use serde_json::{Value as Json, json};
+use rejoin::{AuditAction, AuditEntry, AuditFailure, AuditQuery, ConversationId, Fields, Redacted, Time};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::shapes::Items;
 use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
-use crate::ui::{clean, period, size};
+use crate::ui::{clean, json, period, size};
 
 /// Show what was deleted, purged, redacted, rotated and exported
 ///
@@ -28,6 +29,21 @@ pub(crate) struct Args {
     limit: Option<u32>,
 }
 
+/// An entry as programs read it: every field is always there, so that scripts need not ask.
+#[derive(Serialize)]
+struct Entry<'a> {
+    at: Time,
+    action: &'a AuditAction,
+    reason: &'a str,
+    conversation: Option<ConversationId>,
+    conversations: u64,
+    messages: u64,
+    bytes: u64,
+    failures: &'a [AuditFailure],
+    #[serde(serialize_with = "json::in_one_form")]
+    extra: &'a Fields,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let since = args.since.as_deref().map(|typed| period::moment(typed, &context.clock())).transpose();
     let since = since.map_err(|error| Failure::usage(format!("`--since`: {error}")))?;
@@ -38,8 +54,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     };
     let entries = context.archive_to_read()?.audit(&query)?;
     if context.is_json() {
-        let items: Vec<Json> = entries.iter().map(to_json).collect();
-        return context.answer_json(&json!({ "items": items }));
+        return context.answer_json(&Items { items: entries.iter().map(Entry::from).collect() });
     }
     if entries.is_empty() {
         context.note("Nothing is noted.");
@@ -86,17 +101,18 @@ fn why(entry: &AuditEntry) -> String {
     if names.is_empty() { entry.reason.clone() } else { format!("{}: {}", entry.reason, names.join(", ")) }
 }
 
-/// Every field is always there, so that scripts need not ask.
-fn to_json(entry: &AuditEntry) -> Json {
-    json!({
-        "at": entry.at,
-        "action": entry.action,
-        "reason": entry.reason,
-        "conversation": entry.conversation,
-        "conversations": entry.conversations,
-        "messages": entry.messages,
-        "bytes": entry.bytes,
-        "failures": entry.failures,
-        "extra": entry.extra,
-    })
+impl<'a> From<&'a AuditEntry> for Entry<'a> {
+    fn from(entry: &'a AuditEntry) -> Self {
+        Self {
+            at: entry.at,
+            action: &entry.action,
+            reason: &entry.reason,
+            conversation: entry.conversation,
+            conversations: entry.conversations,
+            messages: entry.messages,
+            bytes: entry.bytes,
+            failures: &entry.failures,
+            extra: &entry.extra,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use rejoin::{Contents, ErrorKind, StoreUrl};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
@@ -24,6 +24,14 @@ Examples:
 pub(crate) struct Args {
     /// The file to make
     path: PathBuf,
+}
+
+/// What was copied and where to, as programs read it.
+#[derive(Serialize)]
+struct BackedUp<'a> {
+    #[serde(flatten)]
+    held: Held,
+    path: json::PathText<'a>,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -52,9 +60,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         _ => Failure::from(error).or_hint("run `rejoin doctor` to see what is wrong"),
     })?;
     if context.is_json() {
-        let mut answer = to_json(&contents);
-        answer["path"] = json::path(&path).into();
-        return context.answer_json(&answer);
+        return context.answer_json(&BackedUp { held: Held::from(&contents), path: json::path(&path) });
     }
     let mut answer = context.answer();
     writeln!(answer, "Copied and checked {}.", told(&contents))?;
@@ -70,10 +76,17 @@ pub(super) fn told(contents: &Contents) -> String {
     format!("{conversations}, {messages}, {}", size::bytes(contents.bytes))
 }
 
-pub(super) fn to_json(contents: &Contents) -> Json {
-    json!({
-        "conversations": contents.conversations,
-        "messages": contents.messages,
-        "bytes": contents.bytes,
-    })
+/// What a store holds, as programs read it.
+#[derive(Serialize)]
+pub(super) struct Held {
+    conversations: u64,
+    messages: u64,
+    bytes: u64,
+}
+
+impl From<&Contents> for Held {
+    fn from(contents: &Contents) -> Self {
+        let Contents { conversations, messages, bytes, .. } = *contents;
+        Self { conversations, messages, bytes }
+    }
 }

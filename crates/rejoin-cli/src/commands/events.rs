@@ -5,15 +5,15 @@ use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use rejoin::{Archive, Event, EventKind, Events, Strain};
-use serde_json::{Value as Json, json};
+use rejoin::{Archive, ConversationId, Event, EventKind, Events, Strain, Time};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::retention::sweep_meanwhile;
 use crate::ui::paint::Meaning;
 use crate::ui::when::Clock;
-use crate::ui::{clean, fit, size};
+use crate::ui::{clean, fit, json, size};
 
 /// How many of the past are shown unless told otherwise: about a screen.
 const NEWEST: u64 = 20;
@@ -154,7 +154,7 @@ impl<'a, Output: Write> Teller<'a, Output> {
             if self.told == self.limit {
                 return Ok(Next::Enough);
             }
-            let line = if self.context.is_json() { to_json(event).to_string() } else { self.line(event) };
+            let line = if self.context.is_json() { json::line(&Told::from(event)) } else { self.line(event) };
             writeln!(self.output, "{line}")?;
             self.output.flush()?;
             self.told += 1;
@@ -193,29 +193,54 @@ impl<'a, Output: Write> Teller<'a, Output> {
     }
 }
 
-fn to_json(event: &Event) -> Json {
-    let mut told = json!({
-        "stamp": event.stamp,
-        "event": event.kind.name(),
-        "at": event.at,
-        "conversation": event.conversation,
-    });
-    match &event.kind {
-        EventKind::Stored { messages } => told["messages"] = (*messages).into(),
-        EventKind::PurgeCompleted { conversations, messages, bytes, failures, is_erased, .. } => {
-            told["conversations"] = (*conversations).into();
-            told["messages"] = (*messages).into();
-            told["bytes"] = (*bytes).into();
-            told["failures"] = (*failures).into();
-            told["erased"] = (*is_erased).into();
+/// An event as programs read it.
+#[derive(Serialize)]
+struct Told<'a> {
+    stamp: u64,
+    event: &'static str,
+    at: Time,
+    conversation: Option<ConversationId>,
+    #[serde(flatten)]
+    facts: Option<Facts<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+/// What is told of some kinds of events only.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Facts<'a> {
+    Stored { messages: u64 },
+    Purged { conversations: u64, messages: u64, bytes: u64, failures: u64, erased: bool },
+    Quarantined { what: &'a str },
+    Slow { milliseconds: u128 },
+    Low { free: u64 },
+}
+
+impl<'a> From<&'a Event> for Told<'a> {
+    fn from(event: &'a Event) -> Self {
+        Self {
+            stamp: event.stamp,
+            event: event.kind.name(),
+            at: event.at,
+            conversation: event.conversation,
+            facts: Facts::of(&event.kind),
+            reason: event.kind.reason(),
         }
-        EventKind::Quarantined { what, .. } => told["what"] = what.as_str().into(),
-        EventKind::Strained(Strain::Slow { took }) => told["milliseconds"] = json!(took.as_millis()),
-        EventKind::Strained(Strain::Low { free }) => told["free"] = (*free).into(),
-        _ => {}
     }
-    if let Some(reason) = event.kind.reason() {
-        told["reason"] = reason.into();
+}
+
+impl<'a> Facts<'a> {
+    fn of(kind: &'a EventKind) -> Option<Self> {
+        match *kind {
+            EventKind::Stored { messages } => Some(Self::Stored { messages }),
+            EventKind::PurgeCompleted { conversations, messages, bytes, failures, is_erased, .. } => {
+                Some(Self::Purged { conversations, messages, bytes, failures, erased: is_erased })
+            }
+            EventKind::Quarantined { ref what, .. } => Some(Self::Quarantined { what }),
+            EventKind::Strained(Strain::Slow { took }) => Some(Self::Slow { milliseconds: took.as_millis() }),
+            EventKind::Strained(Strain::Low { free }) => Some(Self::Low { free }),
+            _ => None,
+        }
     }
-    told
 }

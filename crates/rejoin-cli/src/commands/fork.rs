@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use rejoin::{StoredConversation, StoredMessage};
-use serde_json::json;
+use rejoin::{Branch, ConversationId, StoredConversation, StoredMessage};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -30,6 +30,13 @@ pub(crate) struct Args {
     title: Option<String>,
 }
 
+/// The branch that was made, as programs read it.
+#[derive(Serialize)]
+struct Forked {
+    conversation: ConversationId,
+    branch: Branch,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let (stored, message) = named::message(&archive, &args.message)?;
@@ -39,7 +46,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     };
     let branch = archive.fork(stored.id, message.id, &title)?;
     if context.is_json() {
-        return context.answer_json(&json!({"conversation": stored.id, "branch": branch}));
+        return context.answer_json(&Forked { conversation: stored.id, branch });
     }
     let mut answer = context.answer();
     writeln!(answer, "{}", branch.id)?;

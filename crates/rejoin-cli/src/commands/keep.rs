@@ -2,11 +2,12 @@
 
 use clap::ValueEnum;
 use rejoin::{Conversation, Hold, StoredConversation, Time};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::shapes::Itself;
 use crate::ui::period;
 use crate::ui::when::Clock;
 
@@ -53,6 +54,17 @@ enum Stay {
     Until(Time),
 }
 
+/// How long a conversation stays, as programs read it.
+#[derive(Serialize)]
+struct Held {
+    #[serde(flatten)]
+    itself: Itself,
+    hold: Hold,
+    was: Hold,
+    expires_at: Option<Time>,
+    exportable: bool,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let stay = args.stay(&context.clock())?;
     let archive = context.archive_to_read()?;
@@ -81,14 +93,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         archive.update(stored.id, change)?;
     }
     if context.is_json() {
-        return context.answer_json(&json!({
-            "id": stored.id,
-            "short": stored.id.short().as_str(),
-            "hold": now.hold.as_str(),
-            "was": stored.conversation.hold.as_str(),
-            "expires_at": now.expires_at,
-            "exportable": now.privacy.exportable,
-        }));
+        return context.answer_json(&Held {
+            itself: stored.id.into(),
+            hold: now.hold,
+            was: stored.conversation.hold,
+            expires_at: now.expires_at,
+            exportable: now.privacy.exportable,
+        });
     }
     for sentence in told(&stored, stay, args.exportable, &context.clock()) {
         context.note(&sentence);

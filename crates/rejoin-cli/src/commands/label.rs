@@ -1,6 +1,7 @@
 //! `rejoin label`: a word beside a message, to find it again in the tree.
 
-use serde_json::json;
+use rejoin::{ConversationId, MessageId};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -28,6 +29,15 @@ pub(crate) struct Args {
     remove: bool,
 }
 
+/// A label as it is and as it was, as programs read it.
+#[derive(Serialize)]
+struct Labelled<'a> {
+    conversation: ConversationId,
+    message: MessageId,
+    label: Option<&'a str>,
+    was: Option<&'a str>,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let (stored, message) = named::message(&archive, &args.message)?;
@@ -38,8 +48,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         archive.label(stored.id, message.id, label)?;
     }
     if context.is_json() {
-        let answer = json!({"conversation": stored.id, "message": message.id, "label": label, "was": was});
-        return context.answer_json(&answer);
+        let (conversation, message) = (stored.id, message.id);
+        return context.answer_json(&Labelled { conversation, message, label, was });
     }
     let done = match (label, was) {
         (Some(label), Some(was)) if label != was => {

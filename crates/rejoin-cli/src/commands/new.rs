@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use rejoin::Conversation;
-use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::head_of;
+use crate::shapes::Itself;
 
 /// Start a conversation and make it the active one
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let id = archive.start(conversation)?.id();
     context.set_active(&archive, id)?;
     if context.is_json() {
-        return context.answer_json(&json!({"id": id, "short": id.short().as_str()}));
+        return context.answer_json(&Itself::from(id));
     }
     let mut answer = context.answer();
     writeln!(answer, "{}", id.short())?;

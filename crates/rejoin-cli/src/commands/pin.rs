@@ -1,6 +1,7 @@
 //! `rejoin pin`: a message that every view shows, however often its conversation is compacted.
 
-use serde_json::json;
+use rejoin::{ConversationId, MessageId};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -24,6 +25,15 @@ pub(crate) struct Args {
     remove: bool,
 }
 
+/// Whether a message is pinned and was, as programs read it.
+#[derive(Serialize)]
+struct Pinned {
+    conversation: ConversationId,
+    message: MessageId,
+    pinned: bool,
+    was: bool,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let (stored, message) = named::message(&archive, &args.message)?;
@@ -34,9 +44,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         (true, true) | (false, false) => {}
     }
     if context.is_json() {
-        let answer =
-            json!({"conversation": stored.id, "message": message.id, "pinned": is_pinned, "was": was});
-        return context.answer_json(&answer);
+        let (conversation, message) = (stored.id, message.id);
+        return context.answer_json(&Pinned { conversation, message, pinned: is_pinned, was });
     }
     let done = match (was, is_pinned) {
         (false, true) => "Pinned, so compaction never leaves it out",

@@ -1,10 +1,11 @@
 //! `rejoin rename`: another title for a conversation.
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::shapes::Itself;
 
 /// Give a conversation a title
 #[derive(Debug, clap::Args)]
@@ -21,6 +22,15 @@ pub(crate) struct Args {
     title: Vec<String>,
 }
 
+/// A title as it is and as it was, as programs read it.
+#[derive(Serialize)]
+struct Renamed<'a> {
+    #[serde(flatten)]
+    itself: Itself,
+    title: Option<&'a str>,
+    was: Option<&'a str>,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let before = named::conversation(&archive, &args.id)?;
@@ -28,9 +38,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let after = archive.rename(before.id, title.trim())?;
     let short = after.id.short();
     if context.is_json() {
-        let (title, was) = (&after.conversation.title, &before.conversation.title);
-        let answer = json!({"id": after.id, "short": short.as_str(), "title": title, "was": was});
-        return context.answer_json(&answer);
+        let (title, was) = (after.conversation.title.as_deref(), before.conversation.title.as_deref());
+        return context.answer_json(&Renamed { itself: after.id.into(), title, was });
     }
     context.note(&format!("Renamed \"{}\" to \"{}\": {short}", named::title(&before), named::title(&after)));
     Ok(())

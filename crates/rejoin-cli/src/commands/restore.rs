@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rejoin::{Contents, ErrorKind, StoreUrl};
-use serde_json::json;
+use serde::Serialize;
 
-use crate::commands::backup::{to_json, told};
+use crate::commands::backup::{Held, told};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::gauge::Gauge;
@@ -32,6 +32,14 @@ pub(crate) struct Args {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+}
+
+/// What was put back and where the old store is kept, as programs read it.
+#[derive(Serialize)]
+struct PutBack<'a> {
+    #[serde(flatten)]
+    held: Held,
+    kept: Option<json::PathText<'a>>,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -69,9 +77,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         _ => explain(error),
     })?;
     if context.is_json() {
-        let mut answer = to_json(&restored.contents);
-        answer["kept"] = json!(restored.kept.as_deref().map(json::path));
-        return context.answer_json(&answer);
+        let kept = restored.kept.as_deref().map(json::path);
+        return context.answer_json(&PutBack { held: Held::from(&restored.contents), kept });
     }
     let mut answer = context.answer();
     writeln!(answer, "Restored {}.", told(&restored.contents))?;

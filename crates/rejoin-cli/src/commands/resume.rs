@@ -4,13 +4,12 @@ use std::io::Write;
 
 use rejoin::{Archive, ConversationId, StoredConversation};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::commands::talk::Manner;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::retention::{self, Ahead};
-use crate::shapes::ConversationShape;
+use crate::shapes::{ConversationShape, Page};
 use crate::talk::stop::summary_in_list;
 use crate::talk::reach::{Reach, all};
 use crate::talk::which::{self, Found, Numbers};
@@ -141,7 +140,7 @@ fn print(
                 summary: summary_in_list(stored),
             })
             .collect();
-        return context.answer_json(&json!({"items": items, "next_cursor": null, "total": total}));
+        return context.answer_json(&Page { items, next_cursor: None, total: Some(total as u64) });
     }
     if items.is_empty() {
         return tell_nothing(context);

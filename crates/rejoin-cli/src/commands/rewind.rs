@@ -1,6 +1,7 @@
 //! `rejoin rewind`: the conversation goes on from an earlier message, or a later one. Nothing is removed.
 
-use serde_json::json;
+use rejoin::{ConversationId, MessageId};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -19,6 +20,14 @@ pub(crate) struct Args {
     message: String,
 }
 
+/// A head as it is and as it was, as programs read it.
+#[derive(Serialize)]
+struct Rewound {
+    conversation: ConversationId,
+    head: MessageId,
+    was: Option<MessageId>,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let (stored, message) = named::message(&archive, &args.message)?;
@@ -27,8 +36,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         archive.rewind(stored.id, message.id)?;
     }
     if context.is_json() {
-        let answer = json!({"conversation": stored.id, "head": message.id, "was": was});
-        return context.answer_json(&answer);
+        return context.answer_json(&Rewound { conversation: stored.id, head: message.id, was });
     }
     let title = named::title(&stored);
     match was {

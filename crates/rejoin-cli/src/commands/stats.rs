@@ -5,7 +5,7 @@ use std::io::Write;
 
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use rejoin::{Stats, Tally};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -33,6 +33,41 @@ pub(crate) struct Args {
     all_projects: bool,
 }
 
+/// How much there is, as programs read it.
+#[derive(Serialize)]
+struct Counted<'a> {
+    all: Sums,
+    by_project: Vec<Row<'a>>,
+    by_model: Vec<Row<'a>>,
+    by_day: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    #[serde(flatten)]
+    sums: Sums,
+    #[serde(flatten)]
+    of: Of<'a>,
+}
+
+/// What the sums of a row are of.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Of<'a> {
+    Project(&'a str),
+    Model(&'a str),
+    Day(&'a str),
+}
+
+#[derive(Serialize)]
+struct Sums {
+    conversations: u64,
+    messages: u64,
+    bytes: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?.passing_over_damage();
     let project = if args.all_projects { None } else { Some(context.project_key(&archive)?) };
@@ -45,7 +80,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     drop(progress);
     context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
     if context.is_json() {
-        return context.answer_json(&to_json(&stats));
+        return context.answer_json(&Counted::of(&stats));
     }
     if stats.all.conversations == 0 {
         return tell_that_nothing_is_there(&args, context);
@@ -146,29 +181,29 @@ fn days(by: &BTreeMap<String, Tally>, today: Date, context: &Context) -> String 
     drawn
 }
 
-fn to_json(stats: &Stats) -> Json {
-    let by = |name: &str, tallies: &BTreeMap<String, Tally>| -> Vec<Json> {
-        let named = tallies.iter().map(|(key, tally)| {
-            let mut row = tally_json(tally);
-            row[name] = json!(key);
-            row
-        });
-        named.collect()
-    };
-    json!({
-        "all": tally_json(&stats.all),
-        "by_project": by("project", &stats.by_project),
-        "by_model": by("model", &stats.by_model),
-        "by_day": by("day", &stats.by_day),
-    })
+impl<'a> Counted<'a> {
+    fn of(stats: &'a Stats) -> Self {
+        Self {
+            all: Sums::from(&stats.all),
+            by_project: rows(&stats.by_project, Of::Project),
+            by_model: rows(&stats.by_model, Of::Model),
+            by_day: rows(&stats.by_day, Of::Day),
+        }
+    }
 }
 
-fn tally_json(tally: &Tally) -> Json {
-    json!({
-        "conversations": tally.conversations,
-        "messages": tally.messages,
-        "bytes": tally.bytes,
-        "input_tokens": tally.input_tokens,
-        "output_tokens": tally.output_tokens,
-    })
+fn rows<'a>(by: &'a BTreeMap<String, Tally>, of: fn(&'a str) -> Of<'a>) -> Vec<Row<'a>> {
+    by.iter().map(|(key, tally)| Row { sums: Sums::from(tally), of: of(key) }).collect()
+}
+
+impl From<&Tally> for Sums {
+    fn from(tally: &Tally) -> Self {
+        Self {
+            conversations: tally.conversations,
+            messages: tally.messages,
+            bytes: tally.bytes,
+            input_tokens: tally.input_tokens,
+            output_tokens: tally.output_tokens,
+        }
+    }
 }

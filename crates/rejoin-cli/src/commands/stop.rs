@@ -2,11 +2,13 @@
 
 use std::io::Write;
 
-use serde_json::json;
+use rejoin::Status;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::commit_session;
+use crate::shapes::Itself;
 use crate::talk::choose;
 use crate::talk::stop::{End, stop};
 
@@ -27,6 +29,16 @@ pub(crate) struct Args {
     complete: bool,
 }
 
+/// How a conversation was left, as programs read it.
+#[derive(Serialize)]
+struct Left<'a> {
+    #[serde(flatten)]
+    itself: Itself,
+    title: Option<&'a str>,
+    status: Status,
+    summary: &'a str,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let id = match &args.id {
@@ -36,13 +48,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let stopped = stop(&archive, id, if args.complete { End::Complete } else { End::Pause })?;
     let short = id.short().to_string();
     if context.is_json() {
-        context.answer_json(&json!({
-            "id": id,
-            "short": short,
-            "title": stopped.stored.conversation.title,
-            "status": stopped.stored.conversation.status,
-            "summary": stopped.summary,
-        }))?;
+        let header = &stopped.stored.conversation;
+        context.answer_json(&Left {
+            itself: id.into(),
+            title: header.title.as_deref(),
+            status: header.status,
+            summary: &stopped.summary,
+        })?;
     } else {
         let mut answer = context.answer();
         write!(answer, "{}", stopped.told(&format!("rejoin resume {short}")))?;

@@ -4,13 +4,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rejoin_agent::directory_identity;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::config::origin::{Origin, Setting};
 use crate::config::trust::{Register, Standing, is_linked};
+use crate::config::value::Value;
 use crate::config::{file, project};
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
+use crate::shapes::Items;
 use crate::ui::clean;
 use crate::ui::consent::{self, Line, Shown};
 use crate::ui::paint::Meaning;
@@ -49,6 +51,28 @@ pub(crate) struct Args {
     /// Show the projects you trust
     #[arg(long)]
     list: bool,
+}
+
+/// How a project stands, as programs read it.
+#[derive(Serialize)]
+struct Stands<'a> {
+    directory: &'a str,
+    standing: &'a str,
+}
+
+/// How a project stands, and what it sets.
+#[derive(Serialize)]
+struct Looked<'a> {
+    #[serde(flatten)]
+    project: Stands<'a>,
+    sets: Vec<Sets<'a>>,
+}
+
+/// A setting that needs trust.
+#[derive(Serialize)]
+struct Sets<'a> {
+    key: String,
+    value: &'a Value,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -118,9 +142,8 @@ fn answer(standing: &str, name: &str, guarded: &[&Setting], context: &Context) -
     if !context.is_json() {
         return Ok(());
     }
-    let sets: Vec<_> =
-        guarded.iter().map(|setting| json!({"key": setting.name(), "value": setting.value})).collect();
-    context.answer_json(&json!({"directory": name, "standing": standing, "sets": sets}))
+    let sets = guarded.iter().map(|setting| Sets { key: setting.name(), value: &setting.value }).collect();
+    context.answer_json(&Looked { project: Stands { directory: name, standing }, sets })
 }
 
 /// Every value in full, as the decision rests on it.
@@ -143,7 +166,7 @@ fn shown(path: &Path, guarded: &[&Setting]) -> Vec<Line> {
 fn revoke(name: &str, context: &Context) -> Result<(), Failure> {
     let was_trusted = Register::update(&context.surroundings, |register| register.revoke(name))?;
     if context.is_json() {
-        return context.answer_json(&json!({"directory": name, "standing": "untrusted"}));
+        return context.answer_json(&Stands { directory: name, standing: "untrusted" });
     }
     let outcome = if was_trusted { "No longer trusted" } else { "It was not trusted" };
     context.note(&format!("{outcome}: {name}"));
@@ -160,11 +183,8 @@ fn list(context: &Context) -> Result<(), Failure> {
     let rows: Vec<(&str, &str)> =
         register.directories().map(|directory| (standing_of(directory), directory)).collect();
     if context.is_json() {
-        let items: Vec<_> = rows
-            .iter()
-            .map(|(standing, directory)| json!({"directory": directory, "standing": standing}))
-            .collect();
-        return context.answer_json(&json!({"items": items}));
+        let items = rows.into_iter().map(|(standing, directory)| Stands { directory, standing });
+        return context.answer_json(&Items { items: items.collect() });
     }
     let mut answer = context.answer();
     for (standing, directory) in rows {

@@ -1,13 +1,15 @@
 //! `rejoin uncompact`: the model is sent again what a summary stood for.
 
+use rejoin::MessageId;
 use rejoin_agent::Fullness;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::commands::compact::which;
 use crate::compaction;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::shapes::Within;
 use crate::talk::{Asked, Overrides, Quiet, runtime};
 
 /// Undo the newest compaction of a conversation
@@ -24,6 +26,16 @@ pub(crate) struct Args {
     id: Option<String>,
 }
 
+/// The summary that is passed over, and what the model is sent then, as programs read it.
+#[derive(Serialize)]
+struct Undone {
+    #[serde(flatten)]
+    within: Within,
+    ignored: Option<MessageId>,
+    tokens: u64,
+    window: Option<u64>,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let stored = which(args.id.as_deref(), &archive, context)?;
@@ -38,13 +50,12 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Ok::<_, Failure>((summary, Fullness { tokens, ..known }))
     })?;
     if context.is_json() {
-        return context.answer_json(&json!({
-            "conversation": stored.id,
-            "short": stored.id.short().as_str(),
-            "ignored": summary,
-            "tokens": fullness.tokens,
-            "window": fullness.window,
-        }));
+        return context.answer_json(&Undone {
+            within: stored.id.into(),
+            ignored: summary,
+            tokens: fullness.tokens,
+            window: fullness.window,
+        });
     }
     let Some(summary) = summary else {
         context.note(&format!("\"{title}\" is not compacted, so there is nothing to undo."));

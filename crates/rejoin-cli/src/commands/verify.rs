@@ -2,13 +2,14 @@
 
 use rejoin::vault::Quarantined;
 use rejoin::store::Fault;
-use rejoin::{Archive, ConversationId, ErrorKind, Stage, StoreUrl};
-use serde_json::{Value as Json, json};
+use rejoin::{Archive, ConversationId, ErrorKind, ShortId, Stage, StoreUrl, Time};
+use serde::Serialize;
 
 use crate::commands::doctor::quarantined_name;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
+use crate::ui::json::Text;
 use crate::ui::paint::Meaning;
 use crate::ui::progress::Unit;
 use crate::ui::{fit, size};
@@ -42,6 +43,62 @@ struct Findings {
     unfinished: Vec<Fault>,
     /// Records that did not open, now or before.
     quarantined: Vec<Quarantined>,
+}
+
+/// What was checked and what is wrong, as programs read it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    conversations: u64,
+    messages: u64,
+    bytes: u64,
+    faults: Vec<Found<'a>>,
+    unfinished: Vec<Found<'a>>,
+    quarantined: Vec<Unopened<'a>>,
+}
+
+/// A fault, and where it is.
+#[derive(Serialize)]
+struct Found<'a> {
+    conversation: Option<ConversationId>,
+    short: Option<Text<ShortId>>,
+    what: &'a str,
+}
+
+/// A record that did not open.
+#[derive(Serialize)]
+struct Unopened<'a> {
+    at: Time,
+    what: &'a str,
+    why: &'a str,
+    conversation: Option<ConversationId>,
+    lost: bool,
+}
+
+impl<'a> From<&'a Findings> for Answer<'a> {
+    fn from(findings: &'a Findings) -> Self {
+        Self {
+            conversations: findings.conversations,
+            messages: findings.messages,
+            bytes: findings.bytes,
+            faults: findings.faults.iter().map(Found::from).collect(),
+            unfinished: findings.unfinished.iter().map(Found::from).collect(),
+            quarantined: findings.quarantined.iter().map(Unopened::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Fault> for Found<'a> {
+    fn from(fault: &'a Fault) -> Self {
+        let short = fault.conversation.map(|id| Text(id.short()));
+        Self { conversation: fault.conversation, short, what: &fault.what }
+    }
+}
+
+impl<'a> From<&'a Quarantined> for Unopened<'a> {
+    fn from(record: &'a Quarantined) -> Self {
+        let Quarantined { at, what, why, conversation, is_lost, .. } = record;
+        Self { at: *at, what, why, conversation: *conversation, lost: *is_lost }
+    }
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -109,7 +166,7 @@ impl Findings {
 
     fn show(&self, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            return context.answer_json(&self.to_json());
+            return context.answer_json(&Answer::from(self));
         }
         let mut table =
             Table::new([Column::text("conversation").meaning(Meaning::Id), Column::text("what is wrong")]);
@@ -136,31 +193,6 @@ impl Findings {
                 writeln!(answer, "In quarantine: {}.", quarantined_name(record, context))?;
             }
             Ok(())
-        })
-    }
-
-    fn to_json(&self) -> Json {
-        let shape = |fault: &Fault| {
-            let short = fault.conversation.map(|id| id.short().to_string());
-            json!({"conversation": fault.conversation, "short": short, "what": fault.what})
-        };
-        let faults: Vec<Json> = self.faults.iter().map(shape).collect();
-        let unfinished: Vec<Json> = self.unfinished.iter().map(shape).collect();
-        let quarantined: Vec<Json> = self
-            .quarantined
-            .iter()
-            .map(|record| {
-                let Quarantined { at, what, why, conversation, is_lost, .. } = record;
-                json!({"at": at, "what": what, "why": why, "conversation": conversation, "lost": is_lost})
-            })
-            .collect();
-        json!({
-            "conversations": self.conversations,
-            "messages": self.messages,
-            "bytes": self.bytes,
-            "faults": faults,
-            "unfinished": unfinished,
-            "quarantined": quarantined,
         })
     }
 

@@ -3,12 +3,13 @@
 use rejoin::compact::Fact;
 use rejoin::view::Compaction;
 use rejoin::{Archive, MessageId, StoredConversation};
-use serde_json::json;
+use serde::{Serialize, Serializer};
 
 use crate::compaction::{Extent, facts, losses, share, trimmed};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::shapes::Within;
 use crate::ui::{fit, size};
 
 /// The window of a model, and how much of it is taken before anything is said.
@@ -27,18 +28,33 @@ impl Window {
 }
 
 /// What a compaction did.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) message: Option<MessageId>,
     /// The summary, when it is news.
     pub(crate) summary: Option<String>,
     pub(crate) tokens_before: u64,
     pub(crate) tokens_after: u64,
+    #[serde(serialize_with = "size_alone")]
     pub(crate) window: Option<Window>,
     /// Messages of the user that stay; none while that is not known.
     pub(crate) kept: Option<usize>,
     pub(crate) trimmed: u64,
     pub(crate) lost: Vec<Fact>,
+}
+
+/// A report as programs read it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    within: Within,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+/// A program reads how large the window is, and not what is taken of it.
+fn size_alone<S: Serializer>(window: &Option<Window>, output: S) -> Result<S::Ok, S::Error> {
+    window.map(|window| window.tokens).serialize(output)
 }
 
 impl Report {
@@ -50,18 +66,7 @@ impl Report {
     ) -> Result<(), Failure> {
         let short = stored.id.short();
         if context.is_json() {
-            return context.answer_json(&json!({
-                "conversation": stored.id,
-                "short": short.as_str(),
-                "message": self.message,
-                "summary": self.summary,
-                "tokens_before": self.tokens_before,
-                "tokens_after": self.tokens_after,
-                "window": self.window.map(|window| window.tokens),
-                "kept": self.kept,
-                "trimmed": self.trimmed,
-                "lost": self.lost,
-            }));
+            return context.answer_json(&Answer { within: stored.id.into(), report: self });
         }
         let sizes = sizes(self.tokens_before, self.tokens_after);
         let mut lines = vec![format!("Compacted \"{}\": {sizes}.", named::title(stored))];

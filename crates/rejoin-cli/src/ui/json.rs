@@ -1,10 +1,12 @@
 //! JSON that is safe to print: what a terminal would act on is escaped, and means the same to a reader of JSON.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
 use rejoin::is_invisible;
-use serde::Serialize;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer as Output};
 use serde_json::ser::{Formatter, Serializer};
 
 /// Writes a value on one line, without a line break.
@@ -13,9 +15,39 @@ pub(crate) fn write(output: &mut dyn Write, value: &(impl Serialize + ?Sized)) -
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-/// Returns a path as JSON can hold it. Bytes that are no text stand as `\u{fffd}`.
-pub(crate) fn path(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+/// Returns a value on one line, escaped as far as JSON asks for it.
+pub(crate) fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("an answer is plain data")
+}
+
+/// A path as JSON can hold it. Bytes that are no text stand as `\u{fffd}`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathText<'a>(&'a Path);
+
+/// Returns a path as JSON can hold it.
+pub(crate) fn path(path: &Path) -> PathText<'_> {
+    PathText(path)
+}
+
+impl Serialize for PathText<'_> {
+    fn serialize<S: Output>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.serialize_str(&self.0.to_string_lossy())
+    }
+}
+
+/// A value that stands in JSON as people read it, such as a url.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text<T>(pub(crate) T);
+
+impl<T: fmt::Display> Serialize for Text<T> {
+    fn serialize<S: Output>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.collect_str(&self.0)
+    }
+}
+
+/// Writes stored JSON like everything else in an answer, whatever its white space and the form of its numbers.
+pub(crate) fn in_one_form<S: Output>(stored: &impl Serialize, output: S) -> Result<S::Ok, S::Error> {
+    serde_json::to_value(stored).map_err(S::Error::custom)?.serialize(output)
 }
 
 /// Returns JSON text with what a terminal would act on escaped.

@@ -3,7 +3,7 @@
 mod set;
 
 use clap::Subcommand;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -55,6 +55,28 @@ struct RemoveArgs {
     provider: String,
 }
 
+/// Where keys come from, as programs read it.
+#[derive(Serialize)]
+struct Keys {
+    items: Vec<Item>,
+    keyring_error: Option<String>,
+}
+
+/// Where one key comes from, and where it is looked for.
+#[derive(Serialize)]
+struct Item {
+    provider: String,
+    key: &'static str,
+    places: Vec<String>,
+}
+
+/// Whether there was a key to remove, as programs read it.
+#[derive(Serialize)]
+struct Removed<'a> {
+    provider: &'a str,
+    removed: bool,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     match args.action {
         Action::Set(args) => set::run(args, context),
@@ -81,11 +103,11 @@ fn status(args: &StatusArgs, context: &Context) -> Result<(), Failure> {
             Err(failure) => (format!("unusable: {}", failure.summary()), "unusable"),
         };
         let places = places(&known);
-        items.push(json!({"provider": known.name, "key": name, "places": places}));
-        table.push([known.name, key, places.join(", ")]);
+        table.push([known.name.clone(), key, places.join(", ")]);
+        items.push(Item { provider: known.name, key: name, places });
     }
     if context.is_json() {
-        return context.answer_json(&json!({"items": items, "keyring_error": keys.trouble}));
+        return context.answer_json(&Keys { items, keyring_error: keys.trouble });
     }
     context.show(|answer| Ok(write!(answer, "{}", table.draw(context.columns(), context.paint()))?))?;
     if let Some(why) = keys.trouble {
@@ -110,7 +132,7 @@ fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure> {
     let removed =
         Keyring::of(&context.surroundings).remove(&Entry::provider(name)).map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
     if context.is_json() {
-        return context.answer_json(&json!({"provider": name, "removed": removed}));
+        return context.answer_json(&Removed { provider: name, removed });
     }
     context.note(&if removed {
         format!("Removed the key of {name} from the keyring.")

@@ -2,7 +2,7 @@
 
 use rejoin::vault::Secret;
 use rejoin_agent::{Api, Key};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::commands::auth::named;
 use crate::context::Context;
@@ -21,6 +21,13 @@ Examples:
 pub(super) struct Args {
     /// One of `rejoin provider list`
     provider: String,
+}
+
+/// Where the key is, as programs read it.
+#[derive(Serialize)]
+struct Kept<'a> {
+    provider: &'a str,
+    kept: &'static str,
 }
 
 pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -42,7 +49,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         .write(&Entry::provider(name), Secret::from(typed.to_owned()))
         .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
     if context.is_json() {
-        return context.answer_json(&json!({"provider": name, "kept": "keyring"}));
+        return context.answer_json(&Kept { provider: name, kept: "keyring" });
     }
     context.note(&format!("The key of {name} is in the keyring."));
     if let Some(variable) = known.key_variable.filter(|name| context.surroundings.variable(name).is_some()) {

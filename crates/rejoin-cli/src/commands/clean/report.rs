@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
-use rejoin::StoredConversation;
-use serde_json::{Value as Json, json};
+use rejoin::{ConversationId, StoredConversation, Time};
+use serde::Serialize;
 
 use super::survey::Survey;
 use super::{Age, Fate};
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Why};
 use crate::named;
-use crate::removal::LISTED;
+use crate::removal::{LISTED, Outcome, Removed};
 use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
 use crate::ui::{size, when};
@@ -21,6 +21,27 @@ pub(super) struct Report<'a> {
     survey: &'a Survey,
     age: Age,
     fates: Vec<(&'a StoredConversation, Fate)>,
+}
+
+/// A report as programs read it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    removed: Removed<Item<'a>>,
+    held: u64,
+    active: u64,
+}
+
+/// What became of one conversation.
+#[derive(Serialize)]
+struct Item<'a> {
+    id: ConversationId,
+    title: &'a str,
+    messages: u64,
+    bytes: u64,
+    last_active_at: Time,
+    outcome: Outcome,
+    error: Option<Why>,
 }
 
 /// What will go, and the question to ask about it.
@@ -48,7 +69,7 @@ impl<'a> Report<'a> {
     /// Answers where nothing was deleted: a dry run, or nothing to delete.
     pub(super) fn answer_planned(&self, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            return context.answer_json(&self.to_json());
+            return context.answer_json(&self.told());
         }
         if self.fates.is_empty() {
             context.note(&match self.age {
@@ -76,7 +97,7 @@ impl<'a> Report<'a> {
     /// Answers what was deleted. One that could not be makes the exit code, after all others were tried.
     pub(super) fn answer(&self, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            context.answer_json(&self.to_json())?;
+            context.answer_json(&self.told())?;
         } else {
             let deleted = size::count(self.deleted(), "conversation", "conversations");
             let mut answer = context.answer();
@@ -100,16 +121,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn to_json(&self) -> Json {
-        let items: Vec<Json> = self.fates.iter().map(|(stored, fate)| item(stored, fate)).collect();
-        json!({
-            "items": items,
-            "deleted": self.deleted(),
-            "bytes": self.bytes(),
-            "failed": self.failures().count(),
-            "held": self.survey.held,
-            "active": u64::from(self.survey.active_is_old),
-        })
+    fn told(&self) -> Answer<'_> {
+        let removed = Removed {
+            items: self.fates.iter().map(|(stored, fate)| Item::of(stored, fate)).collect(),
+            deleted: self.deleted(),
+            bytes: self.bytes(),
+            failed: self.failures().count(),
+        };
+        Answer { removed, held: self.survey.held, active: u64::from(self.survey.active_is_old) }
     }
 
     fn failures(&self) -> impl Iterator<Item = (&StoredConversation, &Failure)> {
@@ -138,22 +157,24 @@ impl<'a> Report<'a> {
     }
 }
 
-fn item(stored: &StoredConversation, fate: &Fate) -> Json {
-    let (outcome, error) = match fate {
-        Fate::Planned => ("planned", None),
-        Fate::Deleted(_) => ("deleted", None),
-        Fate::PassedBy => ("passed by", None),
-        Fate::Failed(failure) => ("failed", Some(failure)),
-    };
-    json!({
-        "id": stored.id,
-        "title": stored.title(),
-        "messages": stored.messages,
-        "bytes": stored.bytes,
-        "last_active_at": stored.last_active_at,
-        "outcome": outcome,
-        "error": error.map(|error| json!({"kind": error.kind(), "message": error.summary()})),
-    })
+impl<'a> Item<'a> {
+    fn of(stored: &'a StoredConversation, fate: &Fate) -> Self {
+        let (outcome, error) = match fate {
+            Fate::Planned => (Outcome::Planned, None),
+            Fate::Deleted(_) => (Outcome::Deleted, None),
+            Fate::PassedBy => (Outcome::PassedBy, None),
+            Fate::Failed(failure) => (Outcome::Failed, Some(failure.why())),
+        };
+        Self {
+            id: stored.id,
+            title: stored.title(),
+            messages: stored.messages,
+            bytes: stored.bytes,
+            last_active_at: stored.last_active_at,
+            outcome,
+            error,
+        }
+    }
 }
 
 fn table<'a>(rows: impl Iterator<Item = &'a StoredConversation>, context: &Context) -> String {
@@ -195,6 +216,7 @@ fn passed_by(survey: &Survey, used_meanwhile: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use rejoin::{Archive, Conversation};
+    use serde_json::{Value as Json, json};
 
     use super::*;
     use crate::error::Kind;
@@ -224,7 +246,7 @@ mod tests {
             [told(&good, "deleted", Json::Null), told(&bad, "failed", error), told(&bad, "passed by", Json::Null)];
         let expected =
             json!({"items": items, "deleted": 1, "bytes": 340, "failed": 1, "held": 2, "active": 1});
-        assert_eq!(report.to_json(), expected);
+        assert_eq!(serde_json::to_value(report.told()).unwrap(), expected);
         assert_eq!(
             passed_by(&survey, report.passed_by()).as_deref(),
             Some("Passed by: 2 held, the active one, 1 used meanwhile.")

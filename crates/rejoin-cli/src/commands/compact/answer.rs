@@ -1,15 +1,17 @@
 //! What `rejoin compact` answers when it does nothing: a forecast, or why there is nothing to do.
 
-use rejoin::{Json, StoredConversation};
+use rejoin::compact::Fact;
+use rejoin::{Json, MessageId, StoredConversation};
 use rejoin_agent::Foreseen;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::compaction::{Extent, Window, facts, losses, show, sizes, stays};
 use crate::config::families::Prices;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::ui::size;
+use crate::shapes::Within;
+use crate::ui::{json, size};
 
 /// Tokens of a summary of the usual length, for an estimate of what it costs.
 const SUMMARY: f64 = 500.0;
@@ -23,27 +25,69 @@ pub(super) struct Forecast<'a> {
     pub(super) prices: Option<Prices>,
 }
 
+/// A forecast as programs read it.
+#[derive(Serialize)]
+struct Foretold<'a> {
+    #[serde(flatten)]
+    within: Within,
+    provider: &'a str,
+    model: &'a str,
+    #[serde(serialize_with = "json::in_one_form")]
+    request: Option<Json>,
+    request_tokens: u64,
+    request_bytes: Option<usize>,
+    cost: Option<f64>,
+    tokens_before: u64,
+    tokens_after: u64,
+    window: Option<u64>,
+    kept: usize,
+    lost: &'a [Fact],
+}
+
+/// That nothing was compacted, with the tokens that the model is sent.
+#[derive(Serialize)]
+struct Unchanged {
+    #[serde(flatten)]
+    never: Never,
+    tokens_before: u64,
+    tokens_after: u64,
+    lost: [Fact; 0],
+}
+
+/// That there is no compaction.
+#[derive(Serialize)]
+struct Never {
+    #[serde(flatten)]
+    within: Within,
+    message: Option<MessageId>,
+}
+
+impl Never {
+    fn in_it(stored: &StoredConversation) -> Self {
+        Self { within: stored.id.into(), message: None }
+    }
+}
+
 impl Forecast<'_> {
     pub(super) fn answer(&self, stored: &StoredConversation, context: &Context) -> Result<(), Failure> {
         let foreseen = self.foreseen;
         let bytes = foreseen.request.as_ref().map(String::len);
         if context.is_json() {
             let request = foreseen.request.as_ref().map(Json::parse).transpose()?;
-            return context.answer_json(&json!({
-                "conversation": stored.id,
-                "short": stored.id.short().as_str(),
-                "provider": self.provider,
-                "model": self.model,
-                "request": request,
-                "request_tokens": foreseen.request_tokens,
-                "request_bytes": bytes,
-                "cost": self.cost(),
-                "tokens_before": foreseen.tokens_before,
-                "tokens_after": foreseen.tokens_after,
-                "window": self.window.map(|window| window.tokens),
-                "kept": foreseen.kept,
-                "lost": foreseen.lost,
-            }));
+            return context.answer_json(&Foretold {
+                within: stored.id.into(),
+                provider: self.provider,
+                model: self.model,
+                request,
+                request_tokens: foreseen.request_tokens,
+                request_bytes: bytes,
+                cost: self.cost(),
+                tokens_before: foreseen.tokens_before,
+                tokens_after: foreseen.tokens_after,
+                window: self.window.map(|window| window.tokens),
+                kept: foreseen.kept,
+                lost: &foreseen.lost,
+            });
         }
         let title = named::title(stored);
         let sent = match bytes {
@@ -95,14 +139,13 @@ pub(super) fn nothing(
     context: &Context,
 ) -> Result<(), Failure> {
     if context.is_json() {
-        return context.answer_json(&json!({
-            "conversation": stored.id,
-            "short": stored.id.short().as_str(),
-            "message": null,
-            "tokens_before": foreseen.tokens_before,
-            "tokens_after": foreseen.tokens_before,
-            "lost": [],
-        }));
+        let tokens = foreseen.tokens_before;
+        return context.answer_json(&Unchanged {
+            never: Never::in_it(stored),
+            tokens_before: tokens,
+            tokens_after: tokens,
+            lost: [],
+        });
     }
     let tokens = size::count(foreseen.tokens_before, "token", "tokens");
     context.note(&format!(
@@ -115,11 +158,7 @@ pub(super) fn nothing(
 /// That there is no compaction to report.
 pub(super) fn never(stored: &StoredConversation, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        return context.answer_json(&json!({
-            "conversation": stored.id,
-            "short": stored.id.short().as_str(),
-            "message": null,
-        }));
+        return context.answer_json(&Never::in_it(stored));
     }
     context.note(&format!("\"{}\" is not compacted.", named::title(stored)));
     Ok(())

@@ -1,6 +1,6 @@
 //! `rejoin config get`
 
-use crate::commands::config::{NamedKey, to_json};
+use crate::commands::config::{Answer, NamedKey};
 use crate::context::Context;
 use crate::error::Failure;
 
@@ -22,7 +22,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             .hint(format!("run `rejoin config set {} VALUE`: {}", named.name, named.key.about))
     })?;
     if context.is_json() {
-        return context.answer_json(&to_json(setting));
+        return context.answer_json(&Answer::from(setting));
     }
     context.answer_text(&setting.value.to_string())
 }

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use serde_json::json;
+use serde::Serialize;
 
-use crate::commands::config::to_json;
+use crate::commands::config::Answer;
 use crate::config::keys::KEYS;
 use crate::context::Context;
 use crate::error::Failure;
@@ -25,6 +25,22 @@ pub(super) struct Args {
     /// Include keys that are not set, with what each is for
     #[arg(long)]
     all: bool,
+}
+
+/// What is set, and what is set in vain, as programs read it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    items: Vec<Answer<'a>>,
+    ignored: Vec<Ignored>,
+}
+
+/// A setting that does not count.
+#[derive(Serialize)]
+struct Ignored {
+    key: Option<String>,
+    #[serde(rename = "where")]
+    place: String,
+    reason: &'static str,
 }
 
 pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -55,19 +71,16 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 fn answer_json(prefix: &str, context: &Context) -> Result<(), Failure> {
-    let items: Vec<_> = context
-        .config
-        .settings()
-        .filter(|(name, _)| name.starts_with(prefix))
-        .map(|(_, setting)| to_json(setting))
-        .collect();
-    let ignored: Vec<_> = context
-        .config
-        .ignored()
-        .iter()
-        .map(|ignored| json!({"key": ignored.key(), "where": ignored.place(), "reason": ignored.reason()}))
-        .collect();
-    context.answer_json(&json!({"items": items, "ignored": ignored}))
+    let settings = context.config.settings().filter(|(name, _)| name.starts_with(prefix));
+    let ignored = context.config.ignored().iter().map(|ignored| Ignored {
+        key: ignored.key(),
+        place: ignored.place(),
+        reason: ignored.reason(),
+    });
+    context.answer_json(&Listed {
+        items: settings.map(|(_, setting)| Answer::from(setting)).collect(),
+        ignored: ignored.collect(),
+    })
 }
 
 fn write_table(rows: &[[String; 3]], context: &Context) -> Result<(), Failure> {

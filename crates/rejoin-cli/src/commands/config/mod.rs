@@ -9,11 +9,12 @@ mod set;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 use toml_edit::Key as TomlKey;
 
 use crate::config::keys::{self, Key, Meaning};
 use crate::config::origin::{Origin, Setting};
+use crate::config::value::Value;
 use crate::config::{file, trust};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
@@ -120,13 +121,24 @@ impl NamedKey {
     }
 }
 
-/// A setting as scripts see it.
-fn to_json(setting: &Setting) -> Json {
-    let (origin, place) = match &setting.origin {
-        Origin::Default => ("default", None),
-        Origin::File { .. } => ("file", Some(setting.origin.to_string())),
-        Origin::Variable(name) => ("variable", Some(name.clone())),
-        Origin::Flag(name) => ("flag", Some((*name).to_owned())),
-    };
-    json!({"key": setting.name(), "value": setting.value, "origin": origin, "where": place})
+/// A setting as programs read it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    key: String,
+    value: &'a Value,
+    origin: &'static str,
+    #[serde(rename = "where")]
+    place: Option<String>,
+}
+
+impl<'a> From<&'a Setting> for Answer<'a> {
+    fn from(setting: &'a Setting) -> Self {
+        let (origin, place) = match &setting.origin {
+            Origin::Default => ("default", None),
+            Origin::File { .. } => ("file", Some(setting.origin.to_string())),
+            Origin::Variable(name) => ("variable", Some(name.clone())),
+            Origin::Flag(name) => ("flag", Some((*name).to_owned())),
+        };
+        Self { key: setting.name(), value: &setting.value, origin, place }
+    }
 }

@@ -1,10 +1,11 @@
 //! `rejoin config path`
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::commands::config::Target;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::json::{self, PathText};
 
 /// Print where the configuration file is, or would be
 #[derive(Debug, clap::Args)]
@@ -17,11 +18,18 @@ pub(super) struct Args {
     target: Target,
 }
 
+/// Where the files are, as programs read it.
+#[derive(Serialize)]
+struct Files<'a> {
+    user: PathText<'a>,
+    project: PathText<'a>,
+}
+
 pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let user = context.surroundings.user_config_file()?;
     let project = context.config.project_file();
     if context.is_json() {
-        return context.answer_json(&json!({"user": user, "project": project}));
+        return context.answer_json(&Files { user: json::path(&user), project: json::path(project) });
     }
     let path = if args.target.local { project } else { &user };
     context.answer_text(&path.to_string_lossy())

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use rejoin_agent::directory_identity;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::commands::config::{NamedKey, Target};
 use crate::config::origin::Origin;
 use crate::config::trust::{Register, Standing};
+use crate::config::value::Value;
 use crate::config::{Config, file, resolve, write};
 use crate::context::Context;
 use crate::error::Failure;
@@ -35,6 +36,14 @@ pub(super) struct Args {
     target: Target,
 }
 
+/// What was set, as programs read it.
+#[derive(Serialize)]
+struct Set<'a> {
+    key: &'a str,
+    value: &'a Value,
+    file: json::PathText<'a>,
+}
+
 pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let named = NamedKey::parse(&args.key)?;
     let value = named.key.shape.read_text(&args.value).ok_or_else(|| {
@@ -59,7 +68,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         renew_trust(&new, context)?;
     }
     if context.is_json() {
-        return context.answer_json(&json!({"key": named.name, "value": value, "file": json::path(&path)}));
+        return context.answer_json(&Set { key: &named.name, value: &value, file: json::path(&path) });
     }
     context.note(&format!("Set {} to {value} in {}", named.name, path.display()));
     if standing.is_some_and(|standing| standing != Standing::Trusted) && !named.key.is_harmless() {

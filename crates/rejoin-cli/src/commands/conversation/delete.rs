@@ -4,7 +4,7 @@ use std::io::Write;
 
 use rejoin::store::{Children, Order};
 use rejoin::{Archive, ConversationId, ErrorKind, MessageId, Result as Stored};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
@@ -37,6 +37,15 @@ struct Chosen {
     missing: Vec<String>,
 }
 
+/// What went, and the names of messages that were not there.
+#[derive(Serialize)]
+struct Deleted<'a> {
+    deleted: &'a [MessageId],
+    missing: &'a [String],
+    messages: u64,
+    bytes: u64,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let chosen = choose(&archive, &args.ids)?;
@@ -52,9 +61,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     if context.is_json() {
         let Chosen { found, missing, .. } = &chosen;
-        return context.answer_json(
-            &json!({"deleted": found, "missing": missing, "messages": messages, "bytes": bytes}),
-        );
+        return context.answer_json(&Deleted { deleted: found, missing, messages, bytes });
     }
     let mut answer = context.answer();
     let extent = if args.cascade { " and all its descendants" } else { "" };

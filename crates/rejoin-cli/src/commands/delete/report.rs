@@ -2,17 +2,40 @@
 
 use std::io::Write;
 
-use serde_json::{Value as Json, json};
+use rejoin::{ConversationId, MessageId, Named};
+use serde::Serialize;
 
-use super::plan::{Fate, Part, Plan, Removal};
+use super::plan::{Fate, Item, Part, Plan, Removal};
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Told};
 use crate::named;
-use crate::removal::{LISTED, Standing, amount, describe, describe_as_it_is};
+use crate::removal::{LISTED, Outcome, Standing, amount, describe, describe_as_it_is};
 use crate::ui::{clean, size};
 
 /// How many message ids a line names.
 const IDS: usize = 5;
+
+/// What went, as programs read it.
+#[derive(Serialize)]
+struct Deleted<'a> {
+    items: Vec<Settled<'a>>,
+    conversations: usize,
+    messages: u64,
+    bytes: u64,
+    failed: usize,
+}
+
+/// What became of one name.
+#[derive(Serialize)]
+struct Settled<'a> {
+    name: &'a str,
+    conversation: Option<ConversationId>,
+    message: Option<MessageId>,
+    outcome: Outcome,
+    messages: u64,
+    bytes: u64,
+    error: Option<Told<'a>>,
+}
 
 /// What will go, line by line as it is, and the question to ask about it.
 pub(super) fn question(plan: &Plan, standing: &Standing) -> (Vec<String>, String) {
@@ -45,7 +68,7 @@ pub(super) fn question(plan: &Plan, standing: &Standing) -> (Vec<String>, String
 /// What went.
 pub(super) fn answer(plan: &Plan, done: &[Removal], context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        return context.answer_json(&to_json(plan, done));
+        return context.answer_json(&Deleted::of(plan, done));
     }
     let mut answer = context.answer();
     for removal in done.iter().take(LISTED) {
@@ -92,41 +115,30 @@ pub(super) fn verdict(plan: Plan, context: &Context) -> Result<(), Failure> {
     }
 }
 
-fn to_json(plan: &Plan, done: &[Removal]) -> Json {
-    let items: Vec<Json> = plan
-        .items
-        .iter()
-        .map(|item| {
-            let (outcome, error) = match &item.fate {
-                Fate::Deleted => ("deleted", None),
-                Fate::Missing => ("missing", None),
-                Fate::Failed(failure) => ("failed", Some(failure)),
-                Fate::Waiting => unreachable!("every removal settles its names"),
-            };
-            let is_deleted = matches!(item.fate, Fate::Deleted);
-            json!({
-                "name": item.name,
-                "conversation": item.named.map(rejoin::Named::conversation),
-                "message": item.named.and_then(rejoin::Named::message),
-                "outcome": outcome,
-                "messages": if is_deleted { item.messages } else { 0 },
-                "bytes": if is_deleted { item.bytes } else { 0 },
-                "error": error.map(error_json),
-            })
-        })
-        .collect();
-    let failed = plan.items.iter().filter(|item| matches!(item.fate, Fate::Failed(_))).count();
-    json!({
-        "items": items,
-        "conversations": done.iter().filter(|removal| matches!(removal.part, Part::Whole)).count(),
-        "messages": done.iter().map(|removal| removal.messages).sum::<u64>(),
-        "bytes": done.iter().map(|removal| removal.bytes).sum::<u64>(),
-        "failed": failed,
-    })
+impl<'a> Deleted<'a> {
+    fn of(plan: &'a Plan, done: &[Removal]) -> Self {
+        Self {
+            items: plan.items.iter().map(Settled::of).collect(),
+            conversations: done.iter().filter(|removal| matches!(removal.part, Part::Whole)).count(),
+            messages: done.iter().map(|removal| removal.messages).sum(),
+            bytes: done.iter().map(|removal| removal.bytes).sum(),
+            failed: plan.items.iter().filter(|item| matches!(item.fate, Fate::Failed(_))).count(),
+        }
+    }
 }
 
-fn error_json(failure: &Failure) -> Json {
-    json!({"kind": failure.kind(), "message": failure.summary(), "hint": failure.next_step()})
+impl<'a> Settled<'a> {
+    fn of(item: &'a Item) -> Self {
+        let (outcome, messages, bytes, error) = match &item.fate {
+            Fate::Deleted => (Outcome::Deleted, item.messages, item.bytes, None),
+            Fate::Missing => (Outcome::Missing, 0, 0, None),
+            Fate::Failed(failure) => (Outcome::Failed, 0, 0, Some(failure.told())),
+            Fate::Waiting => unreachable!("every removal settles its names"),
+        };
+        let conversation = item.named.map(Named::conversation);
+        let message = item.named.and_then(Named::message);
+        Self { name: &item.name, conversation, message, outcome, messages, bytes, error }
+    }
 }
 
 /// `3 messages of "Rome"`.

@@ -1,12 +1,12 @@
 //! What one check found.
 
 use rejoin::{Ailment, Severity};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use crate::error::Failure;
 
 /// What one check found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     /// The check's name; scripts rely on it.
     pub(super) name: &'static str,
@@ -15,11 +15,13 @@ pub(super) struct Finding {
     /// What to do, with the exact command.
     pub(super) remedy: Option<String>,
     /// What the library found, when it was the library.
+    #[serde(skip)]
     pub(super) ailment: Option<Ailment>,
 }
 
 /// How a check came out, the worst last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum State {
     Ok,
     Warning,
@@ -43,15 +45,6 @@ impl Finding {
     pub(super) fn failed(name: &'static str, failure: &Failure) -> Self {
         let remedy = failure.next_step().map(str::to_owned);
         Self { state: State::Problem, remedy, ..Self::ok(name, failure.summary()) }
-    }
-
-    pub(super) fn to_json(&self) -> Json {
-        json!({
-            "name": self.name,
-            "state": self.state.name(),
-            "message": self.message,
-            "remedy": self.remedy,
-        })
     }
 }
 

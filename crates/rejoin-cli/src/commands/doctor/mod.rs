@@ -17,7 +17,7 @@ mod store;
 pub(crate) use quarantine::name as quarantined_name;
 
 use rejoin::{Ailment, Time, Viewpoint};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::commands::doctor::finding::{Finding, State};
 use crate::context::Context;
@@ -42,6 +42,12 @@ pub(crate) struct Args {
     /// Mend what can be mended without risk
     #[arg(long)]
     fix: bool,
+}
+
+/// Every check and how it came out, as programs read it.
+#[derive(Serialize)]
+struct Checked<'a> {
+    checks: &'a [Finding],
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -89,8 +95,7 @@ fn check_store(context: &Context) -> Vec<Finding> {
 
 fn show(findings: &[Finding], context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        let checks: Vec<_> = findings.iter().map(Finding::to_json).collect();
-        return context.answer_json(&json!({"checks": checks}));
+        return context.answer_json(&Checked { checks: findings });
     }
     context.show(|answer| {
         write!(answer, "{}", layout::draw(findings, context.columns(), context.paint()))?;

@@ -4,16 +4,50 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use rejoin::{Archive, ConversationId, Expiring, PurgeReport, RetentionPlan, StoredConversation, Time};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::removal::warn_of_keys;
+use crate::removal::{Outcome, Removed, warn_of_keys};
 use crate::retention::{Policy, describe};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
 use crate::ui::table::{Column, Table};
+
+/// What goes and what has gone, as programs read it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    policy: Limits,
+    #[serde(flatten)]
+    removed: Removed<Item<'a>>,
+    keys: Option<&'static str>,
+    held: u64,
+    in_use: u64,
+    waits_until: Option<Time>,
+}
+
+/// The policy that says what goes.
+#[derive(Serialize)]
+struct Limits {
+    days: Option<u32>,
+    max_per_project: Option<u64>,
+    notice_days: u32,
+}
+
+/// A conversation that goes, and when.
+#[derive(Serialize)]
+struct Item<'a> {
+    id: ConversationId,
+    title: &'a str,
+    project: Option<&'a str>,
+    messages: u64,
+    bytes: u64,
+    last_active_at: Time,
+    expires_at: Time,
+    why: &'static str,
+    outcome: Outcome,
+}
 
 /// Answers a dry run.
 pub(super) fn planned(
@@ -23,9 +57,7 @@ pub(super) fn planned(
     context: &Context,
 ) -> Result<(), Failure> {
     if context.is_json() {
-        let due = plan.due.iter().map(|expiring| item(expiring, "planned"));
-        let items: Vec<Json> = due.chain(plan.soon.iter().map(|expiring| item(expiring, "soon"))).collect();
-        return context.answer_json(&shape(policy, &items, plan, None, None));
+        return context.answer_json(&Answer::of(policy, plan, None, |_| Outcome::Planned));
     }
     context.show(|page| {
         writeln!(page, "{}", describe(&policy.retention))?;
@@ -57,16 +89,14 @@ pub(super) fn done(
         let outcome = |expiring: &Expiring| {
             let id = &expiring.stored.id;
             if gone.contains(id) {
-                "deleted"
+                Outcome::Deleted
             } else if failed.contains(id) {
-                "failed"
+                Outcome::Failed
             } else {
-                "passed by"
+                Outcome::PassedBy
             }
         };
-        let due = plan.due.iter().map(|expiring| item(expiring, outcome(expiring)));
-        let items: Vec<Json> = due.chain(plan.soon.iter().map(|expiring| item(expiring, "soon"))).collect();
-        context.answer_json(&shape(policy, &items, plan, Some(report), None))?;
+        context.answer_json(&Answer::of(policy, plan, Some(report), outcome))?;
     } else {
         let mut answer = context.answer();
         let count = size::count(report.purged.len() as u64, "conversation", "conversations");
@@ -88,7 +118,9 @@ pub(super) fn done(
 
 /// Answers a program where the clock is not believed yet.
 pub(super) fn waiting(policy: &Policy, until: Time, context: &Context) -> Result<(), Failure> {
-    context.answer_json(&shape(policy, &[], &RetentionPlan::default(), None, Some(until)))
+    let plan = RetentionPlan::default();
+    let nothing = Answer::of(policy, &plan, None, |_| Outcome::Planned);
+    context.answer_json(&Answer { waits_until: Some(until), ..nothing })
 }
 
 pub(super) fn question(plan: &RetentionPlan) -> String {
@@ -162,41 +194,49 @@ fn days(count: u32) -> String {
     size::count(count.into(), "day", "days")
 }
 
-fn item(expiring: &Expiring, outcome: &str) -> Json {
-    let stored = &expiring.stored;
-    json!({
-        "id": stored.id,
-        "title": stored.title(),
-        "project": stored.conversation.project,
-        "messages": stored.messages,
-        "bytes": stored.bytes,
-        "last_active_at": stored.last_active_at,
-        "expires_at": expiring.at,
-        "why": expiring.cause.as_str(),
-        "outcome": outcome,
-    })
+impl<'a> Answer<'a> {
+    /// What is due has an outcome; what is not due yet goes soon.
+    fn of(
+        policy: &Policy,
+        plan: &'a RetentionPlan,
+        report: Option<&PurgeReport>,
+        outcome: impl Fn(&Expiring) -> Outcome,
+    ) -> Self {
+        let due = plan.due.iter().map(|expiring| Item::of(expiring, outcome(expiring)));
+        let soon = plan.soon.iter().map(|expiring| Item::of(expiring, Outcome::Soon));
+        Self {
+            policy: Limits {
+                days: policy.retention.days,
+                max_per_project: policy.retention.max_per_project,
+                notice_days: policy.notice_days,
+            },
+            removed: Removed {
+                items: due.chain(soon).collect(),
+                deleted: report.map_or(0, |report| report.purged.len() as u64),
+                bytes: report.map_or(0, |report| report.bytes),
+                failed: report.map_or(0, |report| report.failures.len()),
+            },
+            keys: report.and_then(|report| report.keys.as_str()),
+            held: plan.held,
+            in_use: plan.in_use,
+            waits_until: None,
+        }
+    }
 }
 
-fn shape(
-    policy: &Policy,
-    items: &[Json],
-    plan: &RetentionPlan,
-    report: Option<&PurgeReport>,
-    waits_until: Option<Time>,
-) -> Json {
-    json!({
-        "policy": {
-            "days": policy.retention.days,
-            "max_per_project": policy.retention.max_per_project,
-            "notice_days": policy.notice_days,
-        },
-        "items": items,
-        "deleted": report.map_or(0, |report| report.purged.len()),
-        "bytes": report.map_or(0, |report| report.bytes),
-        "failed": report.map_or(0, |report| report.failures.len()),
-        "keys": report.and_then(|report| report.keys.as_str()),
-        "held": plan.held,
-        "in_use": plan.in_use,
-        "waits_until": waits_until,
-    })
+impl<'a> Item<'a> {
+    fn of(expiring: &'a Expiring, outcome: Outcome) -> Self {
+        let stored = &expiring.stored;
+        Self {
+            id: stored.id,
+            title: stored.title(),
+            project: stored.conversation.project.as_deref(),
+            messages: stored.messages,
+            bytes: stored.bytes,
+            last_active_at: stored.last_active_at,
+            expires_at: expiring.at,
+            why: expiring.cause.as_str(),
+            outcome,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use rejoin::{ConversationId, StoredConversation};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use super::kind::Kind;
 use super::place::{Placed, State};
@@ -12,7 +12,9 @@ use super::selection::{Standing, Wanted};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::ui::{clean, json, size};
+use crate::shapes::Itself;
+use crate::ui::json::{self, PathText};
+use crate::ui::{clean, size};
 
 /// What became of every conversation.
 #[derive(Debug)]
@@ -22,6 +24,35 @@ pub(super) struct Report {
     orphans: HashSet<ConversationId>,
     done: Vec<(StoredConversation, Placed)>,
     failed: Vec<(StoredConversation, Failure)>,
+}
+
+/// A report as programs read it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    format: &'a str,
+    exported: Vec<Exported<'a>>,
+    orphaned_runs: u64,
+    failed: Vec<Failed<'a>>,
+}
+
+/// A conversation that was written, and where.
+#[derive(Serialize)]
+struct Exported<'a> {
+    #[serde(flatten)]
+    itself: Itself,
+    title: Option<&'a str>,
+    path: PathText<'a>,
+    files: Vec<PathText<'a>>,
+    bytes: u64,
+    state: &'a str,
+}
+
+/// A conversation that could not be written.
+#[derive(Serialize)]
+struct Failed<'a> {
+    id: ConversationId,
+    title: Option<&'a str>,
+    why: String,
 }
 
 impl Report {
@@ -46,7 +77,7 @@ impl Report {
     /// The paths are the answer, one on each line.
     pub(super) fn show(&self, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            return context.answer_json(&self.to_json());
+            return context.answer_json(&self.as_answer());
         }
         let mut answer = context.answer();
         for (_, placed) in &self.done {
@@ -79,28 +110,26 @@ impl Report {
         self.done.iter().filter(|(stored, _)| self.orphans.contains(&stored.id)).count() as u64
     }
 
-    fn to_json(&self) -> Json {
-        let done: Vec<Json> = self
-            .done
-            .iter()
-            .map(|(stored, placed)| {
-                json!({
-                    "id": stored.id,
-                    "short": stored.id.short().to_string(),
-                    "title": stored.conversation.title,
-                    "path": json::path(&placed.path),
-                    "files": placed.files.iter().map(|file| json::path(file)).collect::<Vec<_>>(),
-                    "bytes": placed.bytes,
-                    "state": placed.state.name(),
-                })
-            })
-            .collect();
-        let failed: Vec<Json> = self
-            .failed
-            .iter()
-            .map(|(stored, failure)| json!({"id": stored.id, "title": stored.conversation.title, "why": failure.summary()}))
-            .collect();
-        json!({"format": self.kind.name(), "exported": done, "orphaned_runs": self.orphans(), "failed": failed})
+    fn as_answer(&self) -> Answer<'_> {
+        let exported = self.done.iter().map(|(stored, placed)| Exported {
+            itself: stored.id.into(),
+            title: stored.conversation.title.as_deref(),
+            path: json::path(&placed.path),
+            files: placed.files.iter().map(|file| json::path(file)).collect(),
+            bytes: placed.bytes,
+            state: placed.state.name(),
+        });
+        let failed = self.failed.iter().map(|(stored, failure)| Failed {
+            id: stored.id,
+            title: stored.conversation.title.as_deref(),
+            why: failure.summary(),
+        });
+        Answer {
+            format: self.kind.name(),
+            exported: exported.collect(),
+            orphaned_runs: self.orphans(),
+            failed: failed.collect(),
+        }
     }
 
     /// Fails when a conversation could not be written.

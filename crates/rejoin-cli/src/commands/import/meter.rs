@@ -7,11 +7,11 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::{Context, Notes};
 use crate::ui::progress::{Progress, Unit};
-use crate::ui::size;
+use crate::ui::{json, size};
 
 /// A line comes more often than every second, so that a busy machine does not make it late.
 const PACE: Duration = Duration::from_millis(500);
@@ -41,6 +41,21 @@ struct Wording {
     unit: Unit,
     total: u64,
     is_json: bool,
+}
+
+/// A line as programs read it.
+#[derive(Serialize)]
+struct Told {
+    progress: Come,
+}
+
+/// How far it has come.
+#[derive(Serialize)]
+struct Come {
+    doing: &'static str,
+    unit: &'static str,
+    done: u64,
+    total: u64,
 }
 
 impl Meter {
@@ -95,8 +110,8 @@ impl Wording {
                 Unit::Bytes => "bytes",
                 Unit::Items => "items",
             };
-            return json!({"progress": {"doing": self.doing, "unit": unit, "done": done, "total": self.total}})
-                .to_string();
+            let progress = Come { doing: self.doing, unit, done, total: self.total };
+            return json::line(&Told { progress });
         }
         let shown = |amount| match self.unit {
             Unit::Bytes => size::bytes(amount),

@@ -1,19 +1,22 @@
 //! What was read, what was skipped and why, for people and for programs.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rejoin::formats::Detection;
-use rejoin::{ImportMode, Imported, ImportedConversation};
-use serde_json::{Value as Json, json};
+use rejoin::{ConversationId, ImportMode, Imported, ImportedConversation, MessageId, Redacted};
+use serde::Serialize;
 
 use super::placed;
 use super::scope::{Item, Place};
-use super::survey::Survey;
+use super::survey::{Survey, Surveyed};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::redaction::Taken;
-use crate::ui::{clean, json, quote, size};
+use crate::shapes::Itself;
+use crate::ui::json::{self, PathText};
+use crate::ui::{clean, quote, size};
 
 /// How many reasons a person is shown; `--json` has more.
 const SHOWN: usize = 10;
@@ -72,11 +75,7 @@ impl Report {
     /// Answers. A scan has found places, which a program is told in the same answer.
     pub(super) fn show(&self, survey: Option<&Survey<'_>>, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            let mut told = self.to_json();
-            if let Some(survey) = survey {
-                told["places"] = survey.to_json();
-            }
-            return context.answer_json(&told);
+            return context.answer_json(&Answer { report: Told::from(self), places: survey.map(Survey::told) });
         }
         let mut answer = context.answer();
         if self.failed.is_empty() || !self.done.is_empty() || self.unchanged > 0 {
@@ -195,24 +194,6 @@ impl Report {
         self.done.iter().flat_map(|one| &one.conversations)
     }
 
-    fn to_json(&self) -> Json {
-        let failed: Vec<Json> = self
-            .failed
-            .iter()
-            .map(|(path, failure)| json!({"path": json::path(path), "why": failure.summary()}))
-            .collect();
-        let unreadable: Vec<Json> =
-            self.unreadable.iter().map(|(path, why)| json!({"path": json::path(path), "why": why})).collect();
-        json!({
-            "dry_run": self.mode == ImportMode::Try,
-            "files": self.done.iter().map(file).collect::<Vec<_>>(),
-            "unchanged": self.unchanged,
-            "failed": failed,
-            "unreadable": unreadable,
-            "other_files": self.others,
-        })
-    }
-
     /// Fails when a source could not be imported.
     pub(super) fn judge(mut self) -> Result<(), Failure> {
         let all = self.failed.len() + self.done.len();
@@ -263,38 +244,125 @@ fn unlocking(failure: Failure, path: &Path) -> Failure {
     ))
 }
 
-fn file(imported: &Imported) -> Json {
-    let reasons: Vec<Json> = imported
-        .reasons
-        .iter()
-        .map(|reason| json!({"path": json::path(&reason.path), "line": reason.line, "why": reason.why}))
-        .collect();
-    json!({
-        "path": json::path(&imported.path),
-        "format": imported.format,
-        "conversations": imported.conversations.iter().map(conversation).collect::<Vec<_>>(),
-        "deleted": imported.deleted,
-        "kept_lines": imported.asides,
-        "redacted": imported.redacted,
-        "skipped": imported.skipped,
-        "reasons": reasons,
-    })
+/// What an import answers a program.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    report: Told<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    places: Option<Vec<Surveyed<'a>>>,
 }
 
-pub(super) fn conversation(one: &ImportedConversation) -> Json {
-    json!({
-        "id": one.id,
-        "short": one.id.short().to_string(),
-        "source_id": one.source_id,
-        "title": one.title,
-        "imported_as": placed::name(one.imported_as),
-        "beside": placed::beside(one.imported_as),
-        "branch_head": placed::branch_head(one.imported_as),
-        "is_new": one.is_new,
-        "parent": one.parent,
-        "messages": one.messages,
-        "added": one.added,
-        "grown": one.grown,
-        "changed": one.changed,
-    })
+/// A report as programs read it.
+#[derive(Serialize)]
+struct Told<'a> {
+    dry_run: bool,
+    files: Vec<File<'a>>,
+    unchanged: u64,
+    failed: Vec<NotRead<'a>>,
+    unreadable: Vec<NotRead<'a>>,
+    other_files: u64,
+}
+
+/// What was read of one file.
+#[derive(Serialize)]
+struct File<'a> {
+    path: PathText<'a>,
+    format: &'static str,
+    conversations: Vec<Conversation<'a>>,
+    deleted: &'a [ConversationId],
+    kept_lines: u64,
+    redacted: &'a [Redacted],
+    skipped: u64,
+    reasons: Vec<Reason<'a>>,
+}
+
+/// What was not as expected.
+#[derive(Serialize)]
+struct Reason<'a> {
+    path: PathText<'a>,
+    line: u64,
+    why: &'a str,
+}
+
+/// A path that could not be read.
+#[derive(Serialize)]
+struct NotRead<'a> {
+    path: PathText<'a>,
+    why: Cow<'a, str>,
+}
+
+/// A conversation that was imported, as programs read it.
+#[derive(Serialize)]
+pub(super) struct Conversation<'a> {
+    #[serde(flatten)]
+    itself: Itself,
+    source_id: &'a str,
+    title: Option<&'a str>,
+    imported_as: &'static str,
+    beside: Option<ConversationId>,
+    branch_head: Option<MessageId>,
+    is_new: bool,
+    parent: Option<ConversationId>,
+    messages: u64,
+    added: u64,
+    grown: u64,
+    changed: u64,
+}
+
+impl<'a> From<&'a Report> for Told<'a> {
+    fn from(report: &'a Report) -> Self {
+        let failed = report.failed.iter();
+        let failed = failed.map(|(path, failure)| NotRead { path: json::path(path), why: failure.summary().into() });
+        let unreadable = report.unreadable.iter();
+        let unreadable = unreadable.map(|(path, why)| NotRead { path: json::path(path), why: why.into() });
+        Self {
+            dry_run: report.mode == ImportMode::Try,
+            files: report.done.iter().map(File::from).collect(),
+            unchanged: report.unchanged,
+            failed: failed.collect(),
+            unreadable: unreadable.collect(),
+            other_files: report.others,
+        }
+    }
+}
+
+impl<'a> From<&'a Imported> for File<'a> {
+    fn from(imported: &'a Imported) -> Self {
+        let reasons = imported.reasons.iter();
+        let reasons = reasons.map(|reason| Reason {
+            path: json::path(&reason.path),
+            line: reason.line,
+            why: &reason.why,
+        });
+        Self {
+            path: json::path(&imported.path),
+            format: imported.format,
+            conversations: imported.conversations.iter().map(Conversation::from).collect(),
+            deleted: &imported.deleted,
+            kept_lines: imported.asides,
+            redacted: &imported.redacted,
+            skipped: imported.skipped,
+            reasons: reasons.collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a ImportedConversation> for Conversation<'a> {
+    fn from(one: &'a ImportedConversation) -> Self {
+        Self {
+            itself: one.id.into(),
+            source_id: &one.source_id,
+            title: one.title.as_deref(),
+            imported_as: placed::name(one.imported_as),
+            beside: placed::beside(one.imported_as),
+            branch_head: placed::branch_head(one.imported_as),
+            is_new: one.is_new,
+            parent: one.parent,
+            messages: one.messages,
+            added: one.added,
+            grown: one.grown,
+            changed: one.changed,
+        }
+    }
 }

@@ -5,18 +5,47 @@ use std::path::Path;
 
 use rejoin::Time;
 use rejoin::formats::{FORMATS, Format};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use super::scope::{Item, Place};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::{json, size};
+use crate::ui::json::{self, PathText};
+use crate::ui::size;
 use crate::ui::table::{Column, Table};
 
 /// What a scan has found.
 #[derive(Debug)]
 pub(super) struct Survey<'a> {
     places: Vec<&'a Place>,
+}
+
+/// A place as programs read it.
+#[derive(Serialize)]
+pub(super) struct Surveyed<'a> {
+    program: &'static str,
+    format: Option<&'static str>,
+    place: PathText<'a>,
+    files: usize,
+    bytes: u64,
+    newest: Option<Time>,
+    new_files: usize,
+    new_bytes: u64,
+}
+
+impl<'a> From<&'a Place> for Surveyed<'a> {
+    fn from(place: &'a Place) -> Self {
+        Self {
+            program: program(place),
+            format: place.format.map(|format| format.name),
+            place: json::path(&place.path),
+            files: place.items().count(),
+            bytes: place.items().map(Item::bytes).sum(),
+            newest: newest(place),
+            new_files: place.fresh.len(),
+            new_bytes: place.fresh.iter().map(Item::bytes).sum(),
+        }
+    }
 }
 
 impl<'a> Survey<'a> {
@@ -75,20 +104,8 @@ impl<'a> Survey<'a> {
         format!("Import {files} ({})? The files stay as they are.", size::bytes(fresh().map(Item::bytes).sum()))
     }
 
-    pub(super) fn to_json(&self) -> Json {
-        let place = |place: &&Place| {
-            json!({
-                "program": program(place),
-                "format": place.format.map(|format| format.name),
-                "place": json::path(&place.path),
-                "files": place.items().count(),
-                "bytes": place.items().map(Item::bytes).sum::<u64>(),
-                "newest": newest(place),
-                "new_files": place.fresh.len(),
-                "new_bytes": place.fresh.iter().map(Item::bytes).sum::<u64>(),
-            })
-        };
-        self.places.iter().map(place).collect()
+    pub(super) fn told(&self) -> Vec<Surveyed<'a>> {
+        self.places.iter().copied().map(Surveyed::from).collect()
     }
 }
 

@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use rejoin::{Archive, ConversationId, List, Listed, Status, Time};
-use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::retention::{self, Ahead, Policies};
-use crate::shapes::ConversationShape;
+use crate::shapes::{self, ConversationShape};
 
 /// List conversations, the most recently active first
 ///
@@ -65,8 +64,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let active = context.active_conversation(&archive)?;
     if context.is_json() {
         let items: Vec<_> = listed.items.iter().map(|item| ConversationShape::of(item, active)).collect();
-        let next = &listed.next_cursor;
-        return context.answer_json(&json!({"items": items, "next_cursor": next, "total": total}));
+        let next_cursor = listed.next_cursor.as_deref();
+        return context.answer_json(&shapes::Page { items, next_cursor, total: Some(total) });
     }
     if total == 0 {
         return tell_empty(&args, &listed.left_out, &archive, context);

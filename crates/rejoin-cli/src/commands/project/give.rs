@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rejoin::{Archive, List, Project};
 use rejoin_agent::{Rules, directory_identity};
-use serde_json::json;
+use serde::Serialize;
 
 use super::known::{self, Known, not_known};
 use crate::config::project::directory_of;
@@ -55,6 +55,21 @@ pub(super) struct MergeArgs {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+}
+
+/// What was given, as programs read it.
+#[derive(Serialize)]
+struct Given<'a> {
+    from: End<'a>,
+    to: End<'a>,
+    conversations: u64,
+}
+
+/// A project that gives or gets.
+#[derive(Serialize)]
+struct End<'a> {
+    key: &'a str,
+    path: Option<&'a str>,
 }
 
 pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure> {
@@ -176,11 +191,11 @@ fn carry_rules(archive: &Archive, from: &Known, to: &Project) -> Result<(), Fail
 
 fn answer(from: &Known, to: &Project, moved: u64, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        return context.answer_json(&json!({
-            "from": {"key": from.key, "path": from.path},
-            "to": {"key": to.key, "path": to.path},
-            "conversations": moved,
-        }));
+        return context.answer_json(&Given {
+            from: End { key: &from.key, path: from.path.as_deref() },
+            to: End { key: &to.key, path: Some(&to.path) },
+            conversations: moved,
+        });
     }
     let count = size::count(moved, "conversation", "conversations");
     context.note(&format!("Gave {count} of {} to {}", from.shown(), clean::line(&to.path)));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rejoin::store::Foreign;
 use rejoin::{Archive, ConversationId, Nature, Project, SystemNature, Time};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::durable;
@@ -27,6 +27,14 @@ use crate::private;
 Examples:
   rejoin project id            Write an id, or show the one there is")]
 pub(super) struct Args {}
+
+/// The id of a project, and how many conversations go by it from now on, as programs read it.
+#[derive(Serialize)]
+struct Identified<'a> {
+    id: &'a str,
+    path: &'a str,
+    conversations: u64,
+}
 
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let directory = context.config.project();
@@ -49,8 +57,8 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
         moved += take_over(&archive, &project.path, &project)?;
     }
     if context.is_json() {
-        let answer = json!({"id": project.key, "path": project.path, "conversations": moved});
-        return context.answer_json(&answer);
+        let Project { key, path, .. } = &project;
+        return context.answer_json(&Identified { id: key, path, conversations: moved });
     }
     let mut answer = context.answer();
     writeln!(answer, "{}", project.key)?;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use rejoin::{Archive, List, Project, Time};
-use serde_json::{Value as Json, json};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -59,19 +58,6 @@ impl Known {
         size::count(self.conversations, "conversation", "conversations")
     }
 
-    pub(super) fn to_json(&self) -> Json {
-        json!({
-            "key": self.key,
-            "path": self.path,
-            "conversations": self.conversations,
-            "messages": self.messages,
-            "bytes": self.bytes,
-            "last_active_at": self.last_active_at,
-            "exists": self.exists(),
-            "places": self.places,
-            "separate_from": self.separate_from,
-        })
-    }
 }
 
 impl From<Project> for Known {

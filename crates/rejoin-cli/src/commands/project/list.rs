@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use serde_json::{Value as Json, json};
+use rejoin::Time;
+use serde::Serialize;
 
 use super::known::{self, Known};
 use crate::context::Context;
@@ -19,20 +20,53 @@ Examples:
   rejoin project list --json")]
 pub(super) struct Args {}
 
+/// Every project, as programs read it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    items: Vec<Item<'a>>,
+    total: usize,
+}
+
+/// A project with what belongs to it.
+#[derive(Serialize)]
+struct Item<'a> {
+    key: &'a str,
+    path: Option<&'a str>,
+    conversations: u64,
+    messages: u64,
+    bytes: u64,
+    last_active_at: Option<Time>,
+    exists: bool,
+    places: &'a [String],
+    separate_from: Option<&'a str>,
+    /// Whether it is this one.
+    current: bool,
+}
+
+impl<'a> Item<'a> {
+    fn of(known: &'a Known, this: &str) -> Self {
+        Self {
+            key: &known.key,
+            path: known.path.as_deref(),
+            conversations: known.conversations,
+            messages: known.messages,
+            bytes: known.bytes,
+            last_active_at: known.last_active_at,
+            exists: known.exists(),
+            places: &known.places,
+            separate_from: known.separate_from.as_deref(),
+            current: known.key == this,
+        }
+    }
+}
+
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let all = known::all(&archive)?;
     let this = context.project_key(&archive)?;
     if context.is_json() {
-        let items: Vec<Json> = all
-            .iter()
-            .map(|known| {
-                let mut item = known.to_json();
-                item["current"] = (known.key == this).into();
-                item
-            })
-            .collect();
-        return context.answer_json(&json!({"items": items, "total": items.len()}));
+        let items = all.iter().map(|known| Item::of(known, &this)).collect();
+        return context.answer_json(&Listed { items, total: all.len() });
     }
     if all.is_empty() {
         context.note("No projects yet. Start a conversation in one: rejoin new");

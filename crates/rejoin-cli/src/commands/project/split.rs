@@ -1,6 +1,6 @@
 //! `rejoin project split`: a directory that was taken for another's project becomes one of its own.
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -16,6 +16,14 @@ Examples:
   rejoin project split
   rejoin project split --project ~/src/trip-copy")]
 pub(super) struct Args {}
+
+/// The project of its own, as programs read it.
+#[derive(Serialize)]
+struct Split<'a> {
+    key: &'a str,
+    path: &'a str,
+    separate_from: &'a str,
+}
 
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
@@ -35,7 +43,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     }
     project_key::remember(&archive, &id, &path, Some(Answer::Separate))?;
     if context.is_json() {
-        return context.answer_json(&json!({"key": path, "path": path, "separate_from": other.path}));
+        return context.answer_json(&Split { key: &path, path: &path, separate_from: &other.path });
     }
     let undo = quote::argument(&other.path);
     context.note(&format!("{path} is separate from {}", other.path));

@@ -1,10 +1,11 @@
 //! `rejoin provider list`
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::{KeyFinder, KeyPlace, Known};
+use crate::shapes::Items;
 use crate::ui::table::{Column, Table};
 
 /// List the providers that can be talked to
@@ -16,6 +17,17 @@ Examples:
   rejoin provider list
   rejoin provider list --json | jq -r '.items[].name'")]
 pub(super) struct Args {}
+
+/// A provider as programs read it.
+#[derive(Serialize)]
+struct Item {
+    name: String,
+    kind: &'static str,
+    base_url: Option<String>,
+    model: Option<String>,
+    key: String,
+    is_chosen: bool,
+}
 
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let chosen = context.config.provider().unwrap_or("offline");
@@ -33,16 +45,20 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
         let place = keys.find(&known).map(|found| found.place);
         let key = place.as_ref().map_or_else(|_| "unusable".to_owned(), KeyPlace::told);
         let is_chosen = known.name == chosen;
-        items.push(json!({
-            "name": known.name, "kind": known.api.as_str(), "base_url": known.base_url, "model": known.model,
-            "key": key, "is_chosen": is_chosen,
-        }));
+        items.push(Item {
+            name: known.name.clone(),
+            kind: known.api.as_str(),
+            base_url: known.base_url,
+            model: known.model.clone(),
+            key: key.clone(),
+            is_chosen,
+        });
         let star = if is_chosen { "*" } else { "" };
         let model = known.model.unwrap_or_default();
         table.push([star.into(), known.name, known.api.as_str().into(), model, key, known.title]);
     }
     if context.is_json() {
-        return context.answer_json(&json!({"items": items}));
+        return context.answer_json(&Items { items });
     }
     context.show(|answer| Ok(write!(answer, "{}", table.draw(context.columns(), context.paint()))?))
 }

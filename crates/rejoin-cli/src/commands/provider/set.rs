@@ -1,6 +1,6 @@
 //! `rejoin provider set`
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::commands::provider::missing;
 use crate::config::keys::is_member_name;
@@ -9,6 +9,7 @@ use crate::config::{file, write};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::{FoundKey, KeyPlace, Known, find_key, unknown};
+use crate::ui::json;
 
 /// Choose the provider of new conversations
 ///
@@ -35,6 +36,18 @@ pub(super) struct Args {
     /// The language it speaks: anthropic, openai-responses or openai-chat
     #[arg(long, value_name = "KIND", value_parser = ["anthropic", "openai-responses", "openai-chat"])]
     kind: Option<String>,
+}
+
+/// The provider of new conversations, as programs read it.
+#[derive(Serialize)]
+struct Set<'a> {
+    provider: &'a str,
+    kind: &'static str,
+    model: Option<&'a str>,
+    base_url: Option<&'a str>,
+    file: json::PathText<'a>,
+    key: &'static str,
+    next: Option<&'a str>,
 }
 
 pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -66,10 +79,15 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let found = find_key(context, &known)?;
     let next = missing(&known, &found.place);
     if context.is_json() {
-        return context.answer_json(&json!({
-            "provider": name, "kind": known.api.as_str(), "model": known.model, "base_url": known.base_url,
-            "file": path, "key": found.place.name(), "next": next,
-        }));
+        return context.answer_json(&Set {
+            provider: name,
+            kind: known.api.as_str(),
+            model: known.model.as_deref(),
+            base_url: known.base_url.as_deref(),
+            file: json::path(&path),
+            key: found.place.name(),
+            next: next.as_deref(),
+        });
     }
     context.note(&format!("Set provider to {name} in {}", path.display()));
     if let Some(told) = tell_key(&known, &found) {

@@ -2,12 +2,14 @@
 
 use std::io::Write;
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::commands::provider::missing;
+use crate::config::origin::Origin;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::{Known, find_key, unknown};
+use crate::ui::json::Text;
 
 /// Show the provider in use, or another
 ///
@@ -22,6 +24,21 @@ pub(super) struct Args {
     name: Option<String>,
 }
 
+/// A provider as programs read it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    name: &'a str,
+    kind: &'static str,
+    base_url: Option<&'a str>,
+    model: Option<&'a str>,
+    context_window: Option<u64>,
+    key: &'static str,
+    is_chosen: bool,
+    #[serde(rename = "where")]
+    chosen_by: Option<Text<&'a Origin>>,
+    next: Option<&'a str>,
+}
+
 pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let chosen = context.config.setting("provider");
     let name = args.name.as_deref().or(context.config.provider()).unwrap_or("offline");
@@ -32,11 +49,17 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let next = missing(&known, &place);
     let is_chosen = context.config.provider().unwrap_or("offline") == name;
     if context.is_json() {
-        return context.answer_json(&json!({
-            "name": known.name, "kind": known.api.as_str(), "base_url": known.base_url, "model": known.model,
-            "context_window": window, "key": place.name(), "is_chosen": is_chosen,
-            "where": chosen.filter(|_| is_chosen).map(|setting| setting.origin.to_string()), "next": next,
-        }));
+        return context.answer_json(&Shown {
+            name: &known.name,
+            kind: known.api.as_str(),
+            base_url: known.base_url.as_deref(),
+            model: known.model.as_deref(),
+            context_window: window,
+            key: place.name(),
+            is_chosen,
+            chosen_by: chosen.filter(|_| is_chosen).map(|setting| Text(&setting.origin)),
+            next: next.as_deref(),
+        });
     }
     let dash = || "-".to_owned();
     let rows = [

@@ -2,28 +2,43 @@
 
 use std::io::Write;
 
-use rejoin::PurgeReport;
-use serde_json::json;
+use rejoin::{ConversationId, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Time};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::removal::warn_of_keys;
 use crate::ui::{clean, size};
 
+/// What a purge came to, as programs read it.
+#[derive(Serialize)]
+struct Purged<'a> {
+    reason: &'a PurgeReason,
+    started_at: Time,
+    completed_at: Time,
+    purged: usize,
+    conversations: &'a [ConversationId],
+    messages: u64,
+    bytes: u64,
+    erased: bool,
+    keys: PurgeKeys,
+    failures: &'a [PurgeFailure],
+}
+
 pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        return context.answer_json(&json!({
-            "reason": report.reason,
-            "started_at": report.started_at,
-            "completed_at": report.completed_at,
-            "purged": report.purged.len(),
-            "conversations": report.purged,
-            "messages": report.messages,
-            "bytes": report.bytes,
-            "erased": report.is_erased,
-            "keys": report.keys,
-            "failures": report.failures,
-        }));
+        return context.answer_json(&Purged {
+            reason: &report.reason,
+            started_at: report.started_at,
+            completed_at: report.completed_at,
+            purged: report.purged.len(),
+            conversations: &report.purged,
+            messages: report.messages,
+            bytes: report.bytes,
+            erased: report.is_erased,
+            keys: report.keys,
+            failures: &report.failures,
+        });
     }
     let mut answer = context.answer();
     let count = size::count(report.purged.len() as u64, "conversation", "conversations");

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rejoin::{ConversationId, ScrubMode, Scrubbed};
-use serde_json::{Value as Json, json};
+use rejoin::{ConversationId, Digest, MessageId, ScrubMode, Scrubbed, ShortId};
+use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Why};
+use crate::ui::json::Text;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
 use crate::ui::table::{Column, Table};
@@ -30,6 +31,53 @@ pub(super) struct Report {
 pub(super) struct Part {
     pub(super) conversation: Option<ConversationId>,
     pub(super) scrubbed: Scrubbed,
+}
+
+/// A report as programs read it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    changed: bool,
+    conversations: u64,
+    rewritten: u64,
+    erased: bool,
+    items: Vec<Item<'a>>,
+    failed: Vec<Unscrubbed>,
+}
+
+/// A part as programs read it.
+#[derive(Serialize)]
+struct Item<'a> {
+    conversation: Option<ConversationId>,
+    short: Option<Text<ShortId>>,
+    findings: Vec<Found<'a>>,
+    rewritten: u64,
+    digests: Vec<Changed>,
+}
+
+/// What one rule found in one place.
+#[derive(Serialize)]
+struct Found<'a> {
+    #[serde(rename = "where")]
+    place: &'a str,
+    message: Option<MessageId>,
+    rule: &'a str,
+    count: u64,
+}
+
+/// A head that has another digest.
+#[derive(Serialize)]
+struct Changed {
+    message: MessageId,
+    before: Digest,
+    after: Digest,
+}
+
+/// A conversation that could not be scrubbed.
+#[derive(Serialize)]
+struct Unscrubbed {
+    conversation: ConversationId,
+    #[serde(flatten)]
+    why: Why,
 }
 
 impl Report {
@@ -61,7 +109,7 @@ impl Report {
 
     pub(super) fn answer(self, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            context.answer_json(&self.to_json())?;
+            context.answer_json(&self.as_answer())?;
         } else {
             let (table, told) = (self.table(context), self.told());
             context.show(|answer| {
@@ -140,51 +188,36 @@ impl Report {
         if self.parts.is_empty() { String::new() } else { table.draw(context.columns(), context.paint()) }
     }
 
-    fn to_json(&self) -> Json {
-        let items: Vec<Json> = self.parts.iter().map(Part::to_json).collect();
-        let failed: Vec<Json> = self
-            .failed
-            .iter()
-            .map(|(id, failure)| json!({"conversation": id, "kind": failure.kind(), "message": failure.summary()}))
-            .collect();
-        json!({
-            "changed": self.mode == ScrubMode::Replace,
-            "conversations": self.looked,
-            "rewritten": self.rewritten(),
-            "erased": self.mode == ScrubMode::Replace && self.erased.is_none() && !self.has_traces,
-            "items": items,
-            "failed": failed,
-        })
+    fn as_answer(&self) -> Answer<'_> {
+        let failed = self.failed.iter();
+        let failed = failed.map(|(id, failure)| Unscrubbed { conversation: *id, why: failure.why() });
+        Answer {
+            changed: self.mode == ScrubMode::Replace,
+            conversations: self.looked,
+            rewritten: self.rewritten(),
+            erased: self.mode == ScrubMode::Replace && self.erased.is_none() && !self.has_traces,
+            items: self.parts.iter().map(Item::from).collect(),
+            failed: failed.collect(),
+        }
     }
 }
 
-impl Part {
-    fn to_json(&self) -> Json {
-        let findings: Vec<Json> = self
-            .scrubbed
-            .findings
-            .iter()
-            .map(|finding| {
-                json!({
-                    "where": finding.place.as_str(),
-                    "message": finding.message,
-                    "rule": finding.rule,
-                    "count": finding.count,
-                })
-            })
-            .collect();
-        let digests: Vec<Json> = self
-            .scrubbed
-            .heads
-            .iter()
-            .map(|head| json!({"message": head.message, "before": head.before, "after": head.after}))
-            .collect();
-        json!({
-            "conversation": self.conversation,
-            "short": self.conversation.map(|id| id.short().to_string()),
-            "findings": findings,
-            "rewritten": self.scrubbed.rewritten,
-            "digests": digests,
-        })
+impl<'a> From<&'a Part> for Item<'a> {
+    fn from(part: &'a Part) -> Self {
+        let findings = part.scrubbed.findings.iter().map(|finding| Found {
+            place: finding.place.as_str(),
+            message: finding.message,
+            rule: &finding.rule,
+            count: finding.count,
+        });
+        let heads = part.scrubbed.heads.iter();
+        let digests = heads.map(|head| Changed { message: head.message, before: head.before, after: head.after });
+        Self {
+            conversation: part.conversation,
+            short: part.conversation.map(|id| Text(id.short())),
+            findings: findings.collect(),
+            rewritten: part.scrubbed.rewritten,
+            digests: digests.collect(),
+        }
     }
 }

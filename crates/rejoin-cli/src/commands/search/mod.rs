@@ -5,11 +5,14 @@ mod draw;
 use std::collections::BTreeMap;
 
 use rejoin::store::SearchOrder;
-use rejoin::{Archive, ConversationId, Role, Search, Searched, StoredConversation, Time, WordQuery};
-use serde_json::{Value as Json, json};
+use rejoin::{
+    Archive, ConversationId, MessageId, Role, Search, Searched, StoredConversation, Time, WordQuery,
+};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::shapes::Page;
 use crate::ui::{clean, period, quote};
 
 /// How many hits are shown unless told otherwise: about a screen.
@@ -63,6 +66,20 @@ enum Sort {
     Best,
 }
 
+/// A message that was found, as programs read it.
+#[derive(Serialize)]
+struct Hit<'a> {
+    conversation: ConversationId,
+    message: MessageId,
+    role: Role,
+    created_at: Time,
+    snippet: String,
+    /// Where the words stand in the snippet, in bytes.
+    matches: Vec<(usize, usize)>,
+    title: Option<&'a str>,
+    project: Option<&'a str>,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let search = args.to_search(&archive, context)?;
@@ -70,7 +87,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let conversations = conversations_of(&archive, &found)?;
     context.warn_of_missing(&found.left_out, "rejoin verify")?;
     if context.is_json() {
-        return context.answer_json(&to_json(&found, &conversations, &search)?);
+        return context.answer_json(&page(&found, &conversations, &search)?);
     }
     if found.items.is_empty() {
         return tell_nothing(&args, &search, &archive, context);
@@ -149,35 +166,35 @@ fn conversations_of(
     Ok(conversations)
 }
 
-fn to_json(
-    found: &Searched,
-    conversations: &BTreeMap<ConversationId, StoredConversation>,
+fn page<'a>(
+    found: &'a Searched,
+    conversations: &'a BTreeMap<ConversationId, StoredConversation>,
     search: &Search,
-) -> Result<Json, Failure> {
-    let items: Vec<Json> = found
+) -> Result<Page<'a, Hit<'a>>, Failure> {
+    let items: Vec<Hit<'_>> = found
         .items
         .iter()
         .map(|hit| {
             let stored = conversations.get(&hit.conversation);
             let (message, snippet) = (hit.read()?, hit.snippet()?);
-            Ok(json!({
-                "conversation": hit.conversation,
-                "message": hit.message,
-                "role": message.role,
-                "created_at": hit.created_at,
-                "snippet": snippet.text,
-                "matches": snippet.matches,
-                "title": stored.map(StoredConversation::title),
-                "project": stored.and_then(|stored| stored.conversation.project.as_deref()),
-            }))
+            Ok(Hit {
+                conversation: hit.conversation,
+                message: hit.message,
+                role: message.role,
+                created_at: hit.created_at,
+                snippet: snippet.text,
+                matches: snippet.matches,
+                title: stored.map(StoredConversation::title),
+                project: stored.and_then(|stored| stored.conversation.project.as_deref()),
+            })
         })
         .collect::<rejoin::Result<_>>()?;
     // Counting what is on other pages would mean reading all of them.
     let is_everything = search.cursor.is_none()
         && found.next_cursor.is_none()
         && (search.order == SearchOrder::Newest || items.len() < search.limit);
-    let total = is_everything.then_some(items.len());
-    Ok(json!({"items": items, "next_cursor": found.next_cursor, "total": total}))
+    let total = is_everything.then_some(items.len() as u64);
+    Ok(Page { items, next_cursor: found.next_cursor.as_deref(), total })
 }
 
 /// Says that nothing was found, and where else there is something.

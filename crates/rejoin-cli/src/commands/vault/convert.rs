@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rejoin::vault::Added;
 use rejoin::{AuditAction, Converted, ErrorKind, Existing, Leftover, StoreUrl, Time};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::commands::backup;
 use crate::commands::vault::noted::{audit, fact};
@@ -14,6 +14,7 @@ use crate::commands::vault::unfinished::Unfinished;
 use crate::commands::vault::{Kinds, beside, explain_keys, new_slot, slots, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::json::Text;
 use crate::ui::progress::Unit;
 use crate::vault::{explain, new_passphrase};
 use crate::ui::consent::Shown;
@@ -68,6 +69,24 @@ pub(super) struct DecryptArgs {
     /// Keep the vault
     #[arg(long)]
     keep: bool,
+}
+
+/// What was copied, and where conversations are kept now, as programs read it.
+#[derive(Serialize)]
+struct Moved<'a> {
+    #[serde(flatten)]
+    held: backup::Held,
+    #[serde(flatten)]
+    now: Now<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    slots: Vec<slots::Slot<'a>>,
+}
+
+/// Where conversations are kept, and whether the old store is erased.
+#[derive(Serialize)]
+struct Now<'a> {
+    store: Text<&'a StoreUrl>,
+    erased: bool,
 }
 
 /// How often a store that is written to meanwhile is copied on before it is not erased.
@@ -236,13 +255,11 @@ fn move_all(
     audit(to, action(to), &[("conversations", fact(&converted.contents.conversations))], context);
     noted.end(context)?;
     if context.is_json() {
-        let mut answer = backup::to_json(&converted.contents);
-        answer["store"] = json!(to.to_string());
-        answer["erased"] = json!(erased);
-        if !added.is_empty() {
-            answer["slots"] = added.iter().map(slots::to_json).collect();
-        }
-        return context.answer_json(&answer);
+        return context.answer_json(&Moved {
+            held: backup::Held::from(&converted.contents),
+            now: Now { store: Text(to), erased },
+            slots: added.iter().map(slots::Slot::from).collect(),
+        });
     }
     let mut answer = context.answer();
     writeln!(answer, "Copied and compared {}.", backup::told(&converted.contents))?;
@@ -339,7 +356,7 @@ fn erase_rest(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<(), F
     audit(to, action(to), &[], context);
     noted.map_or(Ok(()), |noted| noted.end(context))?;
     if context.is_json() {
-        return context.answer_json(&json!({"store": to.to_string(), "erased": true}));
+        return context.answer_json(&Now { store: Text(to), erased: true });
     }
     let mut answer = context.answer();
     writeln!(answer, "Erased what was left of {from}.")?;

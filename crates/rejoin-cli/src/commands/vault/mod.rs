@@ -11,11 +11,13 @@ mod unfinished;
 use clap::{Subcommand, ValueEnum};
 use rejoin::vault::{Cost, NewSlot, SlotKind, VaultId};
 use rejoin::{AuditAction, ErrorKind, StoreUrl};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::vault::{explain, new_passphrase_from};
 use crate::ui::consent::Shown;
+use crate::ui::json::Text;
 
 /// Seal conversations, and look after what opens them
 ///
@@ -82,6 +84,14 @@ impl Kinds {
     }
 }
 
+/// What is accepted and what was used before, as programs read it.
+#[derive(Serialize)]
+struct Accepted<'a> {
+    accepted: Text<&'a StoreUrl>,
+    vault: Option<VaultId>,
+    before: Option<VaultId>,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     match args.action {
         Action::Init(args) => slots::init(&args, context),
@@ -108,16 +118,13 @@ fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
     told.into_iter().for_each(|line| context.note(&line));
     context.confirm(&Shown::line(question), args.yes.into())?;
     url.accept(&access).map_err(|error| explain_keys(&url, error))?;
-    let ids = [("vault", found), ("before", before)];
-    let ids = ids.map(|(name, id)| (name, id.map(|id| id.to_string())));
     if found.is_some() {
+        let ids = [("vault", found), ("before", before)];
         let facts: Vec<_> = ids.iter().filter_map(|(name, id)| Some((*name, noted::fact(id.as_ref()?)))).collect();
         noted::audit(&url, AuditAction::Accepted, &facts, context);
     }
     if context.is_json() {
-        let mut answer = serde_json::json!({"accepted": url.to_string()});
-        ids.into_iter().for_each(|(name, id)| answer[name] = id.into());
-        return context.answer_json(&answer);
+        return context.answer_json(&Accepted { accepted: Text(&url), vault: found, before });
     }
     context.note(if found.is_some() { "The vault is taken as it is." } else { "No vault is used here any more." });
     Ok(())

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use rejoin::vault::{Added, Keys, Rotated, SealedAnew, SlotId, SlotKind};
 use rejoin::{AuditAction, ErrorKind, Existing, StoreUrl, Time};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use crate::commands::vault::noted::{audit, fact};
 use crate::commands::vault::switch::use_store;
 use crate::commands::vault::{Kinds, explain_keys, new_passphrase_from, new_slot, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::json::Text;
 use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::vault::new_passphrase;
@@ -86,6 +87,37 @@ pub(super) struct RotateArgs {
     reencrypt: bool,
 }
 
+/// A vault that was made, as programs read it.
+#[derive(Serialize)]
+struct Made<'a> {
+    store: Text<&'a StoreUrl>,
+    slots: Vec<Slot<'a>>,
+}
+
+/// A slot that was made, as programs read it.
+#[derive(Serialize)]
+pub(super) struct Slot<'a> {
+    id: SlotId,
+    kind: SlotKind,
+    /// It is kept nowhere, so it is told here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery_key: Option<&'a str>,
+}
+
+/// Keys that were replaced, as programs read it.
+#[derive(Serialize)]
+struct Replaced<'a> {
+    epoch: u64,
+    keys: u64,
+    unreadable: u64,
+    kept: &'a [SlotId],
+    unreached: &'a [SlotId],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed_anew: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged: Option<u64>,
+}
+
 /// What changes for exports.
 const NOT_EXPORTED: &str =
     "What you keep in it is not exported, handed off or committed unless you say so: rejoin keep ID --exportable yes";
@@ -113,8 +145,8 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     drop(keys);
     // A recovery key is shown before anything else can fail, for it is kept nowhere.
     if context.is_json() {
-        let slots: Vec<Json> = added.iter().map(to_json).collect();
-        let answered = context.answer_json(&json!({"store": url.to_string(), "slots": slots}));
+        let slots = added.iter().map(Slot::from).collect();
+        let answered = context.answer_json(&Made { store: Text(&url), slots });
         answered.inspect_err(|_| warn_of_keys(&added, context))?;
         return use_store(&url, context).map(drop);
     }
@@ -148,7 +180,7 @@ pub(super) fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
     let facts = [("slot", fact(&added.id.to_string())), ("kind", fact(&added.kind.as_str()))];
     audit(&url, AuditAction::SlotAdded, &facts, context);
     if context.is_json() {
-        let answered = context.answer_json(&to_json(&added));
+        let answered = context.answer_json(&Slot::from(&added));
         return answered.inspect_err(|_| warn_of_keys(&[added], context));
     }
     show_added(&[added], context)
@@ -205,16 +237,15 @@ fn seal_anew(keys: &Keys, context: &Context) -> rejoin::Result<SealedAnew> {
 
 fn answer_rotated(rotated: &Rotated, sealed: Option<&SealedAnew>, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        let ids = |slots: &[SlotId]| slots.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let mut answer = json!({
-            "epoch": rotated.epoch, "keys": rotated.keys, "unreadable": rotated.unreadable,
-            "kept": ids(&rotated.kept), "unreached": ids(&rotated.unreached),
+        return context.answer_json(&Replaced {
+            epoch: rotated.epoch,
+            keys: rotated.keys,
+            unreadable: rotated.unreadable,
+            kept: &rotated.kept,
+            unreached: &rotated.unreached,
+            sealed_anew: sealed.map(|sealed| sealed.conversations),
+            damaged: sealed.map(|sealed| sealed.damaged),
         });
-        if let Some(sealed) = sealed {
-            answer["sealed_anew"] = sealed.conversations.into();
-            answer["damaged"] = sealed.damaged.into();
-        }
-        return context.answer_json(&answer);
     }
     let mut answer = context.answer();
     writeln!(answer, "Replaced the keys of the vault; {} wrapped anew.", size::count(rotated.keys, "data key", "data keys"))?;
@@ -244,12 +275,11 @@ fn answer_rotated(rotated: &Rotated, sealed: Option<&SealedAnew>, context: &Cont
     Ok(())
 }
 
-pub(super) fn to_json(added: &Added) -> Json {
-    let mut slot = json!({"id": added.id.to_string(), "kind": added.kind.as_str()});
-    if let Some(key) = added.recovery_key.as_ref().and_then(|key| key.as_text()) {
-        slot["recovery_key"] = key.into();
+impl<'a> From<&'a Added> for Slot<'a> {
+    fn from(added: &'a Added) -> Self {
+        let recovery_key = added.recovery_key.as_ref().and_then(|key| key.as_text());
+        Self { id: added.id, kind: added.kind, recovery_key }
     }
-    slot
 }
 
 /// Tells recovery keys that no answer can tell.

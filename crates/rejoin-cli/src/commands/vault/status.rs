@@ -1,8 +1,8 @@
 //! `rejoin vault status`
 
 use rejoin::{ErrorKind, StoreUrl};
-use rejoin::vault::VaultStatus;
-use serde_json::{Value as Json, json};
+use rejoin::vault::{SlotStatus, VaultId, VaultStatus};
+use serde::Serialize;
 
 use crate::commands::vault::slots::suggest_second;
 use crate::commands::vault::{beside, explain_keys, vault_url};
@@ -21,11 +21,21 @@ Examples:
   rejoin vault status --json")]
 pub(super) struct Args {}
 
+/// What opens the vault, as programs read it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    vault: VaultId,
+    epoch: u64,
+    rotating: bool,
+    sealing_anew: bool,
+    slots: &'a [SlotStatus],
+}
+
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
     let status = url.vault_status(&context.access()?).map_err(|error| explain_keys(&url, error))?;
     if context.is_json() {
-        context.answer_json(&to_json(&status))?;
+        context.answer_json(&Answer::from(&status))?;
         return warn_of_replacement(&url, &status, context);
     }
     let clock = context.clock();
@@ -96,17 +106,14 @@ fn warn_of_copies(url: &StoreUrl, context: &Context) {
     }
 }
 
-fn to_json(status: &VaultStatus) -> Json {
-    let slots: Vec<Json> = status
-        .slots
-        .iter()
-        .map(|slot| json!({"id": slot.id.to_string(), "kind": slot.kind.as_str(), "created_at": slot.created_at}))
-        .collect();
-    json!({
-        "vault": status.vault.to_string(),
-        "epoch": status.epoch,
-        "rotating": status.is_rotating,
-        "sealing_anew": status.is_being_sealed,
-        "slots": slots,
-    })
+impl<'a> From<&'a VaultStatus> for Answer<'a> {
+    fn from(status: &'a VaultStatus) -> Self {
+        Self {
+            vault: status.vault,
+            epoch: status.epoch,
+            rotating: status.is_rotating,
+            sealing_anew: status.is_being_sealed,
+            slots: &status.slots,
+        }
+    }
 }

@@ -2,15 +2,16 @@
 
 use std::io::{self, Write};
 
-use rejoin::{BegunAgain, Json};
-use rejoin_agent::{Compacted, Event, Piece, Plan, SavingState, Stop};
+use rejoin::compact::Fact;
+use rejoin::{BegunAgain, ConversationId, Json, MessageId, Receipt, Redacted};
+use rejoin_agent::{Compacted, Event, Piece, SavingState, Stop};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::super::Keeping;
 use super::{Course, End, Show, figures};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::shapes::Within;
 use crate::talk::Unsaved;
 use crate::ui;
 
@@ -30,10 +31,10 @@ impl<'a> Events<'a> {
 
 /// Tells that nothing is saved, before anything else.
 pub(super) fn tell_unsaved(unsaved: &Unsaved) -> Result<(), Failure> {
-    tell(&json!({"event": "not_saving", "reason": unsaved.reason(), "message": unsaved.to_string()}))
+    tell(&Told::NotSaving { reason: unsaved.reason(), message: unsaved.to_string() })
 }
 
-fn tell(event: &impl Serialize) -> Result<(), Failure> {
+fn tell(event: &Told<'_>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     ui::json::write(&mut out, event)?;
     out.write_all(b"\n")?;
@@ -41,87 +42,120 @@ fn tell(event: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A call that needed a decision, with every text as it is: nothing is cleaned, so a program can judge it.
+/// One line: what happened, as programs read it. No text is cleaned, so a program can judge a call that was refused.
 #[derive(Serialize)]
-struct Refused<'a> {
-    event: &'static str,
-    tool: &'a str,
-    summary: &'a str,
-    detail: Option<&'a str>,
-    rule: &'a str,
-    input: Json,
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Told<'a> {
+    NotSaving { reason: &'static str, message: String },
+    NotSaved { messages: usize, reason: &'a str },
+    SavedAgain,
+    Text { text: String },
+    Thinking { text: String },
+    ToolAsked { tool: String },
+    Retry { reason: String, failed: u32, wait_seconds: f64 },
+    Refused { tool: String, summary: String, detail: Option<String>, rule: String, input: Json },
+    ToolStarted { call: String, summary: String },
+    ToolEnded { call: String, output: String, is_error: bool, seconds: f64 },
+    Redacted { rules: &'a [Redacted] },
+    Saved(Receipt),
+    ConversationDeleted(Deleted),
+    Compacting,
+    Compacted(Shorter),
+    Warning { message: String },
+    Done(Done),
 }
 
-impl<'a> Refused<'a> {
-    fn new(tool: &'a str, plan: &'a Plan, input: &Json) -> Self {
-        // Between the values of JSON a line break means as much as a space, and an event is one line.
-        let input = Json::parse(input.as_str().replace(['\n', '\r'], " ")).expect("it was JSON before");
-        let (summary, detail, rule) = (&plan.summary, plan.detail.as_deref(), &plan.rule);
-        Self { event: "refused", tool, summary, detail, rule, input }
-    }
+/// A conversation that is gone, and the one that goes on in its place.
+#[derive(Serialize)]
+struct Deleted {
+    deleted: ConversationId,
+    #[serde(flatten)]
+    within: Within,
+}
+
+/// What the model is sent since a compaction.
+#[derive(Serialize)]
+struct Shorter {
+    message: Option<MessageId>,
+    summary: String,
+    tokens_before: u64,
+    tokens_after: u64,
+    trimmed: u64,
+    lost: Vec<Fact>,
+}
+
+/// How a turn ended.
+#[derive(Serialize)]
+struct Done {
+    #[serde(flatten)]
+    within: Within,
+    finish: &'static str,
+    #[serde(flatten)]
+    figures: Option<Figures>,
+}
+
+/// What a turn that was not interrupted took.
+#[derive(Serialize)]
+struct Figures {
+    usage: Used,
+    cost: Option<f64>,
+    window: Filled,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Used {
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+/// How full the window of the model is.
+#[derive(Serialize)]
+struct Filled {
+    tokens: u64,
+    of: Option<u64>,
 }
 
 impl Show for Events<'_> {
     fn event(&mut self, event: Event) -> Result<Course, Failure> {
         let told = match event {
-            Event::Piece(Piece::Text(text)) => json!({"event": "text", "text": text}),
-            Event::Piece(Piece::Thinking(text)) => json!({"event": "thinking", "text": text}),
-            Event::Piece(Piece::Call { name }) => json!({"event": "tool_asked", "tool": name}),
+            Event::Piece(Piece::Text(text)) => Told::Text { text },
+            Event::Piece(Piece::Thinking(text)) => Told::Thinking { text },
+            Event::Piece(Piece::Call { name }) => Told::ToolAsked { tool: name },
             Event::Piece(Piece::Again { reason, failed, wait }) => {
-                let wait = wait.as_secs_f64();
-                json!({"event": "retry", "reason": reason, "failed": failed, "wait_seconds": wait})
+                Told::Retry { reason, failed, wait_seconds: wait.as_secs_f64() }
             }
             Event::Approve { tool, plan, input, answer } => {
                 // Nobody is asked, and the model is told so.
                 drop(answer);
-                tell(&Refused::new(&tool, &plan, &input))?;
-                return Ok(Course::Go);
+                // Between the values of JSON a line break means as much as a space, and an event is one line.
+                let input =
+                    Json::parse(input.as_str().replace(['\n', '\r'], " ")).expect("it was JSON before");
+                Told::Refused { tool, summary: plan.summary, detail: plan.detail, rule: plan.rule, input }
             }
-            Event::ToolStarted { call, summary } => {
-                json!({"event": "tool_started", "call": call, "summary": summary})
-            }
-            Event::ToolEnded { call, output, took } => {
-                let seconds = took.as_secs_f64();
-                let text = super::tool::text(&output);
-                let is_error = output.is_error;
-                json!({"event": "tool_ended", "call": call, "output": text, "is_error": is_error, "seconds": seconds})
-            }
+            Event::ToolStarted { call, summary } => Told::ToolStarted { call, summary },
+            Event::ToolEnded { call, output, took } => Told::ToolEnded {
+                call,
+                is_error: output.is_error,
+                output: super::tool::text(&output),
+                seconds: took.as_secs_f64(),
+            },
             // What is held in memory for a while is not saved.
             Event::Saved(_) if self.keeping != Keeping::Kept => return Ok(Course::Go),
             Event::Saved(receipt) => {
                 if !receipt.redacted.is_empty() {
-                    tell(&json!({"event": "redacted", "rules": receipt.redacted}))?;
+                    tell(&Told::Redacted { rules: &receipt.redacted })?;
                 }
-                let mut told = json!({"event": "saved"});
-                if let (Some(fields), Ok(Value::Object(receipt))) =
-                    (told.as_object_mut(), serde_json::to_value(&receipt))
-                {
-                    fields.extend(receipt);
-                }
-                told
+                Told::Saved(receipt)
             }
             Event::BegunAgain(BegunAgain { deleted, conversation }) => {
-                let short = conversation.short();
-                json!({
-                    "event": "conversation_deleted",
-                    "deleted": deleted,
-                    "conversation": conversation,
-                    "short": short.as_str(),
-                })
+                Told::ConversationDeleted(Deleted { deleted, within: conversation.into() })
             }
-            Event::Compacting => json!({"event": "compacting"}),
+            Event::Compacting => Told::Compacting,
             Event::Compacted(Compacted { message, summary, tokens_before, tokens_after, trimmed, lost }) => {
-                json!({
-                    "event": "compacted",
-                    "message": message,
-                    "summary": summary,
-                    "tokens_before": tokens_before,
-                    "tokens_after": tokens_after,
-                    "trimmed": trimmed,
-                    "lost": lost,
-                })
+                Told::Compacted(Shorter { message, summary, tokens_before, tokens_after, trimmed, lost })
             }
-            Event::Warning(message) => json!({"event": "warning", "message": message}),
+            Event::Warning(message) => Told::Warning { message },
             _ => return Ok(Course::Go),
         };
         tell(&told)?;
@@ -139,33 +173,28 @@ impl Show for Events<'_> {
         self.state = state.clone();
         match state {
             SavingState::Waiting { messages, reason } => {
-                tell(&json!({"event": "not_saved", "messages": messages, "reason": reason}))
+                tell(&Told::NotSaved { messages: *messages, reason })
             }
-            SavingState::Saved => tell(&json!({"event": "saved_again"})),
+            SavingState::Saved => tell(&Told::SavedAgain),
         }
     }
 
     fn end(&mut self, end: &End) -> Result<(), Failure> {
         match end {
             End::Complete { ended, conversation, model, fullness } => {
-                let cost = figures::cost(ended, self.context.config.prices(model));
-                tell(&json!({
-                    "event": "done",
-                    "conversation": conversation,
-                    "short": conversation.short().as_str(),
-                    "finish": word(ended.stop),
-                    "usage": {"input_tokens": ended.input_tokens, "output_tokens": ended.output_tokens},
-                    "cost": cost,
-                    "window": {"tokens": fullness.tokens, "of": fullness.window},
-                    "seconds": ended.took.as_secs_f64(),
-                }))
+                let figures = Figures {
+                    usage: Used { input_tokens: ended.input_tokens, output_tokens: ended.output_tokens },
+                    cost: figures::cost(ended, self.context.config.prices(model)),
+                    window: Filled { tokens: fullness.tokens, of: fullness.window },
+                    seconds: ended.took.as_secs_f64(),
+                };
+                let within = Within::from(*conversation);
+                tell(&Told::Done(Done { within, finish: word(ended.stop), figures: Some(figures) }))
             }
-            End::Interrupted { conversation, .. } => tell(&json!({
-                "event": "done",
-                "conversation": conversation,
-                "short": conversation.short().as_str(),
-                "finish": "interrupted",
-            })),
+            End::Interrupted { conversation, .. } => {
+                let within = Within::from(*conversation);
+                tell(&Told::Done(Done { within, finish: "interrupted", figures: None }))
+            }
             // The error is told on stderr, as with every other command.
             End::Failed | End::Compacted => Ok(()),
         }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rejoin::{ConversationId, Imported, ImportedConversation};
-use serde_json::{Value as Json, json};
+use rejoin::{ConversationId, Imported, ImportedConversation, Redacted};
+use serde::Serialize;
 
 use super::super::placed;
 use super::super::report;
@@ -14,8 +14,9 @@ use super::super::survey::below_home;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::redaction;
+use crate::ui::json::{self, PathText};
 use crate::ui::paint::Meaning;
-use crate::ui::{clean, fit, json, size, when};
+use crate::ui::{clean, fit, size, when};
 
 /// So many files that went away are named one by one.
 const NAMED: usize = 3;
@@ -33,6 +34,20 @@ pub(super) struct Teller<'a> {
     known: BTreeSet<ConversationId>,
 }
 
+/// A change as programs read it.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Event<'a> {
+    Watching { files: usize },
+    Imported { path: PathText<'a>, format: &'static str, conversation: report::Conversation<'a> },
+    Redacted { rules: &'a [Redacted] },
+    Failed { path: PathText<'a>, why: String },
+    Gone { path: PathText<'a> },
+    Waiting { kind: &'static str, why: String },
+    Recovered,
+    Ended { messages: u64, new_conversations: u64, known_conversations: u64 },
+}
+
 impl<'a> Teller<'a> {
     pub(super) fn new(context: &'a Context) -> Self {
         Self { context, began: Instant::now(), messages: 0, new: BTreeSet::new(), known: BTreeSet::new() }
@@ -40,7 +55,7 @@ impl<'a> Teller<'a> {
 
     pub(super) fn watching(&self, files: usize) -> Result<(), Failure> {
         if self.context.is_json() {
-            return self.event(&json!({"event": "watching", "files": files}));
+            return self.event(&Event::Watching { files });
         }
         let files = size::count(files as u64, "file", "files");
         self.context.note(&format!("Watching {files}. Ctrl+C ends it."));
@@ -57,18 +72,15 @@ impl<'a> Teller<'a> {
                 self.known.insert(one.id);
             }
             if self.context.is_json() {
-                let conversation = report::conversation(one);
-                self.event(&json!({
-                    "event": "imported", "path": json::path(&imported.path), "format": imported.format,
-                    "conversation": conversation,
-                }))?;
+                let (path, format) = (json::path(&imported.path), imported.format);
+                self.event(&Event::Imported { path, format, conversation: one.into() })?;
             } else {
                 self.line(one, program)?;
             }
         }
         match redaction::told(&imported.redacted) {
             Some(_) if self.context.is_json() => {
-                self.event(&json!({"event": "redacted", "rules": imported.redacted}))
+                self.event(&Event::Redacted { rules: &imported.redacted })
             }
             Some(told) => {
                 self.context.note(&told);
@@ -99,7 +111,7 @@ impl<'a> Teller<'a> {
     /// Tells that a source cannot be read. It is tried again when it changes.
     pub(super) fn failed(&self, path: &Path, failure: &Failure) -> Result<(), Failure> {
         if self.context.is_json() {
-            return self.event(&json!({"event": "failed", "path": json::path(path), "why": failure.summary()}));
+            return self.event(&Event::Failed { path: json::path(path), why: failure.summary() });
         }
         self.context.note(&format!("Not imported: {}.", failure.summary()));
         Ok(())
@@ -110,7 +122,7 @@ impl<'a> Teller<'a> {
         if self.context.is_json() {
             return paths
                 .iter()
-                .try_for_each(|path| self.event(&json!({"event": "gone", "path": json::path(path)})));
+                .try_for_each(|path| self.event(&Event::Gone { path: json::path(path) }));
         }
         if paths.len() > NAMED {
             let files = size::count(paths.len() as u64, "file is", "files are");
@@ -128,7 +140,7 @@ impl<'a> Teller<'a> {
     pub(super) fn waiting(&self, failure: &Failure, pause: Duration) -> Result<(), Failure> {
         if self.context.is_json() {
             let (kind, why) = (failure.kind(), failure.summary());
-            return self.event(&json!({"event": "waiting", "kind": kind, "why": why}));
+            return self.event(&Event::Waiting { kind, why });
         }
         let pause = when::duration(pause);
         self.context.note(&format!("Nothing can be stored: {}. Trying again in {pause}.", failure.summary()));
@@ -138,7 +150,7 @@ impl<'a> Teller<'a> {
     /// Tells that the store works again.
     pub(super) fn recovered(&self) -> Result<(), Failure> {
         if self.context.is_json() {
-            return self.event(&json!({"event": "recovered"}));
+            return self.event(&Event::Recovered);
         }
         self.context.note("Storing works again.");
         Ok(())
@@ -148,9 +160,8 @@ impl<'a> Teller<'a> {
     pub(super) fn end(&self) -> Result<(), Failure> {
         let (new, known) = (self.new.len() as u64, self.known.len() as u64);
         if self.context.is_json() {
-            return self.event(&json!({
-                "event": "ended", "messages": self.messages, "new_conversations": new, "known_conversations": known,
-            }));
+            let messages = self.messages;
+            return self.event(&Event::Ended { messages, new_conversations: new, known_conversations: known });
         }
         // The terminal shows the interrupt where the cursor stands.
         if self.context.surroundings.terminal.stderr {
@@ -175,7 +186,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Each line is flushed: whoever follows waits for it.
-    fn event(&self, event: &Json) -> Result<(), Failure> {
+    fn event(&self, event: &Event<'_>) -> Result<(), Failure> {
         self.context.answer_json(event)
     }
 }
