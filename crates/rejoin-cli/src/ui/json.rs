@@ -15,9 +15,11 @@ pub(crate) fn write(output: &mut dyn Write, value: &(impl Serialize + ?Sized)) -
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-/// Returns a value on one line, escaped as far as JSON asks for it.
+/// Returns a value on one line.
 pub(crate) fn line(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("an answer is plain data")
+    let mut output = Vec::new();
+    write(&mut output, value).expect("memory does not fail");
+    String::from_utf8(output).expect("only text is written")
 }
 
 /// A path as JSON can hold it. Bytes that are no text stand as `\u{fffd}`.
@@ -106,6 +108,11 @@ mod tests {
     #[test]
     fn text_of_json_is_escaped_too() {
         assert_eq!(inert("[\"\u{9b}2J\"]"), r#"["\u009b2J"]"#);
+    }
+
+    #[test]
+    fn a_line_is_escaped_too() {
+        assert_eq!(line(&"\u{9b}2J\u{202e}"), r#""\u009b2J\u202e""#);
     }
 
     #[test]
