@@ -97,7 +97,7 @@ impl StoreUrl {
         )?;
         if let (Self::Vault(inner), Some(workspace)) = (self, workspace) {
             let taken =
-                inner.open_plain(access).and_then(|store| self.take(&workspace, store.as_ref(), access));
+                inner.backend_present(access).and_then(|store| self.take(&workspace, store.as_ref(), access));
             taken.map_err(|error| error.during("accept the vault that was restored"))?;
         }
         Ok(Restored { contents, kept })

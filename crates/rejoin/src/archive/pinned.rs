@@ -26,18 +26,18 @@ impl StoreUrl {
             return Err(Error::invalid(format!("nothing is known of `{self}` that could be replaced")));
         };
         let Self::Vault(inner) = self else { return pin.forget() };
-        let inner = inner.open_present(access)?;
-        if vault_status(inner.as_ref())?.is_none() {
+        let inner = Keeper::over(inner.backend_present(access)?);
+        if vault_status(&inner)?.is_none() {
             return pin.forget();
         }
         let Some(keys) = &access.keys else {
             return Err(Error::invalid(format!("`{self}` is a vault, and nothing was given to open it")));
         };
-        self.take(&keys.unlock(inner.as_ref())?, inner.as_ref(), access)
+        self.take(&keys.unlock(&inner)?, &inner, access)
     }
 
     /// Takes an opened vault as it is. Cut off in between, it is refused until it is accepted again.
-    pub(super) fn take(&self, workspace: &Workspace, inner: &dyn Store, access: &Access) -> Result<()> {
+    pub(super) fn take(&self, workspace: &Workspace, inner: &dyn Backend, access: &Access) -> Result<()> {
         let (Some(anchors), Some(pin)) = (&access.anchors, self.pin(access)) else { return Ok(()) };
         let anchor = AnchorPlace::new(anchors, workspace).at(&pin);
         anchor.forget()?;
@@ -58,9 +58,9 @@ impl StoreUrl {
     /// Refuses a vault that is older than when it was last used, as far as that can be told without opening it.
     pub fn refuse_older_copy(&self, access: &Access) -> Result<()> {
         let (Self::Vault(inner), Some(anchors)) = (self, &access.anchors) else { return Ok(()) };
-        let inner = inner.open_present(access)?;
-        match vault_status(inner.as_ref())? {
-            Some(status) => AnchorPlace::refuse_older(anchors, status.vault, inner.as_ref()),
+        let inner = Keeper::over(inner.backend_present(access)?);
+        match vault_status(&inner)? {
+            Some(status) => AnchorPlace::refuse_older(anchors, status.vault, &inner),
             None => Ok(()),
         }
     }
@@ -94,26 +94,26 @@ impl StoreUrl {
         own: Keys,
         access: &Access,
     ) -> Result<Parts> {
-        let inner: Arc<dyn Store> = Arc::new(Keeper::over(Arc::clone(&backend)));
+        let inner = Keeper::over(Arc::clone(&backend));
         let anchor = match &access.anchors {
             None => None,
             Some(directory) => {
-                let workspace = keys.unlock(inner.as_ref())?;
+                let workspace = keys.unlock(&inner)?;
                 let mut anchor = AnchorPlace::new(directory, &workspace);
                 if let Some(pin) = self.pin(access) {
                     anchor = anchor.at(&pin);
                 }
-                anchor.check(inner.as_ref())?;
-                self.ensure_pinned(&workspace, &anchor, inner.as_ref(), access)?;
+                anchor.check(&inner)?;
+                self.ensure_pinned(&workspace, &anchor, &inner, access)?;
                 Some(anchor)
             }
         };
-        let vault = VaultStore::open(backend, Arc::new(keys.clone()))?.with_keys(own);
+        let vault = VaultStore::open(Arc::clone(&backend), Arc::new(keys.clone()))?.with_keys(own);
         Ok(match anchor {
             None => parts(vault),
             Some(anchor) => {
-                let knows_keys = anchor.knows_keys(inner.as_ref())?;
-                let anchored = Anchored::new(vault, inner, anchor);
+                let knows_keys = anchor.knows_keys(&inner)?;
+                let anchored = Anchored::new(vault, backend, anchor);
                 parts(if knows_keys { anchored } else { anchored.after_new_keys() })
             }
         })
@@ -125,7 +125,7 @@ impl StoreUrl {
         &self,
         workspace: &Workspace,
         anchor: &AnchorPlace,
-        inner: &dyn Store,
+        inner: &dyn Backend,
         access: &Access,
     ) -> Result<()> {
         let Some(pin) = self.pin(access) else { return Ok(()) };

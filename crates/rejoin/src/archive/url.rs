@@ -184,7 +184,7 @@ impl StoreUrl {
     }
 
     /// Where the rows of a store are that has to be there.
-    fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
+    pub(super) fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
         match self.path() {
             Some(path) if !path.exists() => {
                 let missing = Error::not_found(format!("there is no vault at `{}`", path.display()));

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Head, MessageId, Role, Status, Time, WordQuery};
+use crate::store::backend::ConversationRow;
 use crate::store::tip::Searchable;
 use crate::store::{Change, Facets, Version};
 
@@ -43,6 +44,14 @@ pub struct Page<T> {
     pub total: Option<u64>,
     /// What could not be looked at, because it is damaged or does not open, in words.
     pub damaged: Vec<String>,
+}
+
+impl<T> Page<T> {
+    /// The same page of something else.
+    pub(crate) fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
+        let Self { items, next, total, damaged } = self;
+        Page { items: items.into_iter().map(change).collect(), next, total, damaged }
+    }
 }
 
 /// Where a page ended: the order's key of its last row.
@@ -157,7 +166,7 @@ impl<'t> Sought<'t> {
 
 impl ListQuery<'_> {
     /// True when a row passes every filter.
-    pub(crate) fn admits(&self, row: &Row) -> bool {
+    pub(crate) fn admits(&self, row: &ConversationRow) -> bool {
         self.project.is_none_or(|project| row.facets.project == project)
             && self.status.is_none_or(|status| self.status_of(row) == status)
             && self.kind.is_none_or(|kind| row.facets.kind == kind)
@@ -166,7 +175,7 @@ impl ListQuery<'_> {
     }
 
     /// The status that a row is filtered by.
-    fn status_of(&self, row: &Row) -> Status {
+    fn status_of(&self, row: &ConversationRow) -> Status {
         match row.facets.status {
             Status::Active if self.idle_since.is_some_and(|since| row.active <= since) => Status::Paused,
             status => status,
@@ -176,29 +185,25 @@ impl ListQuery<'_> {
 
 impl ListQuery<'_> {
     /// The page of these rows: for stores that hold their rows in memory.
-    pub(crate) fn page_of(&self, rows: Vec<Row>) -> Page<Row> {
+    pub(crate) fn page_of(&self, rows: Vec<ConversationRow>) -> Page<ConversationRow> {
         self.page_among(rows.iter())
     }
 
     /// The page of these rows, of which only those on it are copied.
-    pub(crate) fn page_among<'r>(&self, rows: impl Iterator<Item = &'r Row>) -> Page<Row> {
-        let mut rows: Vec<&Row> = rows.filter(|row| self.admits(row)).collect();
+    pub(crate) fn page_among<'r>(
+        &self,
+        rows: impl Iterator<Item = &'r ConversationRow>,
+    ) -> Page<ConversationRow> {
+        let mut rows: Vec<&ConversationRow> = rows.filter(|row| self.admits(row)).collect();
         let total = self.counts_total.then_some(rows.len() as u64);
         if let Some(after) = self.after {
             rows.retain(|row| (row.active, row.id) < (after.time, after.conversation));
         }
         rows.sort_by_key(|row| std::cmp::Reverse((row.active, row.id)));
         let more = rows.len() > self.limit;
-        let items: Vec<Row> = rows.into_iter().take(self.limit).cloned().collect();
-        let next = items.last().filter(|_| more).map(Row::cursor);
+        let items: Vec<ConversationRow> = rows.into_iter().take(self.limit).cloned().collect();
+        let next = items.last().filter(|_| more).map(ConversationRow::cursor);
         Page { items, next, total, damaged: Vec::new() }
-    }
-}
-
-impl Row {
-    /// Where the next page begins after this row.
-    pub(crate) const fn cursor(&self) -> Cursor {
-        Cursor { time: self.active, conversation: self.id, seq: 0 }
     }
 }
 

@@ -235,7 +235,7 @@ impl<T> Tree<T> {
         self.version = removal.version;
         self.head = removal.head.map(|(_, seq)| seq);
         self.branches = removal.branches.iter().map(|(branch, _)| branch.clone()).collect();
-        self.first = removal.first.clone().into_bytes();
-        self.last = removal.last.clone().into_bytes();
+        self.first = removal.first.clone();
+        self.last = removal.last.clone();
     }
 }

@@ -20,12 +20,15 @@ pub struct Capabilities {
     pub is_sealed: bool,
     /// True when a read visits all that can be read before it answers that something cannot. Otherwise a read ends there.
     pub reads_past_damage: bool,
+    /// True when its backend stores any bytes as bodies, headers, previews and labels. Otherwise they have to be text.
+    pub stores_bytes: bool,
 }
 
 impl Capabilities {
     /// Capabilities of a store that keeps nothing beyond its life.
     pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        Self { is_durable, is_shared, ranks, is_sealed: false, reads_past_damage: false }
+        let (is_sealed, reads_past_damage, stores_bytes) = (false, false, false);
+        Self { is_durable, is_shared, ranks, is_sealed, reads_past_damage, stores_bytes }
     }
 
     /// Marks a conversation that begins in this store as not exportable where everything is sealed: what leaves the store

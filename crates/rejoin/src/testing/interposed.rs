@@ -10,8 +10,8 @@ use crate::store::backend::{
     Which, Words,
 };
 use crate::store::{
-    Capabilities, Changed, Found, Hit, ListQuery, Named, Page, Progress, Put, Row, Safety, SearchQuery,
-    Space, Stamp, Task, VisitBlob,
+    Capabilities, Changed, Found, Hit, ListQuery, Named, Page, Progress, Put, Safety, SearchQuery, Space,
+    Stamp, Task, VisitBlob,
 };
 use crate::testing::Write;
 
@@ -134,7 +134,7 @@ impl<T: Interpose> Backend for Interposed<T> {
 }
 
 impl<T: Interpose> Lists for Interposed<T> {
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         let lists = self.0.backend().lists().expect("the backend has lists");
         through(|work| self.0.reading(work), || lists.list(query))
     }

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use rejoin::store::backend::Backend;
-use rejoin::store::{
-    Children, JsonlStore, ListQuery, Named, Order, Selection, Space, SqliteStore, Store, Task,
-};
+use rejoin::store::backend::{Backend, ConversationRow, Rows, Which};
+use rejoin::store::{Children, JsonlStore, Named, Order, Space, SqliteStore, Task};
 use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::{Keys, SealedAnew};
 use rejoin::{
@@ -65,25 +63,31 @@ fn told(archive: &Archive) -> Vec<String> {
 }
 
 /// The ids of the keys that anything in a store is sealed with.
-pub(crate) fn keys_in_use(store: &dyn Store) -> BTreeSet<Vec<u8>> {
+pub(crate) fn keys_in_use(store: &dyn Inner) -> BTreeSet<Vec<u8>> {
     let mut keys = BTreeSet::new();
-    let mut add = |text: &str| {
-        let envelope = STANDARD_NO_PAD.decode(text).unwrap();
-        keys.extend((!text.is_empty()).then(|| envelope[4..20].to_vec()));
+    let mut rows: Vec<ConversationRow> = Vec::new();
+    let mut add = |stored: &[u8]| {
+        let is_bytes = stored.starts_with(b"RJ\x02");
+        let envelope = if is_bytes { stored.to_vec() } else { STANDARD_NO_PAD.decode(stored).unwrap() };
+        keys.extend((!stored.is_empty()).then(|| envelope[4..20].to_vec()));
     };
-    let rows = store.list(&ListQuery { limit: 1_000, ..ListQuery::default() }).unwrap().items;
-    for row in &rows {
-        [&row.header, &row.first, &row.last].into_iter().for_each(|text| add(text));
-        row.branches.iter().for_each(|branch| add(&branch.title));
-        let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: 1_000 };
-        store
-            .read(row.id, all, &mut |seen| {
-                add(seen.body);
-                add(seen.note.label.unwrap_or_default());
+    let work = &mut |seen: &dyn Rows| {
+        seen.conversations(&mut |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        for row in &rows {
+            [&row.header, &row.first, &row.last].into_iter().for_each(|stored| add(stored));
+            row.branches.iter().for_each(|branch| add(branch.title.as_bytes()));
+            seen.messages(row.id, Which::Range(Order::OldestFirst, 0, 1_000), &mut |message| {
+                add(message.body);
+                add(message.label.unwrap_or_default());
                 Ok(())
-            })
-            .unwrap();
-    }
+            })?;
+        }
+        Ok(())
+    };
+    store.snapshot(work).unwrap();
     let owners = rows.iter().map(|row| Some(row.id)).chain([None]);
     for (owner, space) in owners.flat_map(|owner| Space::ALL.map(|space| (owner, space))) {
         store

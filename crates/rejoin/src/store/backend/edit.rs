@@ -174,9 +174,9 @@ pub struct Removal<'a> {
     /// The branches that are left, with the sequences of their heads, in order.
     pub branches: Vec<(Branch, u32)>,
     /// The first preview from now on.
-    pub first: String,
+    pub first: Vec<u8>,
     /// The last preview from now on.
-    pub last: String,
+    pub last: Vec<u8>,
     /// When.
     pub at: Time,
     /// Why.

@@ -14,7 +14,7 @@ pub(crate) use forward::{forward, forward_but_commits};
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::{
-    Capabilities, Changed, Facets, Found, Hit, ListQuery, Named, Order, Page, Progress, Row, Safety,
+    Capabilities, Changed, Cursor, Facets, Found, Hit, ListQuery, Named, Order, Page, Progress, Row, Safety,
     SearchQuery, Space, Stamp, Task, Version, VisitBlob,
 };
 
@@ -257,6 +257,11 @@ pub struct ConversationRow {
 }
 
 impl ConversationRow {
+    /// Where the next page begins after this row.
+    pub(crate) const fn cursor(&self) -> Cursor {
+        Cursor { time: self.active, conversation: self.id, seq: 0 }
+    }
+
     /// The row as those who list get it.
     pub(crate) fn into_row(self) -> Row {
         // Damaged bytes do not match their digest, like other letters would not.
@@ -284,7 +289,7 @@ impl ConversationRow {
 /// Lists conversations in order.
 pub trait Lists {
     /// Answers as [`Read::list`](crate::store::Read::list) does.
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>>;
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>>;
 }
 
 /// Searches messages.

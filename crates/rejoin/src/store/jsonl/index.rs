@@ -19,6 +19,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Branch, ConversationId, Head, Status, Time};
+use crate::store::backend::ConversationRow;
 use crate::store::durable;
 use crate::store::index::checksum;
 use crate::store::jsonl::files::Seen;
@@ -27,7 +28,7 @@ use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::lines;
 use crate::store::jsonl::meta::Traits;
 use crate::store::jsonl::octets::Octets;
-use crate::store::{ListQuery, Row, Stamp, Version};
+use crate::store::{ListQuery, Stamp, Version};
 
 /// The version of the index. Another one is not read.
 pub(super) const FORMAT: u32 = 4;
@@ -173,21 +174,21 @@ impl Entry {
     }
 
     /// None when it is damaged, or nothing of it can be listed.
-    pub(super) fn row(&self) -> Option<Row> {
+    pub(super) fn row(&self) -> Option<ConversationRow> {
         let rest: Rest = serde_json::from_str(&self.row).ok()?;
-        Some(Row {
+        Some(ConversationRow {
             id: self.id,
             version: rest.version,
             facets: rest.facets.into_facets(),
-            header: rest.header,
+            header: rest.header.into_bytes(),
             head: rest.head,
             branches: rest.branches,
             created: rest.created,
             active: self.active,
             messages: rest.messages,
             bytes: rest.bytes,
-            first: rest.first,
-            last: rest.last,
+            first: rest.first.into_bytes(),
+            last: rest.last.into_bytes(),
         })
     }
 
@@ -422,7 +423,7 @@ mod tests {
             })
             .collect();
 
-        assert_eq!(read.as_ref().and_then(Entry::row), Some(kept.row().into_row()));
+        assert_eq!(read.as_ref().and_then(Entry::row), Some(kept.row()));
         assert_eq!(read.as_ref().map(Entry::damage), Some(vec!["line 3\tcannot be used".to_owned()]));
         assert_eq!(
             read.as_ref().and_then(Entry::keys),

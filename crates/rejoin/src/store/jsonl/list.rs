@@ -9,7 +9,7 @@ use rustix::fs::FlockOperation;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::backend::Lists;
+use crate::store::backend::{ConversationRow, Lists};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Purpose, Seen};
 use crate::store::jsonl::index::{self, Beginning, Columns, Entry, Folder, Wanted};
@@ -18,7 +18,7 @@ use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::scan::{Depth, Known};
 use crate::store::jsonl::trusted::{Reading, Usable};
 use crate::store::jsonl::{Jsonl, changes, recover};
-use crate::store::{Changed, ListQuery, Page, Row, What, durable};
+use crate::store::{Changed, ListQuery, Page, What, durable};
 
 /// A folder that changed this short a time ago may have changed again without its time telling so.
 const SETTLED: i128 = 2_000_000_000;
@@ -37,14 +37,14 @@ pub(super) struct Found {
 }
 
 impl Lists for Jsonl {
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         if let Some(only) = query.only {
             let (mut rows, mut damaged) = (Vec::new(), Vec::new());
             for id in only.iter().collect::<BTreeSet<_>>() {
                 // Who asks for some of them goes on with one of them, so what was read is remembered.
                 let Some((opened, known)) = self.look(Purpose::Read, *id)? else { continue };
                 damaged.extend(opened.damage(&known));
-                rows.extend((!known.is_nothing()).then(|| known.kept.row().into_row()));
+                rows.extend((!known.is_nothing()).then(|| known.kept.row()));
             }
             return Ok(Page { damaged, ..query.page_of(rows) });
         }

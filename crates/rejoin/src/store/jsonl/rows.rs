@@ -10,7 +10,7 @@ use crate::store::backend::{Ask, ConversationRow, Lists, Node, Presence, Rows, S
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::files::{Look, Purpose};
 use crate::store::jsonl::read::told;
-use crate::store::{ListQuery, Named, Order, Row, Space, VisitBlob};
+use crate::store::{ListQuery, Named, Order, Space, VisitBlob};
 
 /// A moment of one conversation; others are looked at when they are asked for.
 pub(super) struct Moment<'s> {
@@ -140,7 +140,7 @@ impl Rows for Moment<'_> {
 
     fn conversations(&self, visit: &mut dyn FnMut(ConversationRow) -> Result<()>) -> Result<()> {
         let page = self.store.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?;
-        page.items.into_iter().try_for_each(|row| visit(stored(row)))?;
+        page.items.into_iter().try_for_each(visit)?;
         told(page.damaged)
     }
 
@@ -152,23 +152,5 @@ impl Rows for Moment<'_> {
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         self.store.visit_blobs(space, owner, named, visit)
-    }
-}
-
-/// A row of a list, as it is stored.
-fn stored(row: Row) -> ConversationRow {
-    ConversationRow {
-        id: row.id,
-        version: row.version,
-        facets: row.facets,
-        header: row.header.into_bytes(),
-        head: row.head,
-        branches: row.branches,
-        created: row.created,
-        active: row.active,
-        messages: row.messages,
-        bytes: row.bytes,
-        first: row.first.into_bytes(),
-        last: row.last.into_bytes(),
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, MessageId, Time};
+use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
     Amend, Amendment, Ask, Backend, Batch, Edit, Entry as Logged, NewBody, Node, Rows,
 };
 use crate::store::keeper::{no_message, present};
 use crate::store::turn::left_behind;
-use crate::store::{Change, Rewritten, Safety, Version, What};
+use crate::store::{Change, Safety, Version, What};
 
 pub(super) fn amend(
     backend: &dyn Backend,
@@ -19,8 +19,18 @@ pub(super) fn amend(
     at: Time,
 ) -> Result<Version> {
     change.check()?;
+    amend_rows(backend, (id, expected), (What::of(change), at), &mut |rows| decide(rows, id, change))
+}
+
+/// Changes a conversation as it is decided in the backend's terms, whose bytes need not be text.
+pub(in crate::store) fn amend_rows<'a>(
+    backend: &dyn Backend,
+    (id, expected): (ConversationId, Option<Version>),
+    (what, at): (What, Time),
+    decide: &mut dyn FnMut(&dyn Rows) -> Result<Amendment<'a>>,
+) -> Result<Version> {
     let mut version = 0;
-    let is_erasing = matches!(change, Change::Rewrite { .. });
+    let is_erasing = what == What::Rewritten;
     let ask = Ask { attempt: "change a conversation", conversation: Some(id), is_erasing, ..Ask::default() };
     let mut commit = || {
         backend.commit(&ask, Safety::Synced, &mut |rows| {
@@ -29,22 +39,17 @@ pub(super) fn amend(
                 return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
             }
             version = state.version + 1;
-            let logged = Logged { conversation: id, at, what: What::of(change) };
-            let change = decide(rows, id, change)?;
+            let logged = Logged { conversation: id, at, what: what.clone() };
+            let change = decide(rows)?;
             let amend = Amend { conversation: id, version, change, tip: None };
             Ok(Batch::of(Edit::Amend(amend), Some(logged)))
         })
     };
-    match change {
+    if is_erasing {
         // What was said before must be gone when this returns.
-        Change::Rewrite { .. } => backend.erasing(&mut commit)?,
-        Change::Header { .. }
-        | Change::Head(_)
-        | Change::Note(..)
-        | Change::Branch(_)
-        | Change::Unbranch(_) => {
-            commit()?;
-        }
+        backend.erasing(&mut commit)?;
+    } else {
+        commit()?;
     }
     Ok(version)
 }
@@ -60,7 +65,8 @@ fn decide<'a>(rows: &dyn Rows, id: ConversationId, change: &Change<'a>) -> Resul
         Change::Branch(branch) => Amendment::Branch(branch, seq_of(branch.head)?),
         Change::Unbranch(branch) => Amendment::Unbranch(*branch),
         Change::Rewrite { messages, tip } => {
-            let bodies = rewrite(rows, id, messages)?;
+            let new = messages.iter().map(|new| (new.id, new.link, new.body.as_bytes()));
+            let bodies = rewrite(rows, id, new)?;
             Amendment::Rewrite(bodies, tip.first.as_bytes(), tip.last.as_bytes())
         }
     })
@@ -70,16 +76,20 @@ fn node(rows: &dyn Rows, id: ConversationId, message: MessageId) -> Result<Node>
     rows.node(id, message)?.ok_or_else(|| no_message(message))
 }
 
-fn rewrite<'a>(rows: &dyn Rows, id: ConversationId, messages: &[Rewritten<'a>]) -> Result<Vec<NewBody<'a>>> {
+/// New bodies of messages, with what these vouch for from now on.
+pub(in crate::store) fn rewrite<'a>(
+    rows: &dyn Rows,
+    id: ConversationId,
+    messages: impl Iterator<Item = (MessageId, Digest, &'a [u8])>,
+) -> Result<Vec<NewBody<'a>>> {
     let mut relinked = HashSet::new();
-    let mut bodies = Vec::with_capacity(messages.len());
-    for message in messages {
-        let node = node(rows, id, message.id)?;
-        if !rows.vouches(&node, message.link) {
+    let mut bodies = Vec::new();
+    for (message, link, body) in messages {
+        let node = node(rows, id, message)?;
+        if !rows.vouches(&node, link) {
             relinked.insert(node.seq);
         }
-        let body = message.body.as_bytes();
-        bodies.push(NewBody { id: message.id, seq: node.seq, link: message.link, body });
+        bodies.push(NewBody { id: message, seq: node.seq, link, body });
     }
     if !relinked.is_empty() {
         refuse_to_leave_behind(rows, id, &relinked)?;

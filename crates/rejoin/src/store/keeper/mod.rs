@@ -10,12 +10,14 @@ mod scan;
 
 use std::time::Duration;
 
+pub(in crate::store) use amend::{amend_rows, rewrite};
 pub(in crate::store) use read::visit_rows;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{
-    Ask, Backend, Batch, Decide, Lists, Prefixes, Presence, Rows, State, Trim, Words, forward, unknown,
+    Ask, Backend, Batch, ConversationRow, Decide, Lists, Prefixes, Presence, Rows, State, Trim, Words,
+    forward, unknown,
 };
 use crate::store::{
     Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
@@ -61,6 +63,14 @@ fn snapshot<T>(backend: &dyn Backend, mut work: impl FnMut(&dyn Rows) -> Result<
     Ok(answer.expect("a snapshot that succeeded was read"))
 }
 
+/// A page of a list, as the backend has it.
+pub(crate) fn list_rows(backend: &dyn Backend, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
+    match backend.lists() {
+        Some(lists) => lists.list(query),
+        None => snapshot(backend, |rows| scan::list(rows, query)),
+    }
+}
+
 /// What decisions need to know of a conversation, which has to be there.
 fn present(rows: &dyn Rows, id: ConversationId) -> Result<State> {
     match rows.state(id)? {
@@ -99,10 +109,7 @@ impl<B: Backend> Read for Keeper<B> {
     }
 
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
-        match self.backend.lists() {
-            Some(lists) => lists.list(query),
-            None => snapshot(&self.backend, |rows| scan::list(rows, query)),
-        }
+        Ok(list_rows(&self.backend, query)?.map(ConversationRow::into_row))
     }
 
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {

@@ -145,10 +145,8 @@ impl Remainder<'_> {
         let row = self.rows.conversation(self.id)?;
         let (first, last) = match &row {
             // Nothing that the previews show is gone.
-            Some(row) if self.going.is_empty() => {
-                (text(&row.first).into_owned(), text(&row.last).into_owned())
-            }
-            _ => (self.first()?, self.last()?),
+            Some(row) if self.going.is_empty() => (row.first.clone(), row.last.clone()),
+            _ => (self.first()?.into_bytes(), self.last()?.into_bytes()),
         };
         let by_id = |id: MessageId| self.tree.values().find(|node| node.id == id).map(|node| node.seq);
         let branches = row.iter().flat_map(|row| &row.branches).filter_map(|branch| {

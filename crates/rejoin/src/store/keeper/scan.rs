@@ -5,12 +5,12 @@ use crate::model::ConversationId;
 use crate::store::backend::{ConversationRow, Presence, Rows, Which};
 use crate::store::index::{Damage, Hits};
 use crate::store::query::Sought;
-use crate::store::{Found, Hit, ListQuery, Order, Page, Row, SearchQuery};
+use crate::store::{Found, Hit, ListQuery, Order, Page, SearchQuery};
 
-pub(super) fn list(rows: &dyn Rows, query: &ListQuery<'_>) -> Result<Page<Row>> {
+pub(super) fn list(rows: &dyn Rows, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
     let mut found = Vec::new();
     rows.conversations(&mut |row| {
-        found.push(row.into_row());
+        found.push(row);
         Ok(())
     })?;
     Ok(query.page_of(found))

@@ -182,7 +182,7 @@ pub(super) fn forget(transaction: &Connection, key: i64) -> Result<bool> {
         .during(attempt)?;
     let Some(number) = number else { return Ok(false) };
     let body: String = transaction
-        .prepare_cached("SELECT body FROM message WHERE key = ?1")
+        .prepare_cached("SELECT iif(typeof(body) = 'blob', '', body) FROM message WHERE key = ?1")
         .during(attempt)?
         .query_row([key], |row| row.get(0))
         .during(attempt)?;

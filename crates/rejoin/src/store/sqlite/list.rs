@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, Status, Time};
 use crate::store::backend::ConversationRow;
 use crate::store::sqlite::fault::During;
-use crate::store::{Facets, ListQuery, Page, Row};
+use crate::store::{Facets, ListQuery, Page};
 
 const ATTEMPT: &str = "list conversations";
 
@@ -17,7 +17,7 @@ const COLUMNS: &str =
     "c.n, c.id, c.version, c.project, c.kind, c.slug, c.status, c.hold, c.expires, c.header,
     iif(c.head IS NULL, NULL, coalesce(m.id, '')), m.digest, c.created, c.active, c.messages, c.bytes, c.first, c.last, c.branches";
 
-pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Page<Row>> {
+pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
     let mut filter = Filter::of(query);
     // A count and its rows must be of one moment. Rows alone are: what is asked while they are read sees what they see.
     let _moment =
@@ -50,7 +50,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
         }
         items.push(read_row(connection, row, Care::Lenient)?);
     }
-    let next = items.last().filter(|_| more).map(Row::cursor);
+    let next = items.last().filter(|_| more).map(ConversationRow::cursor);
     Ok(Page { items, next, total, damaged: Vec::new() })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
 pub(super) fn one(connection: &Connection, id: ConversationId) -> Result<Option<ConversationRow>> {
     let only = [id];
     let query = ListQuery { only: Some(&only), limit: 1, ..ListQuery::default() };
-    Ok(list(connection, &query)?.items.pop().map(into_bytes))
+    Ok(list(connection, &query)?.items.pop())
 }
 
 /// Visits every conversation.
@@ -67,24 +67,7 @@ pub(super) fn each(
     visit: &mut dyn FnMut(ConversationRow) -> Result<()>,
 ) -> Result<()> {
     let query = ListQuery { limit: usize::MAX, ..ListQuery::default() };
-    list(connection, &query)?.items.into_iter().map(into_bytes).try_for_each(visit)
-}
-
-fn into_bytes(row: Row) -> ConversationRow {
-    ConversationRow {
-        id: row.id,
-        version: row.version,
-        facets: row.facets,
-        header: row.header.into_bytes(),
-        head: row.head,
-        branches: row.branches,
-        created: row.created,
-        active: row.active,
-        messages: row.messages,
-        bytes: row.bytes,
-        first: row.first.into_bytes(),
-        last: row.last.into_bytes(),
-    }
+    list(connection, &query)?.items.into_iter().try_for_each(visit)
 }
 
 /// What is done about a row that is not as it was written.
@@ -199,11 +182,12 @@ impl Filter {
     }
 }
 
-fn read_row(connection: &Connection, row: &SqlRow<'_>, care: Care) -> Result<Row> {
+fn read_row(connection: &Connection, row: &SqlRow<'_>, care: Care) -> Result<ConversationRow> {
     let n: i64 = row.get(0).during(ATTEMPT)?;
     let id = ConversationId::from_bytes(row.get(1).during(ATTEMPT)?);
     let number = |place: usize| row.get::<_, i64>(place).during(ATTEMPT);
     let text = |place: usize| text(row, place, care).during(ATTEMPT);
+    let bytes = |place: usize| bytes(row, place, care).during(ATTEMPT);
     let (status, hold) = (number(6)?, number(7)?);
     let known = Status::ALL.into_iter().find(|own| *own as i64 == status);
     let held = Hold::ALL.into_iter().find(|own| *own as i64 == hold);
@@ -220,19 +204,19 @@ fn read_row(connection: &Connection, row: &SqlRow<'_>, care: Care) -> Result<Row
         hold: held.unwrap_or(Hold::User),
         expires: row.get::<_, Option<i64>>(8).during(ATTEMPT)?.map(Time::from_micros),
     };
-    Ok(Row {
+    Ok(ConversationRow {
         id,
         version: number(2)?.unsigned_abs(),
         facets,
-        header: text(9)?,
+        header: bytes(9)?,
         head: read_head(row, id, care)?,
         branches: if number(18)? == 0 { Vec::new() } else { read_branches(connection, n, care)? },
         created: Time::from_micros(number(12)?),
         active: Time::from_micros(number(13)?),
         messages: number(14)?.unsigned_abs(),
         bytes: number(15)?.unsigned_abs(),
-        first: text(16)?,
-        last: text(17)?,
+        first: bytes(16)?,
+        last: bytes(17)?,
     })
 }
 
@@ -241,6 +225,14 @@ fn text(row: &SqlRow<'_>, place: usize, care: Care) -> rusqlite::Result<String> 
     match care {
         Care::Strict => row.get(place),
         Care::Lenient => Ok(lenient(row.get_ref(place)?)?.unwrap_or_default().into_owned()),
+    }
+}
+
+/// Bytes, which stand as text where they are text.
+fn bytes(row: &SqlRow<'_>, place: usize, care: Care) -> rusqlite::Result<Vec<u8>> {
+    match (row.get_ref(place)?, care) {
+        (ValueRef::Text(_), Care::Strict) => row.get(place).map(String::into_bytes),
+        (value, _) => Ok(value.as_bytes_or_null()?.unwrap_or_default().to_vec()),
     }
 }
 

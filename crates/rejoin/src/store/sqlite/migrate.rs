@@ -20,6 +20,9 @@ pub(super) const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0004_roles.sql"),
 ];
 
+/// What a file that is being made has beyond them.
+const NEW_FILES: &str = include_str!("migrations/new_files.sql");
+
 /// Every object the schema has. What else a file contains was not put there by Rejoin, and could act on its own.
 const OBJECTS: [&str; 8] =
     ["conversation", "message", "branch", "blob", "change", "document", "words", "search"];
@@ -54,6 +57,9 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, index: LogIndex)
         version = identify(&transaction, path)?;
         for migration in &MIGRATIONS[usize::try_from(version).unwrap_or(0)..] {
             transaction.execute_batch(migration).during(&attempt)?;
+        }
+        if version == 0 {
+            transaction.execute_batch(NEW_FILES).during(&attempt)?;
         }
         transaction.pragma_update(None, "application_id", APPLICATION_ID).during(&attempt)?;
         transaction.pragma_update(None, "user_version", CURRENT).during(&attempt)?;
@@ -96,6 +102,14 @@ pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i32> {
         ));
     }
     Ok(version)
+}
+
+/// True when the rows of a file take any bytes, and not text only.
+pub(super) fn stores_bytes(connection: &Connection) -> Result<bool> {
+    connection
+        .prepare("SELECT 1 FROM pragma_table_info('message') WHERE name = 'body' AND type = 'ANY'")
+        .and_then(|mut statement| statement.exists([]))
+        .during("read the schema")
 }
 
 /// Refuses triggers, views and tables that Rejoin did not make: they could run when data is read or written.

@@ -37,7 +37,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words};
+use crate::store::backend::{Ask, Backend, ConversationRow, Decide, Lists, Prefixes, Rows, Trim, Words};
 use crate::store::reserve::Reserve;
 use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
@@ -46,8 +46,8 @@ use crate::store::sqlite::open::{LogIndex, Use, open_again, open_first, open_sea
 use crate::store::sqlite::room::RESERVE;
 use crate::store::sqlite::rows::Moment;
 use crate::store::{
-    Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Row, Safety, SearchQuery, Space,
-    Stamp, Task, durable,
+    Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Safety, SearchQuery, Space, Stamp,
+    Task, durable,
 };
 
 /// How long a writer waits for another process by default.
@@ -76,6 +76,8 @@ pub struct Sqlite {
     bell: (Mutex<u64>, Condvar),
     /// The copy that a migration made on opening, if it did.
     migrated_from: Option<PathBuf>,
+    /// True when rows take any bytes.
+    stores_bytes: bool,
 }
 
 /// How the file is opened.
@@ -115,7 +117,7 @@ impl SqliteStore {
         if migrate::identify(&connection, path)? == 0 {
             return Err(Error::invalid(format!("`{}` holds nothing", path.display())));
         }
-        Ok(Self::over(Sqlite::on(path.to_owned(), Access::Sealed, connection)))
+        Sqlite::on(path.to_owned(), Access::Sealed, connection).map(Self::over)
     }
 
     /// The copy of the file that was made before it was migrated on opening, if it was older.
@@ -159,14 +161,15 @@ impl Sqlite {
         let (mut connection, index) = open_first(&path, wait, Use::Synced)?;
         let migrated_from = migrate::migrate(&mut connection, &path, index)?;
         let files = OpenFiles::of(&path, index)?;
-        let mut store = Self::on(path, Access::ReadWrite { wait, index }, connection);
+        let mut store = Self::on(path, Access::ReadWrite { wait, index }, connection)?;
         store.files = Some(Arc::new(files));
         store.migrated_from = migrated_from;
         Ok(store)
     }
 
-    fn on(path: PathBuf, access: Access, connection: Connection) -> Self {
-        Self {
+    fn on(path: PathBuf, access: Access, connection: Connection) -> Result<Self> {
+        let stores_bytes = migrate::stores_bytes(&connection)?;
+        Ok(Self {
             path,
             access,
             files: None,
@@ -176,7 +179,8 @@ impl Sqlite {
             looked_for_room: AtomicI32::new(0),
             bell: Default::default(),
             migrated_from: None,
-        }
+            stores_bytes,
+        })
     }
 
     fn open_another(&self, usage: Use) -> Result<Connection> {
@@ -310,7 +314,7 @@ impl Drop for Sqlite {
 
 impl Backend for Sqlite {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(true, true, true)
+        Capabilities { stores_bytes: self.stores_bytes, ..Capabilities::new(true, true, true) }
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
@@ -377,7 +381,7 @@ impl Backend for Sqlite {
 }
 
 impl Lists for Sqlite {
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         self.reading(|connection| list::list(connection, query))
     }
 }

@@ -1,5 +1,6 @@
 //! Writing what was decided: rows, the counters that follow from them, and the log of changes.
 
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, params};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -50,9 +51,12 @@ fn run(connection: &Connection, sql: &str, values: impl rusqlite::Params) -> Res
     connection.prepare_cached(sql).during(ATTEMPT)?.execute(values).during(ATTEMPT)
 }
 
-/// What stands in a column of text.
-fn text(bytes: &[u8]) -> Result<&str> {
-    str::from_utf8(bytes).map_err(|cause| Error::invalid("store bytes that are not text").because(cause))
+/// Text where the bytes are text, so that other programs read it; a blob where they are encrypted.
+fn value(bytes: &[u8]) -> ToSqlOutput<'_> {
+    ToSqlOutput::Borrowed(match str::from_utf8(bytes) {
+        Ok(text) => ValueRef::Text(text.as_bytes()),
+        Err(_) => ValueRef::Blob(bytes),
+    })
 }
 
 fn append(moment: &Moment<'_>, append: &Append<'_>) -> Result<()> {
@@ -68,7 +72,7 @@ fn append(moment: &Moment<'_>, append: &Append<'_>) -> Result<()> {
     let bytes: i64 = append.messages.iter().map(|message| message.body.len() as i64).sum();
     let roots = append.messages.iter().filter(|message| message.parent.is_none()).count();
     let head = append.messages.last().map(|message| i64::from(message.seq));
-    let (first, last) = (append.first.map(text).transpose()?, append.last.map(text).transpose()?);
+    let (first, last) = (append.first.map(value), append.last.map(value));
     let many = append.messages.len() as i64;
     if is_later {
         let active = append.active.as_micros();
@@ -102,7 +106,7 @@ fn create(connection: &Connection, append: &Append<'_>, opening: &Opening<'_>) -
             facets.expires.map(|time| time.as_micros()),
             opening.created.as_micros(),
             append.active.as_micros(),
-            text(opening.header)?,
+            value(opening.header),
         ],
     )?;
     Ok(connection.last_insert_rowid())
@@ -128,8 +132,8 @@ fn insert(connection: &Connection, n: i64, messages: &[NewMessage<'_>]) -> Resul
             message.turn,
             flags,
             message.link.as_bytes(),
-            message.label.map(text).transpose()?,
-            text(message.body)?,
+            message.label.map(value),
+            value(message.body),
         ]);
         if let Err(cause) = inserted {
             let error = Err(cause).during(ATTEMPT);
@@ -158,10 +162,10 @@ fn children(connection: &Connection, n: i64, start: u32, messages: &[NewMessage<
 }
 
 fn amend(connection: &Connection, n: i64, amend: &Amend<'_>) -> Result<()> {
-    let (version, tip) = (amend.version.cast_signed(), amend.tip.map(text).transpose()?);
+    let (version, tip) = (amend.version.cast_signed(), amend.tip.map(value));
     match &amend.change {
         Amendment::Header(facets, header) => {
-            return set_header(connection, n, version, tip, facets, text(header)?);
+            return set_header(connection, n, version, tip, facets, value(header));
         }
         Amendment::Head(head) => {
             let seq = head.map(|(_, seq)| seq);
@@ -174,7 +178,7 @@ fn amend(connection: &Connection, n: i64, amend: &Amend<'_>) -> Result<()> {
             run(
                 connection,
                 "UPDATE message SET label = ?2, flags = (flags & ~1) | ?3 WHERE key = ?1",
-                params![key(n, (*seq).into()), label.map(text).transpose()?, pinned],
+                params![key(n, (*seq).into()), label.map(value), pinned],
             )?;
         }
         Amendment::Branch(branch, head) => {
@@ -203,7 +207,7 @@ fn amend(connection: &Connection, n: i64, amend: &Amend<'_>) -> Result<()> {
             run(
                 connection,
                 "UPDATE conversation SET first = ?2, last = ?3 WHERE n = ?1",
-                params![n, text(first)?, text(last)?],
+                params![n, value(first), value(last)],
             )?;
         }
     }
@@ -217,9 +221,9 @@ fn set_header(
     connection: &Connection,
     n: i64,
     version: i64,
-    tip: Option<&str>,
+    tip: Option<ToSqlOutput<'_>>,
     facets: &Facets,
-    header: &str,
+    header: ToSqlOutput<'_>,
 ) -> Result<()> {
     let expires = facets.expires.map(|time| time.as_micros());
     run(
@@ -241,14 +245,14 @@ fn set_header(
 fn rewrite(connection: &Connection, n: i64, bodies: &[NewBody<'_>]) -> Result<()> {
     let (mut words, mut numbers) = (String::new(), index::Numbers::default());
     for new in bodies {
-        let (key, body) = (key(n, new.seq.into()), text(new.body)?);
+        let (key, body) = (key(n, new.seq.into()), value(new.body));
         // The index is told what to forget in the words of the old body, so that one has to be there still.
         let was_indexed = index::forget(connection, key)?;
         run(
             connection,
             "UPDATE conversation SET bytes = bytes + ?3 - (SELECT octet_length(body) FROM message WHERE key = ?2)
              WHERE n = ?1",
-            params![n, key, body.len() as i64],
+            params![n, key, new.body.len() as i64],
         )?;
         run(
             connection,
@@ -256,6 +260,7 @@ fn rewrite(connection: &Connection, n: i64, bodies: &[NewBody<'_>]) -> Result<()
             params![key, new.link.as_bytes(), body],
         )?;
         if was_indexed {
+            let body = str::from_utf8(new.body).unwrap_or_default();
             index::add(connection, (key, new.id.as_str()), body, &mut words, &mut numbers)?;
         }
     }
@@ -290,8 +295,8 @@ fn remove(connection: &Connection, n: i64, removal: &Removal<'_>) -> Result<()> 
             removal.head.map(|(_, seq)| seq),
             version.cast_signed(),
             removal.branches.len() as i64,
-            removal.first,
-            removal.last,
+            value(&removal.first),
+            value(&removal.last),
         ],
     )
     .map(drop)

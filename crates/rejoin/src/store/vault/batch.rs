@@ -21,7 +21,7 @@ pub(super) enum SealedEdit {
     None,
     Confirm(ConversationId),
     Append(SealedAppend),
-    Amend { conversation: ConversationId, version: Version, change: SealedChange, tip: String },
+    Amend { conversation: ConversationId, version: Version, change: SealedChange, tip: Vec<u8> },
     Remove(SealedRemoval),
     Delete(ConversationId),
 }
@@ -30,10 +30,10 @@ pub(super) enum SealedEdit {
 pub(super) struct SealedAppend {
     pub(super) conversation: ConversationId,
     /// The header of one that is made.
-    pub(super) header: Option<String>,
+    pub(super) header: Option<Vec<u8>>,
     pub(super) messages: Vec<SealedMessage>,
-    pub(super) first: Option<String>,
-    pub(super) last: String,
+    pub(super) first: Option<Vec<u8>>,
+    pub(super) last: Vec<u8>,
     pub(super) branch: Option<MessageId>,
     facets: Facets,
 }
@@ -47,18 +47,18 @@ pub(super) struct SealedMessage {
     pub(super) turn: u32,
     pub(super) forked: bool,
     pub(super) link: Digest,
-    pub(super) label: Option<String>,
-    pub(super) body: String,
+    pub(super) label: Option<Vec<u8>>,
+    pub(super) body: Vec<u8>,
 }
 
 /// A change of what is known about a conversation, encrypted.
 pub(super) enum SealedChange {
-    Header(Facets, String),
+    Header(Facets, Vec<u8>),
     Head(Option<(MessageId, u32)>),
-    Note(MessageId, u32, Option<String>),
+    Note(MessageId, u32, Option<Vec<u8>>),
     Branch(Branch, u32),
     Unbranch(MessageId),
-    Rewrite(Vec<SealedBody>, String),
+    Rewrite(Vec<SealedBody>, Vec<u8>),
 }
 
 /// What takes the place of a message's body, encrypted.
@@ -66,7 +66,7 @@ pub(super) struct SealedBody {
     pub(super) id: MessageId,
     pub(super) seq: u32,
     pub(super) link: Digest,
-    pub(super) body: String,
+    pub(super) body: Vec<u8>,
 }
 
 /// A removal of messages, encrypted.
@@ -77,16 +77,16 @@ pub(super) struct SealedRemoval {
     pub(super) named: Vec<MessageId>,
     pub(super) head: Option<(MessageId, u32)>,
     pub(super) branches: Vec<(Branch, u32)>,
-    pub(super) first: String,
-    pub(super) last: String,
+    pub(super) first: Vec<u8>,
+    pub(super) last: Vec<u8>,
     pub(super) at: Time,
     pub(super) reason: String,
 }
 
 impl SealedAppend {
-    pub(super) fn new(conversation: ConversationId, header: Option<String>) -> Self {
+    pub(super) fn new(conversation: ConversationId, header: Option<Vec<u8>>) -> Self {
         let (messages, facets) = (Vec::new(), Facets::default());
-        Self { conversation, header, messages, first: None, last: String::new(), branch: None, facets }
+        Self { conversation, header, messages, first: None, last: Vec::new(), branch: None, facets }
     }
 
     fn as_append(&self) -> Append<'_> {
@@ -96,14 +96,14 @@ impl SealedAppend {
             conversation: self.conversation,
             opening: self.header.as_ref().map(|header| Opening {
                 facets: &self.facets,
-                header: header.as_bytes(),
+                header,
                 created: no_time,
             }),
             messages: self.messages.iter().map(SealedMessage::as_message).collect(),
             said: no_time,
             active: no_time,
-            first: self.first.as_deref().map(str::as_bytes),
-            last: Some(self.last.as_bytes()),
+            first: self.first.as_deref(),
+            last: Some(&self.last),
             branch: self.branch,
         }
     }
@@ -119,27 +119,25 @@ impl SealedMessage {
             turn: self.turn,
             forked: self.forked,
             link: self.link,
-            label: self.label.as_deref().map(str::as_bytes),
+            label: self.label.as_deref(),
             is_pinned: false,
-            body: self.body.as_bytes(),
+            body: &self.body,
         }
     }
 }
 
 impl SealedChange {
     /// The change as the backend takes it, with this tip where it says both previews.
-    pub(super) fn as_amendment<'a>(&'a self, tip: &'a str) -> Amendment<'a> {
+    pub(super) fn as_amendment<'a>(&'a self, tip: &'a [u8]) -> Amendment<'a> {
         match self {
-            Self::Header(facets, header) => Amendment::Header(facets, header.as_bytes()),
+            Self::Header(facets, header) => Amendment::Header(facets, header),
             Self::Head(head) => Amendment::Head(*head),
-            Self::Note(id, seq, label) => {
-                Amendment::Note(*id, *seq, label.as_deref().map(str::as_bytes), false)
-            }
+            Self::Note(id, seq, label) => Amendment::Note(*id, *seq, label.as_deref(), false),
             Self::Branch(branch, head) => Amendment::Branch(branch, *head),
             Self::Unbranch(branch) => Amendment::Unbranch(*branch),
             Self::Rewrite(bodies, first) => {
                 let bodies = bodies.iter().map(SealedBody::as_body).collect();
-                Amendment::Rewrite(bodies, first.as_bytes(), tip.as_bytes())
+                Amendment::Rewrite(bodies, first, tip)
             }
         }
     }
@@ -147,7 +145,7 @@ impl SealedChange {
 
 impl SealedBody {
     fn as_body(&self) -> NewBody<'_> {
-        NewBody { id: self.id, seq: self.seq, link: self.link, body: self.body.as_bytes() }
+        NewBody { id: self.id, seq: self.seq, link: self.link, body: &self.body }
     }
 }
 
@@ -184,7 +182,7 @@ impl SealedBatch {
                 conversation: *conversation,
                 version: *version,
                 change: change.as_amendment(tip),
-                tip: Some(tip.as_bytes()),
+                tip: Some(tip),
             }),
             SealedEdit::Remove(removal) => Edit::Remove(removal.as_removal()),
             SealedEdit::Delete(id) => Edit::Delete(*id),

@@ -6,12 +6,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{Ask, Batch};
 use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::encoding::to_text;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::failed::{MOST_COPIED, to_error};
 use crate::store::vault::held::{DataKeys, Ring, Trouble};
 use crate::store::vault::names::{BLOB_NAME, Names, owner_bytes, space_byte};
 use crate::store::vault::quarantine::Record;
-use crate::store::vault::text::to_text;
 use crate::store::vault::{KEYS, QUARANTINE, Sealed};
 use crate::store::{Named, Put, Safety, Space, VisitBlob};
 
@@ -195,8 +195,7 @@ impl Sealed {
             Ok(())
         })?;
         for (name, sealed, why) in failed {
-            let record = Record { what: "blob", space: Some(space), inner, name, sealed: &sealed, why };
-            self.quarantine(&record);
+            self.quarantine(Record { what: "blob", space: Some(space), inner, name, sealed, why });
         }
         to_error(told)
     }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::vault::Sealed;
+use crate::store::vault::encoding::{from_text, to_text};
 use crate::store::vault::envelope::{Broken, Sealer};
-use crate::store::vault::text::{from_text, to_text};
-use crate::store::{Changed, ListQuery, Stamp, What};
+use crate::store::{Changed, Stamp, What};
 
 const REASON: &str = "rejoin/vault/reason/1\n";
 
@@ -66,11 +66,7 @@ impl Sealed {
         if wanted.is_empty() {
             return Ok(());
         }
-        for raw in self
-            .inner
-            .list(&ListQuery { only: Some(&wanted), limit: usize::MAX, ..ListQuery::default() })?
-            .items
-        {
+        for raw in self.raw_rows(Some(&wanted))? {
             self.open_row(raw, None)?;
         }
         let mut stamp = changes.last().map_or(0, |change| change.stamp);

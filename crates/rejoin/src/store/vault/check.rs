@@ -16,7 +16,7 @@ use crate::store::vault::numbers::{Numbers, Recount};
 use crate::store::vault::row::Known;
 use crate::store::vault::segments::{IDS, WORDS};
 use crate::store::vault::{KEYS, SEGMENTS, Sealed};
-use crate::store::{Fault, ListQuery, Named, Progress, Space, Task};
+use crate::store::{Fault, Named, Progress, Space, Task};
 
 impl Sealed {
     pub(super) fn maintain_opened(&self, task: Task, budget: Duration) -> Result<Progress> {
@@ -50,9 +50,8 @@ impl Sealed {
                 return Ok(progress);
             }
             progress.faults.extend(self.check_blobs(None)?);
-            let all = self.inner.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() });
-            match all {
-                Ok(page) => *checking = Some(page.items.iter().map(|raw| raw.id).collect()),
+            match self.raw_rows(None) {
+                Ok(raws) => *checking = Some(raws.iter().map(|raw| raw.id).collect()),
                 // The inner store has said what is wrong.
                 Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(progress),
                 Err(error) => return Err(error),

@@ -146,6 +146,11 @@ impl Sealing<'_, '_> {
         Ok(SealedBatch { edit, blobs, change })
     }
 
+    /// An envelope as the backend stores it.
+    fn stored(&self, envelope: Vec<u8>) -> Vec<u8> {
+        self.moment.vault.held.encoding().write(envelope)
+    }
+
     fn entry(&self, entry: &Entry) -> Entry {
         let (vault, names) = (self.moment.vault, self.moment.names());
         let reason = |reason: &str| {
@@ -198,6 +203,7 @@ impl Sealing<'_, '_> {
                 let key = DataKey::random();
                 let text = String::from_utf8_lossy(opening.header);
                 let header = SealedHeader::new(id, opening.created, opening.facets, &text).seal(&key, inner);
+                let header = self.stored(header);
                 let name = seal_name(id, opening.created, &key, inner);
                 moment.vault.held.renew_at(moment.rows)?;
                 let wrapped = moment.vault.held.workspace().wrap(&key, Some(inner));
@@ -209,12 +215,11 @@ impl Sealing<'_, '_> {
         let key = keys.newest();
         let mut sealed = SealedAppend::new(inner, header);
         sealed.messages = append.messages.iter().map(|message| self.message(message, inner, key)).collect();
-        let first = append.first.map(String::from_utf8_lossy);
-        sealed.first = first.map(|first| seal_first(&first, key, inner));
+        sealed.first = append.first.map(|first| self.stored(seal_first(first, key, inner)));
         sealed.branch = append.branch.map(|branch| names.branch(inner, branch));
         let (state, tip) = before.unzip();
         let tip = tip_after(append, &sealed, tip);
-        sealed.last = SealedLast::of(&tip).seal(key, inner);
+        sealed.last = self.stored(SealedLast::of(&tip).seal(key, inner));
         let state = state_after(state, &sealed);
         self.outcome = Outcome::Grown { outer: id, inner, state, keys, tip: Box::new(tip) };
         Ok(sealed)
@@ -246,8 +251,8 @@ impl Sealing<'_, '_> {
             turn: message.turn,
             forked: message.forked,
             link: names.link(message.link),
-            label: SealedNote::seal(&note, key, inner, id),
-            body: plain.seal(key, names, inner),
+            label: SealedNote::seal(&note, key, inner, id).map(|label| self.stored(label)),
+            body: self.stored(plain.seal(key, names, inner)),
         }
     }
 
@@ -264,14 +269,14 @@ impl Sealing<'_, '_> {
                 let header = String::from_utf8_lossy(header);
                 let keys = self.keys(id, inner)?;
                 let header = SealedHeader::new(id, created, facets, &header).seal(keys.newest(), inner);
-                SealedChange::Header(Facets::default(), header)
+                SealedChange::Header(Facets::default(), self.stored(header))
             }
             Amendment::Note(message, seq, label, is_pinned) => {
                 let label = label.map(String::from_utf8_lossy);
                 let note = Note { label: label.as_deref(), is_pinned: *is_pinned };
                 let keys = self.keys(id, inner)?;
                 let label = SealedNote::seal(&note, keys.newest(), inner, name(*message));
-                SealedChange::Note(name(*message), *seq, label)
+                SealedChange::Note(name(*message), *seq, label.map(|label| self.stored(label)))
             }
             Amendment::Branch(branch, head) => {
                 let keys = self.keys(id, inner)?;
@@ -280,13 +285,17 @@ impl Sealing<'_, '_> {
             Amendment::Rewrite(bodies, first, _) => self.rewrite(id, bodies, first)?,
         };
         let state = moment.stored(inner)?;
-        let own =
-            Amend { conversation: inner, version: amend.version, change: change.as_amendment(""), tip: None };
+        let own = Amend {
+            conversation: inner,
+            version: amend.version,
+            change: change.as_amendment(&[]),
+            tip: None,
+        };
         let mut tip = moment.amended_tip(moment.tip(inner, &state)?, &state, &own)?;
         if let Amendment::Rewrite(_, _, last) = &amend.change {
             tip.last = String::from_utf8_lossy(last).into_owned();
         }
-        let tip = SealedLast::of(&tip).seal(self.keys(id, inner)?.newest(), inner);
+        let tip = self.stored(SealedLast::of(&tip).seal(self.keys(id, inner)?.newest(), inner));
         Ok(SealedEdit::Amend { conversation: inner, version: amend.version, change, tip })
     }
 
@@ -321,10 +330,10 @@ impl Sealing<'_, '_> {
                 id: moment.message_name(inner, new.id),
                 seq: new.seq,
                 link: names.link(new.link),
-                body: plain.seal(key, names, inner),
+                body: self.stored(plain.seal(key, names, inner)),
             });
         }
-        let first = seal_first(&String::from_utf8_lossy(first), key, inner);
+        let first = self.stored(seal_first(first, key, inner));
         Ok(SealedChange::Rewrite(sealed, first))
     }
 
@@ -349,15 +358,16 @@ impl Sealing<'_, '_> {
                 .iter()
                 .map(|(branch, seq)| (self.branch(branch, inner, key), *seq))
                 .collect(),
-            first: seal_first(&removal.first, key, inner),
-            last: String::new(),
+            first: self.stored(seal_first(&removal.first, key, inner)),
+            last: Vec::new(),
             at: moment.names().time(removal.at),
             reason,
         };
         let state = moment.stored(inner)?;
-        let tip = Tip { last: removal.last.clone(), ..moment.tip(inner, &state)? };
+        let last = String::from_utf8_lossy(&removal.last).into_owned();
+        let tip = Tip { last, ..moment.tip(inner, &state)? };
         let tip = moment.trimmed_tip(tip, &state, &sealed.as_removal())?;
-        sealed.last = SealedLast::of(&tip).seal(key, inner);
+        sealed.last = self.stored(SealedLast::of(&tip).seal(key, inner));
         Ok(sealed)
     }
 }

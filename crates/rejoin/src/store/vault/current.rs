@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::model::ConversationId;
+use crate::model::{ConversationId, Time};
 use crate::store::backend::{
     Amend, Amendment, Ask, Backend, Batch, Decide, Edit, Lists, Prefixes, Removal, Rows, Trim, Which, Words,
     forward_but_commits,
 };
+use crate::store::keeper::amend_rows;
 use crate::store::tip::{first_preview, last_preview};
 use crate::store::vault::batch::Attempts;
 use crate::store::vault::data_key::DataKey;
@@ -23,7 +24,9 @@ use crate::store::vault::moment::Moment;
 use crate::store::vault::row::{SealedLast, seal_first};
 use crate::store::vault::tips::Tip;
 use crate::store::vault::{KEYS, Sealed};
-use crate::store::{Capabilities, Changed, Keeper, Named, Order, Progress, Safety, Space, Stamp, Task};
+use crate::store::{
+    Capabilities, Changed, Keeper, Named, Order, Progress, Safety, Space, Stamp, Task, Version, What,
+};
 
 /// The backend of a vault, for what was encrypted with this key.
 pub(super) struct Current<'v> {
@@ -37,6 +40,18 @@ impl Sealed {
     /// The store inside, for what was encrypted with this key of a conversation. A write is a conflict when the newest is another.
     pub(super) fn inner_for(&self, owner: ConversationId, key: &DataKey) -> Keeper<Current<'_>> {
         Keeper::over(Current { vault: self, owner, key: Some(key.id()) })
+    }
+
+    /// Changes a conversation with what was encrypted with this key, unless it has another version.
+    pub(super) fn amend_raw<'a>(
+        &self,
+        key: &DataKey,
+        (owner, version): (ConversationId, Version),
+        what: What,
+        decide: &mut dyn FnMut(&dyn Rows) -> Result<Amendment<'a>>,
+    ) -> Result<Version> {
+        let at = self.held.workspace().names().time(Time::now());
+        amend_rows(self.inner_for(owner, key).backend(), (owner, Some(version)), (what, at), decide)
     }
 
     /// The store inside, for changes of a conversation that hold nothing encrypted.
@@ -74,8 +89,8 @@ impl Backend for Current<'_> {
             let moment = Moment::new(self.vault, rows);
             let edit = match edit {
                 Edit::Amend(amend) => {
-                    let tip: &String = attempts.keep(tip_after(&moment, &amend)?);
-                    Edit::Amend(with_tip(amend, tip.as_bytes()))
+                    let tip: &Vec<u8> = attempts.keep(tip_after(&moment, &amend)?);
+                    Edit::Amend(with_tip(amend, tip))
                 }
                 Edit::Remove(removal) if !removal.going.is_empty() => {
                     Edit::Remove(trimmed(&moment, removal)?)
@@ -107,14 +122,18 @@ fn keys(moment: &Moment<'_>, inner: ConversationId) -> Result<Option<Arc<DataKey
     }
 }
 
+fn stored(moment: &Moment<'_>, envelope: Vec<u8>) -> Vec<u8> {
+    moment.vault.held.encoding().write(envelope)
+}
+
 /// The tip that a change leaves, encrypted. One that does not open stays as it is.
-fn tip_after(moment: &Moment<'_>, amend: &Amend<'_>) -> Result<String> {
+fn tip_after(moment: &Moment<'_>, amend: &Amend<'_>) -> Result<Vec<u8>> {
     let inner = amend.conversation;
     let raw = moment.raw(inner)?;
     match (keys(moment, inner)?, moment.opened_tip(&raw)?) {
         (Some(keys), Some(tip)) => {
             let tip = moment.amended_tip(tip, &moment.stored(inner)?, amend)?;
-            Ok(SealedLast::of(&tip).seal(keys.newest(), inner))
+            Ok(stored(moment, SealedLast::of(&tip).seal(keys.newest(), inner)))
         }
         (None, _) | (_, None) => Ok(raw.last),
     }
@@ -131,8 +150,8 @@ fn trimmed<'a>(moment: &Moment<'_>, mut removal: Removal<'a>) -> Result<Removal<
     let state = moment.stored(inner)?;
     let (first, last) = previews(moment, &removal)?;
     let tip = moment.trimmed_tip(Tip { last, ..moment.tip(inner, &state)? }, &state, &removal)?;
-    removal.first = seal_first(&first, keys.newest(), inner);
-    removal.last = SealedLast::of(&tip).seal(keys.newest(), inner);
+    removal.first = stored(moment, seal_first(first.as_bytes(), keys.newest(), inner));
+    removal.last = stored(moment, SealedLast::of(&tip).seal(keys.newest(), inner));
     Ok(removal)
 }
 

@@ -19,7 +19,7 @@ const MOST_TOLD: usize = 10_000;
 struct Failed {
     what: &'static str,
     name: MessageId,
-    sealed: String,
+    sealed: Vec<u8>,
     why: Broken,
 }
 
@@ -48,12 +48,7 @@ impl Failures {
         // Where the key of a conversation is lost, one copy is enough: none of thousands opens.
         let is_of_key = matches!(why, Broken::NoKey | Broken::WrappedKey);
         if self.copied.is_empty() || !is_of_key && self.copied.len() < MOST_COPIED {
-            self.copied.push(Failed {
-                what,
-                name: row.id,
-                sealed: String::from_utf8_lossy(sealed).into_owned(),
-                why,
-            });
+            self.copied.push(Failed { what, name: row.id, sealed: sealed.to_vec(), why });
         }
         if self.told.len() < MOST_TOLD {
             let what = format!("the {what} `{}` of conversation `{id}`, number {},", row.id, row.seq);
@@ -64,9 +59,9 @@ impl Failures {
 
     /// Copies them to quarantine, and says what they are.
     pub(super) fn settle(self, vault: &Sealed, inner: ConversationId) -> Vec<String> {
-        for Failed { what, name, sealed, why } in &self.copied {
-            let name = name.to_string();
-            vault.quarantine(&Record { what, space: None, inner: Some(inner), name, sealed, why: *why });
+        for Failed { what, name, sealed, why } in self.copied {
+            let (name, sealed) = (name.to_string(), vault.held.encoding().to_text(&sealed));
+            vault.quarantine(Record { what, space: None, inner: Some(inner), name, sealed, why });
         }
         self.told
     }

@@ -2,18 +2,19 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
+use crate::store::backend::ConversationRow;
 use crate::store::vault::Sealed;
 use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::Extent;
-use crate::store::{Found, Order, Row, Selection};
+use crate::store::{Found, Order, Selection};
 
 impl Sealed {
     pub(super) fn find_opened(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         let mut rows = self.all_rows()?;
         rows.sort_by_key(|known| known.row.id);
         let digits = text.replace('-', "").to_lowercase();
-        let is_meant = |row: &Row| {
+        let is_meant = |row: &ConversationRow| {
             (!digits.is_empty() && row.id.to_string().replace('-', "").starts_with(&digits))
                 || row.id.short().as_str().starts_with(text)
                 || row.facets.slug == text

@@ -11,9 +11,9 @@ use crate::model::ConversationId;
 use crate::store::backend::Rows;
 use crate::store::vault::KEYS;
 use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::encoding::Encoding;
 use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::key::KeyId;
-use crate::store::vault::text::{TextReader, to_text};
 use crate::store::vault::unlock::Unlock;
 use crate::store::vault::workspace::Workspace;
 use crate::store::{Named, Read, Store};
@@ -63,7 +63,7 @@ pub(crate) struct Held {
     unlock: Arc<dyn Unlock>,
     unlocked: RwLock<Unlocked>,
     keys: Mutex<Unwrapped>,
-    text: TextReader,
+    encoding: Encoding,
 }
 
 struct Unlocked {
@@ -95,13 +95,13 @@ impl Held {
     /// Unlocks the vault in a store.
     pub(crate) fn unlock(inner: Arc<dyn Store>, unlock: Arc<dyn Unlock>) -> Result<Self> {
         let unlocked = open_record(inner.as_ref(), unlock.as_ref())?;
-        Ok(Self {
-            inner,
-            unlock,
-            unlocked: RwLock::new(unlocked),
-            keys: Mutex::default(),
-            text: TextReader::new(),
-        })
+        let encoding = Encoding::of(inner.capabilities());
+        Ok(Self { inner, unlock, unlocked: RwLock::new(unlocked), keys: Mutex::default(), encoding })
+    }
+
+    /// How envelopes stand in the backend.
+    pub(crate) const fn encoding(&self) -> &Encoding {
+        &self.encoding
     }
 
     /// The workspace as it was last unlocked.
@@ -229,16 +229,16 @@ impl Ring<'_> {
         Ok(key.open_in_place(usage, tag, place, envelope)?)
     }
 
-    /// Opens an envelope that stands as text, into a buffer.
-    pub(crate) fn open_from_text<'b>(
+    /// Opens an envelope as it is stored, into a buffer.
+    pub(crate) fn open_stored<'b>(
         &mut self,
         usage: Use,
         tag: &str,
         place: &[&[u8]],
-        text: &[u8],
+        stored: &[u8],
         buffer: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], Trouble> {
-        self.held.text.read(text, buffer)?;
+        self.held.encoding.read(stored, buffer)?;
         self.open(usage, tag, place, buffer)
     }
 
@@ -260,24 +260,17 @@ impl Ring<'_> {
         Ok(())
     }
 
-    /// Opens an envelope that stands as text, which holds text.
+    /// The same of text.
     pub(crate) fn open_text(
         &mut self,
         usage: Use,
         tag: &str,
         place: &[&[u8]],
-        text: &str,
+        stored: &[u8],
     ) -> Result<String, Trouble> {
-        let mut envelope = Vec::new();
-        let inside = self.open_from_text(usage, tag, place, text.as_bytes(), &mut envelope)?;
+        let mut buffer = Vec::new();
+        let inside = self.open_stored(usage, tag, place, stored, &mut buffer)?;
         Ok(str::from_utf8(inside).map_err(|_| Broken::Inside)?.to_owned())
-    }
-}
-
-impl DataKey {
-    /// Seals text, as text.
-    pub(crate) fn seal_text(&self, usage: Use, tag: &str, place: &[&[u8]], text: &str) -> String {
-        to_text(&self.seal(usage, tag, place, &[text.as_bytes()]))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::store::vault::held::Ring;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Chain, Extent, Fresh};
 use crate::store::vault::{SEGMENTS, Sealed};
-use crate::store::{ListQuery, Named, Order, Progress, Put, Safety, Selection, Stamp, What};
+use crate::store::{Named, Order, Progress, Put, Safety, Selection, Stamp, What};
 
 /// How much sealed text one slice takes before others get a turn: tens of milliseconds.
 const SLICE: u64 = 1 << 20;
@@ -248,8 +248,7 @@ impl Sealed {
 
     /// How much the inner store has of a conversation; none when it is gone.
     pub(super) fn extent_now(&self, inner: ConversationId) -> Result<Option<Extent>> {
-        let query = ListQuery { only: Some(&[inner]), limit: 1, ..ListQuery::default() };
-        Ok(self.inner.list(&query)?.items.first().map(Extent::of))
+        Ok(self.raw_rows(Some(&[inner]))?.first().map(Extent::of))
     }
 
     /// A segment of the messages after those that are covered; none when the segments do not fit the messages.

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::vault::changes::SealedReason;
+use crate::store::vault::encoding::to_text;
 use crate::store::vault::failed::gone_past;
 use crate::store::vault::quarantine::{Kept, from_hex};
-use crate::store::vault::text::to_text;
 use crate::store::vault::{QUARANTINE, Sealed};
 use crate::store::{
     Change, Children, Named, Note, Order, Outcome, Put, Safety, Selection, Space, Store as _, Target,
@@ -107,8 +107,8 @@ impl Sealed {
 
     fn erase_lost_note(&self, kept: &Kept, inner: ConversationId, name: MessageId) -> Result<()> {
         let mut is_same = false;
-        self.inner.read(inner, Selection::Ids(&[name]), &mut |seen| {
-            is_same = seen.note.label == Some(&kept.record);
+        self.visit_sealed(inner, Selection::Ids(&[name]), &mut |seen| {
+            is_same = seen.label.is_some_and(|label| self.held.encoding().to_text(label) == kept.record);
             Ok(())
         })?;
         if !is_same {
@@ -123,9 +123,9 @@ impl Sealed {
         let mut same = Vec::new();
         // The newest first: of several in a row at the end, each is the last when its turn comes.
         let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
-        let read = self.inner.read(inner, newest, &mut |seen| {
+        let read = self.visit_sealed(inner, newest, &mut |seen| {
             let mut copies = lost.get(&seen.id).into_iter().flatten();
-            if copies.any(|(_, kept)| kept.record == seen.body) {
+            if copies.any(|(_, kept)| kept.record == self.held.encoding().to_text(seen.body)) {
                 same.push(seen.id);
             }
             Ok(())

@@ -14,7 +14,6 @@ use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::names::{Names, message_bytes};
-use crate::store::vault::text::to_text;
 use crate::store::{Anchor, Note};
 
 pub(super) const MESSAGE: &str = "rejoin/vault/message/1\n";
@@ -36,13 +35,13 @@ pub(super) struct Plain<'a> {
 
 impl<'a> Plain<'a> {
     /// Seals it.
-    pub(super) fn seal(&self, key: &DataKey, names: &Names, inner: ConversationId) -> String {
+    pub(super) fn seal(&self, key: &DataKey, names: &Names, inner: ConversationId) -> Vec<u8> {
         let own = message_bytes(Some(names.message(inner, self.id)));
         let parent = message_bytes(self.parent.map(|parent| names.message(inner, parent.id)));
         let parent_id = self.parent.as_ref().map_or("", |parent| parent.id.as_str());
         let lengths = [self.id.as_str(), parent_id]
             .map(|id| [u8::try_from(id.len()).expect("an id has at most fifteen characters")]);
-        let envelope = key.seal(
+        key.seal(
             Use::Bodies,
             MESSAGE,
             &[inner.as_bytes(), &own, &parent],
@@ -58,8 +57,7 @@ impl<'a> Plain<'a> {
                 &[u8::from(self.forked)],
                 self.body.as_bytes(),
             ],
-        );
-        to_text(&envelope)
+        )
     }
 
     /// Opens a message as the backend shows it, into a buffer.
@@ -72,7 +70,7 @@ impl<'a> Plain<'a> {
     ) -> Result<Self, Trouble> {
         let (own, parent) = (message_bytes(Some(sealed.id)), message_bytes(sealed.parent));
         let place: [&[u8]; 3] = [inner.as_bytes(), &own, &parent];
-        let inside = ring.open_from_text(Use::Bodies, MESSAGE, &place, sealed.body, buffer)?;
+        let inside = ring.open_stored(Use::Bodies, MESSAGE, &place, sealed.body, buffer)?;
         let plain = Self::read(inside).ok_or(Broken::Inside)?;
         if names.link(plain.digest) != sealed.link || plain.parent.is_some() != sealed.parent.is_some() {
             return Err(Broken::Inside.into());
@@ -166,11 +164,11 @@ impl SealedNote {
         key: &DataKey,
         inner: ConversationId,
         message: MessageId,
-    ) -> Option<String> {
+    ) -> Option<Vec<u8>> {
         (note.label.is_some() || note.is_pinned).then(|| {
             let own = Self { label: note.label.map(str::to_owned), pinned: note.is_pinned };
-            let text = serde_json::to_string(&own).expect("a note is plain");
-            key.seal_text(Use::About, NOTE, &[inner.as_bytes(), &message_bytes(Some(message))], &text)
+            let text = serde_json::to_vec(&own).expect("a note is plain");
+            key.seal(Use::About, NOTE, &[inner.as_bytes(), &message_bytes(Some(message))], &[&text])
         })
     }
 
@@ -186,7 +184,7 @@ impl SealedNote {
         let Some(label) = sealed.label else { return Ok(Self::default()) };
         let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(sealed.id))];
         let mut buffer = Vec::new();
-        let inside = ring.open_from_text(Use::About, NOTE, &place, label, &mut buffer)?;
+        let inside = ring.open_stored(Use::About, NOTE, &place, label, &mut buffer)?;
         Ok(serde_json::from_slice(inside).map_err(|_| Broken::Inside)?)
     }
 }
@@ -197,7 +195,6 @@ mod tests {
 
     use super::*;
     use crate::store::vault::key::Key;
-    use crate::store::vault::text::from_text;
 
     proptest! {
         #[test]
@@ -215,9 +212,8 @@ mod tests {
             let inner = ConversationId::from_bytes([1; 16]);
             let key = DataKey::random();
 
-            let sealed = plain.seal(&key, &names, inner);
+            let mut envelope = plain.seal(&key, &names, inner);
 
-            let mut envelope = from_text(&sealed).unwrap();
             let own = message_bytes(Some(names.message(inner, plain.id)));
             let above = message_bytes(plain.parent.map(|parent| names.message(inner, parent.id)));
             let inside = key

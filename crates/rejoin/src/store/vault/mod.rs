@@ -13,6 +13,7 @@ mod check;
 mod commit;
 mod current;
 mod data_key;
+mod encoding;
 mod envelope;
 mod face;
 mod failed;
@@ -35,7 +36,6 @@ mod segments;
 pub(crate) mod slots;
 mod spread;
 mod stone;
-mod text;
 mod tips;
 mod unlock;
 #[cfg(test)]
@@ -55,18 +55,18 @@ pub use workspace::Workspace;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Trim, Words};
+use crate::store::backend::{Ask, Backend, ConversationRow, Decide, Lists, Prefixes, Trim, Words};
 use crate::store::vault::data_key::DataKey;
 use crate::store::vault::held::{DATA, Held, blob};
 use crate::store::vault::index::Backlog;
 use crate::store::vault::moment::Moment;
-use crate::store::vault::quarantine::LostRecord;
+use crate::store::vault::quarantine::Record;
 use crate::store::vault::rows::Rows;
 use crate::store::vault::slots::Keys;
 use crate::store::vault::tips::Tips;
 use crate::store::{
-    Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Row, Safety, SearchQuery,
-    Space, Stamp, Store, Task, backend,
+    Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Safety, SearchQuery, Space,
+    Stamp, Store, Task, backend,
 };
 
 /// Where the vault stores its wrapped keys, in the backend.
@@ -97,7 +97,7 @@ pub struct Sealed {
     /// How many records were found that do not open.
     quarantined: AtomicU32,
     /// Records that do not open, and are not copied yet: nothing can be written while a moment is looked at.
-    lost: Mutex<Vec<LostRecord>>,
+    lost: Mutex<Vec<Record>>,
     /// What the search index has still to take in.
     backlog: Mutex<Backlog>,
     /// What replaces keys; none where somebody else looks after them.
@@ -164,7 +164,13 @@ impl fmt::Debug for Sealed {
 
 impl Backend for Sealed {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { ranks: false, is_sealed: true, reads_past_damage: true, ..self.backend.capabilities() }
+        Capabilities {
+            ranks: false,
+            is_sealed: true,
+            reads_past_damage: true,
+            stores_bytes: false,
+            ..self.backend.capabilities()
+        }
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn backend::Rows) -> Result<()>) -> Result<()> {
@@ -215,7 +221,7 @@ impl Backend for Sealed {
 }
 
 impl Lists for Sealed {
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         let answer = self.list_opened(query);
         self.settled(answer)
     }

@@ -24,7 +24,7 @@ use crate::store::vault::row::{Known, SealedLast};
 use crate::store::vault::tips::Tip;
 use crate::store::vault::workspace::Workspace;
 use crate::store::vault::{KEYS, Sealed};
-use crate::store::{Named, Order, Row, Space, VisitBlob};
+use crate::store::{Named, Order, Space, VisitBlob};
 
 /// What a backend shows at one moment, opened.
 pub(super) struct Moment<'r> {
@@ -92,7 +92,7 @@ impl<'r> Moment<'r> {
     }
 
     /// The tip of a conversation as the backend has it; none when it does not open.
-    pub(super) fn opened_tip(&self, raw: &Row) -> Result<Option<Tip>> {
+    pub(super) fn opened_tip(&self, raw: &ConversationRow) -> Result<Option<Tip>> {
         let mut ring = self.vault.held.ring(Some(raw.id));
         match SealedLast::open(&mut ring, raw.id, &raw.last) {
             Ok(last) => Ok(Some(last.into_tip())),
@@ -138,14 +138,14 @@ impl<'r> Moment<'r> {
     }
 
     /// A conversation, by its inner name, as the backend has it.
-    pub(super) fn raw(&self, inner: ConversationId) -> Result<Row> {
-        self.rows.conversation(inner)?.map(ConversationRow::into_row).ok_or_else(|| unknown(inner))
+    pub(super) fn raw(&self, inner: ConversationId) -> Result<ConversationRow> {
+        self.rows.conversation(inner)?.ok_or_else(|| unknown(inner))
     }
 
     /// A conversation, by its inner name, opened.
     pub(super) fn known(&self, inner: ConversationId) -> Result<Option<Known>> {
         let raw = self.rows.conversation(inner)?;
-        raw.map(|raw| self.vault.open_row(raw.into_row(), None)).transpose()
+        raw.map(|raw| self.vault.open_row(raw, None)).transpose()
     }
 
     /// Opens one message; none when it does not open.
@@ -288,11 +288,11 @@ impl Rows for Moment<'_> {
     }
 
     fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRow>> {
-        Ok(self.known(self.vault.inner_name(id))?.map(|known| to_stored(known.row)))
+        Ok(self.known(self.vault.inner_name(id))?.map(|known| known.row))
     }
 
     fn conversations(&self, visit: &mut dyn FnMut(ConversationRow) -> Result<()>) -> Result<()> {
-        self.rows.conversations(&mut |raw| visit(to_stored(self.vault.open_row(raw.into_row(), None)?.row)))
+        self.rows.conversations(&mut |raw| visit(self.vault.open_row(raw, None)?.row))
     }
 
     fn blobs(
@@ -309,24 +309,6 @@ impl Rows for Moment<'_> {
             named,
             visit,
         )
-    }
-}
-
-/// A row of a list, as a backend has it.
-fn to_stored(row: Row) -> ConversationRow {
-    ConversationRow {
-        id: row.id,
-        version: row.version,
-        facets: row.facets,
-        header: row.header.into_bytes(),
-        head: row.head,
-        branches: row.branches,
-        created: row.created,
-        active: row.active,
-        messages: row.messages,
-        bytes: row.bytes,
-        first: row.first.into_bytes(),
-        last: row.last.into_bytes(),
     }
 }
 

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
-use crate::store::backend::Backend as _;
+use crate::store::backend::{Amendment, Backend as _, ConversationRow, Rows};
 use crate::store::vault::blob::to_hex;
 use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::encoding::to_text;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{Trouble, blob};
 use crate::store::vault::lost::Fate;
 use crate::store::vault::quarantine::{Kept, Record};
 use crate::store::vault::row::SealedHeader;
-use crate::store::vault::text::to_text;
 use crate::store::vault::{KEYS, Sealed};
-use crate::store::{Change, Facets, ListQuery, Store as _, Target};
+use crate::store::{Facets, Target, What};
 
 pub(super) const NAME: &str = "rejoin/vault/name/1\n";
 
@@ -40,8 +40,8 @@ pub(super) fn seal_name(id: ConversationId, created: Time, key: &DataKey, inner:
 impl Sealed {
     /// Writes a header in the place of one that is lost. A conversation that has no messages goes.
     pub(super) fn mend_header(&self, inner: ConversationId, kept: &Kept) -> Result<Fate> {
-        let query = ListQuery { only: Some(&[inner]), limit: 1, ..ListQuery::default() };
-        let Some(raw) = self.inner.list(&query)?.items.pop().filter(|raw| raw.header == kept.record) else {
+        let is_same = |raw: &ConversationRow| self.held.encoding().to_text(&raw.header) == kept.record;
+        let Some(raw) = self.raw_rows(Some(&[inner]))?.pop().filter(is_same) else {
             return Ok(Fate::Settled);
         };
         let name = self.lost_name(inner, kept)?;
@@ -58,9 +58,10 @@ impl Sealed {
         let header =
             SealedHeader::new(id, Time::from_micros(created), &Facets::of(&header), &header.to_header())
                 .seal(keys.newest(), inner);
-        let change = Change::Header { facets: &Facets::default(), header: &header };
-        let at = self.held.workspace().names().time(Time::now());
-        self.inner_for(inner, keys.newest()).amend(inner, Some(raw.version), &change, at)?;
+        let header = self.held.encoding().write(header);
+        let facets = Facets::default();
+        let write = &mut |_: &dyn Rows| Ok(Amendment::Header(&facets, &header));
+        self.amend_raw(keys.newest(), (inner, raw.version), What::Changed, write)?;
         self.learn_name(inner, id);
         Ok(Fate::Settled)
     }
@@ -98,7 +99,7 @@ impl Sealed {
             Err(Trouble::Failed(error)) => Err(error),
             Err(Trouble::Broken(why)) => {
                 let (what, space, name) = ("blob", Some(KEYS), to_hex(NAME_NAME));
-                self.quarantine(&Record { what, space, inner: Some(inner), name, sealed: &sealed, why });
+                self.quarantine(Record { what, space, inner: Some(inner), name, sealed, why });
                 Ok(Some(format!("its name does not open: {why}")))
             }
         }

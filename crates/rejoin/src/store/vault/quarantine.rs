@@ -13,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
+use crate::store::vault::encoding::from_text;
 use crate::store::vault::envelope::{Broken, key_of};
 use crate::store::vault::held::Held;
 use crate::store::vault::key::KeyId;
-use crate::store::vault::text::from_text;
 use crate::store::vault::{QUARANTINE, Sealed};
 use crate::store::{Keeper, Named, Put, Safety, Space, Told, put_notice};
 
@@ -43,7 +43,7 @@ pub struct Quarantined {
 }
 
 /// A record that does not open.
-pub(super) struct Record<'a> {
+pub(super) struct Record {
     /// What it is: `message`, `header`, `note`.
     pub(super) what: &'static str,
     /// The space of a blob.
@@ -52,19 +52,9 @@ pub(super) struct Record<'a> {
     pub(super) inner: Option<ConversationId>,
     /// Its own inner name, where it has one.
     pub(super) name: String,
-    /// The sealed bytes.
-    pub(super) sealed: &'a str,
+    /// The sealed bytes, as text.
+    pub(super) sealed: String,
     pub(super) why: Broken,
-}
-
-/// A record that does not open, until it is copied.
-pub(super) struct LostRecord {
-    what: &'static str,
-    space: Option<Space>,
-    inner: Option<ConversationId>,
-    name: String,
-    sealed: String,
-    why: Broken,
 }
 
 /// A record in quarantine, as it is kept.
@@ -84,7 +74,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    fn of(record: &Record<'_>, conversation: Option<ConversationId>, held: &Held) -> Self {
+    fn of(record: &Record, conversation: Option<ConversationId>, held: &Held) -> Self {
         let can_go = matches!(record.what, "message" | "note" | "blob" | "header");
         let is_damaged = match record.why {
             Broken::Seal | Broken::Shape => true,
@@ -100,7 +90,7 @@ impl Kept {
             inner_conversation: record.inner,
             space: record.space.map(Space::number),
             inner_name: record.name.clone(),
-            record: record.sealed.to_owned(),
+            record: record.sealed.clone(),
         }
     }
 
@@ -133,32 +123,28 @@ impl Kept {
 
 impl Sealed {
     /// Notes a record, to be copied to quarantine when nothing is being read or written.
-    pub(super) fn quarantine(&self, record: &Record<'_>) {
-        let Record { what, space, inner, ref name, sealed, why } = *record;
-        let lost = LostRecord { what, space, inner, name: name.clone(), sealed: sealed.to_owned(), why };
-        self.lost().push(lost);
+    pub(super) fn quarantine(&self, record: Record) {
+        self.lost().push(record);
     }
 
     /// Copies what was noted.
     pub(super) fn settle_lost(&self) {
         let lost = std::mem::take(&mut *self.lost());
-        for LostRecord { what, space, inner, name, sealed, why } in lost {
-            self.copy(&Record { what, space, inner, name, sealed: &sealed, why });
-        }
+        lost.iter().for_each(|record| self.copy(record));
     }
 
-    fn lost(&self) -> MutexGuard<'_, Vec<LostRecord>> {
+    fn lost(&self) -> MutexGuard<'_, Vec<Record>> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Copies a record to quarantine, once. A store that takes no copy does not make the matter worse.
-    fn copy(&self, record: &Record<'_>) {
+    fn copy(&self, record: &Record) {
         let conversation = record.inner.and_then(|inner| self.outer_name(inner));
         let name = Sha256::new()
             .chain_update(record.what)
             .chain_update(record.inner.map_or([0; 16], |inner| *inner.as_bytes()))
             .chain_update(&record.name)
-            .chain_update(record.sealed)
+            .chain_update(&record.sealed)
             .finalize();
         let mut is_there = false;
         let looked = self.get(QUARANTINE, None, Named::One(&name), &mut |_, _| {

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, MessageId, Status, Time};
-use crate::store::backend::State;
+use crate::store::backend::{ConversationRow, State};
 use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
+use crate::store::vault::encoding::{from_text, to_text};
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::message::Plain;
@@ -19,7 +20,7 @@ use crate::store::vault::names::{Names, message_bytes};
 use crate::store::vault::numbers::Numbers;
 use crate::store::vault::quarantine::Record;
 use crate::store::vault::tips::Tip;
-use crate::store::{Facets, Row, Selection};
+use crate::store::{Facets, Selection};
 
 pub(super) const HEADER: &str = "rejoin/vault/header/1\n";
 pub(super) const FIRST: &str = "rejoin/vault/first/1\n";
@@ -28,8 +29,8 @@ pub(super) const BRANCH: &str = "rejoin/vault/branch/1\n";
 
 /// A row as the inner store shows it, and opened.
 pub(super) struct Known {
-    pub(super) raw: Row,
-    pub(super) row: Row,
+    pub(super) raw: ConversationRow,
+    pub(super) row: ConversationRow,
     /// What of it does not open.
     pub(super) faults: Vec<String>,
     /// False when the header does not open, so that nobody knows what its id is.
@@ -47,7 +48,8 @@ impl Known {
     /// What is encrypted of it beside its header and messages. Where the numbers do not open, those in plaintext are taken.
     pub(super) fn into_tip(self, state: &State) -> Tip {
         let numbers = self.numbers.unwrap_or_else(|| Numbers::of(state, &self.raw.branches));
-        Tip { active: self.row.active, head: self.row.head, last: self.row.last, numbers }
+        let last = String::from_utf8_lossy(&self.row.last).into_owned();
+        Tip { active: self.row.active, head: self.row.head, last, numbers }
     }
 }
 
@@ -80,9 +82,9 @@ impl SealedHeader {
         Self { id, created: created.as_micros(), facets, header: header.to_owned() }
     }
 
-    pub(super) fn seal(&self, key: &DataKey, inner: ConversationId) -> String {
-        let text = serde_json::to_string(self).expect("a header is plain");
-        key.seal_text(Use::About, HEADER, &[inner.as_bytes()], &text)
+    pub(super) fn seal(&self, key: &DataKey, inner: ConversationId) -> Vec<u8> {
+        let text = serde_json::to_vec(self).expect("a header is plain");
+        key.seal(Use::About, HEADER, &[inner.as_bytes()], &[&text])
     }
 }
 
@@ -115,31 +117,34 @@ impl SealedLast {
         Tip { active: Time::from_micros(active), head, last: preview, numbers }
     }
 
-    pub(super) fn seal(&self, key: &DataKey, inner: ConversationId) -> String {
-        let text = serde_json::to_string(self).expect("a preview is plain");
-        key.seal_text(Use::About, LAST, &[inner.as_bytes()], &text)
+    pub(super) fn seal(&self, key: &DataKey, inner: ConversationId) -> Vec<u8> {
+        let text = serde_json::to_vec(self).expect("a preview is plain");
+        key.seal(Use::About, LAST, &[inner.as_bytes()], &[&text])
     }
 
     /// Opens the last preview of a conversation, which is named by its inner name.
-    pub(super) fn open(ring: &mut Ring<'_>, inner: ConversationId, sealed: &str) -> Result<Self, Trouble> {
+    pub(super) fn open(ring: &mut Ring<'_>, inner: ConversationId, sealed: &[u8]) -> Result<Self, Trouble> {
         let text = ring.open_text(Use::About, LAST, &[inner.as_bytes()], sealed)?;
         Ok(serde_json::from_str(&text).map_err(|_| Broken::Inside)?)
     }
 }
 
 /// Seals a first preview; an empty one stays empty.
-pub(super) fn seal_first(text: &str, key: &DataKey, inner: ConversationId) -> String {
+pub(super) fn seal_first(text: &[u8], key: &DataKey, inner: ConversationId) -> Vec<u8> {
     if text.is_empty() {
-        return String::new();
+        return Vec::new();
     }
-    key.seal_text(Use::About, FIRST, &[inner.as_bytes()], text)
+    key.seal(Use::About, FIRST, &[inner.as_bytes()], &[text])
 }
 
-/// Seals the inner title of a branch, which is named by its inner name.
+/// Seals the inner title of a branch, which is named by its inner name. A title is text in every backend.
 pub(super) fn seal_branch(branch: &Branch, key: &DataKey, inner: ConversationId, name: MessageId) -> String {
-    let text = serde_json::to_string(branch).expect("a branch is plain");
-    key.seal_text(Use::About, BRANCH, &[inner.as_bytes(), &message_bytes(Some(name))], &text)
+    let text = serde_json::to_vec(branch).expect("a branch is plain");
+    to_text(&key.seal(Use::About, BRANCH, &[inner.as_bytes(), &message_bytes(Some(name))], &[&text]))
 }
+
+/// What a header says: the id, when it was started, the facets, and the header's bytes.
+type Named = (ConversationId, Time, Facets, Vec<u8>);
 
 /// A row being opened.
 struct Opening<'v> {
@@ -152,7 +157,7 @@ struct Opening<'v> {
 
 impl Sealed {
     /// Opens a row, but for what is the same as before.
-    pub(super) fn open_row(&self, raw: Row, before: Option<&Known>) -> Result<Known> {
+    pub(super) fn open_row(&self, raw: ConversationRow, before: Option<&Known>) -> Result<Known> {
         let workspace = self.held.workspace();
         let inner = raw.id;
         let ring = self.held.ring(Some(inner));
@@ -167,7 +172,7 @@ impl Sealed {
         };
         let is_named = header.is_some();
         let (id, created, facets, header) =
-            header.unwrap_or_else(|| (inner, Time::default(), Facets::default(), "{}".to_owned()));
+            header.unwrap_or_else(|| (inner, Time::default(), Facets::default(), b"{}".to_vec()));
         if is_named {
             self.learn_name(inner, id);
         }
@@ -178,9 +183,9 @@ impl Sealed {
         };
         // Without it, nobody knows more than when it began.
         let active = last.as_ref().map_or(created, |last| Time::from_micros(last.active));
-        let preview = last.as_ref().map(|last| last.preview.clone()).unwrap_or_default();
+        let preview = last.as_ref().map(|last| last.preview.clone().into_bytes()).unwrap_or_default();
         let (head, branches) = opening.heads(&raw, last.as_ref())?;
-        let row = Row {
+        let row = ConversationRow {
             id,
             version: raw.version,
             facets,
@@ -199,13 +204,19 @@ impl Sealed {
     }
 }
 
-impl Opening<'_> {
-    /// Opens a piece that stands as text. One that is broken is a fault, and nothing.
+impl<'v> Opening<'v> {
+    /// What is stored, as text, where somebody asks for it.
+    fn shown<'s>(&self, stored: &'s [u8]) -> impl FnOnce() -> String + use<'v, 's> {
+        let vault = self.vault;
+        move || vault.held.encoding().to_text(stored)
+    }
+
+    /// Opens a piece. One that is broken is a fault, and nothing; it is shown as text.
     fn piece<T>(
         &mut self,
         what: &'static str,
         name: &str,
-        sealed: &str,
+        sealed: impl FnOnce() -> String,
         open: impl FnOnce(&mut Ring<'_>) -> Result<T, Trouble>,
     ) -> Result<Option<T>> {
         match open(&mut self.ring) {
@@ -213,17 +224,17 @@ impl Opening<'_> {
             Err(Trouble::Failed(error)) => Err(error),
             Err(Trouble::Broken(why)) => {
                 self.faults.push(format!("its {what} does not open: {why}"));
-                let record =
-                    Record { what, space: None, inner: Some(self.inner), name: name.to_owned(), sealed, why };
-                self.vault.quarantine(&record);
+                let (inner, name, sealed) = (Some(self.inner), name.to_owned(), sealed());
+                self.vault.quarantine(Record { what, space: None, inner, name, sealed, why });
                 Ok(None)
             }
         }
     }
 
-    fn header(&mut self, raw: &Row) -> Result<Option<(ConversationId, Time, Facets, String)>> {
+    fn header(&mut self, raw: &ConversationRow) -> Result<Option<Named>> {
         let (inner, names) = (self.inner, self.names);
-        self.piece("header", "", &raw.header, |ring| {
+        let sealed = self.shown(&raw.header);
+        self.piece("header", "", sealed, |ring| {
             let text = ring.open_text(Use::About, HEADER, &[inner.as_bytes()], &raw.header)?;
             let sealed: SealedHeader = serde_json::from_str(&text).map_err(|_| Broken::Inside)?;
             if names.conversation(sealed.id) != inner || raw.facets != Facets::default() {
@@ -232,40 +243,48 @@ impl Opening<'_> {
             let SealedFacets { project, kind, slug, status, hold, expires } = sealed.facets;
             let expires = expires.map(Time::from_micros);
             let facets = Facets { project, kind, slug, status, hold, expires };
-            Ok((sealed.id, Time::from_micros(sealed.created), facets, sealed.header))
+            Ok((sealed.id, Time::from_micros(sealed.created), facets, sealed.header.into_bytes()))
         })
     }
 
-    fn first(&mut self, raw: &Row) -> Result<String> {
+    fn first(&mut self, raw: &ConversationRow) -> Result<Vec<u8>> {
         if raw.first.is_empty() {
-            return Ok(String::new());
+            return Ok(Vec::new());
         }
         let inner = self.inner;
-        let opened = self.piece("first preview", "", &raw.first, |ring| {
+        let sealed = self.shown(&raw.first);
+        let opened = self.piece("first preview", "", sealed, |ring| {
             ring.open_text(Use::About, FIRST, &[inner.as_bytes()], &raw.first)
         })?;
-        Ok(opened.unwrap_or_default())
+        Ok(opened.unwrap_or_default().into_bytes())
     }
 
-    fn last(&mut self, raw: &Row) -> Result<Option<SealedLast>> {
+    fn last(&mut self, raw: &ConversationRow) -> Result<Option<SealedLast>> {
         if raw.last.is_empty() {
             self.faults.push("its last preview is missing".to_owned());
             return Ok(None);
         }
         let inner = self.inner;
-        self.piece("last preview", "", &raw.last, |ring| SealedLast::open(ring, inner, &raw.last))
+        let sealed = self.shown(&raw.last);
+        self.piece("last preview", "", sealed, |ring| SealedLast::open(ring, inner, &raw.last))
     }
 
     /// The head and the branches. Who their messages are is looked up where nothing says it.
-    fn heads(&mut self, raw: &Row, last: Option<&SealedLast>) -> Result<(Option<Head>, Vec<Branch>)> {
+    fn heads(
+        &mut self,
+        raw: &ConversationRow,
+        last: Option<&SealedLast>,
+    ) -> Result<(Option<Head>, Vec<Branch>)> {
         let (names, inner) = (self.names, self.inner);
         let mut known: HashMap<MessageId, MessageId> = HashMap::new();
         let mut sealed = Vec::new();
         for branch in &raw.branches {
-            let opened: Option<Branch> = self.piece("branch", branch.id.as_str(), &branch.title, |ring| {
+            let shown = || branch.title.clone();
+            let opened: Option<Branch> = self.piece("branch", branch.id.as_str(), shown, |ring| {
                 let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(branch.id))];
-                let text = ring.open_text(Use::About, BRANCH, &place, &branch.title)?;
-                let opened: Branch = serde_json::from_str(&text).map_err(|_| Broken::Inside)?;
+                let mut envelope = from_text(&branch.title)?;
+                let text = ring.open(Use::About, BRANCH, &place, &mut envelope)?;
+                let opened: Branch = serde_json::from_slice(text).map_err(|_| Broken::Inside)?;
                 if names.branch(inner, opened.id) != branch.id {
                     return Err(Broken::Inside.into());
                 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::store::backend::unknown;
+use crate::store::backend::{ConversationRow, unknown};
+use crate::store::keeper::list_rows;
 use crate::store::newest_stamp;
 use crate::store::vault::Sealed;
 use crate::store::vault::row::Known;
 use crate::store::vault::scan::Next;
-use crate::store::{ListQuery, Page, Row, Selection, Stamp, What};
+use crate::store::{ListQuery, Page, Selection, Stamp, What};
 
 /// What is known of the conversations.
 #[derive(Default)]
@@ -35,20 +36,18 @@ impl Rows {
     }
 }
 
-const ALL: ListQuery<'static> = ListQuery {
-    project: None,
-    status: None,
-    idle_since: None,
-    kind: None,
-    only: None,
-    unexpired_at: None,
-    after: None,
-    limit: usize::MAX,
-    counts_total: false,
-};
-
 impl Sealed {
-    pub(super) fn list_opened(&self, query: &ListQuery<'_>) -> Result<Page<Row>> {
+    /// Conversations as the backend has them: all, or those of these that are there.
+    pub(super) fn raw_page(&self, only: Option<&[ConversationId]>) -> Result<Page<ConversationRow>> {
+        let query = ListQuery { only, limit: usize::MAX, ..ListQuery::default() };
+        list_rows(&self.backend, &query)
+    }
+
+    pub(super) fn raw_rows(&self, only: Option<&[ConversationId]>) -> Result<Vec<ConversationRow>> {
+        Ok(self.raw_page(only)?.items)
+    }
+
+    pub(super) fn list_opened(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         let (rows, damaged) = match query.only {
             Some(ids) => (self.named_rows(ids)?, Vec::new()),
             None => (self.all_rows()?, self.rows().damaged.clone()),
@@ -65,7 +64,7 @@ impl Sealed {
             None => {
                 // What changes after this point is looked at again.
                 let stamp = newest_stamp(self.inner.as_ref(), 0)?;
-                let page = self.inner.list(&ALL)?;
+                let page = self.raw_page(None)?;
                 self.rows().damaged = page.damaged;
                 self.relist(page.items)?;
                 stamp
@@ -84,25 +83,22 @@ impl Sealed {
             ids.iter().map(|id| workspace.names().conversation(*id)).collect();
         // One whose header does not open is known by its inner name.
         inner.extend(ids.iter().filter(|id| self.rows().unnamed(**id).is_some()));
-        self.open_rows(self.inner.list(&ListQuery { only: Some(&inner), ..ALL })?.items)
+        self.open_rows(self.raw_rows(Some(&inner))?)
     }
 
     /// The row of a conversation as it is now, by its inner name.
     pub(super) fn row_now(&self, inner: ConversationId) -> Result<Option<Arc<Known>>> {
-        let raw = self.inner.list(&ListQuery { only: Some(&[inner]), limit: 1, ..ALL })?.items;
-        Ok(self.open_rows(raw)?.pop())
+        Ok(self.open_rows(self.raw_rows(Some(&[inner]))?)?.pop())
     }
 
     /// A conversation as the inner store has it.
-    pub(super) fn raw_row(&self, inner: ConversationId) -> Result<Row> {
-        let row = self.inner.list(&ListQuery { only: Some(&[inner]), limit: 1, ..ALL })?.items.pop();
-        row.ok_or_else(|| unknown(inner))
+    pub(super) fn raw_row(&self, inner: ConversationId) -> Result<ConversationRow> {
+        self.raw_rows(Some(&[inner]))?.pop().ok_or_else(|| unknown(inner))
     }
 
     /// True when the inner store has this conversation.
     pub(super) fn is_there(&self, inner: ConversationId) -> bool {
-        let listed = self.inner.list(&ListQuery { only: Some(&[inner]), limit: 1, ..ALL });
-        listed.is_ok_and(|page| !page.items.is_empty())
+        self.raw_rows(Some(&[inner])).is_ok_and(|rows| !rows.is_empty())
     }
 
     /// What a conversation is called outside, if it is known.
@@ -142,8 +138,8 @@ impl Sealed {
     }
 
     /// Opens rows that were asked for by name.
-    fn open_rows(&self, raws: Vec<Row>) -> Result<Vec<Arc<Known>>> {
-        let open = |raw: Row| {
+    fn open_rows(&self, raws: Vec<ConversationRow>) -> Result<Vec<Arc<Known>>> {
+        let open = |raw: ConversationRow| {
             let inner = raw.id;
             let known = self.reopened(raw)?;
             self.rows().named.insert(inner, Arc::clone(&known));
@@ -153,7 +149,7 @@ impl Sealed {
     }
 
     /// Opens rows for the list of all.
-    fn relist(&self, raws: Vec<Row>) -> Result<()> {
+    fn relist(&self, raws: Vec<ConversationRow>) -> Result<()> {
         for raw in raws {
             let inner = raw.id;
             let known = self.reopened(raw)?;
@@ -163,7 +159,7 @@ impl Sealed {
     }
 
     /// Opens a row, unless it is one that is known.
-    fn reopened(&self, raw: Row) -> Result<Arc<Known>> {
+    fn reopened(&self, raw: ConversationRow) -> Result<Arc<Known>> {
         let before = {
             let rows = self.rows();
             rows.named.get(&raw.id).or_else(|| rows.listed.get(&raw.id)).cloned()
@@ -192,7 +188,7 @@ impl Sealed {
             return Ok(stamp);
         }
         let ids: Vec<ConversationId> = changed.into_iter().collect();
-        let raws = self.inner.list(&ListQuery { only: Some(&ids), ..ALL })?.items;
+        let raws = self.raw_rows(Some(&ids))?;
         let left: BTreeSet<ConversationId> = raws.iter().map(|raw| raw.id).collect();
         self.relist(raws)?;
         let mut rows = self.rows();

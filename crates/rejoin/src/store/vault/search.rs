@@ -16,7 +16,7 @@ use crate::store::vault::index::Doubt;
 use crate::store::vault::scan::{Next, Scanned};
 use crate::store::vault::segments::{Extent, Looked};
 use crate::store::vault::spread::spread;
-use crate::store::{Hit, ListQuery, Order, Page, SearchQuery, Selection};
+use crate::store::{Hit, Order, Page, SearchQuery, Selection};
 
 /// A conversation in the inner store, by its inner name.
 type Counted = (ConversationId, Extent);
@@ -70,12 +70,8 @@ impl Sealed {
     /// The conversations of the inner store, or the one that is asked for, with how much each has.
     fn counted(&self, only: Option<ConversationId>) -> Result<Vec<Counted>> {
         let only = only.map(|inner| [inner]);
-        let query = ListQuery {
-            only: only.as_ref().map(<[_; 1]>::as_slice),
-            limit: usize::MAX,
-            ..ListQuery::default()
-        };
-        Ok(self.inner.list(&query)?.items.iter().map(|raw| (raw.id, Extent::of(raw))).collect())
+        let raws = self.raw_rows(only.as_ref().map(<[_; 1]>::as_slice))?;
+        Ok(raws.iter().map(|raw| (raw.id, Extent::of(raw))).collect())
     }
 }
 

@@ -5,12 +5,13 @@
 
 use crate::error::Result;
 use crate::model::{ConversationId, WordQuery};
+use crate::store::backend::ConversationRow;
 use crate::store::index::{Held, Ids, Words};
 use crate::store::vault::data_key::{DataKey, Use};
 use crate::store::vault::held::{Ring, Trouble};
 use crate::store::vault::index::Doubt;
 use crate::store::vault::{SEGMENTS, Sealed};
-use crate::store::{Named, Put, Row, Safety, Store as _};
+use crate::store::{Named, Put, Safety, Store as _};
 
 const SEGMENT: &str = "rejoin/vault/segment/1\n";
 
@@ -27,7 +28,7 @@ pub(super) struct Extent {
 
 impl Extent {
     /// What the inner store counts.
-    pub(super) const fn of(raw: &Row) -> Self {
+    pub(super) const fn of(raw: &ConversationRow) -> Self {
         Self { messages: raw.messages, bytes: raw.bytes }
     }
 

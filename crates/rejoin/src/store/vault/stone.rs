@@ -7,13 +7,15 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Digest, Json, Message, MessageId, Time};
+use crate::store::backend::{Amendment, Rows};
 use crate::store::index::Held;
+use crate::store::keeper::rewrite;
 use crate::store::tip::time_of;
 use crate::store::vault::Sealed;
 use crate::store::vault::held::Trouble;
 use crate::store::vault::message::Plain;
 use crate::store::vault::row::{Known, seal_first};
-use crate::store::{Anchor, Change, Order, Rewritten, Selection, Store as _, Tip};
+use crate::store::{Anchor, Order, Selection, What};
 
 /// How often a conversation that somebody else changes meanwhile is looked at again. The next sweep tries again.
 const ATTEMPTS: usize = 10;
@@ -160,7 +162,7 @@ impl Sealed {
         let keys = self.keys_of(Some(known.row.id), Some(inner))?;
         let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
         let mut links: HashMap<MessageId, Digest> = HashMap::new();
-        let mut sealed: Vec<(MessageId, Digest, String)> = Vec::new();
+        let mut sealed: Vec<(MessageId, Digest, Vec<u8>)> = Vec::new();
         self.visit_sealed(inner, ALL, &mut |seen| {
             let parent = seen.parent.and_then(|parent| plan.anchor(parent, &links));
             let body;
@@ -184,16 +186,17 @@ impl Sealed {
                 return Ok(());
             };
             links.insert(seen.id, plain.digest);
-            sealed.push((seen.id, names.link(plain.digest), plain.seal(keys.newest(), names, inner)));
+            let body = self.held.encoding().write(plain.seal(keys.newest(), names, inner));
+            sealed.push((seen.id, names.link(plain.digest), body));
             Ok(())
         })?;
-        let messages: Vec<Rewritten<'_>> =
-            sealed.iter().map(|(id, link, body)| Rewritten { id: *id, link: *link, body }).collect();
-        let first = seal_first(&known.row.first, keys.newest(), inner);
-        // The tip is encrypted in the commit.
-        let change = Change::Rewrite { messages: &messages, tip: Tip { first: &first, last: "" } };
-        let inside = self.inner_for(inner, keys.newest());
-        inside.amend(inner, Some(known.raw.version), &change, names.time(Time::now())).map(drop)
+        let first = self.held.encoding().write(seal_first(&known.row.first, keys.newest(), inner));
+        let write = &mut |rows: &dyn Rows| {
+            let new = sealed.iter().map(|(id, link, body)| (*id, *link, body.as_slice()));
+            // The tip is encrypted in the commit.
+            Ok(Amendment::Rewrite(rewrite(rows, inner, new)?, &first, &[]))
+        };
+        self.amend_raw(keys.newest(), (inner, known.raw.version), What::Rewritten, write).map(drop)
     }
 }
 

@@ -17,9 +17,14 @@ use crate::vault::write::{NOW, append, conversation, open, say};
 use crate::vault::{Fixed, Inner, sealed};
 
 /// Numbers of a database that nothing has to vouch for, and why. A star stands for every column.
-const NOT_IN_THE_DATABASE: [(&str, &str, &str); 10] = [
+const NOT_IN_THE_DATABASE: [(&str, &str, &str); 15] = [
     ("branch", "position", "the order of branches, which is checked: as long as it stays, nothing differs"),
     ("change", "*", "the log of changes: stamps and permuted times, which tell followers where to look"),
+    ("conversation", "first", "an envelope"),
+    ("conversation", "header", "an envelope"),
+    ("conversation", "last", "an envelope"),
+    ("message", "body", "an envelope"),
+    ("message", "label", "an envelope"),
     ("conversation", "indexed", "the backend's own search index, which a vault does not fill"),
     ("document", "*", "the backend's own search index"),
     ("search", "*", "the backend's own search index"),

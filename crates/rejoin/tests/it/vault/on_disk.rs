@@ -129,9 +129,10 @@ impl Disk for Database {
 
     fn replace(&self, place: &str, piece: &[u8], bytes: &[u8]) {
         let (table, column) = place.split_once('.').unwrap();
-        let kind = if table == "blob" { "BLOB" } else { "TEXT" };
-        let sql =
-            format!("UPDATE {table} SET {column} = CAST(?1 AS {kind}) WHERE CAST({column} AS BLOB) = ?2");
+        let sql = format!(
+            "UPDATE {table} SET {column} = iif(typeof({column}) = 'blob', ?1, CAST(?1 AS TEXT))
+             WHERE CAST({column} AS BLOB) = ?2"
+        );
         assert_eq!(self.raw.prepare_cached(&sql).unwrap().execute([bytes, piece]).unwrap(), 1);
     }
 }

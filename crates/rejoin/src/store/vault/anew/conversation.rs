@@ -5,13 +5,15 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
+use crate::store::backend::{Amendment, ConversationRow};
+use crate::store::keeper::rewrite;
 use crate::store::vault::anew::piece::{At, Piece};
 use crate::store::vault::data_key::Use;
 use crate::store::vault::failed::gone_past;
 use crate::store::vault::message::{MESSAGE, NOTE};
 use crate::store::vault::names::message_bytes;
 use crate::store::vault::row::{BRANCH, FIRST, HEADER, LAST};
-use crate::store::{Change, Facets, Note, Order, Rewritten, Row, Selection, Store as _, Tip, Version};
+use crate::store::{Change, Facets, Order, Selection, Store as _, Version, What};
 
 /// How many bytes of messages are held and rewritten at once.
 const BATCH: usize = 4 << 20;
@@ -21,8 +23,8 @@ const BATCH: usize = 4 << 20;
 struct Batch {
     seen: u64,
     size: usize,
-    messages: Vec<(MessageId, Digest, String)>,
-    notes: Vec<(MessageId, String)>,
+    messages: Vec<(MessageId, Digest, Vec<u8>)>,
+    notes: Vec<(MessageId, u32, Vec<u8>)>,
 }
 
 impl Piece<'_> {
@@ -45,13 +47,23 @@ impl Piece<'_> {
         self.branches(inner, version)
     }
 
-    fn row(&self, inner: ConversationId) -> Result<Row> {
+    fn row(&self, inner: ConversationId) -> Result<ConversationRow> {
         self.vault.raw_row(inner)
     }
 
-    fn amend(&self, inner: ConversationId, version: Version, change: &Change<'_>) -> Result<Version> {
+    fn amend<'a>(
+        &self,
+        inner: ConversationId,
+        version: Version,
+        change: &dyn Fn() -> Amendment<'a>,
+    ) -> Result<Version> {
+        self.vault.amend_raw(self.key, (inner, version), What::Changed, &mut |_| Ok(change()))
+    }
+
+    fn set_branch(&self, inner: ConversationId, version: Version, branch: &Branch) -> Result<Version> {
         let at = self.vault.held.workspace().names().time(Time::now());
-        self.vault.inner_for(inner, self.key).amend(inner, Some(version), change, at)
+        let inside = self.vault.inner_for(inner, self.key);
+        inside.amend(inner, Some(version), &Change::Branch(branch), at)
     }
 
     /// Reads messages from an offset on, and seals those that another key sealed.
@@ -59,18 +71,18 @@ impl Piece<'_> {
         let mut batch = Batch::default();
         let all = Selection::All { order: Order::OldestFirst, offset, limit: u64::MAX };
         let vault = self.vault;
-        let read = vault.inner.read(inner, all, &mut |seen| {
+        let read = vault.visit_sealed(inner, all, &mut |seen| {
             let (own, parent) = (message_bytes(Some(seen.id)), message_bytes(seen.parent));
             let place: [&[u8]; 3] = [inner.as_bytes(), &own, &parent];
-            if let Some(body) = self.sealed_text(At(Use::Bodies, MESSAGE, &place), seen.body)? {
+            if let Some(body) = self.sealed_in_row(At(Use::Bodies, MESSAGE, &place), seen.body)? {
                 batch.size += body.len();
                 batch.messages.push((seen.id, seen.link, body));
             }
-            if let Some(label) = seen.note.label
+            if let Some(label) = seen.label
                 && let Some(label) =
-                    self.sealed_text(At(Use::About, NOTE, &[inner.as_bytes(), &own]), label)?
+                    self.sealed_in_row(At(Use::About, NOTE, &[inner.as_bytes(), &own]), label)?
             {
-                batch.notes.push((seen.id, label));
+                batch.notes.push((seen.id, seen.seq, label));
             }
             batch.seen += 1;
             if batch.size >= BATCH { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
@@ -83,34 +95,26 @@ impl Piece<'_> {
 
     fn store(&mut self, inner: ConversationId, batch: Batch, mut version: Version) -> Result<Version> {
         if !batch.messages.is_empty() {
-            let messages: Vec<Rewritten<'_>> = batch
-                .messages
-                .iter()
-                .map(|(id, link, body)| Rewritten { id: *id, link: *link, body })
-                .collect();
-            version = self.rewrite(inner, &messages, version)?;
+            version = self.rewrite(inner, &batch.messages, version)?;
         }
-        for (id, label) in &batch.notes {
-            let note = Note { label: Some(label), is_pinned: false };
-            version = self.amend(inner, version, &Change::Note(*id, note))?;
+        for (id, seq, label) in &batch.notes {
+            version = self.amend(inner, version, &|| Amendment::Note(*id, *seq, Some(label), false))?;
         }
         Ok(version)
     }
 
     fn header(&mut self, inner: ConversationId, version: Version) -> Result<Version> {
         let row = self.row(inner)?;
-        match self.sealed_text(At(Use::About, HEADER, &[inner.as_bytes()]), &row.header)? {
+        let facets = Facets::default();
+        match self.sealed_in_row(At(Use::About, HEADER, &[inner.as_bytes()]), &row.header)? {
             None => Ok(version),
-            Some(header) => {
-                let change = Change::Header { facets: &Facets::default(), header: &header };
-                self.amend(inner, version, &change)
-            }
+            Some(header) => self.amend(inner, version, &|| Amendment::Header(&facets, &header)),
         }
     }
 
     fn previews(&mut self, inner: ConversationId, version: Version) -> Result<Version> {
         let row = self.row(inner)?;
-        if !self.is_old_text(&row.first) && !self.is_old_text(&row.last) {
+        if !self.is_old_in_row(&row.first) && !self.is_old_in_row(&row.last) {
             return Ok(version);
         }
         self.rewrite(inner, &[], version)
@@ -120,26 +124,29 @@ impl Piece<'_> {
     fn rewrite(
         &mut self,
         inner: ConversationId,
-        messages: &[Rewritten<'_>],
+        messages: &[(MessageId, Digest, Vec<u8>)],
         version: Version,
     ) -> Result<Version> {
         let row = self.row(inner)?;
-        let first = self.sealed_text(At(Use::About, FIRST, &[inner.as_bytes()]), &row.first)?;
+        let first = self.sealed_in_row(At(Use::About, FIRST, &[inner.as_bytes()]), &row.first)?;
         // It is only counted: the tip is encrypted in every commit.
-        self.sealed_text(At(Use::About, LAST, &[inner.as_bytes()]), &row.last)?;
-        let tip = Tip { first: first.as_ref().unwrap_or(&row.first), last: "" };
-        self.amend(inner, version, &Change::Rewrite { messages, tip })
+        self.sealed_in_row(At(Use::About, LAST, &[inner.as_bytes()]), &row.last)?;
+        let first = first.as_ref().unwrap_or(&row.first);
+        self.vault.amend_raw(self.key, (inner, version), What::Rewritten, &mut |rows| {
+            let new = messages.iter().map(|(id, link, body)| (*id, *link, body.as_slice()));
+            Ok(Amendment::Rewrite(rewrite(rows, inner, new)?, first, &[]))
+        })
     }
 
     fn branches(&mut self, inner: ConversationId, mut version: Version) -> Result<()> {
         let row = self.row(inner)?;
         for branch in &row.branches {
             let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(branch.id))];
-            if let Some(title) = self.sealed_text(At(Use::About, BRANCH, &place), &branch.title)? {
+            if let Some(title) = self.sealed_title(At(Use::About, BRANCH, &place), &branch.title)? {
                 let before = self.row(inner)?;
                 let Some(now) = before.branches.iter().find(|now| now.id == branch.id) else { continue };
                 let renewed = Branch { title, ..now.clone() };
-                version = self.amend(inner, version, &Change::Branch(&renewed))?;
+                version = self.set_branch(inner, version, &renewed)?;
                 version = self.mend_branch(inner, &before, &renewed, version)?;
             }
         }
@@ -150,7 +157,7 @@ impl Piece<'_> {
     fn mend_branch(
         &self,
         inner: ConversationId,
-        before: &Row,
+        before: &ConversationRow,
         branch: &Branch,
         version: Version,
     ) -> Result<Version> {
@@ -162,7 +169,7 @@ impl Piece<'_> {
         }
         let mut newest = Vec::new();
         let what = Selection::All { order: Order::NewestFirst, offset: 0, limit };
-        self.vault.inner.read(inner, what, &mut |seen| {
+        self.vault.visit_sealed(inner, what, &mut |seen| {
             newest.push((seen.id, seen.parent));
             Ok(())
         })?;
@@ -173,6 +180,6 @@ impl Piece<'_> {
         if head == branch.head {
             return Ok(version);
         }
-        self.amend(inner, now.version, &Change::Branch(&Branch { head, ..branch.clone() }))
+        self.set_branch(inner, now.version, &Branch { head, ..branch.clone() })
     }
 }

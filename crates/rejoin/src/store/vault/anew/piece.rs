@@ -4,12 +4,9 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::vault::Sealed;
 use crate::store::vault::data_key::{DataKey, Use};
-use crate::store::vault::envelope::{OVERHEAD, key_of};
+use crate::store::vault::encoding::{from_text, to_text};
+use crate::store::vault::envelope::key_of;
 use crate::store::vault::held::{Ring, Trouble};
-use crate::store::vault::text::{from_text, to_text};
-
-/// How much text shows which key sealed it.
-const ENOUGH: usize = OVERHEAD.div_ceil(3) * 4;
 
 /// One pass over everything of an owner.
 pub(super) struct Piece<'v> {
@@ -45,10 +42,9 @@ impl<'v> Piece<'v> {
         key_of(envelope) != Ok(self.key.id())
     }
 
-    /// The same of text.
-    pub(super) fn is_old_text(&self, text: &str) -> bool {
-        let beginning = text.get(..ENOUGH).unwrap_or(text);
-        !text.is_empty() && from_text(beginning).map_or(true, |envelope| self.is_old(&envelope))
+    /// The same of what is stored in a row.
+    pub(super) fn is_old_in_row(&self, stored: &[u8]) -> bool {
+        !stored.is_empty() && self.vault.held.encoding().key_of(stored) != Ok(self.key.id())
     }
 
     /// Seals with the newest key; none when it is, or when it does not open.
@@ -71,13 +67,21 @@ impl<'v> Piece<'v> {
         }
     }
 
-    /// The same of text.
-    pub(super) fn sealed_text(&mut self, at: At<'_>, text: &str) -> Result<Option<String>> {
-        if !self.is_old_text(text) {
+    /// The same of what is stored in a row.
+    pub(super) fn sealed_in_row(&mut self, at: At<'_>, stored: &[u8]) -> Result<Option<Vec<u8>>> {
+        if !self.is_old_in_row(stored) {
             return Ok(None);
         }
-        // What is no envelope is found to be none by looking at it.
-        let envelope = from_text(text).unwrap_or_default();
-        Ok(self.sealed(at, &envelope)?.map(|envelope| to_text(&envelope)))
+        let (encoding, mut envelope) = (self.vault.held.encoding(), Vec::new());
+        if encoding.read(stored, &mut envelope).is_err() {
+            // What is no envelope is found to be none by looking at it.
+            envelope.clear();
+        }
+        Ok(self.sealed(at, &envelope)?.map(|envelope| encoding.write(envelope)))
+    }
+
+    /// The same of the title of a branch, which is text in every backend.
+    pub(super) fn sealed_title(&mut self, at: At<'_>, title: &str) -> Result<Option<String>> {
+        Ok(self.sealed(at, &from_text(title).unwrap_or_default())?.map(|envelope| to_text(&envelope)))
     }
 }

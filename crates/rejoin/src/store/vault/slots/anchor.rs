@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
+use crate::store::backend::Backend;
 use crate::store::durable::{self, Existing};
 use crate::store::vault::Workspace;
 use crate::store::vault::key::Hasher;
@@ -23,7 +24,7 @@ use crate::store::vault::slots::record::Record;
 use crate::store::vault::slots::table::{Changes, Extent, Table};
 use crate::store::vault::slots::text::Base64;
 use crate::store::vault::slots::{PinPlace, VaultId, locations};
-use crate::store::{Safety, Stamp, Store};
+use crate::store::{Keeper, Safety, Stamp, Store as _};
 
 const TAG: &str = "rejoin/vault/anchor/1\n";
 const TABLE_TAG: &str = "rejoin/vault/rows/1\n";
@@ -51,8 +52,8 @@ struct Known {
 
 impl Known {
     /// Refuses a store with older keys or fewer changes.
-    fn refuse_older(&self, inner: &dyn Store) -> Result<()> {
-        let epoch = Record::read(inner)?.map_or(0, |(record, _)| record.epoch);
+    fn refuse_older(&self, inner: &dyn Backend) -> Result<()> {
+        let epoch = Record::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch);
         let rolled_back = |what: String| {
             Error::conflict(format!("the store is older than it was when it was last used: {what}"))
         };
@@ -63,7 +64,7 @@ impl Known {
         let mut newer = inner.changes(before, Duration::ZERO)?;
         if self.stamp > 0 && newer.is_empty() {
             // A power cut may have taken the end of the log of changes. Whoever is about to write completes it.
-            inner.put(&[], Safety::Synced)?;
+            Keeper::over(inner).put(&[], Safety::Synced)?;
             newer = inner.changes(before, Duration::ZERO)?;
         }
         if self.stamp > 0 && newer.is_empty() {
@@ -101,7 +102,7 @@ impl AnchorPlace {
     }
 
     /// Refuses a store that is older than what was known of it, or another at the same age.
-    pub fn check(&self, inner: &dyn Store) -> Result<()> {
+    pub fn check(&self, inner: &dyn Backend) -> Result<()> {
         let Some(known) = self.read()? else { return Ok(()) };
         known.refuse_older(inner)?;
         let Some(table) = self.table(&known) else { return Ok(()) };
@@ -112,15 +113,15 @@ impl AnchorPlace {
 
     /// Conversations, by inner name, that are not what they were when the anchor was written, and of which no change was
     /// noted. All of them are looked at.
-    pub fn differing(&self, inner: &dyn Store) -> Result<Vec<ConversationId>> {
+    pub fn differing(&self, inner: &dyn Backend) -> Result<Vec<ConversationId>> {
         let Some(known) = self.read()? else { return Ok(Vec::new()) };
         let Some(table) = self.table(&known) else { return Ok(Vec::new()) };
         Ok(table.differing(inner, &self.hasher, known.stamp, Extent::All)?.into_iter().collect())
     }
 
     /// False when keys were replaced since the anchor was written, or there is none.
-    pub fn knows_keys(&self, inner: &dyn Store) -> Result<bool> {
-        let epoch = Record::read(inner)?.map(|(record, _)| record.epoch);
+    pub fn knows_keys(&self, inner: &dyn Backend) -> Result<bool> {
+        let epoch = Record::read(&Keeper::over(inner))?.map(|(record, _)| record.epoch);
         Ok(self.read()?.is_some_and(|known| Some(known.epoch) == epoch))
     }
 
@@ -131,7 +132,7 @@ impl AnchorPlace {
 
     /// Refuses a store that is older than what was known of its vault, as far as the counts tell it. Nothing is opened for it,
     /// so nothing vouches for the anchor either.
-    pub(crate) fn refuse_older(directory: &Path, vault: VaultId, inner: &dyn Store) -> Result<()> {
+    pub(crate) fn refuse_older(directory: &Path, vault: VaultId, inner: &dyn Backend) -> Result<()> {
         let Some(anchor) = locations::read(&locations::anchor_in(directory, vault))? else { return Ok(()) };
         match serde_json::from_slice::<Known>(locations::split(&anchor).0) {
             Ok(known) => known.refuse_older(inner),
@@ -156,7 +157,7 @@ impl AnchorPlace {
     }
 
     /// Writes down what is known of the store.
-    pub fn write(&self, inner: &dyn Store) -> Result<()> {
+    pub fn write(&self, inner: &dyn Backend) -> Result<()> {
         // A damaged anchor is for a person to look at, not to be written over.
         let before = self.read()?;
         let (changes, stamp) = Changes::after(inner, before.as_ref().map_or(0, |known| known.stamp))?;
@@ -172,7 +173,7 @@ impl AnchorPlace {
         let known = Known {
             version: 1,
             vault: self.vault,
-            epoch: Record::read(inner)?.map_or(0, |(record, _)| record.epoch),
+            epoch: Record::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch),
             stamp,
             rows: Base64(vouched.clone()),
         };
@@ -301,7 +302,7 @@ mod tests {
     use super::*;
     use crate::model::{Digest, MessageId, Time};
     use crate::store::vault::slots::Anchored;
-    use crate::store::{Entry, Facets, MemoryStore, Note, Opening, Stale, Task, Tip, Turn};
+    use crate::store::{Entry, Facets, MemoryStore, Note, Opening, Stale, Store, Task, Tip, Turn};
 
     fn id(number: u32) -> ConversationId {
         let mut bytes = [7; 16];

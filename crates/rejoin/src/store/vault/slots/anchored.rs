@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
+use crate::store::backend::Backend;
 use crate::store::vault::slots::AnchorPlace;
 use crate::store::vault::{Quarantined, Vault};
 use crate::store::{
@@ -21,15 +22,15 @@ const EVERY: u64 = 64;
 /// A vault that writes its anchor when it is closed, and every so many changes.
 pub struct Anchored<S> {
     store: S,
-    inner: Arc<dyn Store>,
+    inner: Arc<dyn Backend>,
     anchor: AnchorPlace,
     /// Changes that this handle made.
     changes: AtomicU64,
 }
 
 impl<S: Store> Anchored<S> {
-    /// Watches over the vault `store` whose inner store is `inner`.
-    pub fn new(store: S, inner: Arc<dyn Store>, anchor: AnchorPlace) -> Self {
+    /// Watches over the vault `store` whose backend is `inner`.
+    pub fn new(store: S, inner: Arc<dyn Backend>, anchor: AnchorPlace) -> Self {
         Self { store, inner, anchor, changes: AtomicU64::new(0) }
     }
 

@@ -185,7 +185,7 @@ impl Keys {
     /// Pins a vault that was made to its place, after its anchor: where a pin is, an anchor was.
     fn pin(&self, workspace: &Workspace) -> Result<()> {
         let Some(pin) = self.holder.pin() else { return Ok(()) };
-        AnchorPlace::new(pin.directory(), workspace).at(pin).write(self.inner.as_ref())?;
+        AnchorPlace::new(pin.directory(), workspace).at(pin).write(self.backend.as_ref())?;
         pin.write(workspace)
     }
 

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
 use crate::model::ConversationId;
+use crate::store::backend::{Backend, ConversationRow};
+use crate::store::keeper::list_rows;
 use crate::store::vault::key::Hasher;
-use crate::store::{Changed, Cursor, ListQuery, Read, Row, Stamp};
+use crate::store::{Changed, Cursor, ListQuery, Stamp};
 
 const ROW: &str = "rejoin/vault/row/1\n";
 
@@ -36,7 +38,7 @@ pub(super) struct Table(BTreeMap<ConversationId, Entry>);
 
 impl Table {
     /// The table of a store as it is. What is changed meanwhile counts as changed after it.
-    pub(super) fn of(inner: &dyn Read, hasher: &Hasher, stamp: Stamp) -> Result<Self> {
+    pub(super) fn of(inner: &dyn Backend, hasher: &Hasher, stamp: Stamp) -> Result<Self> {
         let mut table = Self::default();
         each_row(inner, &mut |row| {
             table.0.insert(row.id, Entry { stamp, hash: hash(row, hasher) });
@@ -45,7 +47,7 @@ impl Table {
     }
 
     /// Takes in what has changed.
-    pub(super) fn update(&mut self, inner: &dyn Read, hasher: &Hasher, changes: &Changes) -> Result<()> {
+    pub(super) fn update(&mut self, inner: &dyn Backend, hasher: &Hasher, changes: &Changes) -> Result<()> {
         let changed: Vec<ConversationId> = changes.0.keys().copied().collect();
         let rows = rows_of(inner, &changed)?;
         for (id, stamp) in &changes.0 {
@@ -60,7 +62,7 @@ impl Table {
     /// Conversations that are not as they were, and of which no change after a stamp is told.
     pub(super) fn differing(
         &self,
-        inner: &dyn Read,
+        inner: &dyn Backend,
         hasher: &Hasher,
         after: Stamp,
         extent: Extent,
@@ -77,7 +79,7 @@ impl Table {
 
     fn differing_but(
         &self,
-        inner: &dyn Read,
+        inner: &dyn Backend,
         hasher: &Hasher,
         changes: &Changes,
         extent: Extent,
@@ -156,7 +158,7 @@ pub(super) struct Changes(BTreeMap<ConversationId, Stamp>);
 
 impl Changes {
     /// What has changed after a stamp, and the newest stamp.
-    pub(super) fn after(inner: &dyn Read, mut newest: Stamp) -> Result<(Self, Stamp)> {
+    pub(super) fn after(inner: &dyn Backend, mut newest: Stamp) -> Result<(Self, Stamp)> {
         let mut changes = Self::default();
         loop {
             let told = inner.changes(newest, std::time::Duration::ZERO)?;
@@ -171,36 +173,38 @@ impl Changes {
     }
 }
 
-fn each_row(inner: &dyn Read, visit: &mut dyn FnMut(&Row)) -> Result<()> {
+fn each_row(inner: &dyn Backend, visit: &mut dyn FnMut(&ConversationRow)) -> Result<()> {
     let mut after: Option<Cursor> = None;
     loop {
-        let page = inner.list(&ListQuery { after, limit: PAGE, ..ListQuery::default() })?;
+        let page = list_rows(inner, &ListQuery { after, limit: PAGE, ..ListQuery::default() })?;
         page.items.iter().for_each(&mut *visit);
         let Some(next) = page.next else { return Ok(()) };
         after = Some(next);
     }
 }
 
-fn rows_of(inner: &dyn Read, ids: &[ConversationId]) -> Result<BTreeMap<ConversationId, Row>> {
+fn rows_of(inner: &dyn Backend, ids: &[ConversationId]) -> Result<BTreeMap<ConversationId, ConversationRow>> {
     let mut rows = BTreeMap::new();
     for some in ids.chunks(SOME) {
-        let page = inner.list(&ListQuery { only: Some(some), limit: SOME, ..ListQuery::default() })?;
+        let page = list_rows(inner, &ListQuery { only: Some(some), limit: SOME, ..ListQuery::default() })?;
         rows.extend(page.items.into_iter().map(|row| (row.id, row)));
     }
     Ok(rows)
 }
 
 /// The hash of what the inner store shows of a conversation: its counts, its head, and all that is sealed in its row.
-fn hash(row: &Row, hasher: &Hasher) -> [u8; 32] {
+fn hash(row: &ConversationRow, hasher: &Hasher) -> [u8; 32] {
     let link = row.head.as_ref().map_or([0; 32], |head| *head.digest.as_bytes());
     let mut text = Vec::new();
-    let mut add = |part: &str| {
+    let mut add = |part: &[u8]| {
         text.extend_from_slice(&(part.len() as u64).to_be_bytes());
-        text.extend_from_slice(part.as_bytes());
+        text.extend_from_slice(part);
     };
     [&row.header, &row.first, &row.last].into_iter().for_each(|part| add(part));
     for branch in &row.branches {
-        [branch.id.as_str(), &branch.title, branch.head.as_str()].into_iter().for_each(&mut add);
+        [branch.id.as_str(), &branch.title, branch.head.as_str()]
+            .into_iter()
+            .for_each(|part| add(part.as_bytes()));
     }
     let (version, messages) = (row.version.to_be_bytes(), row.messages.to_be_bytes());
     hasher.hash(&[ROW.as_bytes(), row.id.as_bytes(), &version, &messages, &link, &text])

@@ -1,5 +1,6 @@
 //! A whole vault of another program's bytes: it opens, tells what is in it, and what Rejoin writes of it is the same.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,18 +9,20 @@ use serde_json::Value;
 use super::{bytes, conversation, data_key, digest, hex, vector, workspace};
 use crate::error::Result;
 use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuery};
+use crate::store::backend::{Append, Ask, Backend, Batch, Edit, Entry, NewMessage, Opening};
 use crate::store::index::{Draft, Ids};
 use crate::store::vault::data_key::Use;
+use crate::store::vault::encoding::from_text;
 use crate::store::vault::envelope::Broken;
 use crate::store::vault::named::{NAME, seal_name};
 use crate::store::vault::numbers::Numbers;
 use crate::store::vault::row::{FIRST, HEADER, LAST, SealedHeader, SealedLast, seal_first};
-use crate::store::vault::slots::{AnchorPlace, Answer, Keyholder, Places, Secret};
-use crate::store::vault::text::{from_text, to_text};
+use crate::store::vault::slots::AnchorPlace;
+use crate::store::vault::slots::{Answer, Keyholder, Places, Secret};
 use crate::store::vault::{KEYS, QUARANTINE, SEGMENTS, VaultStore};
 use crate::store::{
-    Changed, Entry, Facets, ListQuery, MemoryStore, Named, Note, Opening, Order, Put, Read, Row, Safety,
-    Selection, Stale, Store, Target, Tip, Turn, What,
+    Changed, Facets, Keeper, ListQuery, MemoryStore, Named, Order, Put, Read, Row, Safety, Selection,
+    SqliteStore, Store, Target, What,
 };
 
 const NOW: Time = Time::from_micros(1_794_770_847_123_457);
@@ -44,9 +47,8 @@ fn facets() -> Facets {
 }
 
 /// A store that holds what the other program sealed: a conversation of one message with a note that is not its own, and
-/// one conversation that was removed.
-fn sealed() -> Arc<MemoryStore> {
-    let store = MemoryStore::new();
+/// one conversation that was removed. `stored` makes what stands in rows of envelopes in base64.
+fn fill<B: Backend>(store: &Keeper<B>, stored: fn(&str) -> Vec<u8>) {
     let (workspace, facets) = (workspace(), Facets::default());
     let names = workspace.names();
     let own = |name, bytes| Put { space: KEYS, owner: None, name, bytes: Some(bytes) };
@@ -57,35 +59,58 @@ fn sealed() -> Arc<MemoryStore> {
     let (wrapped, ids, words) = (bytes("wrapped"), bytes("sealed ids"), bytes("sealed words"));
     let of = |space, name, bytes| Put { space, owner: Some(inner()), name, bytes: Some(bytes) };
     let [header, first, last, root] =
-        ["sealed header", "sealed first", "sealed last", "sealed root"].map(vector);
+        ["sealed header", "sealed first", "sealed last", "sealed root"].map(|name| stored(&vector(name)));
     let kept: Value = serde_json::from_str(&vector("quarantine")).unwrap();
-    let entry = Entry {
+    let label = stored(kept["record"].as_str().unwrap());
+    let blobs = [
+        of(KEYS, b"data", &wrapped),
+        of(SEGMENTS, b"ids\0\0\0\x01", &ids),
+        of(SEGMENTS, b"words\0\0\0\x01", &words),
+    ];
+    let message = NewMessage {
         id: names.message(inner(), message("Ada1")),
+        seq: 1,
         parent: None,
+        depth: 0,
+        turn: 1,
+        forked: false,
         link: names.link(digest("parent")),
-        note: Note { label: kept["record"].as_str(), is_pinned: false },
+        label: Some(&label),
+        is_pinned: false,
         body: &root,
     };
-    let turn = Turn {
-        conversation: inner(),
-        opening: Some(Opening { facets: &facets, header: &header, created: Time::from_micros(0) }),
-        stale: Stale::Branch,
-        entries: &[entry],
-        tip: Tip { first: &first, last: &last },
-        branch: None,
-        active: names.time(NOW),
-        now: NOW,
-        blobs: &[
-            of(KEYS, b"data", &wrapped),
-            of(SEGMENTS, b"ids\0\0\0\x01", &ids),
-            of(SEGMENTS, b"words\0\0\0\x01", &words),
-        ],
-    };
-    store.append(&turn).unwrap();
-
     let gone = names.conversation(gone());
-    store.append(&Turn { conversation: gone, entries: &[], blobs: &[], ..turn }).unwrap();
+    for (conversation, messages, blobs) in [(inner(), vec![message], &blobs[..]), (gone, Vec::new(), &[])] {
+        let what = What::Stored { messages: messages.len() as u64 };
+        let append = Append {
+            conversation,
+            opening: Some(Opening { facets: &facets, header: &header, created: Time::from_micros(0) }),
+            messages,
+            said: Time::from_micros(0),
+            active: Time::from_micros(0),
+            first: Some(&first),
+            last: Some(&last),
+            branch: None,
+        };
+        let logged = Entry { conversation, at: names.time(NOW), what };
+        let mut batch = Some(Batch { blobs: blobs.into(), ..Batch::of(Edit::Append(append), Some(logged)) });
+        let ask = Ask { conversation: Some(conversation), is_made: true, ..Ask::default() };
+        store.commit(&ask, Safety::Synced, &mut |_| Ok(batch.take().unwrap())).unwrap();
+    }
     store.remove(&[Target::Conversation(gone)], &vector("sealed reason"), names.time(NOW)).unwrap();
+}
+
+/// The same in a backend that stores text.
+fn sealed() -> Arc<MemoryStore> {
+    let store = MemoryStore::new();
+    fill(&store, |text| text.as_bytes().to_vec());
+    Arc::new(store)
+}
+
+/// The same in one that stores bytes.
+fn sealed_in_bytes(directory: &Path) -> Arc<SqliteStore> {
+    let store = SqliteStore::open(directory.join("store.db")).unwrap();
+    fill(&store, |text| from_text(text).unwrap());
     Arc::new(store)
 }
 
@@ -105,9 +130,8 @@ fn vault() -> VaultStore {
     VaultStore::open(sealed(), Arc::new(passphrase())).unwrap()
 }
 
-/// What is inside an envelope that stands as text.
-fn inside(tag: &str, text: &str) -> String {
-    let mut envelope = from_text(text).unwrap();
+/// What is inside an envelope.
+fn inside(tag: &str, mut envelope: Vec<u8>) -> String {
     let inside =
         data_key().open_in_place(Use::About, tag, &[inner().as_bytes()], &mut envelope).unwrap().to_vec();
     String::from_utf8(inside).unwrap()
@@ -150,13 +174,34 @@ fn a_list_shows_what_its_header_and_previews_say() {
 }
 
 #[test]
+fn a_backend_of_bytes_has_the_same_without_base64() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = sealed_in_bytes(directory.path());
+    let vaults = [vault(), VaultStore::open(store, Arc::new(passphrase())).unwrap()];
+
+    let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: 9 };
+    let shown = vaults.map(|vault| {
+        let mut row = vault.list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap().items.remove(0);
+        row.bytes = 0;
+        let mut bodies = Vec::new();
+        let read = vault.read(conversation(), all, &mut |seen| {
+            bodies.push((seen.id, seen.body.to_owned()));
+            Ok(())
+        });
+        (row, bodies, read.unwrap_err().to_string())
+    });
+
+    assert_eq!(shown[0], shown[1]);
+}
+
+#[test]
 fn what_it_is_called_is_written_as_the_other_program_writes_it() {
     let created = Time::from_micros(1_794_770_847_123_456);
 
-    let written = to_text(&seal_name(conversation(), created, &data_key(), inner()));
+    let written = seal_name(conversation(), created, &data_key(), inner());
 
     assert_eq!(
-        [written, vector("sealed name")].map(|text| inside(NAME, &text)),
+        [written, from_text(&vector("sealed name")).unwrap()].map(|envelope| inside(NAME, envelope)),
         [(); 2].map(|()| vector("name"))
     );
 }
@@ -183,10 +228,10 @@ fn headers_and_previews_are_written_as_the_other_program_writes_them() {
     let forked = SealedLast { numbers, preview: last.preview.clone(), ..last };
 
     let written = [
-        inside(HEADER, &header.seal(&data_key(), inner())),
-        inside(LAST, &last.seal(&data_key(), inner())),
-        inside(LAST, &forked.seal(&data_key(), inner())),
-        inside(FIRST, &seal_first("Where to eat?", &data_key(), inner())),
+        inside(HEADER, header.seal(&data_key(), inner())),
+        inside(LAST, last.seal(&data_key(), inner())),
+        inside(LAST, forked.seal(&data_key(), inner())),
+        inside(FIRST, seal_first(b"Where to eat?", &data_key(), inner())),
     ];
 
     assert_eq!(
@@ -223,7 +268,7 @@ fn its_message_is_read_and_the_note_of_another_goes_to_quarantine() {
 
 #[test]
 fn a_removal_tells_its_reason_and_what_it_was_about() {
-    let changes = vault().changes(0, Duration::ZERO).unwrap();
+    let changes = Read::changes(&vault(), 0, Duration::ZERO).unwrap();
 
     let expected = Changed {
         stamp: 3,
@@ -272,10 +317,11 @@ fn its_anchor_is_what_rejoin_writes() {
     let path = directory.path().join(format!("{}.anchor", hex(workspace().vault().as_bytes())));
     let anchor = AnchorPlace::new(directory.path(), &workspace());
 
-    anchor.write(sealed().as_ref()).unwrap();
+    let store = sealed_in_bytes(directory.path());
+    anchor.write(store.as_ref()).unwrap();
 
     let table = std::fs::read(directory.path().join(vector("anchor table name"))).unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap(), vector("anchor file"));
     assert_eq!(hex(&table), vector("anchor table"));
-    anchor.check(sealed().as_ref()).unwrap();
+    anchor.check(store.as_ref()).unwrap();
 }

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Machine, NOW, begin, copy, kind_of};
 use crate::error::{ErrorKind, Result};
+use crate::store::backend::Backend;
 use crate::store::vault::slots::{AnchorPlace, Keyholder, Keys, NewSlot};
 use crate::store::vault::{Unlock, Workspace};
-use crate::store::{JsonlStore, Read, Store};
-use crate::testing::Around;
+use crate::store::{JsonlStore, SqliteStore};
+use crate::testing::{Interpose, Interposed};
 
 #[test]
 fn an_anchor_notices_an_older_copy_and_another_store() {
@@ -67,19 +68,19 @@ fn an_anchor_notices_older_keys_and_what_was_done_to_itself() {
 
 /// A store in which somebody else begins a conversation after so many looks at it.
 struct Busy<'w> {
-    inner: Arc<dyn Store>,
+    inner: Arc<SqliteStore>,
     workspace: &'w Workspace,
     conversation: u128,
     looks: AtomicUsize,
 }
 
-impl Around for Busy<'_> {
-    fn inner(&self) -> &dyn Store {
+impl Interpose for Busy<'_> {
+    fn backend(&self) -> &dyn Backend {
         self.inner.as_ref()
     }
 
-    fn reading<T>(&self, work: impl FnOnce(&dyn Read) -> Result<T>) -> Result<T> {
-        let looked = work(self.inner.as_ref());
+    fn reading(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let looked = work();
         if self.looks.fetch_sub(1, Ordering::Relaxed) == 0 {
             begin(self.inner.as_ref(), self.workspace, self.conversation)?;
         }
@@ -98,16 +99,13 @@ fn a_store_that_others_write_to_meanwhile_is_not_taken_for_another() {
     for looks in 0..8 {
         anchor.write(machine.store().as_ref()).unwrap();
         let conversation = 2 + looks as u128;
-        let busy = || Busy {
-            inner: machine.store(),
-            workspace: &workspace,
-            conversation,
-            looks: AtomicUsize::new(looks),
+        let busy = |conversation| {
+            let looks = AtomicUsize::new(looks);
+            Interposed(Arc::new(Busy { inner: machine.store(), workspace: &workspace, conversation, looks }))
         };
-        told.push(anchor.check(&busy()).map_err(|error| error.to_string()));
+        told.push(anchor.check(&busy(conversation)).map_err(|error| error.to_string()));
         anchor.write(machine.store().as_ref()).unwrap();
-        let busy = Busy { conversation: 100 + conversation, ..busy() };
-        told.push(anchor.differing(&busy).map(drop).map_err(|error| error.to_string()));
+        told.push(anchor.differing(&busy(100 + conversation)).map(drop).map_err(|error| error.to_string()));
         assert_eq!(anchor.differing(machine.store().as_ref()).unwrap(), []);
     }
 

@@ -1,7 +1,7 @@
-//! Envelopes as text, where the inner store keeps text: base64 in the standard alphabet, without padding.
+//! How envelopes stand in the backend: as they are, or in base64 where it stores text only.
 //!
-//! A load reads one for each message, so that what reads them knows the processor it runs on. Each has one text only: other
-//! alphabets, padding, blanks and bits left over are refused.
+//! Base64 is the standard alphabet without padding. A load reads one text for each message, so that what reads them knows the
+//! processor it runs on. Each envelope has one text only: other alphabets, padding, blanks and bits left over are refused.
 
 use base64::Engine as _;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -10,7 +10,66 @@ use base64::engine::GeneralPurpose;
 use base64::engine::Simd;
 use base64::engine::general_purpose::{NO_PAD, STANDARD_NO_PAD};
 
-use crate::store::vault::envelope::Broken;
+use crate::store::Capabilities;
+use crate::store::vault::envelope::{Broken, OVERHEAD, key_of};
+use crate::store::vault::key::KeyId;
+
+/// How many letters show which key an envelope was sealed with.
+const ENOUGH: usize = OVERHEAD.div_ceil(3) * 4;
+
+/// How envelopes stand in bodies, headers, previews and labels of a backend.
+#[derive(Debug)]
+pub(crate) enum Encoding {
+    /// As they are.
+    Bytes,
+    /// In base64.
+    Text(Box<TextReader>),
+}
+
+impl Encoding {
+    /// The one that suits a backend.
+    pub(crate) fn of(backend: Capabilities) -> Self {
+        if backend.stores_bytes { Self::Bytes } else { Self::Text(Box::default()) }
+    }
+
+    /// An envelope as it is stored. Nothing stays nothing.
+    pub(crate) fn write(&self, envelope: Vec<u8>) -> Vec<u8> {
+        match self {
+            Self::Bytes => envelope,
+            Self::Text(_) => to_text(&envelope).into_bytes(),
+        }
+    }
+
+    /// Reads what [`Self::write`] wrote, into a buffer in place of what is there.
+    pub(crate) fn read(&self, stored: &[u8], buffer: &mut Vec<u8>) -> Result<(), Broken> {
+        buffer.clear();
+        match self {
+            Self::Bytes => buffer.extend_from_slice(stored),
+            Self::Text(reader) => reader.read(stored, buffer)?,
+        }
+        Ok(())
+    }
+
+    /// What is stored, as text: damaged text stays as it is.
+    pub(crate) fn to_text(&self, stored: &[u8]) -> String {
+        match self {
+            Self::Bytes => to_text(stored),
+            Self::Text(_) => String::from_utf8_lossy(stored).into_owned(),
+        }
+    }
+
+    /// The key that what is stored was sealed with.
+    pub(crate) fn key_of(&self, stored: &[u8]) -> Result<KeyId, Broken> {
+        match self {
+            Self::Bytes => key_of(stored),
+            Self::Text(reader) => {
+                let mut envelope = Vec::new();
+                reader.read(&stored[..stored.len().min(ENOUGH)], &mut envelope)?;
+                key_of(&envelope)
+            }
+        }
+    }
+}
 
 /// What reads envelopes that stand as text. Making one costs as much as reading a message.
 #[derive(Debug)]
@@ -21,9 +80,9 @@ pub(crate) struct TextReader {
     engine: GeneralPurpose,
 }
 
-impl TextReader {
+impl Default for TextReader {
     /// The one that suits the processor.
-    pub(crate) fn new() -> Self {
+    fn default() -> Self {
         Self {
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             engine: Simd::standard(NO_PAD),
@@ -31,15 +90,16 @@ impl TextReader {
             engine: GeneralPurpose::new(&base64::alphabet::STANDARD, NO_PAD),
         }
     }
+}
 
-    /// Reads what [`to_text`] wrote, into a buffer in place of what is there.
-    pub(crate) fn read(&self, text: &[u8], buffer: &mut Vec<u8>) -> Result<(), Broken> {
-        buffer.clear();
+impl TextReader {
+    /// Reads what [`to_text`] wrote, behind what is in the buffer.
+    fn read(&self, text: &[u8], buffer: &mut Vec<u8>) -> Result<(), Broken> {
         self.engine.decode_vec(text, buffer).map_err(|_| Broken::Shape)
     }
 }
 
-/// An envelope as the inner store keeps it where it keeps text.
+/// An envelope as text.
 pub(crate) fn to_text(envelope: &[u8]) -> String {
     STANDARD_NO_PAD.encode(envelope)
 }
@@ -57,7 +117,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<u8>, Broken> {
         let mut buffer = b"what was there".to_vec();
-        TextReader::new().read(text.as_bytes(), &mut buffer).map(|()| buffer)
+        Encoding::Text(Box::default()).read(text.as_bytes(), &mut buffer).map(|()| buffer)
     }
 
     proptest! {
