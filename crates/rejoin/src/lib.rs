@@ -26,6 +26,7 @@ mod ops;
 pub mod service;
 pub mod store;
 pub mod testing;
+pub mod vault;
 
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
@@ -60,17 +61,6 @@ pub mod export {
     //! Exports for people: what a conversation says, as Markdown or as a page.
 
     pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
-}
-
-pub mod vault {
-    //! The keys of a vault: who can open it, where their secrets are kept, and how keys are replaced.
-
-    pub use crate::store::vault::slots::{
-        Added, AnchorPlace, Anchored, Answer, Ask, Cost, Keyholder, Keys, NewSlot, PinPlace, Places, Rotated,
-        SealedAnew, Secret, SecretFiles, SecretPlace, SlotId, SlotKind, SlotStatus, VaultId, VaultStatus,
-        Wanted, status,
-    };
-    pub use crate::store::vault::{Quarantined, Vault};
 }
 
 pub mod view {

@@ -7,8 +7,9 @@ use std::path::Path;
 use crate::archive::{Access, Report, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Base, Contents, Moment, compare, contents, convert, prove};
-use crate::store::vault::slots::{AnchorPlace, SlotId, SlotKind, VaultId, VaultStatus};
 use crate::store::{JsonlStore, Print, Space, SqliteStore};
+use crate::vault::AnchorPlace;
+use crate::vault::slots::{SlotId, SlotKind, VaultId, VaultStatus};
 
 /// What of the blobs is copied: all that does not belong to the way a vault is kept.
 const SPACES: [Space; 7] = [

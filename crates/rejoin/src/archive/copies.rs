@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
-use crate::store::vault::Workspace;
-use crate::store::vault::slots::{VaultId, status as vault_status};
+use crate::store::sealed::Workspace;
 use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task, Unlock};
+use crate::vault::slots::{VaultId, status as vault_status};
 
 /// What long work on a copy is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

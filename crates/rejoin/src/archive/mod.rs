@@ -71,8 +71,8 @@ pub use crate::ops::Limits;
 use crate::ops::{KeepKey, Survey, Verdict, absent, check_title, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
-    Vault,
 };
+use crate::vault::Vault;
 
 /// How often an id that is taken is replaced by another before it is an error.
 const ATTEMPTS: usize = 10;

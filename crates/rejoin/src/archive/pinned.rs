@@ -6,11 +6,11 @@ use crate::archive::url::Parts;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, Result};
 use crate::store::backend::Backend;
-use crate::store::vault::slots::{
-    AnchorPlace, Anchored, Keyholder, Keys, PinPlace, VaultId, missing_vault, status as vault_status,
-};
-use crate::store::vault::{Unlock, Workspace};
-use crate::store::{Keeper, Read, Store, Vault, VaultStore};
+use crate::store::sealed::{Unlock, Workspace};
+use crate::store::{Keeper, Read, Store, VaultStore};
+use crate::vault::Vault;
+use crate::vault::slots::{Keyholder, Keys, VaultId, missing_vault, status as vault_status};
+use crate::vault::{AnchorPlace, Anchored, PinPlace};
 
 impl StoreUrl {
     /// The vault that was last used at the place of this store; none where none was used, or nobody keeps that.

@@ -7,7 +7,7 @@ use crate::archive::retention::DAY;
 use crate::archive::{Archive, AuditAction, AuditEntry, PurgeReason, PurgeReport};
 use crate::error::Result;
 use crate::model::{Json, Time};
-use crate::store::vault::Quarantined;
+use crate::store::Quarantined;
 
 impl Quarantined {
     /// When a sweep takes it; none when it stays until somebody decides.

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::backend::Backend;
-use crate::store::vault::slots::{
-    Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
-};
 use crate::store::{
-    Displaced, JsonlOptions, JsonlStore, Keeper, MemoryStore, REPACK_EVERY, SqliteStore, Store, Vault, WAIT,
-    beside, place,
+    Displaced, JsonlOptions, JsonlStore, Keeper, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside,
+    place,
+};
+use crate::vault::Vault;
+use crate::vault::slots::{
+    Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
 };
 
 /// Where a store is.

@@ -8,10 +8,10 @@
 mod activity;
 pub mod backend;
 mod displaced;
-mod durable;
-mod index;
+pub(crate) mod durable;
+pub(crate) mod index;
 mod jsonl;
-mod keeper;
+pub(crate) mod keeper;
 mod memory;
 mod newest;
 mod notice;
@@ -20,11 +20,11 @@ pub(crate) mod place;
 mod print;
 mod query;
 mod reserve;
+pub(crate) mod sealed;
 mod sqlite;
-mod tip;
+pub(crate) mod tip;
 mod tree;
 mod turn;
-pub(crate) mod vault;
 
 use std::time::Duration;
 
@@ -42,13 +42,13 @@ pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
 };
+pub use sealed::{Key, KeyId, Quarantined, Unlock, VaultStore, Workspace};
 pub(crate) use sqlite::{Examination, Opened, WAIT};
 pub use sqlite::{Sqlite, SqliteStore};
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
     Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
 };
-pub use vault::{Key, KeyId, Unlock, Vault, VaultStore, Workspace};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};

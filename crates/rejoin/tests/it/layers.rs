@@ -60,13 +60,17 @@ const NONE: [&str; 0] = [];
 #[test]
 fn each_layer_knows_only_those_below() {
     let above = ["archive", "service", "testing"];
-    assert_eq!(looks_up("model/", &[&above[..], &["store", "formats", "ops", "clock"]].concat()), NONE);
-    assert_eq!(looks_up("store/", &[&above[..], &["formats", "ops", "clock"]].concat()), NONE);
-    assert_eq!(looks_up("formats/", &[&above[..], &["store", "ops", "clock"]].concat()), NONE);
+    assert_eq!(
+        looks_up("model/", &[&above[..], &["store", "vault", "formats", "ops", "clock"]].concat()),
+        NONE
+    );
+    assert_eq!(looks_up("store/", &[&above[..], &["vault", "formats", "ops", "clock"]].concat()), NONE);
+    assert_eq!(looks_up("vault/", &[&above[..], &["formats", "ops", "clock"]].concat()), NONE);
+    assert_eq!(looks_up("formats/", &[&above[..], &["store", "vault", "ops", "clock"]].concat()), NONE);
     assert_eq!(looks_up("ops/", &above), NONE);
     assert_eq!(looks_up("archive/", &["service", "testing"]), NONE);
     assert_eq!(looks_up("service/", &["testing", "clock"]), NONE);
-    assert_eq!(looks_up("testing/", &["formats", "ops", "archive", "service"]), NONE);
+    assert_eq!(looks_up("testing/", &["vault", "formats", "ops", "archive", "service"]), NONE);
 }
 
 #[test]
@@ -83,6 +87,20 @@ fn no_file_is_longer_than_a_reader_can_hold() {
         sources().into_iter().filter(|source| source.length > 500).map(|source| source.path).collect();
 
     assert_eq!(long, NONE);
+}
+
+#[test]
+fn no_folder_of_the_store_or_the_vault_has_more_files_than_a_reader_can_hold() {
+    let mut files = BTreeMap::<_, usize>::new();
+    for source in sources()
+        .iter()
+        .filter(|source| source.path.starts_with("store/sealed/") || source.path.starts_with("vault/"))
+    {
+        *files.entry(source.path.rsplit_once('/').unwrap().0.to_owned()).or_default() += 1;
+    }
+
+    files.retain(|_, count| *count > 25);
+    assert_eq!(files, BTreeMap::new());
 }
 
 #[test]
@@ -198,7 +216,7 @@ fn no_verb_needs_one_that_needs_it() {
 
 #[test]
 fn rules_and_backends_do_not_know_each_other() {
-    let backends = ["store::memory", "store::sqlite", "store::jsonl", "store::vault"];
+    let backends = ["store::memory", "store::sqlite", "store::jsonl", "store::sealed"];
     let names = |place: &str, texts: &[&str]| {
         let own = sources().into_iter().filter(|source| source.path.starts_with(place));
         let uses = |source: &Source| texts.iter().any(|text| source.code.contains(text));
@@ -208,6 +226,8 @@ fn rules_and_backends_do_not_know_each_other() {
         ["store::keeper", "store::activity", "turn::after_removal", "turn::left_behind", "tip::previews"];
 
     assert_eq!(names("store/keeper/", &backends), NONE);
+    // What seals takes any backend, and knows none.
+    assert_eq!(names("store/sealed/", &backends[..3]), NONE);
     assert_eq!(names("store/backend/", &backends), NONE);
     assert_eq!(names("store/sqlite/", &rules), NONE);
     assert_eq!(names("store/jsonl/", &rules), NONE);

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::archive::{Archive, AuditAction, AuditEntry};
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::Vault;
+use crate::vault::Vault;
 
 /// How long another process that changes keys is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);

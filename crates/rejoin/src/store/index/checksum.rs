@@ -4,7 +4,7 @@
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The checksum of some bytes. Four lanes are independent of each other, so that the processor works on them at once.
-pub(in crate::store) fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let mut lanes = [1_u64, 2, 3, 4];
     let (words, end) = bytes.as_chunks::<8>();
     let (groups, rest) = words.as_chunks::<4>();
@@ -26,7 +26,7 @@ pub(in crate::store) fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// The checksum of what has the first one and of what follows it, which has the second.
-pub(in crate::store) const fn chained(before: u64, after: u64) -> u64 {
+pub(crate) const fn chained(before: u64, after: u64) -> u64 {
     let mixed = (before.rotate_left(23) ^ after).wrapping_mul(MULTIPLIER);
     mixed ^ (mixed >> 29)
 }

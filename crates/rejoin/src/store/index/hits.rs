@@ -10,7 +10,7 @@ use crate::store::tip::{is_json, searchable};
 use crate::store::{Hit, Page, SearchQuery};
 
 /// What was found so far: little more than a page is held.
-pub(in crate::store) struct Hits<'q> {
+pub(crate) struct Hits<'q> {
     query: &'q SearchQuery<'q>,
     /// True when the backend visits what comes after damage.
     reads_on: bool,
@@ -18,16 +18,12 @@ pub(in crate::store) struct Hits<'q> {
 }
 
 impl<'q> Hits<'q> {
-    pub(in crate::store) const fn of(query: &'q SearchQuery<'q>, reads_on: bool) -> Self {
+    pub(crate) const fn of(query: &'q SearchQuery<'q>, reads_on: bool) -> Self {
         Self { query, reads_on, found: Vec::new() }
     }
 
     /// Looks at a message.
-    pub(in crate::store) fn look_at(
-        &mut self,
-        conversation: ConversationId,
-        row: &MessageRow<'_>,
-    ) -> Result<()> {
+    pub(crate) fn look_at(&mut self, conversation: ConversationId, row: &MessageRow<'_>) -> Result<()> {
         let body = text(row.body);
         let Some(said) = searchable(&body) else {
             // What is no JSON may be damaged: the backend looks, and names it.
@@ -42,7 +38,7 @@ impl<'q> Hits<'q> {
     }
 
     /// Adds a hit, unless the query's times and its cursor leave it out.
-    pub(in crate::store) fn add(&mut self, hit: Hit) {
+    pub(crate) fn add(&mut self, hit: Hit) {
         let is_after = self.query.after.is_none_or(|after| hit.cursor().key() < after.key());
         if is_after && self.query.since.is_none_or(|since| hit.time >= since) {
             self.found.push(hit);
@@ -55,18 +51,18 @@ impl<'q> Hits<'q> {
     }
 
     /// The page of what was found.
-    pub(in crate::store) fn into_page(self, damage: Damage) -> Page<Hit> {
+    pub(crate) fn into_page(self, damage: Damage) -> Page<Hit> {
         Page { damaged: damage.0, ..self.query.page_of(self.found) }
     }
 }
 
 /// What could not be looked at, in words, each once.
 #[derive(Default)]
-pub(in crate::store) struct Damage(Vec<String>);
+pub(crate) struct Damage(Vec<String>);
 
 impl Damage {
     /// Takes in what a visit names that went on past damage.
-    pub(in crate::store) fn take_told(&mut self, visited: Result<()>) -> Result<()> {
+    pub(crate) fn take_told(&mut self, visited: Result<()>) -> Result<()> {
         match visited {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 self.add(std::iter::once(&error.to_string()).chain(error.others()));
@@ -77,7 +73,7 @@ impl Damage {
     }
 
     /// Adds what is not named yet: a list and a read may both name the same line.
-    pub(in crate::store) fn add<'t>(&mut self, told: impl Iterator<Item = &'t String>) {
+    pub(crate) fn add<'t>(&mut self, told: impl Iterator<Item = &'t String>) {
         for told in told {
             if !self.0.contains(told) {
                 self.0.push(told.clone());
@@ -88,7 +84,7 @@ impl Damage {
 
 /// Stored bytes as text. Damaged ones do not match their digest, like other letters would not; what stands beside them is
 /// shown.
-pub(in crate::store) fn text(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     // The lossy conversion alone takes several times as long.
     match str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -7,27 +7,27 @@ use crate::store::index::{Span, malformed};
 
 /// One message of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Held {
+pub(crate) struct Held {
     /// Its sequence.
-    pub(in crate::store) seq: u32,
+    pub(crate) seq: u32,
     /// Its time.
-    pub(in crate::store) time: Time,
+    pub(crate) time: Time,
     /// Its id.
-    pub(in crate::store) id: MessageId,
+    pub(crate) id: MessageId,
 }
 
 /// The messages of a segment, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Ids {
+pub(crate) struct Ids {
     /// What the segment covers.
-    pub(in crate::store) span: Span,
+    pub(crate) span: Span,
     /// Each message.
-    pub(in crate::store) held: Vec<Held>,
+    pub(crate) held: Vec<Held>,
 }
 
 impl Ids {
     /// Reads a segment.
-    pub(in crate::store) fn read(bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         let (span, rest) = Span::read(bytes)?;
         let mut rest = Taker(rest);
         // A message takes at least four bytes, so what the head claims is believed only so far.
@@ -49,7 +49,7 @@ impl Ids {
     }
 
     /// The bytes of a segment.
-    pub(in crate::store) fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(Span::SIZE + self.held.len() * 14);
         self.span.write(&mut out);
         let (mut seq, mut time) = (self.span.first - 1, 0_i64);
@@ -65,14 +65,14 @@ impl Ids {
     }
 
     /// This segment and the one that follows it as one.
-    pub(in crate::store) fn join(mut self, next: &Self) -> Result<Self> {
+    pub(crate) fn join(mut self, next: &Self) -> Result<Self> {
         self.span = self.span.joined(&next.span)?;
         self.held.extend_from_slice(&next.held);
         Ok(self)
     }
 
     /// The message of a sequence, if it is there.
-    pub(in crate::store) fn of(&self, seq: u32) -> Option<&Held> {
+    pub(crate) fn of(&self, seq: u32) -> Option<&Held> {
         let place = self.held.binary_search_by_key(&seq, |held| held.seq).ok()?;
         Some(&self.held[place])
     }

@@ -7,7 +7,7 @@ use crate::store::index::words::Words;
 use crate::store::index::write::Writer;
 
 /// The words of a segment and of the one that follows it, as one.
-pub(in crate::store) fn merge(older: &[u8], newer: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn merge(older: &[u8], newer: &[u8]) -> Result<Vec<u8>> {
     let (older, newer) = (Words::read(older)?, Words::read(newer)?);
     let mut writer = Writer::of(older.span.joined(&newer.span)?);
     let (mut one, mut other) = (older.cursor(), newer.cursor());

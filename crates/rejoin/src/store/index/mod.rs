@@ -14,14 +14,14 @@ mod pages;
 mod words;
 mod write;
 
-pub(in crate::store) use checksum::{chained, checksum};
-pub(in crate::store) use hits::{Damage, Hits, text};
-pub(in crate::store) use ids::{Held, Ids};
-pub(in crate::store) use merge::merge;
-pub(in crate::store) use number::{Taker, fold, push, unfold};
-pub(in crate::store) use pages::{PageWriter, Pages, Source, combine};
-pub(in crate::store) use words::Words;
-pub(in crate::store) use write::Draft;
+pub(crate) use checksum::{chained, checksum};
+pub(crate) use hits::{Damage, Hits, text};
+pub(crate) use ids::{Held, Ids};
+pub(crate) use merge::merge;
+pub(crate) use number::{Taker, fold, push, unfold};
+pub(crate) use pages::{PageWriter, Pages, Source, combine};
+pub(crate) use words::Words;
+pub(crate) use write::Draft;
 
 use crate::error::{Error, Result};
 use crate::model::WORDS_VERSION;
@@ -34,15 +34,15 @@ const BLOCK: usize = 16;
 
 /// The run of messages that a segment covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Span {
+pub(crate) struct Span {
     /// The first sequence; the one after the last of the segment before.
-    pub(in crate::store) first: u32,
+    pub(crate) first: u32,
     /// The last sequence, which is that of a message.
-    pub(in crate::store) last: u32,
+    pub(crate) last: u32,
     /// How many messages there are; sequences may have gaps.
-    pub(in crate::store) messages: u32,
+    pub(crate) messages: u32,
     /// How many bytes the inner store counts for them.
-    pub(in crate::store) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Span {
@@ -93,7 +93,7 @@ impl Span {
 }
 
 /// The answer to bytes that are not what was written.
-pub(in crate::store) fn malformed(how: &str) -> Error {
+pub(crate) fn malformed(how: &str) -> Error {
     Error::corrupt(format!("a segment of the search index {how}"))
 }
 

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::store::index::malformed;
 
 /// Appends a number, least significant bits first.
-pub(in crate::store) fn push(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn push(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -14,16 +14,16 @@ pub(in crate::store) fn push(out: &mut Vec<u8>, mut number: u64) {
 
 /// Takes what was written from the beginning of some bytes.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store) struct Taker<'a>(pub(in crate::store) &'a [u8]);
+pub(crate) struct Taker<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Taker<'a> {
     /// True when nothing is left.
-    pub(in crate::store) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// A number; only its shortest form is taken.
-    pub(in crate::store) fn number(&mut self) -> Result<u64> {
+    pub(crate) fn number(&mut self) -> Result<u64> {
         // Most numbers are small.
         if let [byte @ 0..0x80, rest @ ..] = self.0 {
             self.0 = rest;
@@ -46,14 +46,14 @@ impl<'a> Taker<'a> {
     }
 
     /// Eight bytes as a number.
-    pub(in crate::store) fn fixed(&mut self) -> Result<u64> {
+    pub(crate) fn fixed(&mut self) -> Result<u64> {
         let mut fixed = [0; 8];
         fixed.copy_from_slice(self.bytes(8)?);
         Ok(u64::from_be_bytes(fixed))
     }
 
     /// So many bytes.
-    pub(in crate::store) fn bytes(&mut self, length: u64) -> Result<&'a [u8]> {
+    pub(crate) fn bytes(&mut self, length: u64) -> Result<&'a [u8]> {
         let split = usize::try_from(length).ok().and_then(|length| self.0.split_at_checked(length));
         let (taken, rest) = split.ok_or_else(|| malformed("is cut off"))?;
         self.0 = rest;
@@ -61,7 +61,7 @@ impl<'a> Taker<'a> {
     }
 
     /// The sequence after `before`, which must not be greater than `last`.
-    pub(in crate::store) fn sequence(&mut self, before: u32, last: u32) -> Result<u32> {
+    pub(crate) fn sequence(&mut self, before: u32, last: u32) -> Result<u32> {
         let step = u32::try_from(self.number()?).ok().filter(|step| *step > 0);
         let next = step.and_then(|step| before.checked_add(step)).filter(|next| *next <= last);
         next.ok_or_else(|| malformed("names a message that it does not cover"))
@@ -69,11 +69,11 @@ impl<'a> Taker<'a> {
 }
 
 /// Puts the sign last, so that small differences are short either way.
-pub(in crate::store) const fn fold(number: i64) -> u64 {
+pub(crate) const fn fold(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
 
 /// Undoes [`fold`].
-pub(in crate::store) const fn unfold(number: u64) -> i64 {
+pub(crate) const fn unfold(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }

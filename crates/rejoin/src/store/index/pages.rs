@@ -18,26 +18,26 @@ const PAGE: usize = 1 << 14;
 
 /// What is known of a page without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Fence {
+pub(crate) struct Fence {
     first: Vec<u8>,
     /// Where it begins among all pages, and how long it is.
-    pub(in crate::store) offset: u64,
-    pub(in crate::store) length: u64,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
     checksum: u64,
 }
 
 /// Where the pages of a segment are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::store) struct Pages {
+pub(crate) struct Pages {
     fences: Vec<Fence>,
 }
 
 /// Returns the bytes of a page.
-pub(in crate::store) type ReadPage<'r> = dyn FnMut(&Fence) -> Result<Vec<u8>> + 'r;
+pub(crate) type ReadPage<'r> = dyn FnMut(&Fence) -> Result<Vec<u8>> + 'r;
 
 impl Pages {
     /// Reads what [`Self::write`] wrote from the beginning of some bytes.
-    pub(in crate::store) fn read(bytes: &mut Taker<'_>) -> Result<Self> {
+    pub(crate) fn read(bytes: &mut Taker<'_>) -> Result<Self> {
         let count = bytes.number()?;
         let (mut fences, mut offset) = (Vec::new(), 0_u64);
         for _ in 0..count {
@@ -51,7 +51,7 @@ impl Pages {
         Ok(Self { fences })
     }
 
-    pub(in crate::store) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         push(out, self.fences.len() as u64);
         for fence in &self.fences {
             push(out, fence.first.len() as u64);
@@ -62,12 +62,12 @@ impl Pages {
     }
 
     /// How many bytes all pages have.
-    pub(in crate::store) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.fences.last().map_or(0, |last| last.offset + last.length)
     }
 
     /// The numbers of documents that have every word of a query, ascending.
-    pub(in crate::store) fn matches(&self, query: &WordQuery, read: &mut ReadPage<'_>) -> Result<Vec<u32>> {
+    pub(crate) fn matches(&self, query: &WordQuery, read: &mut ReadPage<'_>) -> Result<Vec<u32>> {
         let Some((last, whole)) = query.words().split_last() else { return Ok(Vec::new()) };
         let mut found: Option<Vec<u32>> = None;
         for word in whole {
@@ -118,7 +118,7 @@ impl Fence {
 }
 
 /// Writes words in order, page by page.
-pub(in crate::store) struct PageWriter {
+pub(crate) struct PageWriter {
     span: Span,
     page: Writer,
     first: Vec<u8>,
@@ -128,13 +128,13 @@ pub(in crate::store) struct PageWriter {
 
 impl PageWriter {
     /// Begins the words of so many documents, whose numbers begin with 1.
-    pub(in crate::store) const fn of(documents: u32) -> Self {
+    pub(crate) const fn of(documents: u32) -> Self {
         let span = Span { first: 1, last: documents, messages: documents, bytes: 0 };
         Self { span, page: Writer::of(span), first: Vec::new(), fences: Vec::new(), bytes: Vec::new() }
     }
 
     /// Adds a word, greater than those before it, with the documents that have it, ascending.
-    pub(in crate::store) fn push(&mut self, word: &[u8], documents: &[u32]) {
+    pub(crate) fn push(&mut self, word: &[u8], documents: &[u32]) {
         if self.page.is_empty() {
             self.first = word.to_vec();
         }
@@ -145,7 +145,7 @@ impl PageWriter {
     }
 
     /// Where the pages are, and their bytes.
-    pub(in crate::store) fn finish(mut self) -> (Pages, Vec<u8>) {
+    pub(crate) fn finish(mut self) -> (Pages, Vec<u8>) {
         if !self.page.is_empty() {
             self.close();
         }
@@ -165,15 +165,15 @@ impl PageWriter {
 }
 
 /// The words of a segment that goes into another one.
-pub(in crate::store) struct Source<'a> {
-    pub(in crate::store) pages: &'a Pages,
-    pub(in crate::store) bytes: &'a [u8],
+pub(crate) struct Source<'a> {
+    pub(crate) pages: &'a Pages,
+    pub(crate) bytes: &'a [u8],
     /// The new number of each document, by its old one less 1; none for one that is left out.
-    pub(in crate::store) numbers: &'a [Option<u32>],
+    pub(crate) numbers: &'a [Option<u32>],
 }
 
 /// Writes the words of several segments as those of one.
-pub(in crate::store) fn combine(sources: &[Source<'_>], into: &mut PageWriter) -> Result<()> {
+pub(crate) fn combine(sources: &[Source<'_>], into: &mut PageWriter) -> Result<()> {
     let mut walks = sources.iter().map(Walk::of).collect::<Result<Vec<_>>>()?;
     let (mut word, mut documents) = (Vec::new(), Vec::new());
     while let Some(least) = walks.iter().filter_map(Walk::word).min() {

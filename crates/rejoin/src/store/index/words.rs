@@ -9,9 +9,9 @@ use crate::store::index::{BLOCK, Span, malformed};
 
 /// The words of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store) struct Words<'a> {
+pub(crate) struct Words<'a> {
     /// What the segment covers.
-    pub(in crate::store) span: Span,
+    pub(crate) span: Span,
     count: usize,
     /// Where each block begins, four bytes each.
     table: &'a [u8],
@@ -20,7 +20,7 @@ pub(in crate::store) struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// Reads a segment: its head and table. What is malformed behind them is found when it is looked at.
-    pub(in crate::store) fn read(bytes: &'a [u8]) -> Result<Self> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self> {
         let (span, rest) = Span::read(bytes)?;
         let mut rest = Taker(rest);
         let mut count = [0; 4];
@@ -31,7 +31,7 @@ impl<'a> Words<'a> {
     }
 
     /// The sequences of messages that have every word of a query, ascending.
-    pub(in crate::store) fn matches(&self, query: &WordQuery) -> Result<Vec<u32>> {
+    pub(crate) fn matches(&self, query: &WordQuery) -> Result<Vec<u32>> {
         let Some((last, whole)) = query.words().split_last() else { return Ok(Vec::new()) };
         let mut found: Option<Vec<u32>> = None;
         for word in whole {

@@ -8,7 +8,7 @@ use crate::store::index::{BLOCK, Held, Ids, Span};
 
 /// A segment that is being made of messages.
 #[derive(Debug)]
-pub(in crate::store) struct Draft {
+pub(crate) struct Draft {
     span: Span,
     held: Vec<Held>,
     words: HashMap<Box<str>, Vec<u32>>,
@@ -16,18 +16,18 @@ pub(in crate::store) struct Draft {
 
 impl Draft {
     /// An empty segment that covers what comes after `covered`.
-    pub(in crate::store) fn after(covered: u32) -> Self {
+    pub(crate) fn after(covered: u32) -> Self {
         let span = Span { first: covered + 1, last: covered, messages: 0, bytes: 0 };
         Self { span, held: Vec::new(), words: HashMap::new() }
     }
 
     /// What it covers so far.
-    pub(in crate::store) const fn span(&self) -> Span {
+    pub(crate) const fn span(&self) -> Span {
         self.span
     }
 
     /// Adds a message, which must come after those before it, with its text and what the inner store counts for it.
-    pub(in crate::store) fn add(&mut self, seq: u32, id: MessageId, time: Time, text: &str, size: u64) {
+    pub(crate) fn add(&mut self, seq: u32, id: MessageId, time: Time, text: &str, size: u64) {
         debug_assert!(seq > self.span.last, "messages come in order of arrival");
         self.span.last = seq;
         self.span.messages += 1;
@@ -43,7 +43,7 @@ impl Draft {
     }
 
     /// The segment, and the bytes of its words; none without messages.
-    pub(in crate::store) fn finish(self) -> Option<(Ids, Vec<u8>)> {
+    pub(crate) fn finish(self) -> Option<(Ids, Vec<u8>)> {
         if self.held.is_empty() {
             return None;
         }
@@ -56,7 +56,7 @@ impl Draft {
     }
 
     /// Its words in order, each with the sequences that have it.
-    pub(in crate::store) fn into_words(self) -> Vec<(Box<str>, Vec<u32>)> {
+    pub(crate) fn into_words(self) -> Vec<(Box<str>, Vec<u32>)> {
         in_order(self.words)
     }
 }

@@ -77,7 +77,7 @@ fn node(rows: &dyn Rows, id: ConversationId, message: MessageId) -> Result<Node>
 }
 
 /// New bodies of messages, with what these vouch for from now on.
-pub(in crate::store) fn rewrite<'a>(
+pub(crate) fn rewrite<'a>(
     rows: &dyn Rows,
     id: ConversationId,
     messages: impl Iterator<Item = (MessageId, Digest, &'a [u8])>,

@@ -10,7 +10,8 @@ mod scan;
 
 use std::time::Duration;
 
-pub(in crate::store) use amend::{amend_rows, rewrite};
+pub(in crate::store) use amend::amend_rows;
+pub(crate) use amend::rewrite;
 pub(in crate::store) use read::visit_rows;
 
 use crate::error::{Error, Result};

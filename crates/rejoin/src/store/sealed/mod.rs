@@ -1,0 +1,226 @@
+//! The backend of a vault: it is around another backend, which sees hashed names, encrypted bytes, sizes and order, and nothing
+//! else.
+//!
+//! docs/vault-format.md has every byte. Everything is encrypted with a key of its conversation, and bound to its place, so
+//! that a record that was changed, moved or swapped does not open. Then it is copied to quarantine, and whoever asked for it
+//! is told; the rest stays readable. The rules of the contract are the keeper's, as for every backend. Who can open a vault and
+//! how its keys are replaced is not here, but above the store.
+//!
+//! - `keys`: keys, envelopes and hashed names
+//! - `records`: what is sealed of each kind of record
+//! - `search`: the index of words
+//! - the files here: commits, reads, lists, changes and checks, in terms of these
+
+pub(crate) mod batch;
+pub(crate) mod changes;
+mod check;
+mod commit;
+mod current;
+mod decrypt_pipeline;
+pub(crate) mod failed;
+mod find;
+pub(crate) mod keys;
+mod moment;
+pub(crate) mod quarantine;
+pub(crate) mod records;
+mod rows;
+mod scan;
+pub(crate) mod search;
+
+use std::fmt;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+pub use keys::key::{Key, KeyId};
+pub use keys::unlock::Unlock;
+pub use keys::workspace::Workspace;
+pub use quarantine::Quarantined;
+
+use crate::error::{Error, Result};
+use crate::model::ConversationId;
+use crate::store::backend::{Ask, Backend, ConversationRow, Decide, Lists, Prefixes, Trim, Words};
+use crate::store::sealed::keys::data_key::DataKey;
+use crate::store::sealed::keys::held::{DATA, Held, blob};
+use crate::store::sealed::moment::Moment;
+use crate::store::sealed::quarantine::Record;
+use crate::store::sealed::records::tips::Tips;
+use crate::store::sealed::rows::Rows;
+use crate::store::sealed::search::index::Backlog;
+use crate::store::{
+    Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Safety, SearchQuery, Space,
+    Stamp, Store, Task, backend,
+};
+
+/// Where the vault stores its wrapped keys, in the backend.
+pub(crate) const KEYS: Space = Space::Wrapper(6);
+
+/// Where it stores the segments of its search index.
+pub(crate) const SEGMENTS: Space = Space::Wrapper(7);
+
+/// Where it stores copies of records that do not decrypt.
+pub(crate) const QUARANTINE: Space = Space::Wrapper(10);
+
+/// Keeps conversations in a backend, encrypted.
+pub type VaultStore = Keeper<Sealed>;
+
+/// Encrypts rows, and stores them in another backend.
+pub struct Sealed {
+    pub(crate) backend: Arc<dyn Backend>,
+    /// What the backend holds, as a store: hashed names and encrypted bytes.
+    pub(crate) inner: Arc<dyn Store>,
+    pub(crate) held: Held,
+    rows: Mutex<Rows>,
+    /// Held by whoever brings the list of all conversations up to date.
+    refreshing: Mutex<()>,
+    /// How this handle left the conversations it appended to.
+    tips: Mutex<Tips>,
+    /// What a check has still to look at; none between checks.
+    checking: Mutex<Option<Vec<ConversationId>>>,
+    /// How many records were found that do not open.
+    quarantined: AtomicU32,
+    /// Records that do not open, and are not copied yet: nothing can be written while a moment is looked at.
+    lost: Mutex<Vec<Record>>,
+    /// What the search index has still to take in.
+    backlog: Mutex<Backlog>,
+    /// What replaces keys; none where somebody else looks after them.
+    pub(crate) keys: Option<Box<dyn ReplaceKeys>>,
+}
+
+/// Replaces the keys of a vault. Who does it is above the store.
+pub(crate) trait ReplaceKeys: Send + Sync {
+    /// Replaces the keys of a workspace, and says what kept its key or secret.
+    fn replace(&self, vault: &Sealed, patience: Duration) -> Result<Vec<String>>;
+
+    /// Encrypts a conversation, which is named by its inner name, with a new key.
+    fn replace_of(&self, vault: &Sealed, inner: ConversationId, patience: Duration) -> Result<()>;
+}
+
+impl VaultStore {
+    /// Opens the vault in a backend.
+    pub fn open(backend: Arc<dyn Backend>, unlock: Arc<dyn Unlock>) -> Result<Self> {
+        Sealed::open(backend, unlock).map(Self::over)
+    }
+
+    /// Makes a vault of an empty store: stores the key of what belongs to no conversation, wrapped with this workspace's.
+    ///
+    /// The keys of the workspace itself are not stored by this.
+    pub fn found(inner: &dyn Store, workspace: &Workspace) -> Result<()> {
+        let wrapped = workspace.wrap(&DataKey::random(), None);
+        inner.put(&[Put { space: KEYS, owner: None, name: DATA, bytes: Some(&wrapped) }], Safety::Synced)
+    }
+}
+
+impl Sealed {
+    pub(crate) fn open(backend: Arc<dyn Backend>, unlock: Arc<dyn Unlock>) -> Result<Self> {
+        let inner: Arc<dyn Store> = Arc::new(Keeper::over(Arc::clone(&backend)));
+        let held = Held::unlock(Arc::clone(&inner), unlock)?;
+        if blob(inner.as_ref(), None, DATA)?.is_none() {
+            return Err(Error::corrupt("the vault has no key for what belongs to no conversation"));
+        }
+        Ok(Self {
+            backend,
+            inner,
+            held,
+            rows: Mutex::default(),
+            refreshing: Mutex::default(),
+            tips: Mutex::default(),
+            checking: Mutex::default(),
+            quarantined: AtomicU32::new(0),
+            lost: Mutex::default(),
+            backlog: Mutex::default(),
+            keys: None,
+        })
+    }
+
+    /// Passes an answer on, once what was found not to open is copied to quarantine.
+    pub(crate) fn settled<T>(&self, answer: T) -> T {
+        self.settle_lost();
+        answer
+    }
+}
+
+impl fmt::Debug for Sealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sealed").field("workspace", &self.held.workspace()).finish_non_exhaustive()
+    }
+}
+
+impl Backend for Sealed {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            ranks: false,
+            is_sealed: true,
+            reads_past_damage: true,
+            stores_bytes: false,
+            ..self.backend.capabilities()
+        }
+    }
+
+    fn snapshot(&self, work: &mut dyn FnMut(&dyn backend::Rows) -> Result<()>) -> Result<()> {
+        let answer = self.backend.snapshot(&mut |rows| work(&Moment::new(self, rows)));
+        self.settled(answer)
+    }
+
+    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        let answer = self.commit_sealed(ask, safety, decide);
+        self.settled(answer)
+    }
+
+    fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.backend.erasing(work)
+    }
+
+    fn make_room(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()> {
+        let inner = self.inner_name(id);
+        self.backend.make_room(inner, &mut |ids| trim(&self.outer_messages(inner, ids)?))
+    }
+
+    fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        let answer = self.blob_opened(space, owner, name);
+        self.settled(answer)
+    }
+
+    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+        let answer = self.changes_opened(after, wait);
+        self.settled(answer)
+    }
+
+    fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress> {
+        let answer = self.maintain_opened(task, budget);
+        self.settled(answer)
+    }
+
+    fn lists(&self) -> Option<&dyn Lists> {
+        Some(self)
+    }
+
+    fn words(&self) -> Option<&dyn Words> {
+        Some(self)
+    }
+
+    fn prefixes(&self) -> Option<&dyn Prefixes> {
+        Some(self)
+    }
+}
+
+impl Lists for Sealed {
+    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
+        let answer = self.list_opened(query);
+        self.settled(answer)
+    }
+}
+
+impl Words for Sealed {
+    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+        let answer = self.search_opened(query);
+        self.settled(answer)
+    }
+}
+
+impl Prefixes for Sealed {
+    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        let answer = self.find_opened(text, limit);
+        self.settled(answer)
+    }
+}

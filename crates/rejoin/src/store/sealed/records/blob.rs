@@ -1,0 +1,218 @@
+//! Sealed blobs under hashed names.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::ConversationId;
+use crate::store::backend::{Ask, Batch};
+use crate::store::sealed::failed::{MOST_COPIED, to_error};
+use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::encoding::to_text;
+use crate::store::sealed::keys::envelope::Broken;
+use crate::store::sealed::keys::held::{DataKeys, Ring, Trouble};
+use crate::store::sealed::keys::names::{BLOB_NAME, Names, owner_bytes, space_byte};
+use crate::store::sealed::quarantine::Record;
+use crate::store::sealed::{KEYS, QUARANTINE, Sealed};
+use crate::store::{Named, Put, Safety, Space, VisitBlob};
+
+pub(crate) const BLOB: &str = "rejoin/vault/blob/1\n";
+
+/// How many bytes of blobs are kept while they are put in order. What is beyond is read again, one by one.
+const AT_ONCE: usize = 16 << 20;
+
+/// A blob to store, sealed.
+pub(crate) struct SealedPut {
+    space: Space,
+    owner: Option<ConversationId>,
+    name: Vec<u8>,
+    bytes: Option<Vec<u8>>,
+}
+
+impl SealedPut {
+    /// Seals a blob with the key of its owner, which one that is erased does not need.
+    pub(crate) fn seal(put: &Put<'_>, names: &Names, key: Option<&DataKey>) -> Self {
+        let owner = put.owner.map(|owner| names.conversation(owner));
+        let name = names.blob(put.space, owner, put.name);
+        let bytes = put.bytes.zip(key).map(|(bytes, key)| {
+            let length = u32::try_from(put.name.len()).expect("a name is short").to_be_bytes();
+            let place: [&[u8]; 3] = [&[space_byte(put.space)], &owner_bytes(owner), &name];
+            key.seal(Use::Blobs, BLOB, &place, &[&length, put.name, bytes])
+        });
+        Self { space: put.space, owner, name: name.to_vec(), bytes }
+    }
+
+    /// One of the vault's own blobs of a conversation, which is named by its inner name.
+    pub(crate) fn own(inner: ConversationId, name: &[u8], bytes: Vec<u8>) -> Self {
+        Self { space: KEYS, owner: Some(inner), name: name.to_vec(), bytes: Some(bytes) }
+    }
+
+    pub(crate) fn as_put(&self) -> Put<'_> {
+        Put { space: self.space, owner: self.owner, name: &self.name, bytes: self.bytes.as_deref() }
+    }
+}
+
+/// The name of a blob as it is told.
+pub(crate) fn to_hex(name: &[u8]) -> String {
+    name.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Opens a blob as the inner store shows it: its name and its bytes.
+fn open<'e>(
+    ring: &mut Ring<'_>,
+    space: Space,
+    owner: Option<ConversationId>,
+    name: &[u8],
+    envelope: &'e mut [u8],
+) -> Result<(&'e [u8], &'e [u8]), Trouble> {
+    let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(owner), name];
+    let inside = ring.open(Use::Blobs, BLOB, &place, envelope)?;
+    let (length, rest) = inside.split_first_chunk().ok_or(Broken::Inside)?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| Broken::Inside)?;
+    Ok(rest.split_at_checked(length).ok_or(Broken::Inside)?)
+}
+
+/// Shows blobs of the backend: of a space, an owner's by the inner name, in order of name.
+pub(crate) type Source<'s> =
+    dyn Fn(Space, Option<ConversationId>, Named<'_>, &mut VisitBlob<'_>) -> Result<()> + 's;
+
+impl Sealed {
+    /// One blob as it is now.
+    pub(crate) fn blob_opened(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        name: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let mut found = None;
+        self.visit_blobs(
+            &|space, inner, named, visit| self.inner.get(space, inner, named, visit),
+            space,
+            owner,
+            Named::One(name),
+            &mut |_, bytes| {
+                found = Some(bytes.to_vec());
+                Ok(())
+            },
+        )?;
+        Ok(found)
+    }
+
+    /// Visits blobs as they are now.
+    pub(crate) fn get(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        let source: &Source<'_> = &|space, inner, named, visit| self.inner.get(space, inner, named, visit);
+        self.visit_blobs(source, space, owner, named, visit)
+    }
+
+    /// Stores blobs of the vault itself.
+    pub(crate) fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
+        let ask = Ask { attempt: "store blobs", ..Ask::default() };
+        self.commit_sealed(&ask, safety, &mut |_| Ok(Batch { blobs: blobs.into(), ..Batch::NOTHING }))
+    }
+
+    /// Visits blobs of a source, opened and in order of their outer names.
+    pub(crate) fn visit_blobs(
+        &self,
+        source: &Source<'_>,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        let workspace = self.held.workspace();
+        let names = workspace.names();
+        let inner = owner.map(|owner| names.conversation(owner));
+        if let (Some(inner), Some(owner)) = (inner, owner) {
+            self.learn_name(inner, owner);
+        }
+        match named {
+            Named::One(name) => {
+                let hashed = names.blob(space, inner, name);
+                self.visit_opened(source, space, inner, Named::One(&hashed), visit)
+            }
+            Named::Beginning(prefix) => {
+                let start = names.beginning(space, inner, prefix);
+                let start = start.as_ref().map_or(&[][..], <[u8; 16]>::as_slice);
+                let (mut found, mut held) = (Vec::new(), 0);
+                let got =
+                    self.visit_opened(source, space, inner, Named::Beginning(start), &mut |name, bytes| {
+                        if name.starts_with(prefix) {
+                            held += bytes.len();
+                            found.push((name.to_vec(), (held <= AT_ONCE).then(|| bytes.to_vec())));
+                        }
+                        Ok(())
+                    });
+                if let Err(error) = &got
+                    && error.kind() != ErrorKind::Corrupt
+                {
+                    return got;
+                }
+                found.sort();
+                found.iter().try_for_each(|(name, bytes)| match bytes {
+                    Some(bytes) => visit(name, bytes),
+                    None => self.visit_blobs(source, space, owner, Named::One(name), visit),
+                })?;
+                got
+            }
+        }
+    }
+
+    /// Opens blobs in the order of their inner names. One that does not open is passed over, and named at the end.
+    pub(crate) fn visit_opened(
+        &self,
+        source: &Source<'_>,
+        space: Space,
+        inner: Option<ConversationId>,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        let mut ring = self.held.ring(inner);
+        let (mut failed, mut told) = (Vec::new(), Vec::new());
+        // A copy of what does not open is made of everything but the copies, and what tells of them.
+        let is_of_interest = !matches!(space, QUARANTINE | Space::Notice);
+        source(space, inner, named, &mut |name, bytes| {
+            if name.len() != BLOB_NAME {
+                // The vault's own.
+                return Ok(());
+            }
+            let mut envelope = bytes.to_vec();
+            let why = match open(&mut ring, space, inner, name, &mut envelope) {
+                Ok((name, bytes)) => return visit(name, bytes),
+                Err(Trouble::Failed(error)) => return Err(error),
+                Err(Trouble::Broken(why)) => why,
+            };
+            let hashed = to_hex(name);
+            let what = format!("the blob `{hashed}` of space {}", space.number());
+            told.push(Trouble::Broken(why).of(&what).to_string());
+            if is_of_interest && failed.len() < MOST_COPIED {
+                failed.push((hashed, to_text(bytes), why));
+            }
+            Ok(())
+        })?;
+        for (name, sealed, why) in failed {
+            self.quarantine(Record { what: "blob", space: Some(space), inner, name, sealed, why });
+        }
+        to_error(told)
+    }
+
+    /// The keys of an owner; one who is not there is not found.
+    pub(crate) fn keys_of(
+        &self,
+        owner: Option<ConversationId>,
+        inner: Option<ConversationId>,
+    ) -> Result<Arc<DataKeys>> {
+        let keys = self.held.keys(inner);
+        keys.map_err(|trouble| match (trouble, owner, inner) {
+            (Trouble::Broken(Broken::NoKey), Some(owner), Some(inner)) if !self.is_there(inner) => {
+                Error::not_found(format!("there is no conversation `{owner}`"))
+            }
+            (trouble, Some(owner), _) => trouble.of(&format!("the key of conversation `{owner}`")),
+            (trouble, None, _) => trouble.of("the key of what belongs to no conversation"),
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! How conversations were left by this handle, so that the next append need not open what the last one encrypted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::model::{ConversationId, Head, Time};
+use crate::store::backend::State;
+use crate::store::sealed::keys::held::DataKeys;
+use crate::store::sealed::records::numbers::Numbers;
+
+/// So many conversations are remembered, because an import may make thousands and come back to none.
+const MOST: usize = 1_000;
+
+/// What is encrypted of a conversation beside its header and messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tip {
+    pub(crate) active: Time,
+    /// The message that was appended last. It is the head, unless that was moved since.
+    pub(crate) head: Option<Head>,
+    /// The last preview.
+    pub(crate) last: String,
+    /// What stands in plaintext too.
+    pub(crate) numbers: Numbers,
+}
+
+/// The tips of conversations, by inner name.
+#[derive(Default)]
+pub(crate) struct Tips(HashMap<ConversationId, Known>);
+
+struct Known {
+    /// What the backend says of the conversation. Its numbers only grow, so the same ones mean that nothing changed.
+    state: State,
+    /// A conversation that was removed and made again has other keys.
+    keys: Arc<DataKeys>,
+    tip: Tip,
+}
+
+impl Tips {
+    /// The tip of a conversation, if it is as this handle left it.
+    pub(crate) fn get(&self, inner: ConversationId, state: &State, keys: &Arc<DataKeys>) -> Option<Tip> {
+        let known = self.0.get(&inner)?;
+        (known.state == *state && Arc::ptr_eq(&known.keys, keys)).then(|| known.tip.clone())
+    }
+
+    pub(crate) fn insert(&mut self, inner: ConversationId, state: State, keys: Arc<DataKeys>, tip: Tip) {
+        if self.0.len() >= MOST {
+            self.0.clear();
+        }
+        self.0.insert(inner, Known { state, keys, tip });
+    }
+}

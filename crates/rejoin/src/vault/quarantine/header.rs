@@ -1,0 +1,61 @@
+//! Headers that are lost: what never changes about a conversation is sealed a second time, and a header is written from it.
+
+use crate::error::Result;
+use crate::model::{Conversation, ConversationId, Time};
+use crate::store::backend::{Amendment, Backend as _, ConversationRow, Rows};
+use crate::store::sealed::Sealed;
+use crate::store::sealed::keys::held::{Trouble, blob};
+use crate::store::sealed::quarantine::Kept;
+use crate::store::sealed::records::named::{NAME_NAME, SealedName};
+use crate::store::sealed::records::row::SealedHeader;
+use crate::store::{Facets, Target, What};
+use crate::vault::quarantine::lost::Fate;
+
+impl Sealed {
+    /// Writes a header in the place of one that is lost. A conversation that has no messages goes.
+    pub(crate) fn mend_header(&self, inner: ConversationId, kept: &Kept) -> Result<Fate> {
+        let is_same = |raw: &ConversationRow| self.held.encoding().to_text(&raw.header) == kept.record;
+        let Some(raw) = self.raw_rows(Some(&[inner]))?.pop().filter(is_same) else {
+            return Ok(Fate::Settled);
+        };
+        let name = self.lost_name(inner, kept)?;
+        if raw.messages == 0 {
+            let conversation = name.map(|name| name.id);
+            self.remove_for_damage(inner, Target::Conversation(inner), conversation)?;
+            self.held.forget(Some(inner));
+            return Ok(Fate::Settled);
+        }
+        let Some(SealedName { id, created }) = name else { return Ok(Fate::Stays) };
+        let mut header = Conversation::default();
+        self.capabilities().restrict(&mut header);
+        let keys = self.keys_of(Some(id), Some(inner))?;
+        let header =
+            SealedHeader::new(id, Time::from_micros(created), &Facets::of(&header), &header.to_header())
+                .seal(keys.newest(), inner);
+        let header = self.held.encoding().write(header);
+        let facets = Facets::default();
+        let write = &mut |_: &dyn Rows| Ok(Amendment::Header(&facets, &header));
+        self.amend_raw(keys.newest(), (inner, raw.version), What::Changed, write)?;
+        self.learn_name(inner, id);
+        Ok(Fate::Settled)
+    }
+
+    /// What a conversation without its header is called, if anything tells.
+    fn lost_name(&self, inner: ConversationId, kept: &Kept) -> Result<Option<SealedName>> {
+        if let Some(envelope) = blob(self.inner.as_ref(), Some(inner), NAME_NAME)? {
+            match self.open_name(inner, envelope) {
+                Ok(name) => return Ok(Some(name)),
+                Err(Trouble::Broken(_)) => {}
+                Err(Trouble::Failed(error)) => return Err(error),
+            }
+        }
+        let learned = self.outer_name(inner).or(kept.conversation);
+        let is_own = |id: &ConversationId| self.held.workspace().names().conversation(*id) == inner;
+        Ok(learned.filter(is_own).map(|id| SealedName { id, created: created(id) }))
+    }
+}
+
+/// When an id was made: it begins with the milliseconds.
+fn created(id: ConversationId) -> i64 {
+    id.as_bytes()[..6].iter().fold(0, |millis, byte| millis << 8 | i64::from(*byte)) * 1_000
+}

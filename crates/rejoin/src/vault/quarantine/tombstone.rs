@@ -1,0 +1,218 @@
+//! Stones: what stands in the place of a lost message that others follow.
+//!
+//! The tree keeps its shape, and what follows stays readable. A stone has the id of what was lost, because those who follow
+//! name it, and a digest of its own. So all that follows gets another digest too, in one step, as when something is scrubbed.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{ConversationId, Digest, Json, Message, MessageId, Time};
+use crate::store::backend::{Amendment, Rows};
+use crate::store::index::Held;
+use crate::store::keeper::rewrite;
+use crate::store::sealed::Sealed;
+use crate::store::sealed::keys::held::Trouble;
+use crate::store::sealed::records::message::Plain;
+use crate::store::sealed::records::row::{Known, seal_first};
+use crate::store::tip::time_of;
+use crate::store::{Anchor, Order, Selection, What};
+
+/// How often a conversation that somebody else changes meanwhile is looked at again. The next sweep tries again.
+const ATTEMPTS: usize = 10;
+
+const ALL: Selection<'static> = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+
+/// What a person, or a model, reads in the place of what was lost. Nobody knows who said it.
+const WORDS: &str = "[A message stood here. It was damaged, did not open any more, and was purged.]";
+
+/// The field that tells a stone from what was said.
+const LOST: &str = "lost";
+
+/// A message of the inner store.
+struct Node {
+    parent: Option<MessageId>,
+    seq: u32,
+    /// Its id and its digest; none when it does not open.
+    opened: Option<Anchor>,
+}
+
+/// The stones that can be laid in a conversation.
+#[derive(Default)]
+struct Plan {
+    nodes: HashMap<MessageId, Node>,
+    /// What messages that do not open are called outside.
+    ids: HashMap<MessageId, MessageId>,
+    /// When those were said, or the message before them.
+    times: HashMap<MessageId, Time>,
+    /// Where stones go, by inner name.
+    stones: BTreeSet<MessageId>,
+}
+
+impl Plan {
+    /// Leaves those stones that fit: a stone names what stands before it, and what follows is sealed again, so all of that has
+    /// to open, or to become a stone as well.
+    fn choose(&mut self, lost: &BTreeSet<MessageId>) {
+        let broken: Vec<MessageId> =
+            self.nodes.iter().filter(|(_, node)| node.opened.is_none()).map(|(name, _)| *name).collect();
+        let is_known = |name: &&MessageId| lost.contains(name) && self.ids.contains_key(name);
+        let mut stones: BTreeSet<MessageId> = broken.iter().filter(is_known).copied().collect();
+        loop {
+            let before = stones.len();
+            let staying: BTreeSet<MessageId> =
+                broken.iter().filter(|name| !stones.contains(name)).copied().collect();
+            stones.retain(|name| self.nodes[name].parent.is_none_or(|parent| !staying.contains(&parent)));
+            let above = |name: &MessageId| self.nodes.get(name).and_then(|node| node.parent);
+            let mut passed = BTreeSet::new();
+            for name in staying {
+                // Above one that was passed, all were.
+                let ancestors = std::iter::successors(above(&name), above);
+                for ancestor in ancestors.take_while(|ancestor| passed.insert(*ancestor)) {
+                    stones.remove(&ancestor);
+                }
+            }
+            if stones.len() == before {
+                break;
+            }
+        }
+        self.stones = stones;
+    }
+
+    /// What a message is called outside, and the digest it has or gets.
+    fn anchor(&self, name: MessageId, links: &HashMap<MessageId, Digest>) -> Option<Anchor> {
+        let link = links.get(&name).copied();
+        let opened = self.nodes.get(&name).and_then(|node| node.opened);
+        let id = opened.map(|anchor| anchor.id).or_else(|| self.ids.get(&name).copied())?;
+        Some(Anchor { id, link: link.or(opened.map(|anchor| anchor.link))? })
+    }
+}
+
+impl Sealed {
+    /// The messages that the search index knows.
+    pub(crate) fn indexed(&self, inner: ConversationId) -> Result<Vec<Held>> {
+        let chain = self.chain_of(inner, &mut self.held.ring(Some(inner)))?;
+        Ok(chain.segments.into_iter().flat_map(|ids| ids.held).collect())
+    }
+
+    /// Puts stones in the place of lost messages, which are named by their inner names, and returns where.
+    pub(crate) fn lay_stones(
+        &self,
+        inner: ConversationId,
+        lost: &BTreeSet<MessageId>,
+        indexed: &[Held],
+    ) -> Result<BTreeSet<MessageId>> {
+        for _ in 0..ATTEMPTS {
+            if lost.is_empty() {
+                break;
+            }
+            let Some(known) = self.row_now(inner)? else { return Ok(lost.clone()) };
+            let plan = self.plan_stones(&known, lost, indexed)?;
+            if plan.stones.is_empty() {
+                break;
+            }
+            match self.carry_out(&known, &plan) {
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                other => {
+                    other?;
+                    self.forget_words(inner)?;
+                    return Ok(plan.stones);
+                }
+            }
+        }
+        Ok(BTreeSet::new())
+    }
+
+    fn plan_stones(&self, known: &Known, lost: &BTreeSet<MessageId>, indexed: &[Held]) -> Result<Plan> {
+        let (workspace, inner) = (self.held.workspace(), known.raw.id);
+        let names = workspace.names();
+        let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
+        let (mut plan, mut time) = (Plan::default(), known.row.created);
+        self.visit_sealed(inner, ALL, &mut |seen| {
+            let opened = match Plain::open(&mut ring, names, inner, seen, &mut buffer) {
+                Ok(plain) => {
+                    plan.ids.extend(seen.parent.zip(plain.parent.map(|parent| parent.id)));
+                    time = time_of(plain.body);
+                    Some(Anchor { id: plain.id, link: plain.digest })
+                }
+                Err(Trouble::Broken(_)) => None,
+                Err(Trouble::Failed(error)) => return Err(error),
+            };
+            plan.times.insert(seen.id, time);
+            plan.nodes.insert(seen.id, Node { parent: seen.parent, seq: seen.seq, opened });
+            Ok(())
+        })?;
+        // What nobody follows that opens may be named by the search index, or be a head.
+        for held in indexed {
+            let name = names.message(inner, held.id);
+            if plan.nodes.get(&name).is_some_and(|node| node.seq == held.seq) {
+                plan.ids.insert(name, held.id);
+                plan.times.insert(name, held.time);
+            }
+        }
+        let heads = known.row.head.iter().map(|head| head.id);
+        for id in heads.chain(known.row.branches.iter().map(|branch| branch.head)) {
+            plan.ids.insert(names.message(inner, id), id);
+        }
+        plan.choose(lost);
+        Ok(plan)
+    }
+
+    fn carry_out(&self, known: &Known, plan: &Plan) -> Result<()> {
+        let (workspace, inner) = (self.held.workspace(), known.raw.id);
+        let names = workspace.names();
+        let keys = self.keys_of(Some(known.row.id), Some(inner))?;
+        let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
+        let mut links: HashMap<MessageId, Digest> = HashMap::new();
+        let mut sealed: Vec<(MessageId, Digest, Vec<u8>)> = Vec::new();
+        self.visit_sealed(inner, ALL, &mut |seen| {
+            let parent = seen.parent.and_then(|parent| plan.anchor(parent, &links));
+            let body;
+            let plain = if plan.stones.contains(&seen.id) {
+                body = stone(plan.times.get(&seen.id).copied().unwrap_or_default()).to_body();
+                let digest = Digest::chain(parent.map(|parent| parent.link), body.as_bytes());
+                Plain {
+                    id: plan.ids[&seen.id],
+                    parent,
+                    digest,
+                    seq: seen.seq,
+                    turn: seen.turn,
+                    forked: seen.forked,
+                    body: &body,
+                }
+            } else if seen.parent.is_some_and(|parent| links.contains_key(&parent)) {
+                let plain = Plain::open(&mut ring, names, inner, seen, &mut buffer);
+                let plain = plain.map_err(|trouble| trouble.of(&format!("the message `{}`", seen.id)))?;
+                Plain { parent, digest: rechained(&plain, parent), ..plain }
+            } else {
+                return Ok(());
+            };
+            links.insert(seen.id, plain.digest);
+            let body = self.held.encoding().write(plain.seal(keys.newest(), names, inner));
+            sealed.push((seen.id, names.link(plain.digest), body));
+            Ok(())
+        })?;
+        let first = self.held.encoding().write(seal_first(&known.row.first, keys.newest(), inner));
+        let write = &mut |rows: &dyn Rows| {
+            let new = sealed.iter().map(|(id, link, body)| (*id, *link, body.as_slice()));
+            // The tip is encrypted in the commit.
+            Ok(Amendment::Rewrite(rewrite(rows, inner, new)?, &first, &[]))
+        };
+        self.amend_raw(keys.newest(), (inner, known.raw.version), What::Rewritten, write).map(drop)
+    }
+}
+
+/// The digest of a message whose parent has another. What did not fit its digest before must not look sound because of it.
+fn rechained(plain: &Plain<'_>, parent: Option<Anchor>) -> Digest {
+    let before = Digest::chain(plain.parent.map(|parent| parent.link), plain.body.as_bytes());
+    if before == plain.digest {
+        Digest::chain(parent.map(|parent| parent.link), plain.body.as_bytes())
+    } else {
+        Digest::chain(Some(plain.digest), b"damaged")
+    }
+}
+
+/// What stands in the place of a message.
+fn stone(time: Time) -> Message {
+    let mut message = Message::user(WORDS).at(time);
+    message.extra.set(LOST, Json::of(&"corruption-detected").expect("a word is JSON"));
+    message
+}

@@ -1,0 +1,107 @@
+//! The blobs of an owner.
+
+use crate::error::Result;
+use crate::store::backend::{Ask, Batch, Rows};
+use crate::store::sealed::KEYS;
+use crate::store::sealed::batch::Attempts;
+use crate::store::sealed::keys::data_key::Use;
+use crate::store::sealed::keys::names::{BLOB_NAME, owner_bytes, space_byte};
+use crate::store::sealed::records::blob::BLOB;
+use crate::store::sealed::records::named::{NAME, NAME_NAME};
+use crate::store::{Named, Put, Safety, Space};
+use crate::vault::reseal::piece::{At, Piece};
+
+/// How many bytes are stored with one write.
+const BATCH: usize = 4 << 20;
+
+/// A blob that was encrypted again: its space, its inner name, its bytes.
+type Resealed = (Space, Vec<u8>, Vec<u8>);
+
+/// Encrypts blobs of a moment again.
+type Reseal<'r, 'v> = dyn FnMut(&mut Piece<'v>, &dyn Rows) -> Result<Vec<Resealed>> + 'r;
+
+impl<'v> Piece<'v> {
+    /// Seals the blobs of the owner, but for search segments: they are made anew.
+    pub(crate) fn blobs(&mut self) -> Result<()> {
+        for space in Space::ALL {
+            let mut old = Vec::new();
+            self.vault.inner.get(space, self.owner, Named::ALL, &mut |name, bytes| {
+                if name.len() == BLOB_NAME && self.is_old(bytes) {
+                    old.push(name.to_vec());
+                }
+                Ok(())
+            })?;
+            self.seal_blobs(space, &old)?;
+        }
+        self.own()
+    }
+
+    /// A batch at a time, each read and written in one commit: what somebody replaced or erased must not come back.
+    fn seal_blobs(&mut self, space: Space, names: &[Vec<u8>]) -> Result<()> {
+        let mut left = names;
+        while !left.is_empty() {
+            let mut looked = 0;
+            self.reseal(&mut |piece, rows| {
+                let (mut sealed, mut size) = (Vec::new(), 0);
+                looked = 0;
+                for name in left {
+                    let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(piece.owner), name];
+                    let again = piece.sealed_blob(rows, space, name, At(Use::Blobs, BLOB, &place))?;
+                    size += again.as_ref().map_or(0, Vec::len);
+                    sealed.extend(again.map(|bytes| (space, name.clone(), bytes)));
+                    looked += 1;
+                    if size >= BATCH {
+                        break;
+                    }
+                }
+                Ok(sealed)
+            })?;
+            left = &left[looked..];
+        }
+        Ok(())
+    }
+
+    /// What the conversation is called.
+    fn own(&mut self) -> Result<()> {
+        let Some(inner) = self.owner else { return Ok(()) };
+        self.reseal(&mut |piece, rows| {
+            let at = At(Use::About, NAME, &[inner.as_bytes()]);
+            let own = piece.sealed_blob(rows, KEYS, NAME_NAME, at)?;
+            Ok(own.map(|bytes| (KEYS, NAME_NAME.to_vec(), bytes)).into_iter().collect())
+        })
+    }
+
+    /// Stores the blobs that `seal` makes of those at the moment of the commit.
+    fn reseal(&mut self, seal: &mut Reseal<'_, 'v>) -> Result<()> {
+        let attempts = Attempts::new();
+        let (vault, owner) = (self.vault, self.owner);
+        let ask = Ask { attempt: "encrypt blobs again", ..Ask::default() };
+        vault.backend.commit(&ask, Safety::Synced, &mut |rows| {
+            let sealed = attempts.keep(seal(self, rows)?);
+            let puts = sealed.iter().map(|(space, name, bytes)| Put {
+                space: *space,
+                owner,
+                name,
+                bytes: Some(bytes),
+            });
+            let blobs = puts.collect();
+            Ok(Batch { blobs, ..Batch::NOTHING })
+        })
+    }
+
+    /// A blob of the owner, encrypted again; none when it need not be, or is not there.
+    fn sealed_blob(
+        &mut self,
+        rows: &dyn Rows,
+        space: Space,
+        name: &[u8],
+        at: At<'_>,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut found = None;
+        rows.blobs(space, self.owner, Named::One(name), &mut |_, bytes| {
+            found = Some(bytes.to_vec());
+            Ok(())
+        })?;
+        found.map_or(Ok(None), |envelope| self.sealed(at, &envelope))
+    }
+}

@@ -1,0 +1,114 @@
+//! Sealing anew: an owner gets a new data key, and everything that is sealed with another is sealed with that, while others
+//! use the vault.
+//!
+//! ```text
+//! 1  one write: the new key before the others, and that it is begun
+//! 2  what another key sealed is sealed with the new one, a batch at a time, until a look finds nothing
+//! 3  one write: the new key alone, and that it is done
+//! ```
+//!
+//! Whatever is stored is sealed with the newest key of the moment that it is stored in, so that 1 is the last moment at which anything is sealed
+//! with another, and 2 finds all of that. At every moment each record opens with a key of the owner. Links, digests and what is inside
+//! stay as they are.
+
+mod blobs;
+mod conversation;
+mod mark;
+mod piece;
+mod run;
+
+pub use run::SealedAnew;
+
+use mark::{Mark, RunId, Stage};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::ConversationId;
+use crate::store::sealed::keys::data_key::DataKey;
+use crate::store::sealed::keys::held::{DATA, MARK, blob};
+use crate::store::sealed::keys::workspace::MOST_KEYS;
+use crate::store::sealed::{KEYS, Sealed};
+use crate::store::{Put, Safety};
+use crate::vault::reseal::piece::Piece;
+
+/// How often somebody who writes all the time may make it start over.
+const ATTEMPTS: usize = 100;
+
+/// What became of an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renewed {
+    /// Everything is sealed with a key that was made in this run.
+    Done,
+    /// The same, but for records that do not open; the keys before stay for them.
+    Damaged,
+    /// It was removed meanwhile.
+    Gone,
+}
+
+impl Sealed {
+    /// Seals everything of an owner, who is named by the inner name, with a new key, unless this run has done so.
+    ///
+    /// Nobody else may change keys meanwhile.
+    pub(crate) fn seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+        match self.try_seal_anew(owner, run) {
+            Err(error) if error.kind() == ErrorKind::NotFound && owner.is_some() => Ok(Renewed::Gone),
+            other => other,
+        }
+    }
+
+    fn try_seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+        self.held.renew()?;
+        let Some(mut keys) = self.keys_at_hand(owner)? else { return Ok(Renewed::Gone) };
+        match Mark::read(self.inner.as_ref(), owner)?.filter(|mark| mark.run == run).map(|mark| mark.stage) {
+            Some(Stage::Done) => return Ok(Renewed::Done),
+            Some(Stage::Begun) => {}
+            // Each time before, there were records that do not open.
+            None if keys.len() == MOST_KEYS => return Ok(Renewed::Damaged),
+            None => keys.insert(0, DataKey::random()),
+        }
+        self.put_keys(owner, &keys, Mark::new(run, Stage::Begun))?;
+        let damaged = self.seal_until_nothing_is_left(owner, &keys)?;
+        if damaged == 0 {
+            keys.truncate(1);
+        }
+        self.put_keys(owner, &keys, Mark::new(run, Stage::Done))?;
+        Ok(if damaged == 0 { Renewed::Done } else { Renewed::Damaged })
+    }
+
+    /// Seals a pass at a time, and answers how many records of the last one do not open.
+    fn seal_until_nothing_is_left(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
+        for _ in 0..ATTEMPTS {
+            let mut pass = Piece::new(self, owner, &keys[0]);
+            match pass.everything() {
+                // Somebody has changed the conversation since it was looked at.
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                other => {
+                    other?;
+                    if pass.sealed == 0 {
+                        return Ok(pass.damaged);
+                    }
+                }
+            }
+        }
+        Err(Error::new(ErrorKind::Locked, "somebody writes so much that it cannot be sealed anew"))
+    }
+
+    /// The keys of an owner; none when the owner is gone.
+    fn keys_at_hand(&self, owner: Option<ConversationId>) -> Result<Option<Vec<DataKey>>> {
+        let Some(wrapped) = blob(self.inner.as_ref(), owner, DATA)? else { return Ok(None) };
+        let broken = |broken| Error::corrupt(format!("the keys do not open: {broken}"));
+        self.held.workspace().unwrap(&wrapped, owner).map(Some).map_err(broken)
+    }
+
+    /// Stores the keys of an owner, and how far it is, in one write.
+    fn put_keys(&self, owner: Option<ConversationId>, keys: &[DataKey], mark: Mark) -> Result<()> {
+        let workspace = self.held.workspace();
+        let keys: Vec<u8> = keys.iter().flat_map(|key| workspace.wrap(key, owner)).collect();
+        self.inner.put(&[own(owner, DATA, &keys), own(owner, MARK, &mark.to_bytes())], Safety::Synced)?;
+        self.held.forget(owner);
+        Ok(())
+    }
+}
+
+const fn own<'a>(owner: Option<ConversationId>, name: &'a [u8], bytes: &'a [u8]) -> Put<'a> {
+    Put { space: KEYS, owner, name, bytes: Some(bytes) }
+}

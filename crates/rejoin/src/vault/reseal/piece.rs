@@ -1,0 +1,87 @@
+//! Single records: sealed with the newest key where another sealed them.
+
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::sealed::Sealed;
+use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::encoding::{from_text, to_text};
+use crate::store::sealed::keys::envelope::key_of;
+use crate::store::sealed::keys::held::{Ring, Trouble};
+
+/// One pass over everything of an owner.
+pub(crate) struct Piece<'v> {
+    pub(crate) vault: &'v Sealed,
+    pub(crate) owner: Option<ConversationId>,
+    pub(crate) key: &'v DataKey,
+    ring: Ring<'v>,
+    /// How many records another key sealed.
+    pub(crate) sealed: u64,
+    /// How many do not open.
+    pub(crate) damaged: u64,
+}
+
+/// Where a record is: what it is sealed for, under which tag, in which place.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a>(pub(crate) Use, pub(crate) &'a str, pub(crate) &'a [&'a [u8]]);
+
+impl<'v> Piece<'v> {
+    pub(crate) fn new(vault: &'v Sealed, owner: Option<ConversationId>, key: &'v DataKey) -> Self {
+        Self { vault, owner, key, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
+    }
+
+    /// Goes over everything.
+    pub(crate) fn everything(&mut self) -> Result<()> {
+        if let Some(inner) = self.owner {
+            self.conversation(inner)?;
+        }
+        self.blobs()
+    }
+
+    /// True when another key than the newest sealed this.
+    pub(crate) fn is_old(&self, envelope: &[u8]) -> bool {
+        key_of(envelope) != Ok(self.key.id())
+    }
+
+    /// The same of what is stored in a row.
+    pub(crate) fn is_old_in_row(&self, stored: &[u8]) -> bool {
+        !stored.is_empty() && self.vault.held.encoding().key_of(stored) != Ok(self.key.id())
+    }
+
+    /// Seals with the newest key; none when it is, or when it does not open.
+    pub(crate) fn sealed(&mut self, at: At<'_>, envelope: &[u8]) -> Result<Option<Vec<u8>>> {
+        if !self.is_old(envelope) {
+            return Ok(None);
+        }
+        let At(usage, tag, place) = at;
+        let mut copy = envelope.to_vec();
+        match self.ring.open(usage, tag, place, &mut copy) {
+            Ok(inside) => {
+                self.sealed += 1;
+                Ok(Some(self.key.seal(usage, tag, place, &[inside])))
+            }
+            Err(Trouble::Broken(_)) => {
+                self.damaged += 1;
+                Ok(None)
+            }
+            Err(Trouble::Failed(error)) => Err(error),
+        }
+    }
+
+    /// The same of what is stored in a row.
+    pub(crate) fn sealed_in_row(&mut self, at: At<'_>, stored: &[u8]) -> Result<Option<Vec<u8>>> {
+        if !self.is_old_in_row(stored) {
+            return Ok(None);
+        }
+        let (encoding, mut envelope) = (self.vault.held.encoding(), Vec::new());
+        if encoding.read(stored, &mut envelope).is_err() {
+            // What is no envelope is found to be none by looking at it.
+            envelope.clear();
+        }
+        Ok(self.sealed(at, &envelope)?.map(|envelope| encoding.write(envelope)))
+    }
+
+    /// The same of the title of a branch, which is text in every backend.
+    pub(crate) fn sealed_title(&mut self, at: At<'_>, title: &str) -> Result<Option<String>> {
+        Ok(self.sealed(at, &from_text(title).unwrap_or_default())?.map(|envelope| to_text(&envelope)))
+    }
+}

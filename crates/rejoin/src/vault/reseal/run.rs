@@ -1,0 +1,114 @@
+//! Sealing a whole vault anew: every data key is replaced, one owner after the other, by whoever goes on where another ended.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::ConversationId;
+use crate::store::sealed::keys::held::RUN;
+use crate::store::sealed::keys::held::blob;
+use crate::store::sealed::{KEYS, Sealed};
+use crate::store::{ListQuery, Named, Put, Read, Safety, Space};
+use crate::vault::reseal::Renewed;
+use crate::vault::reseal::mark::{RunId, random_run};
+use crate::vault::slots::keys::Keys;
+
+/// What is sealed anew in a fraction of a second.
+const MUCH: usize = 8 << 20;
+
+/// What sealing everything anew came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SealedAnew {
+    /// How many conversations have a new data key.
+    pub conversations: u64,
+    /// How many of them have records that do not open; these stay as they were, with their key.
+    pub damaged: u64,
+}
+
+impl Keys {
+    /// Seals every record with a new data key. `report` is told how many conversations are done, and how many there are.
+    ///
+    /// Others may go on using the vault, and keys may be rotated. If it is interrupted, everything can be read, and the next
+    /// call goes on where this one ended.
+    pub fn seal_anew(&self, report: &mut dyn FnMut(u64, u64)) -> Result<SealedAnew> {
+        self.seal_all_anew(report).map_err(|error| error.during("seal everything anew"))
+    }
+
+    fn seal_all_anew(&self, report: &mut dyn FnMut(u64, u64)) -> Result<SealedAnew> {
+        let inner = self.inner.as_ref();
+        let vault = Sealed::open(Arc::clone(&self.backend), Arc::new(self.holder.clone()))?;
+        let run = self.begin_run()?;
+        // All at once: one that grows while others are listed would be passed over. Those that begin from now on have new keys.
+        let rows = inner.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items;
+        let all = rows.len() as u64;
+        let owners = std::iter::once(None).chain(rows.iter().map(|row| Some(row.id)));
+        let (mut sealed, mut done) = (SealedAnew::default(), 0);
+        for owner in owners {
+            sealed.add(self.seal_owner(&vault, owner, run)?, owner);
+            done += u64::from(owner.is_some());
+            report(done, all);
+        }
+        let _turn = self.take_turn()?;
+        inner.put(&[Put { space: KEYS, owner: None, name: RUN, bytes: None }], Safety::Synced)?;
+        Ok(sealed)
+    }
+
+    /// Seals what belongs to no conversation anew, such as lines of the prompt. Answers what kept its key: all of it where
+    /// that would take long, or records that do not open.
+    pub(crate) fn seal_unowned_anew(&self, vault: &Sealed) -> Result<Option<&'static str>> {
+        if is_much(self.inner.as_ref())? {
+            return Ok(Some("what belongs to no conversation kept its key, because it is much"));
+        }
+        let renewed = self.seal_owner(vault, None, random_run())?;
+        Ok((renewed == Renewed::Damaged).then_some("records that do not open kept their key"))
+    }
+
+    /// Seals one conversation anew, which is named by its inner name.
+    pub(crate) fn seal_one_anew(&self, vault: &Sealed, inner: ConversationId) -> Result<()> {
+        self.seal_owner(vault, Some(inner), random_run()).map(drop)
+    }
+
+    /// One at a time, so that others who change keys get their turn.
+    fn seal_owner(&self, vault: &Sealed, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+        let _turn = self.take_turn()?;
+        vault.seal_anew(owner, run).map_err(|error| match owner.and_then(|inner| vault.outer_name(inner)) {
+            Some(id) => error.during(format!("seal conversation `{id}`")),
+            None => error,
+        })
+    }
+
+    /// The run that was interrupted, or a new one.
+    fn begin_run(&self) -> Result<RunId> {
+        let _turn = self.take_turn()?;
+        if let Some(bytes) = blob(self.inner.as_ref(), None, RUN)? {
+            return bytes.try_into().map_err(|_| Error::corrupt("the name of the run does not read"));
+        }
+        let run = random_run();
+        self.inner.put(&[Put { space: KEYS, owner: None, name: RUN, bytes: Some(&run) }], Safety::Synced)?;
+        Ok(run)
+    }
+}
+
+/// True when what belongs to no conversation is more than is sealed anew after every purge.
+fn is_much(inner: &dyn Read) -> Result<bool> {
+    let mut size = 0;
+    for space in Space::ALL {
+        let looked = inner.get(space, None, Named::ALL, &mut |_, bytes| {
+            size += bytes.len();
+            if size > MUCH { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
+        });
+        if size > MUCH {
+            return Ok(true);
+        }
+        looked?;
+    }
+    Ok(false)
+}
+
+impl SealedAnew {
+    fn add(&mut self, renewed: Renewed, owner: Option<ConversationId>) {
+        if owner.is_some() && renewed != Renewed::Gone {
+            self.conversations += 1;
+        }
+        self.damaged += u64::from(renewed == Renewed::Damaged);
+    }
+}
