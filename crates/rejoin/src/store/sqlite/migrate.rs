@@ -131,3 +131,25 @@ fn refuse_strangers(connection: &Connection, path: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::SqliteStore;
+    use crate::store::backend::Backend as _;
+
+    #[test]
+    fn a_file_that_is_made_stores_bytes_and_one_that_has_text_keeps_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [new, old] = ["new.db", "old.db"].map(|name| folder.path().join(name));
+        let database = Connection::open(&old).unwrap();
+        MIGRATIONS.iter().for_each(|migration| database.execute_batch(migration).unwrap());
+        database.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        database.pragma_update(None, "user_version", CURRENT).unwrap();
+        drop(database);
+
+        let stores = [&new, &old].map(|path| SqliteStore::open(path).unwrap());
+
+        assert_eq!(stores.map(|store| store.backend().capabilities().stores_bytes), [true, false]);
+    }
+}
