@@ -94,7 +94,7 @@ pub struct Random(pub u64);
 
 impl Random {
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -103,7 +103,7 @@ impl Random {
 
     fn bytes(&mut self) -> [u8; 10] {
         let mut bytes = [0; 10];
-        bytes[..8].copy_from_slice(&self.next().to_be_bytes());
+        bytes[..8].copy_from_slice(&self.number().to_be_bytes());
         bytes
     }
 
@@ -115,13 +115,13 @@ impl Random {
     /// Text of once to three times so many bytes: few words are frequent, most are rare, and one in fifty occurs nowhere
     /// else.
     pub fn words(&mut self, least: usize) -> String {
-        let length = least + (self.next() % (2 * least as u64)) as usize;
+        let length = least + (self.number() % (2 * least as u64)) as usize;
         let mut text = String::with_capacity(length + 32);
         while text.len() < length {
-            let fraction = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+            let fraction = (self.number() >> 11) as f64 / (1_u64 << 53) as f64;
             let rank = (WORDS as f64).powf(fraction) as u64;
-            if self.next().is_multiple_of(50) {
-                text += &format!("{:x}", self.next() >> 24);
+            if self.number().is_multiple_of(50) {
+                text += &format!("{:x}", self.number() >> 24);
             } else {
                 text += &word(rank);
             }

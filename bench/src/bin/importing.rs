@@ -186,7 +186,7 @@ fn session(random: &mut Random, number: u64, messages: u64) -> Answer<(String, S
         let message = if is_user {
             json!({"role": "user", "content": said})
         } else {
-            json!({"id": format!("msg_{:016x}", random.next()), "type": "message", "role": "assistant",
+            json!({"id": format!("msg_{:016x}", random.number()), "type": "message", "role": "assistant",
                 "model": "claude-opus-4-5", "content": [{"type": "text", "text": said}], "stop_reason": "end_turn",
                 "usage": {"input_tokens": 1_000 + place, "output_tokens": 200}})
         };
@@ -202,7 +202,7 @@ fn session(random: &mut Random, number: u64, messages: u64) -> Answer<(String, S
 }
 
 fn uuid(random: &mut Random) -> String {
-    let (high, low) = (random.next(), random.next());
+    let (high, low) = (random.number(), random.number());
     format!(
         "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
         high >> 32,

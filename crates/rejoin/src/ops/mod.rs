@@ -29,7 +29,7 @@ pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 pub(crate) use export::{Naming, add_to_tree, view_tree};
-pub(crate) use import::{Destination, import, is_used_here, unpack};
+pub(crate) use import::{Destination, Queue, import, is_used_here, unpack};
 pub use import::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};
 pub use prepare::Limits;
 pub(crate) use prepare::{Preparation, ReadyTurn, check_title, in_line, redacted, stamp};

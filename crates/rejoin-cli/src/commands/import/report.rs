@@ -1,6 +1,7 @@
 //! What was read, what was skipped and why, for people and for programs.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -70,6 +71,14 @@ impl Report {
             Err(failure) => return Err(failure),
         }
         Ok(())
+    }
+
+    /// Tells of sources in the order they were found, whatever order they were read in.
+    pub(super) fn put_in_order(&mut self, items: &[Item]) {
+        let found = items.iter().map(|item| item.source.path()).zip(0_usize..);
+        let places: HashMap<&Path, usize> = found.collect();
+        self.done.sort_by_key(|imported| places.get(imported.path.as_path()));
+        self.failed.sort_by_key(|(path, _)| places.get(path.as_path()));
     }
 
     /// Answers. A scan has found places, which a program is told in the same answer.

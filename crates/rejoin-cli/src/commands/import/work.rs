@@ -56,14 +56,13 @@ impl<'a> Work<'a> {
         let doing = if self.mode == ImportMode::Store { "Importing" } else { "Reading" };
         let meter = Meter::start(context, doing, Unit::Bytes, bytes * passes, bytes);
         let mut waiting: Vec<&Item> = Vec::new();
-        let outcome = items.iter().try_for_each(|item| {
-            let imported = self.import(item, &mut |bytes| meter.advance(bytes));
+        let outcome = self.import_each(items, &mut |bytes| meter.advance(bytes), &mut |item, imported| {
             if imported.as_ref().is_ok_and(|done| done.conversations.iter().any(|one| one.is_waiting)) {
                 waiting.push(item);
             }
-            report.add(item, imported)?;
-            self.note_now_and_then()
+            report.add(item, imported)
         });
+        report.put_in_order(items);
         if self.mode == ImportMode::Store {
             // What they wait for may have come after them. It changes no message, so that nothing is told.
             waiting.into_iter().for_each(|item| drop(self.import(item, &mut |_| {})));
@@ -76,6 +75,38 @@ impl<'a> Work<'a> {
             self.fill_index(report, bytes, context)?;
         }
         Ok(())
+    }
+
+    /// Imports sources, and tells what became of each when it is stored.
+    fn import_each<'i>(
+        &mut self,
+        items: &'i [Item],
+        progress: &mut dyn FnMut(u64),
+        tell: &mut dyn FnMut(&'i Item, rejoin::Result<Imported>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.into.is_some() {
+            return items.iter().try_for_each(|item| tell(item, self.import(item, progress)));
+        }
+        let Self { archive, imports, projects, mode, noted, .. } = self;
+        let mut how = Import {
+            limits: ReadLimits::default(),
+            mode: *mode,
+            project: &|directory| projects.key_of(directory),
+            progress,
+        };
+        let mut items: Vec<&Item> = items.iter().collect();
+        // An id begins with the time its conversation began. In about that order, what is stored together is near each
+        // other in a store.
+        items.sort_by_cached_key(|item| item.source.fingerprint().ok().map(|look| look.written_at()));
+        let sources = items.iter().map(|item| (&item.source, item.format, item.deleted));
+        archive.import_all(imports, sources, &mut how, |imports, place, imported| {
+            tell(items[place], imported)?;
+            if noted.elapsed() >= NOTED {
+                note(archive, imports, projects, *mode)?;
+                *noted = Instant::now();
+            }
+            Ok(())
+        })
     }
 
     pub(super) fn import(&mut self, item: &Item, progress: &mut dyn FnMut(u64)) -> rejoin::Result<Imported> {
@@ -92,21 +123,9 @@ impl<'a> Work<'a> {
         self.archive.import_noting(&mut self.imports, &item.source, item.format, item.deleted, &mut how)
     }
 
-    fn note_now_and_then(&mut self) -> Result<(), Failure> {
-        if self.noted.elapsed() < NOTED {
-            return Ok(());
-        }
-        self.note()
-    }
-
-    /// Notes what was imported. Projects come first: a source that is noted is not read again, so its project would
-    /// not be met again either.
+    /// Notes what was imported.
     pub(super) fn note(&mut self) -> Result<(), Failure> {
-        if self.mode == ImportMode::Try {
-            return Ok(());
-        }
-        self.projects.remember()?;
-        self.archive.save_imports(&mut self.imports)?;
+        note(&self.archive, &mut self.imports, &self.projects, self.mode)?;
         self.noted = Instant::now();
         Ok(())
     }
@@ -126,4 +145,18 @@ impl<'a> Work<'a> {
         }
         Ok(())
     }
+}
+
+/// Projects come first: a source that is noted is not read again, so its project would not be met again either.
+fn note(
+    archive: &Archive,
+    imports: &mut Imports,
+    projects: &Projects<'_>,
+    mode: ImportMode,
+) -> Result<(), Failure> {
+    if mode == ImportMode::Try {
+        return Ok(());
+    }
+    projects.remember()?;
+    Ok(archive.save_imports(imports)?)
 }

@@ -7,7 +7,7 @@ use crate::archive::audit::{AuditAction, AuditEntry};
 use crate::error::Result;
 use crate::formats::{Format, SOURCE, Source};
 use crate::model::{ConversationId, MessageId, StoredConversation, StoredMessage};
-use crate::ops::{Destination, Import, ImportMode, Imported, import, is_used_here, unpack};
+use crate::ops::{Destination, Import, ImportMode, Imported, Queue, import, is_used_here, unpack};
 use crate::store::{Named, Order, Put, Safety, Selection, Space};
 
 impl Archive {
@@ -19,7 +19,7 @@ impl Archive {
     /// A source that is damaged or cannot be read is [`Invalid`](crate::ErrorKind::Invalid), one that is gone
     /// [`NotFound`](crate::ErrorKind::NotFound): other kinds are of the store.
     pub fn import(&self, source: &Source, format: &'static Format, how: &mut Import<'_>) -> Result<Imported> {
-        self.import_except(source, format, &HashSet::new(), how)
+        self.import_alone(None, source, format, how)
     }
 
     /// Imports the one conversation of a source as a branch of another one, where the two begin to differ.
@@ -35,24 +35,34 @@ impl Archive {
         how: &mut Import<'_>,
     ) -> Result<Imported> {
         let target = Some(self.conversation(id)?.id);
-        let none = HashSet::new();
-        self.import_to(Destination { target, ..self.destination(&none) }, source, format, how)
+        self.import_alone(target, source, format, how)
     }
 
-    /// Imports a source without those of some conversations that are no longer here.
-    pub(super) fn import_except(
+    fn import_alone(
         &self,
+        target: Option<ConversationId>,
         source: &Source,
         format: &'static Format,
-        except: &HashSet<ConversationId>,
         how: &mut Import<'_>,
     ) -> Result<Imported> {
-        self.import_to(self.destination(except), source, format, how)
+        let (queue, none) = (Queue::default(), HashSet::new());
+        let number = queue.begin_source();
+        let destination = Destination { target, ..self.destination(&queue, &none) };
+        let read = import(destination, source, format, how);
+        queue.flush(self.store());
+        let refusal = queue.take_refusal(number).map_or(Ok(()), Err);
+        self.settled(source, read.and_then(|read| refusal.map(|()| read)), how.mode)
     }
 
-    fn destination<'a>(&'a self, except: &'a HashSet<ConversationId>) -> Destination<'a> {
+    /// Where an import goes: what is small waits in the queue, and some conversations that are no longer here stay away.
+    pub(super) fn destination<'a>(
+        &'a self,
+        queue: &'a Queue,
+        except: &'a HashSet<ConversationId>,
+    ) -> Destination<'a> {
         Destination {
             store: self.store(),
+            queue,
             now: self.now(),
             conversation_bytes: self.limits.conversation_bytes,
             attachment_chunk_bytes: self.limits.attachment_chunk_bytes,
@@ -62,16 +72,15 @@ impl Archive {
         }
     }
 
-    fn import_to(
+    /// What is told of a source of which nothing waits.
+    pub(super) fn settled(
         &self,
-        into: Destination<'_>,
         source: &Source,
-        format: &'static Format,
-        how: &mut Import<'_>,
+        read: Result<Imported>,
+        mode: ImportMode,
     ) -> Result<Imported> {
-        let imported = import(into, source, format, how)
-            .map_err(|error| error.during(format!("import `{}`", source.path().display())))?;
-        if how.mode == ImportMode::Store && !imported.redacted.is_empty() {
+        let imported = read.map_err(|error| error.during(format!("import `{}`", source.path().display())))?;
+        if mode == ImportMode::Store && !imported.redacted.is_empty() {
             self.note_redacted(&imported);
         }
         Ok(imported)

@@ -5,7 +5,7 @@ use crate::model::{ConversationId, Digest, Message, MessageId, Previews, Time};
 use crate::ops::attachment::Settled;
 use crate::ops::import::activity::Dating;
 use crate::ops::import::packed::Packer;
-use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
+use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Safety, Space, Stale, Store, Tip, Turn};
 
 /// So many messages are one append. Their ids are spread over an index, so that each append writes most pages of it:
 /// fewer appends write fewer pages, and sync less often.
@@ -51,6 +51,12 @@ pub(super) struct Creation<'a> {
     pub(super) created: Time,
 }
 
+/// What a turn of a batch borrows.
+pub(super) struct Parts<'a> {
+    entries: Vec<Entry<'a>>,
+    blobs: Vec<Put<'a>>,
+}
+
 impl Batch {
     /// Adds a message.
     pub(super) fn add(
@@ -58,11 +64,13 @@ impl Batch {
         id: MessageId,
         parent: Option<Anchor>,
         digest: Digest,
-        body: String,
+        mut body: String,
         message: &Message,
         pin: Pin,
     ) {
         self.bytes += body.len();
+        // It may wait for long, and was written into a buffer that grew.
+        body.shrink_to_fit();
         self.previews.note(message);
         let (label, said_at) = (message.label.clone(), message.created_at);
         self.drafts.push(Draft { id, parent, digest, body, label, pin, said_at });
@@ -70,8 +78,10 @@ impl Batch {
 
     /// Adds what something was read from, under its name.
     pub(super) fn add_source(&mut self, name: &[u8], source: &str) -> Result<()> {
-        let packed = self.packer.pack(source)?;
+        let mut packed = self.packer.pack(source)?;
         self.bytes += packed.len();
+        // The buffer has room for a text that cannot be compressed.
+        packed.shrink_to_fit();
         self.sources.push((name.to_vec(), packed));
         Ok(())
     }
@@ -108,6 +118,16 @@ impl Batch {
         newest.map_or_else(Time::default, |newest| newest.min(now))
     }
 
+    /// How many bytes it has.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Lets go of what it takes to add something.
+    pub(super) fn rest(&mut self) {
+        self.packer = Packer::default();
+    }
+
     /// Stores the messages, and creates the conversation if it is not there.
     pub(super) fn store(
         &self,
@@ -118,7 +138,16 @@ impl Batch {
         dating: Dating,
         now: Time,
     ) -> Result<()> {
-        let mut blobs: Vec<Put<'_>> = self
+        let parts = self.parts(conversation, notes);
+        if self.drafts.is_empty() && creation.is_none() {
+            return store.put(&parts.blobs, Safety::Synced);
+        }
+        store.append(&self.turn(&parts, conversation, creation, dating, now)).map(drop)
+    }
+
+    /// What a turn of the messages borrows.
+    pub(super) fn parts<'a>(&'a self, conversation: ConversationId, notes: &[Put<'a>]) -> Parts<'a> {
+        let mut blobs: Vec<Put<'a>> = self
             .sources
             .iter()
             .map(|(name, bytes)| Put {
@@ -130,12 +159,9 @@ impl Batch {
             .collect();
         // In the order of an index each page of it is changed once.
         blobs.sort_unstable_by_key(|blob| blob.name);
-        if self.drafts.is_empty() && creation.is_none() {
-            return store.put(&blobs, crate::store::Safety::Synced);
-        }
         blobs.extend(self.settled.iter().map(|card| card.put(conversation)));
         blobs.extend_from_slice(notes);
-        let entries: Vec<Entry<'_>> = self
+        let entries = self
             .drafts
             .iter()
             .map(|draft| Entry {
@@ -146,14 +172,26 @@ impl Batch {
                 body: &draft.body,
             })
             .collect();
+        Parts { entries, blobs }
+    }
+
+    /// The messages as a turn, which creates the conversation if it is not there.
+    pub(super) fn turn<'a>(
+        &'a self,
+        parts: &'a Parts<'a>,
+        conversation: ConversationId,
+        creation: Option<Creation<'a>>,
+        dating: Dating,
+        now: Time,
+    ) -> Turn<'a> {
         let created = creation.as_ref().map(|creation| creation.created);
         let opening =
             creation.map(|Creation { facets, header, created }| Opening { facets, header, created });
-        let turn = Turn {
+        Turn {
             conversation,
             opening,
             stale: Stale::Branch,
-            entries: &entries,
+            entries: &parts.entries,
             tip: Tip { first: &self.previews.first, last: &self.previews.last },
             branch: None,
             active: match dating {
@@ -161,8 +199,7 @@ impl Batch {
                 Dating::Left(active) => active,
             },
             now,
-            blobs: &blobs,
-        };
-        store.append(&turn).map(drop)
+            blobs: &parts.blobs,
+        }
     }
 }

@@ -4,9 +4,10 @@ use crate::error::Result;
 use crate::model::Branch;
 use crate::ops::import::growing::Growing;
 use crate::ops::import::header;
+use crate::ops::import::queue::{Whole, is_small};
 use crate::ops::import::route::Route;
 use crate::ops::import::{Depth, ImportMode, ImportedAs, ImportedConversation};
-use crate::store::Change;
+use crate::store::{Change, Facets};
 
 impl Growing<'_> {
     /// Stores what is left, sets the head, and tells what was done, as far as the reading went. A conversation without
@@ -15,7 +16,7 @@ impl Growing<'_> {
         if self.read == 0 {
             return Ok(None);
         }
-        if self.mode == ImportMode::Store {
+        if self.mode == ImportMode::Store && !self.wait_if_whole()? {
             self.flush()?;
             self.erase_unused()?;
             self.place_head()?;
@@ -41,6 +42,24 @@ impl Growing<'_> {
             grown: self.grown,
             changed: self.branched,
         }))
+    }
+
+    /// Has a conversation wait that is new and small, and that one append makes what it should be. False when it is not.
+    fn wait_if_whole(&mut self) -> Result<bool> {
+        let is_head_last = self.head().or(self.last) == self.batch.last();
+        let is_whole = !self.exists && self.bookmark.is_none() && self.branches.is_empty() && is_head_last;
+        if !is_whole || !is_small(&self.batch) {
+            return Ok(false);
+        }
+        let whole = Whole {
+            id: self.id,
+            facets: Facets::of(&self.header),
+            header: self.header.to_header(),
+            created: self.found.created_at,
+            now: self.into.now,
+            batch: std::mem::take(&mut self.batch),
+        };
+        self.into.queue.add(self.into.store, whole).map(|()| true)
     }
 
     /// Which conversation took it.

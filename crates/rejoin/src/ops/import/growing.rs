@@ -13,7 +13,7 @@ use crate::ops::import::attached::Attached;
 use crate::ops::import::batch::{Batch, Creation, Pin};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::counterpart::Counterparts;
-use crate::ops::import::header::{header_of, row_of};
+use crate::ops::import::header::header_of;
 use crate::ops::import::identity::Names;
 use crate::ops::import::location::began_here;
 use crate::ops::import::names;
@@ -117,7 +117,7 @@ impl<'a> Growing<'a> {
         let redactor = into.redactor.filter(|_| depth == Depth::Full);
         let clean = redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
         let header = clean.unwrap_or(header);
-        let stored = row_of(into.store, id)?;
+        let stored = into.row_of(id)?;
         let (mut known, mut has_own) = (HashMap::new(), false);
         if stored.is_some() {
             let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };

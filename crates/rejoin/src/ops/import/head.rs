@@ -5,7 +5,6 @@ use crate::formats::SOURCE;
 use crate::model::{Message, MessageId};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::growing::Growing;
-use crate::ops::import::header::row_of;
 use crate::ops::import::route::Route;
 use crate::store::{Change, Order, Selection};
 
@@ -41,7 +40,7 @@ impl Growing<'_> {
         if !self.exists {
             return Ok(None);
         }
-        let head = row_of(self.into.store, self.id)?.and_then(|row| row.head).map(|head| head.id);
+        let head = self.into.row_of(self.id)?.and_then(|row| row.head).map(|head| head.id);
         if let Some(id) = head
             && !self.known.contains_key(&id)
             && self.source_of(id)?.is_none()
@@ -53,7 +52,7 @@ impl Growing<'_> {
 
     /// Notices who went on here just before an append moved the head away.
     fn notice_newest(&mut self) -> Result<()> {
-        let Some(row) = row_of(self.into.store, self.id)? else { return Ok(()) };
+        let Some(row) = self.into.row_of(self.id)? else { return Ok(()) };
         if row.messages <= self.known.len() as u64 {
             return Ok(());
         }
@@ -78,7 +77,7 @@ impl Growing<'_> {
     }
 
     /// The message that the program would go on from, if it is not the last one of the source.
-    fn head(&self) -> Option<MessageId> {
+    pub(super) fn head(&self) -> Option<MessageId> {
         let head = self.found.head.as_deref().map(|head| self.name(head))?;
         (self.known.contains_key(&head) && Some(head) != self.last).then_some(head)
     }

@@ -3,7 +3,7 @@
 //! A source is read twice. The first time nothing is stored: whatever is wrong with the source ends it there, so that
 //! nothing is half imported, and what is known of a conversation only at its end is known before it is created. This
 //! reading is an outline: what is new is parsed and named, and only the second reading redacts, encodes and hashes it
-//! and appends it in batches. A source says nothing about a conversation that began here, unless
+//! and appends it in batches; small conversations wait for each other and are one commit (`queue.rs`). A source says nothing about a conversation that began here, unless
 //! whoever imports it asks for that. A first reading that turns out to have misjudged a beginning is
 //! repeated. An import that is cut off is finished by the next one.
 
@@ -23,6 +23,7 @@ mod lineage;
 mod location;
 mod names;
 mod packed;
+mod queue;
 mod ready;
 mod regrow;
 mod report;
@@ -35,11 +36,11 @@ use std::fmt;
 pub(crate) use activity::is_used_here;
 use contents::Contents;
 use growing::{Above, Growing};
-use header::row_of;
 use identity::Names;
 pub(crate) use identity::source_hash;
 use location::Location;
 pub(crate) use packed::{Packer, unpack};
+pub(crate) use queue::Queue;
 use regrow::Regrowth;
 pub use report::{Imported, ImportedAs, ImportedConversation};
 use route::{Route, Router};
@@ -84,6 +85,8 @@ impl fmt::Debug for Import<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Destination<'a> {
     pub(crate) store: &'a dyn Store,
+    /// Where what is small waits to be stored with others.
+    pub(crate) queue: &'a Queue,
     pub(crate) now: Time,
     /// The most bytes of one conversation.
     pub(crate) conversation_bytes: u64,
@@ -97,7 +100,7 @@ pub(crate) struct Destination<'a> {
     pub(crate) target: Option<ConversationId>,
 }
 
-/// Imports one source.
+/// Imports one source. What is new and small may wait in the queue when this returns.
 pub(crate) fn import(
     into: Destination<'_>,
     source: &Source,
@@ -449,7 +452,7 @@ impl<'a> Pass<'a> {
         }
         // A new conversation is as new under any id.
         let was_misjudged =
-            is_another && (self.into.except.contains(&named) || row_of(self.into.store, named)?.is_some());
+            is_another && (self.into.except.contains(&named) || self.into.row_of(named)?.is_some());
         if is_stricter || was_misjudged || route != growing.route {
             self.verdict = self.verdict.max(Verdict::Misjudged);
         }

@@ -13,7 +13,6 @@ use crate::formats::{SOURCE, SourceMessage, unfinished};
 use crate::model::{Message, MessageId};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
-use crate::ops::import::header::row_of;
 use crate::ops::import::identity::source_hash;
 use crate::ops::redact::continues;
 use crate::store::{Children, Note, Order, Outcome, Selection, Target};
@@ -94,7 +93,7 @@ impl Growing<'_> {
         own: MessageId,
         parent: Option<MessageId>,
     ) -> Result<Option<HashMap<MessageId, Going>>> {
-        let Some(row) = row_of(self.into.store, self.id)? else { return Ok(None) };
+        let Some(row) = self.into.row_of(self.id)? else { return Ok(None) };
         let mut going: HashMap<MessageId, Going> = HashMap::new();
         let mut is_of_source = true;
         let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };

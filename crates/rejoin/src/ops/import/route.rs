@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::formats::SourceConversation;
 use crate::model::ConversationId;
 use crate::ops::import::Destination;
-use crate::ops::import::header::row_of;
 use crate::ops::import::identity::Names;
 use crate::ops::import::location::Location;
 
@@ -53,12 +52,12 @@ impl Router<'_> {
             return Ok(Route::Into(target));
         }
         let id = self.id_of(found)?;
-        match row_of(self.into.store, id)? {
+        match self.into.row_of(id)? {
             None => Ok(Route::Own(id)),
             Some(row) if self.location.gave(&row)? => Ok(Route::Own(id)),
             Some(_) => {
                 let separate = self.separate(id, found)?;
-                let is_there = row_of(self.into.store, separate.id())?.is_some();
+                let is_there = self.into.row_of(separate.id())?.is_some();
                 Ok(if is_there { separate } else { Route::Compared(id) })
             }
         }
@@ -68,7 +67,7 @@ impl Router<'_> {
     pub(super) fn id_of(&self, found: &SourceConversation) -> Result<ConversationId> {
         let id = self.names.conversation(&found.id, found.created_at);
         let earlier = self.names.earlier_conversation(&found.id, found.created_at);
-        let is_there = |id| row_of(self.into.store, id).map(|row| row.is_some());
+        let is_there = |id| self.into.row_of(id).map(|row| row.is_some());
         let is_earlier =
             earlier != id && !is_there(id)? && (self.into.except.contains(&earlier) || is_there(earlier)?);
         Ok(if is_earlier { earlier } else { id })
@@ -80,7 +79,7 @@ impl Router<'_> {
         for number in 0..SEPARATE {
             let id = self.names.separate(&found.id, found.created_at, &area, number);
             // A file may name any id, so one that is there counts only if it was read from here.
-            match row_of(self.into.store, id)? {
+            match self.into.row_of(id)? {
                 Some(row) if !self.location.gave(&row)? => {}
                 _ => return Ok(Route::Separate { id, beside }),
             }
@@ -94,6 +93,6 @@ impl Router<'_> {
             Route::Own(id) | Route::Separate { id, .. } => id,
             Route::Compared(_) | Route::Into(_) => return Ok(false),
         };
-        Ok(self.into.except.contains(&id) && row_of(self.into.store, id)?.is_none())
+        Ok(self.into.except.contains(&id) && self.into.row_of(id)?.is_none())
     }
 }

@@ -111,6 +111,21 @@ fn no_folder_of_the_store_or_the_vault_has_more_files_than_a_reader_can_hold() {
 }
 
 #[test]
+fn every_path_in_the_overview_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let is_path = |word: &&str| word.contains('/') && !word.contains([' ', ':', '$', '(']);
+    let places = ["", "crates", "crates/rejoin", "crates/rejoin/src", "crates/rejoin-cli/src"];
+    let exists = |path: &str| places.iter().any(|place| root.join(place).join(path).exists());
+
+    let named: Vec<&str> = text.split('`').skip(1).step_by(2).filter(is_path).collect();
+    let missing: Vec<&str> = named.iter().copied().filter(|path| !exists(path)).collect();
+
+    assert!(named.len() > 30, "{named:?}");
+    assert_eq!(missing, NONE);
+}
+
+#[test]
 fn folders_use_mod_rs_and_say_what_they_own() {
     let sources = sources();
     let folders: Vec<&str> =

@@ -3,10 +3,14 @@
 //! A source that looks the same is not read again. A conversation that any source gave and that is no longer here was
 //! deleted here; it stays deleted while its source goes on, moves or is copied, unless it is asked for.
 //!
+//! A source is noted only after everything that was read of it is stored, so a note is never there without its
+//! conversations.
+//!
 //! How a source looked is no history: losing it costs a reading, so it is saved without a sync, and now and then. Losing
 //! which conversations there were would bring deleted ones back, so new ones are synced.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +18,7 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::formats::{Detection, Finder, Fingerprint, Format, PathKey, Source, key_of};
 use crate::model::ConversationId;
-use crate::ops::{Import, ImportMode, Imported};
+use crate::ops::{Import, ImportMode, Imported, Queue, import};
 use crate::store::{Named, Put, Safety, Space};
 
 /// What was imported before.
@@ -90,6 +94,16 @@ impl Imports {
     }
 }
 
+/// A source that was read, and of which something may wait to be stored.
+struct Unsettled<'s> {
+    number: usize,
+    place: usize,
+    source: &'s Source,
+    format: &'static Format,
+    look: Option<Fingerprint>,
+    read: Result<Imported>,
+}
+
 impl Note {
     fn look(&self) -> Option<[u8; 16]> {
         let text = self.look.as_deref()?;
@@ -121,6 +135,47 @@ impl Archive {
         deleted: DeletedHere,
         how: &mut Import<'_>,
     ) -> Result<Imported> {
+        let mut told = None;
+        let Ok(()) = self.import_all(imports, [(source, format, deleted)], how, |_, _, imported| {
+            told = Some(imported);
+            Ok::<(), Infallible>(())
+        });
+        told.expect("each source is told of")
+    }
+
+    /// Imports sources as [`Archive::import_noting`] does, one after the other. Small conversations wait for each other,
+    /// and many of them are one commit.
+    ///
+    /// `tell` is called once for each source, in order, with its place and what became of it, when everything that was
+    /// read of it is stored and noted, or refused. An error of `tell` ends the import, and what waits then is not stored.
+    pub fn import_all<'s, E, F>(
+        &self,
+        imports: &mut Imports,
+        sources: impl IntoIterator<Item = (&'s Source, &'static Format, DeletedHere)>,
+        how: &mut Import<'_>,
+        mut tell: F,
+    ) -> Result<(), E>
+    where
+        F: FnMut(&mut Imports, usize, Result<Imported>) -> Result<(), E>,
+    {
+        let queue = Queue::default();
+        let mut waiting = VecDeque::new();
+        for (place, (source, format, deleted)) in sources.into_iter().enumerate() {
+            waiting.push_back(self.read_noting(&queue, imports, (place, source, format, deleted), how));
+            self.settle(&queue, &mut waiting, imports, how.mode, &mut tell)?;
+        }
+        queue.flush(self.store());
+        self.settle(&queue, &mut waiting, imports, how.mode, &mut tell)
+    }
+
+    /// Reads a source. What it gives may wait in the queue.
+    fn read_noting<'s>(
+        &self,
+        queue: &Queue,
+        imports: &Imports,
+        (place, source, format, deleted): (usize, &'s Source, &'static Format, DeletedHere),
+        how: &mut Import<'_>,
+    ) -> Unsettled<'s> {
         // How it looks is taken before it is read: what is written meanwhile must not count as read.
         let look = source.fingerprint().ok().filter(|look| look.is_settled(self.now()));
         let none = HashSet::new();
@@ -128,14 +183,40 @@ impl Archive {
             DeletedHere::StayDeleted => &imports.given,
             DeletedHere::ComeBack => &none,
         };
-        let imported = self.import_except(source, format, except, how)?;
-        // What was read as a format that it is not of, and gave nothing, is still a file of no known format.
-        let is_any = !imported.conversations.is_empty() || !imported.deleted.is_empty();
-        let is_of_format = is_any || format.detect(source) == Detection::Yes;
-        if how.mode == ImportMode::Store && is_of_format {
-            imports.add(source, look, &imported);
+        let number = queue.begin_source();
+        let read = import(self.destination(queue, except), source, format, how);
+        Unsettled { number, place, source, format, look, read }
+    }
+
+    /// Tells of the sources of which nothing waits any more, up to the first of which something does.
+    fn settle<E, F>(
+        &self,
+        queue: &Queue,
+        waiting: &mut VecDeque<Unsettled<'_>>,
+        imports: &mut Imports,
+        mode: ImportMode,
+        tell: &mut F,
+    ) -> Result<(), E>
+    where
+        F: FnMut(&mut Imports, usize, Result<Imported>) -> Result<(), E>,
+    {
+        let first = queue.first_waiting();
+        while let Some(next) = waiting.pop_front_if(|next| first.is_none_or(|first| next.number < first)) {
+            let Unsettled { number, place, source, format, look, read } = next;
+            let refusal = queue.take_refusal(number).map_or(Ok(()), Err);
+            let imported = self.settled(source, read.and_then(|read| refusal.map(|()| read)), mode);
+            if let Ok(imported) = &imported
+                && mode == ImportMode::Store
+            {
+                // What was read as a format that it is not of, and gave nothing, is still a file of no known format.
+                let is_any = !imported.conversations.is_empty() || !imported.deleted.is_empty();
+                if is_any || format.detect(source) == Detection::Yes {
+                    imports.add(source, look, imported);
+                }
+            }
+            tell(imports, place, imported)?;
         }
-        Ok(imported)
+        Ok(())
     }
 
     /// Keeps what was noted.
@@ -163,3 +244,6 @@ impl Archive {
 fn hex(bytes: [u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(bytes))
 }
+
+#[cfg(test)]
+mod tests;
