@@ -88,7 +88,9 @@ fn cleaning_really_deletes_the_files() {
 
     assert!(outcome.stdout.starts_with("1 conversation deleted, "), "{outcome:?}");
     assert!(before.0 > 0 && before.1 > 0, "{before:?}");
-    assert_eq!((holds("In Alfama."), holds("And now?")), (0, before.1));
+    // The index of lists, which has previews, is written when there is time for it.
+    assert_eq!(holds("In Alfama."), 0);
+    assert!(holds("And now?") >= before.1, "{before:?}");
 }
 
 /// Every file of a store.

@@ -11,15 +11,19 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Detection, Finder, Fingerprint, Format, PathKey, Source, key_of};
 use crate::model::ConversationId;
 use crate::ops::{Import, ImportMode, Imported, Queue, import};
 use crate::store::{Named, Put, Safety, Space};
+
+/// What was read to its end waits no longer than this to be stored, once the next source is read.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What was imported before.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +106,13 @@ struct Unsettled<'s> {
     format: &'static Format,
     look: Option<Fingerprint>,
     read: Result<Imported>,
+    /// When it was read to its end.
+    since: Instant,
+}
+
+/// True for what is wrong with a source, and not with the store.
+fn is_of_source(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound)
 }
 
 impl Note {
@@ -161,7 +172,13 @@ impl Archive {
         let queue = Queue::default();
         let mut waiting = VecDeque::new();
         for (place, (source, format, deleted)) in sources.into_iter().enumerate() {
-            waiting.push_back(self.read_noting(&queue, imports, (place, source, format, deleted), how));
+            let read = self.read_noting(&queue, imports, (place, source, format, deleted), how);
+            // Whoever is told of a store that fails ends the import, so this is told at once.
+            let is_failing = read.read.as_ref().is_err_and(|error| !is_of_source(error));
+            waiting.push_back(read);
+            if is_failing || waiting.front().is_some_and(|oldest| oldest.since.elapsed() >= PATIENCE) {
+                queue.flush(self.store());
+            }
             self.settle(&queue, &mut waiting, imports, how.mode, &mut tell)?;
         }
         queue.flush(self.store());
@@ -185,7 +202,7 @@ impl Archive {
         };
         let number = queue.begin_source();
         let read = import(self.destination(queue, except), source, format, how);
-        Unsettled { number, place, source, format, look, read }
+        Unsettled { number, place, source, format, look, read, since: Instant::now() }
     }
 
     /// Tells of the sources of which nothing waits any more, up to the first of which something does.
@@ -202,7 +219,7 @@ impl Archive {
     {
         let first = queue.first_waiting();
         while let Some(next) = waiting.pop_front_if(|next| first.is_none_or(|first| next.number < first)) {
-            let Unsettled { number, place, source, format, look, read } = next;
+            let Unsettled { number, place, source, format, look, read, .. } = next;
             let refusal = queue.take_refusal(number).map_or(Ok(()), Err);
             let imported = self.settled(source, read.and_then(|read| refusal.map(|()| read)), mode);
             if let Ok(imported) = &imported

@@ -48,13 +48,14 @@ impl Growing<'_> {
     fn wait_if_whole(&mut self) -> Result<bool> {
         let is_head_last = self.head().or(self.last) == self.batch.last();
         let is_whole = !self.exists && self.bookmark.is_none() && self.branches.is_empty() && is_head_last;
-        if !is_whole || !is_small(&self.batch) {
+        let header = self.header.to_header();
+        if !is_whole || !is_small(&self.batch, &header) {
             return Ok(false);
         }
         let whole = Whole {
             id: self.id,
             facets: Facets::of(&self.header),
-            header: self.header.to_header(),
+            header,
             created: self.found.created_at,
             now: self.into.now,
             batch: std::mem::take(&mut self.batch),

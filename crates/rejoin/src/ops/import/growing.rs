@@ -280,10 +280,14 @@ impl<'a> Growing<'a> {
         self.fresh.note(id, parent, &found.source);
         self.added += u64::from(!self.regrown.contains_key(&id));
         self.branched += u64::from(id != own);
-        let Some(Ready { stored, line }) = ready.filter(|_| self.depth == Depth::Full) else {
+        let Some(Ready { stored, line }) = ready else {
             self.estimate(&found);
             return Ok(skipped);
         };
+        if self.depth == Depth::Outline {
+            self.most_bytes = self.most_bytes.saturating_add(stored.body.len() as u64);
+            return Ok(skipped);
+        }
         self.tally.extend(&stored.tally);
         self.bytes += stored.body.len() as u64;
         self.count_attached(&stored.detached)?;
@@ -307,11 +311,10 @@ impl<'a> Growing<'a> {
         Ok(skipped)
     }
 
-    /// True when a message is made ready to be stored. To outline a conversation it is enough to know that a message is new,
-    /// except in one that is only compared: a message that changed may be here, under an id that is made of what is stored.
+    /// True when a message is made ready to be stored. To outline a conversation it is enough to know that a message is new. One
+    /// that changed since may be here too, under an id that is made of what is stored, and others follow it there.
     fn looks_closely(&self, own: MessageId) -> bool {
-        let is_compared = matches!(self.route, Route::Compared(_));
-        self.depth == Depth::Full || is_compared && self.known.contains_key(&own)
+        self.depth == Depth::Full || self.known.contains_key(&own)
     }
 
     /// Counts a message that was not made ready.

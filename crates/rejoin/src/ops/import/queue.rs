@@ -25,7 +25,7 @@ const CONVERSATIONS: usize = 10_000;
 /// So many bytes are one commit: a sixth of the memory that an import may take, because a store holds them once more.
 const BYTES: usize = 16 << 20;
 
-/// What a conversation takes beside what it says: its header, its ids, the parts of a turn.
+/// What a conversation takes beside what it says and its header: its ids, the parts of a turn.
 const OVERHEAD: usize = 2 << 10;
 
 /// A conversation with more bytes than this is stored at once: its own bytes are most of what its commit writes.
@@ -60,6 +60,10 @@ pub(super) struct Whole {
 }
 
 impl Whole {
+    fn bytes(&self) -> usize {
+        self.batch.bytes() + self.header.len()
+    }
+
     fn parts(&self) -> Parts<'_> {
         self.batch.parts(self.id, &[])
     }
@@ -93,7 +97,7 @@ impl Queue {
         whole.batch.rest();
         let is_full = {
             let mut waiting = self.waiting.borrow_mut();
-            waiting.bytes += whole.batch.bytes() + OVERHEAD;
+            waiting.bytes += whole.bytes() + OVERHEAD;
             waiting.ids.insert(whole.id);
             let source = waiting.sources;
             waiting.wholes.push((source, whole));
@@ -147,9 +151,9 @@ impl Queue {
     }
 }
 
-/// True when a conversation with these messages is worth waiting for others.
-pub(super) const fn is_small(batch: &Batch) -> bool {
-    batch.bytes() <= SMALL
+/// True when a conversation with these messages and this header is worth waiting for others.
+pub(super) const fn is_small(batch: &Batch, header: &str) -> bool {
+    batch.bytes() + header.len() <= SMALL
 }
 
 /// True when a turn is refused, and not the store at fault.

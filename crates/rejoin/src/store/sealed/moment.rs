@@ -121,10 +121,12 @@ impl<'r> Moment<'r> {
     /// The tip that a removal leaves of a conversation with this one. The removal is in the backend's terms.
     pub(crate) fn trimmed_tip(&self, mut tip: Tip, state: &State, removal: &Removal<'_>) -> Result<Tip> {
         let inner = removal.conversation;
-        tip.head = match removal.head {
-            Some((_, seq)) => self.message(inner, seq, head_of)?,
-            None => None,
-        };
+        if tip.numbers.loses_head(removal) {
+            tip.head = match removal.head {
+                Some((_, seq)) => self.message(inner, seq, head_of)?,
+                None => None,
+            };
+        }
         tip.numbers.remove(state, &self.raw(inner)?.branches, removal);
         Ok(tip)
     }

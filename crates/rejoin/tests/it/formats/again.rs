@@ -231,6 +231,23 @@ fn half_a_reply_that_someone_went_on_from_here_stays() {
     assert_eq!(desk.said(id), ["one", "first", "here"]);
 }
 
+#[test]
+fn a_reply_after_one_that_stays_by_half_still_goes_on() {
+    let mut desk = Desk::new();
+    let mut lines = pieces();
+    let id = desk.import(&desk.write(&lines[..2]), DeletedHere::StayDeleted).conversations[0].id;
+    desk.archive.resume(id).unwrap().append(Message::user("here")).unwrap();
+    lines.extend([user("u2", Some("a4"), "two"), reply("b1", "u2", "m9", text("begun"))]);
+    desk.import(&desk.write(&lines), DeletedHere::StayDeleted);
+    let before = desk.messages(id);
+    lines.push(reply("b2", "b1", "m9", text("ended")));
+
+    let imported = desk.import(&desk.write(&lines), DeletedHere::StayDeleted);
+
+    let one = &imported.conversations[0];
+    assert_eq!((one.added, one.grown, one.changed, desk.messages(id) - before), (0, 1, 0, 0));
+}
+
 /// What was stored, by how much is left of it, and what became of it.
 fn after(before: &[String], later: &[String]) -> (usize, (u64, u64, u64)) {
     let mut desk = Desk::new();

@@ -277,6 +277,24 @@ fn a_number_that_was_changed_does_not_become_right_by_what_is_written_next() {
     assert_eq!(found, ["its version is 16, and should be 11", "its next number is 15, and should be 10"]);
 }
 
+#[test]
+fn a_head_that_was_changed_does_not_become_right_by_a_removal() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let vault = || sealed(Arc::new(SqliteStore::open(&path).unwrap()));
+    fill(&vault());
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch("UPDATE conversation SET head = 1").unwrap();
+
+    let ids = &["f".parse().unwrap()];
+    let target = Target::Messages { conversation: conversation(1), ids, children: Children::Refuse };
+    vault().remove(&[target], "tidying", NOW).unwrap();
+
+    let found = vault().maintain(Task::Check, Duration::MAX).unwrap().faults;
+    let found: Vec<String> = found.into_iter().map(|fault| fault.what).collect();
+    assert_eq!(found, ["its head is 1, and should be 8"]);
+}
+
 /// The files of a store that hold conversations and blobs.
 fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -122,6 +122,10 @@ impl Held {
             return Ok(false);
         }
         let unlocked = open_record(self.inner.as_ref(), self.unlock.as_ref())?;
+        // Names and the form of what is stored would be those of the vault that was opened.
+        if unlocked.workspace.vault() != self.workspace().vault() {
+            return Err(Error::conflict("another vault was put in the place of this one while it was open"));
+        }
         *self.unlocked.write().unwrap_or_else(PoisonError::into_inner) = unlocked;
         Ok(true)
     }

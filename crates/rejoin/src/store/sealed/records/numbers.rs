@@ -73,7 +73,9 @@ impl Numbers {
     pub(crate) fn remove(&mut self, state: &State, before: &[Branch], removal: &Removal<'_>) {
         self.add_versions(state, removal.version);
         self.messages = self.messages.wrapping_sub(removal.going.len() as u64);
-        self.head = removal.head.map(|(_, seq)| seq);
+        if self.loses_head(removal) {
+            self.head = removal.head.map(|(_, seq)| seq);
+        }
         for branch in before {
             match removal.branches.iter().find(|(left, _)| left.id == branch.id) {
                 None => self.branches.retain(|(own, _)| *own != branch.id),
@@ -83,6 +85,11 @@ impl Numbers {
                 Some(_) => {}
             }
         }
+    }
+
+    /// True when a removal takes the head. If it does not, the head beside these numbers says nothing: somebody may have changed it.
+    pub(crate) fn loses_head(&self, removal: &Removal<'_>) -> bool {
+        removal.going.iter().any(|node| Some(node.seq) == self.head)
     }
 
     fn add_versions(&mut self, state: &State, version: Version) {
@@ -159,7 +166,7 @@ impl Recount {
                 children.into(),
             );
             // Of a parent that is missing, the backend tells.
-            let depth = node.parent.map_or(Some(0), |parent| Some(depths.get(&parent)? + 1));
+            let depth = node.parent.map_or(Some(0), |parent| Some(depths.get(&parent)?.saturating_add(1)));
             let depth = depth.unwrap_or(node.depth);
             compare(format!("the depth of message {}", node.seq), node.depth.into(), depth.into());
             depths.insert(node.seq, depth);
