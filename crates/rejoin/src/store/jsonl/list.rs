@@ -220,8 +220,10 @@ impl Jsonl {
                 match indexed
                     .entries
                     .remove(&id)
-                    .filter(|own| there.as_ref().is_ok_and(|there| own.seen == *there))
-                {
+                    // What could not be read may be readable by now, and need not look different.
+                    .filter(|own| {
+                        !own.is_unlistable() && there.as_ref().is_ok_and(|there| own.seen == *there)
+                    }) {
                     Some(own) if own.folder == *folder => entries.push(own),
                     _ => entries.extend(self.entry_in(id, folder)?),
                 }
