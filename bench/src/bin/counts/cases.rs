@@ -15,7 +15,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::reading("--version", |_| words("--version")),
         Self::reading("list", |_| words("list")),
         Self::reading("list --all-projects", |_| words("list --all-projects")),
@@ -27,6 +27,7 @@ impl Case {
         Self::reading("search, rare word", |_| words(&format!("search {RARE_WORD}"))),
         Self::reading("search, common prefix", |_| words("search deploy")),
         Self::reading("search, common prefix, --role assistant", |_| words("search deploy --role assistant")),
+        Self::writing("a first message and its reply", |_| vec!["where to eat?".to_owned()]),
         Self::writing("new", |_| words("new --title Lisbon")),
         Self::writing("append, one message", |world| words(&format!("append {} hello", world.long))),
         Self::writing("append --jsonl", |world| {
