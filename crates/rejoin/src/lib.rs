@@ -32,10 +32,10 @@ pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Converted,
     Deleted, DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring,
-    Handle, Imports, Leftover, Limits, List, Listed, Named, OpenTurn, PROMPT_HISTORY_LINES, Parent, Project,
-    PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Recorder, Report, Restored, Retention, RetentionPlan,
-    Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept,
-    Tally,
+    Handle, Imports, Leftover, Limits, List, Listed, Named, OpenTurn, PROMPT_HISTORY_LINES, Parent,
+    PathReader, Project, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Recorder, Report, Restored,
+    Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent,
+    Subagents, Sweep, Swept, Tally,
 };
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
