@@ -18,6 +18,8 @@
 //! [`Archive`] is what programs hold. [`store`] is the small contract for those who write a store of their own.
 
 mod archive;
+#[cfg(feature = "async")]
+mod async_recorder;
 mod clock;
 mod error;
 pub mod formats;
@@ -37,6 +39,8 @@ pub use archive::{
     Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent,
     Subagents, Sweep, Swept, Tally,
 };
+#[cfg(feature = "async")]
+pub use async_recorder::{AsyncRecorder, OpenReply, SavingState, SavingWatch, Unsaved};
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
