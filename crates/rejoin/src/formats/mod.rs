@@ -64,6 +64,7 @@ mod piece;
 mod qwen;
 mod source;
 mod tag;
+mod thread_builder;
 pub(crate) mod unfinished;
 mod whole;
 mod zipped;

@@ -85,6 +85,14 @@ pub struct SourceMessage {
     pub source: String,
 }
 
+impl SourceMessage {
+    /// Adds another line that it was read from.
+    pub(super) fn append_source(&mut self, line: &str) {
+        self.source.push('\n');
+        self.source.push_str(line);
+    }
+}
+
 /// A message that a compaction keeps visible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Spelling", into = "Spelling")]

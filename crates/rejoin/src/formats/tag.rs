@@ -109,21 +109,22 @@ impl MessageTag {
         self.message.is_some() && self.said.as_deref() == Some(hash(said).as_str())
     }
 
-    /// Puts the message with this tag, or without one, in its place in a source.
+    /// The message that stands beside this tag as `said`, and that a reader makes `plain` of. Its id is `own` and it
+    /// follows `before` where the tag says nothing else.
     pub(super) fn place(
-        tag: Option<Self>,
+        self,
         conversation: &str,
         own: String,
         before: Option<String>,
-        (said, plain): (&str, Message),
+        said: &str,
+        plain: Message,
     ) -> SourceMessage {
-        let tag = tag.unwrap_or_default();
         SourceMessage {
             conversation: conversation.to_owned(),
-            id: tag.id.clone().unwrap_or(own),
-            parent: tag.parent.clone().or(before),
-            keeps: tag.keeps.clone(),
-            message: tag.finish(said, plain),
+            id: self.id.clone().unwrap_or(own),
+            parent: self.parent.clone().or(before),
+            keeps: self.keeps.clone(),
+            message: self.finish(said, plain),
             line: 0,
             source: String::new(),
         }

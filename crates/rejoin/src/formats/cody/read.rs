@@ -9,7 +9,8 @@ use crate::formats::cody::line::{self, Line, Meta, Said, Tag};
 use crate::formats::found::Found;
 use crate::formats::lines::Lines;
 use crate::formats::tag::MessageTag;
-use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceKept, SourceMessage};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Reading, Source, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Message, Role, Summary, Time};
 
 /// So many prompts, the newest, stay beside a summary. The program does not say which it keeps, only that they are recent.
@@ -21,47 +22,36 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         return Err(Error::invalid("there are no turns in it"));
     }
     let mut lines = Lines::open(path, reading)?;
-    let mut strand = Strand::new(source.stem());
+    let conversation = SourceConversation::new(source.stem(), Time::default());
+    let mut thread = CodyThread { thread: ThreadBuilder::new(conversation), head: None, prompts: Vec::new() };
     while lines.advance(reading)? {
         match lines.parse::<Found<'_>>() {
-            Ok(found) => strand.line(line::of(found), &lines, reading)?,
+            Ok(found) => thread.line(line::of(found), &lines, reading)?,
             Err(why) => reading.skip(path, lines.number(), why)?,
         }
     }
-    strand.finish(reading)
+    thread.finish(reading)
 }
 
 /// A conversation while it is read.
-struct Strand {
-    conversation: SourceConversation,
-    is_told: bool,
-    last: Option<String>,
+struct CodyThread {
+    thread: ThreadBuilder,
     head: Option<String>,
     /// What the person said, which a compaction of the program keeps.
     prompts: Vec<String>,
 }
 
-impl Strand {
-    fn new(stem: &str) -> Self {
-        Self {
-            conversation: SourceConversation::new(stem, Time::default()),
-            is_told: false,
-            last: None,
-            head: None,
-            prompts: Vec::new(),
-        }
-    }
-
+impl CodyThread {
     fn line(&mut self, line: Line<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
         let number = lines.number();
-        if !self.is_told && !line.is_known() {
+        if !self.thread.is_announced() && !line.is_known() {
             return reading.skip(lines.path(), number, "it is neither a turn nor about a conversation");
         }
         let tag = line.tag.unwrap_or_default();
-        self.tell(&line.said, &tag, line.time, reading)?;
+        self.announce(&line.said, &tag, line.time, reading)?;
         let found = match &line.said {
             Said::Turn { items, provider, model } => {
-                let settings = &mut self.conversation.header.settings;
+                let settings = &mut self.thread.conversation.header.settings;
                 if tag.messages.is_empty() {
                     settings.provider = provider.clone().or(settings.provider.take());
                     settings.model = model.clone().or(settings.model.take());
@@ -96,49 +86,43 @@ impl Strand {
         };
         let source = lines.text();
         if found.is_empty() {
-            let conversation = self.conversation.id.clone();
-            return reading.give(Piece::Aside(Aside {
-                conversation,
-                line: number,
-                source: source.to_owned(),
-            }));
+            return self.thread.aside(number, source, reading);
         }
         for (place, mut message) in found.into_iter().enumerate() {
             message.line = number;
             if place == 0 {
                 source.clone_into(&mut message.source);
             }
-            reading.give(Piece::Message(Box::new(message)))?;
+            self.thread.add(message, reading)?;
         }
         Ok(())
     }
 
-    /// Tells the conversation by what its first line says.
-    fn tell(
+    /// Announces the conversation by what its first line says.
+    fn announce(
         &mut self,
         said: &Said<'_>,
         tag: &Tag,
         time: Option<Time>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        if self.is_told {
+        if self.thread.is_announced() {
             return Ok(());
         }
-        self.is_told = true;
         if let Some(tagged) = &tag.conversation {
-            self.conversation = tagged.clone().into_conversation();
-            self.head.clone_from(&self.conversation.head);
+            self.thread.conversation = tagged.clone().into_conversation();
+            self.head.clone_from(&self.thread.conversation.head);
         } else {
-            self.conversation.created_at = time.unwrap_or_default();
+            self.thread.conversation.created_at = time.unwrap_or_default();
             if let Said::Meta(meta) = said {
                 self.learn(meta);
             }
         }
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
+        self.thread.announce(reading)
     }
 
     fn learn(&mut self, meta: &Meta) {
-        let conversation = &mut self.conversation;
+        let conversation = &mut self.thread.conversation;
         if let Some(id) = meta.id.as_ref().filter(|id| !id.is_empty()) {
             conversation.id.clone_from(id);
         }
@@ -169,9 +153,7 @@ impl Strand {
         plain.resize_with(tags.len(), || (String::new(), Message::new(Role::User, Vec::new())));
         let mut found = Vec::new();
         for (tag, (own, message)) in tags.into_iter().zip(plain) {
-            let placed =
-                MessageTag::place(tag, &self.conversation.id, own, self.last.take(), (said, message));
-            self.last = Some(placed.id.clone());
+            let placed = self.thread.next_tagged(tag, own, said, message);
             let is_summary = placed.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
             if placed.message.role == Role::User && !is_summary {
                 self.prompts.push(placed.id.clone());
@@ -179,17 +161,14 @@ impl Strand {
             found.push(placed);
         }
         if !is_tagged && !found.is_empty() {
-            self.head.clone_from(&self.last);
+            self.head = self.thread.last().map(str::to_owned);
         }
         found
     }
 
     fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            return Ok(());
-        }
-        self.conversation.head = self.head.or(self.last);
-        reading.give(Piece::Conversation(Box::new(self.conversation)))
+        let head = self.head.or_else(|| self.thread.last().map(str::to_owned));
+        self.thread.finish(head, reading)
     }
 }
 
