@@ -24,7 +24,7 @@ mod line;
 mod place;
 mod prompts;
 mod read;
-mod strand;
+mod thread;
 mod write;
 
 use crate::formats::{Detection, Format, Source};

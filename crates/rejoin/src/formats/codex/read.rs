@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::formats::codex::asked::tell_parent;
 use crate::formats::codex::line::{Line, Meta};
 use crate::formats::codex::place;
-use crate::formats::codex::strand::Strand;
+use crate::formats::codex::thread::CodexThread;
 use crate::formats::lines::Lines;
 use crate::formats::{ReadLimits, Reading, Source, SourceConversation, SourceParent};
 use crate::model::{Status, Time};
@@ -40,11 +40,11 @@ fn read_messages(
     found: SourceConversation,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
-    let mut strand = Strand::new(found);
-    read_base(path, meta, &mut strand, &mut vec![path.to_owned()], reading)?;
-    strand.enter(0);
-    read_lines(path, u64::MAX, &mut strand, reading)?;
-    strand.finish(reading)
+    let mut thread = CodexThread::new(found);
+    read_base(path, meta, &mut thread, &mut vec![path.to_owned()], reading)?;
+    thread.enter(0);
+    read_lines(path, u64::MAX, &mut thread, reading)?;
+    thread.finish(reading)
 }
 
 /// What is known of the thread of a file, and its title.
@@ -98,7 +98,7 @@ pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> R
 fn read_base(
     path: &Path,
     meta: &Meta,
-    strand: &mut Strand,
+    thread: &mut CodexThread,
     above: &mut Vec<PathBuf>,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
@@ -112,10 +112,10 @@ fn read_base(
     above.push(found.clone());
     let files = above.len() - 1;
     if let Some((its_meta, _)) = first(&found, reading)? {
-        read_base(&found, &its_meta, strand, above, reading)?;
+        read_base(&found, &its_meta, thread, above, reading)?;
     }
-    strand.enter(files);
-    read_lines(&found, base.end_ordinal_exclusive, strand, reading)
+    thread.enter(files);
+    read_lines(&found, base.end_ordinal_exclusive, thread, reading)
 }
 
 /// The id of the thread of a file, and the files that it begins with.
@@ -137,12 +137,12 @@ pub(super) fn bases(path: &Path) -> Result<Option<(String, Vec<PathBuf>)>> {
 }
 
 /// Reads the lines of a file up to an ordinal.
-fn read_lines(path: &Path, end: u64, strand: &mut Strand, reading: &mut Reading<'_>) -> Result<()> {
+fn read_lines(path: &Path, end: u64, thread: &mut CodexThread, reading: &mut Reading<'_>) -> Result<()> {
     let mut lines = Lines::open(path, reading)?;
     while lines.advance(reading)? {
         match lines.parse() {
             Ok(Line { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
-            Ok(mut line) => strand.line(&mut line, lines.number(), lines.text(), reading)?,
+            Ok(mut line) => thread.line(&mut line, lines.number(), lines.text(), reading)?,
             Err(why) => reading.skip(path, lines.number(), why)?,
         }
     }

@@ -5,8 +5,8 @@ use crate::formats::codex::API;
 use crate::formats::codex::items::{self, Item};
 use crate::formats::codex::line::{Compacted, Event, Line};
 use crate::formats::codex::prompts::Prompts;
-use crate::formats::held::Held;
-use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceKept, SourceMessage};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{INJECTED, Reading, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Json, Message, Other, Role, Summary, Usage};
 
 /// How the messages begin that the program adds as if the user had said them.
@@ -20,18 +20,10 @@ const INJECTIONS: [&str; 7] = [
     "<skill",
 ];
 
-/// What is held while it is open.
-const MESSAGE: &str = "a message";
-
 /// A thread while its lines are read.
-pub(super) struct Strand {
-    conversation: SourceConversation,
-    is_told: bool,
-    early: Vec<Aside>,
-    held_early: Held,
-    /// A message of which more lines may come: a reply, or one that Rejoin has written on several lines.
-    open: Option<SourceMessage>,
-    held: Held,
+pub(super) struct CodexThread {
+    /// It holds a reply, or a message that Rejoin has written on several lines, until the next message.
+    thread: ThreadBuilder,
     /// The messages from the first to the newest, as the program sees them.
     path: Vec<String>,
     /// What a person said on the path.
@@ -42,15 +34,10 @@ pub(super) struct Strand {
     numbered: String,
 }
 
-impl Strand {
+impl CodexThread {
     pub(super) fn new(conversation: SourceConversation) -> Self {
         Self {
-            conversation,
-            is_told: false,
-            early: Vec::new(),
-            held_early: Held::of("what comes before the first message"),
-            open: None,
-            held: Held::of(MESSAGE),
+            thread: ThreadBuilder::new(conversation),
             path: Vec::new(),
             prompts: Prompts::default(),
             prompt: None,
@@ -81,7 +68,7 @@ impl Strand {
                 }
                 Item::Reply(blocks) => self.reply(blocks, line, number, text, reading),
                 Item::Result(block) => self.result(block, line, number, text, reading),
-                Item::Mark => self.aside(number, text, reading),
+                Item::Mark => self.thread.aside(number, text, reading),
             };
         }
         if let Some(compacted) = line.payload::<Compacted>("compacted") {
@@ -89,7 +76,7 @@ impl Strand {
         }
         let event = line.take_event();
         self.event(&line.kind, &event, reading)?;
-        self.aside(number, text, reading)
+        self.thread.aside(number, text, reading)
     }
 
     /// Tells what is open before a message that does not go on with it, and notes what the program calls the message.
@@ -112,7 +99,7 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         if self.goes_on(line) {
-            return self.go_on(blocks, text, reading);
+            return self.thread.extend_held(blocks, text, reading);
         }
         let mut found = self.begin(role, line, number, text);
         found.message.blocks = blocks;
@@ -132,20 +119,20 @@ impl Strand {
         text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        let is_open = self.open.as_ref().is_some_and(|open| open.message.role == Role::Assistant);
+        let is_open = self.thread.held().is_some_and(|open| open.message.role == Role::Assistant);
         if self.goes_on(line) || (is_open && line.rejoin.is_none()) {
-            return self.go_on(blocks, text, reading);
+            return self.thread.extend_held(blocks, text, reading);
         }
         self.close(reading)?;
         let mut found = self.begin(Role::Assistant, line, number, text);
         found.message.blocks = blocks;
         if line.rejoin.is_none() {
             found.message.extra.set("api", Json::of(&API)?);
-            if let Some(model) = &self.conversation.header.settings.model {
+            if let Some(model) = &self.thread.conversation.header.settings.model {
                 found.message.extra.set("model", Json::of(model)?);
             }
         }
-        self.open(found);
+        self.thread.hold(found);
         Ok(())
     }
 
@@ -163,7 +150,7 @@ impl Strand {
             items::read_failure(result);
         }
         if self.goes_on(line) {
-            return self.go_on(vec![block], text, reading);
+            return self.thread.extend_held(vec![block], text, reading);
         }
         self.close(reading)?;
         let mut found = self.begin(Role::Tool, line, number, text);
@@ -216,7 +203,7 @@ impl Strand {
             // A reply does not reach beyond its turn.
             ("event_msg", Some("task_started" | "task_complete" | "turn_aborted")) => self.close(reading)?,
             ("turn_context", _) if event.model.is_some() => {
-                self.conversation.header.settings.model.clone_from(&event.model);
+                self.thread.conversation.header.settings.model.clone_from(&event.model);
             }
             ("token_usage_record", _) => self.used(event.usage.as_ref()),
             ("event_msg", Some("token_count")) => {
@@ -232,12 +219,13 @@ impl Strand {
         for _ in 0..turns {
             let Some(place) = self.prompts.pop() else { return };
             self.path.truncate(place);
+            self.thread.continue_from(self.path.last().cloned());
         }
     }
 
     /// The tokens of the reply that is open; the first to be told are its own.
     fn used(&mut self, usage: Option<&Json>) {
-        let (Some(open), Some(usage)) = (&mut self.open, usage) else { return };
+        let (Some(open), Some(usage)) = (self.thread.held(), usage) else { return };
         if open.message.usage.is_none()
             && open.message.role == Role::Assistant
             && let Ok(read) = usage.to::<Usage>()
@@ -246,7 +234,7 @@ impl Strand {
         }
     }
 
-    fn begin(&self, role: Role, line: &Line<'_>, number: u64, text: &str) -> SourceMessage {
+    fn begin(&mut self, role: Role, line: &Line<'_>, number: u64, text: &str) -> SourceMessage {
         let own = line
             .ordinal
             .map_or_else(|| format!("{}{number}", self.numbered), |ordinal| format!("o{ordinal}"));
@@ -255,30 +243,14 @@ impl Strand {
             tag.and_then(|tag| tag.message.clone()).unwrap_or_else(|| Message::new(role, Vec::new()));
         message.role = role;
         message.created_at = message.created_at.or_else(|| line.time());
-        SourceMessage {
-            conversation: self.conversation.id.clone(),
-            id: tag.and_then(|tag| tag.id.clone()).unwrap_or(own),
-            parent: None,
-            message,
-            keeps: Vec::new(),
-            line: number,
-            source: text.to_owned(),
-        }
+        let message = self.thread.next(tag.and_then(|tag| tag.id.clone()).unwrap_or(own), message);
+        SourceMessage { line: number, source: text.to_owned(), ..message }
     }
 
     /// True when Rejoin has written the line as another one of the open message.
-    fn goes_on(&self, line: &Line<'_>) -> bool {
+    fn goes_on(&mut self, line: &Line<'_>) -> bool {
         let tagged = line.rejoin.as_ref().and_then(|tag| tag.id.as_ref());
-        tagged.is_some() && tagged == self.open.as_ref().map(|open| &open.id)
-    }
-
-    fn go_on(&mut self, blocks: Vec<Block>, text: &str, reading: &Reading<'_>) -> Result<()> {
-        let open = self.open.as_mut().expect("only an open message goes on");
-        open.message.blocks.extend(blocks);
-        open.source.push('\n');
-        open.source.push_str(text);
-        self.held.add(text);
-        self.held.check(reading.limits())
+        tagged.is_some() && tagged == self.thread.held().map(|open| &open.id)
     }
 
     /// Only what Rejoin has written may go on; anything else of this kind is complete with its line.
@@ -289,40 +261,22 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         if line.rejoin.is_some() {
-            self.open(found);
+            self.thread.hold(found);
             return Ok(());
         }
         self.tell(found, reading)
     }
 
-    fn open(&mut self, found: SourceMessage) {
-        self.held = Held::of(MESSAGE);
-        self.held.add(&found.source);
-        self.open = Some(found);
-    }
-
     fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        self.open.take().map_or(Ok(()), |open| self.tell(open, reading))
+        self.thread.take_held().map_or(Ok(()), |open| self.tell(open, reading))
     }
 
     pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
-        if !self.is_told {
-            return Ok(());
-        }
-        self.conversation.head = self.path.last().cloned();
-        reading.give(Piece::Conversation(Box::new(self.conversation)))
+        self.thread.finish(self.path.pop(), reading)
     }
 
-    fn tell(&mut self, mut found: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            self.is_told = true;
-            reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-            for aside in std::mem::take(&mut self.early) {
-                reading.give(Piece::Aside(aside))?;
-            }
-        }
-        found.parent = self.path.last().cloned();
+    fn tell(&mut self, found: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
         let is_summary = found.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
         let is_prompt =
             found.message.role == Role::User && !is_summary && found.message.extra.field(INJECTED).is_none();
@@ -330,18 +284,7 @@ impl Strand {
             self.prompts.push(self.path.len(), &found.message.text(), self.prompt.take());
         }
         self.path.push(found.id.clone());
-        reading.give(Piece::Message(Box::new(found)))
-    }
-
-    fn aside(&mut self, number: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
-        let conversation = self.conversation.id.clone();
-        let aside = Aside { conversation, line: number, source: text.to_owned() };
-        if self.is_told {
-            return reading.give(Piece::Aside(aside));
-        }
-        self.held_early.add(text);
-        self.early.push(aside);
-        self.held_early.check(reading.limits())
+        self.thread.add(found, reading)
     }
 }
 
