@@ -19,7 +19,7 @@ mod line;
 mod place;
 mod read;
 mod reply;
-mod strand;
+mod thread;
 mod write;
 
 use crate::formats::{Detection, Format, Source, qwen};

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::error::Result;
 use crate::formats::claude::calls::Calls;
 use crate::formats::claude::line::Line;
-use crate::formats::claude::strand::Strand;
+use crate::formats::claude::thread::ClaudeThread;
 use crate::formats::lines::Lines;
 use crate::formats::{Reading, Source, SourceConversation, SourceParent, folder};
 use crate::model::Time;
@@ -78,7 +78,7 @@ impl Session {
     /// Reads one file: a conversation, and those of sub-agents whose lines stand in the same file.
     fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
         let mut file =
-            InFile { stem, path, strands: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
+            InFile { stem, path, threads: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
         let mut lines = Lines::open(path, reading)?;
         while lines.advance(reading)? {
             match lines.parse() {
@@ -86,8 +86,8 @@ impl Session {
                 Err(why) => reading.skip(path, lines.number(), why)?,
             }
         }
-        for strand in file.strands {
-            strand.finish(&mut self.calls, reading)?;
+        for thread in file.threads {
+            thread.finish(&mut self.calls, reading)?;
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ struct InFile<'a> {
     stem: &'a str,
     path: &'a Path,
     /// The file's own conversation first, then those whose lines stand in between.
-    strands: Vec<Strand>,
+    threads: Vec<ClaudeThread>,
     /// Where each of the others is, by its id.
     runs: HashMap<String, usize>,
     /// Which of those a line belongs to, when it is not the first.
@@ -116,28 +116,28 @@ impl InFile<'_> {
     ) -> Result<()> {
         let place = self.place(session, line)?;
         let Some(uuid) = line.uuid.take().filter(|_| !is_mark(line)) else {
-            return self.strands[place].mark(line, number, text, reading);
+            return self.threads[place].mark(line, number, text, reading);
         };
         if place > 0 {
             self.places.insert(uuid.clone(), place);
         }
-        let strand = &mut self.strands[place];
-        if let Err(error) = strand.line(uuid.clone(), line, number, text, &mut session.calls, reading) {
+        let thread = &mut self.threads[place];
+        if let Err(error) = thread.line(uuid.clone(), line, number, text, &mut session.calls, reading) {
             // What the reader could not take is told; what the taker refused ends the reading.
             if error.kind() != crate::ErrorKind::Invalid {
                 return Err(error);
             }
-            strand.pass_over(uuid, line.parent_uuid.as_deref());
+            thread.pass_over(uuid, line.parent_uuid.as_deref());
             reading.skip(self.path, number, error)?;
         }
-        strand.check(&mut session.calls, reading)
+        thread.check(&mut session.calls, reading)
     }
 
-    /// The strand of a line. A line of a sub-agent within another file has one of its own.
+    /// The thread of a line. A line of a sub-agent within another file has one of its own.
     fn place(&mut self, session: &mut Session, line: &Line<'_>) -> Result<usize> {
-        if self.strands.is_empty() {
+        if self.threads.is_empty() {
             let own = self.begin(session, line)?;
-            self.strands.push(own);
+            self.threads.push(own);
         }
         if line.is_sidechain != Some(true) || self.stem.starts_with(RUN) {
             return Ok(0);
@@ -147,26 +147,26 @@ impl InFile<'_> {
             return Ok(*place);
         }
         let run = line.agent_id.clone().or_else(|| line.uuid.clone()).unwrap_or_default();
-        let id = format!("{}/{RUN}{run}", self.strands[0].id());
+        let id = format!("{}/{RUN}{run}", self.threads[0].id());
         if let Some(place) = self.runs.get(&id) {
             return Ok(*place);
         }
         let parent = SourceParent {
-            conversation: self.strands[0].id().to_owned(),
-            message: self.strands[0].last().map(str::to_owned),
+            conversation: self.threads[0].id().to_owned(),
+            message: self.threads[0].last().map(str::to_owned),
             name: "sidechain".to_owned(),
             run,
         };
-        self.runs.insert(id.clone(), self.strands.len());
-        self.strands.push(Strand::new(SourceConversation {
+        self.runs.insert(id.clone(), self.threads.len());
+        self.threads.push(ClaudeThread::new(SourceConversation {
             parent: Some(parent),
             ..SourceConversation::new(id, Time::default())
         }));
-        Ok(self.strands.len() - 1)
+        Ok(self.threads.len() - 1)
     }
 
     /// The conversation that the file is, from its name and its place, and the name in its first line.
-    fn begin(&self, session: &mut Session, line: &Line<'_>) -> Result<Strand> {
+    fn begin(&self, session: &mut Session, line: &Line<'_>) -> Result<ClaudeThread> {
         let directory = self.path.parent().filter(|above| above.file_name().is_some_and(|name| name == RUNS));
         // Elsewhere a session may have been given any name, and says that it is none of a sub-agent.
         let is_run = directory.is_some() || line.is_sidechain != Some(false);
@@ -175,7 +175,7 @@ impl InFile<'_> {
             let named = line.session_id.clone().filter(|_| !is_uuid);
             let id = named.unwrap_or_else(|| self.stem.to_owned());
             session.main = Some(id.clone());
-            return Ok(Strand::new(SourceConversation::new(id, Time::default())));
+            return Ok(ClaudeThread::new(SourceConversation::new(id, Time::default())));
         };
         let place = || Some(directory?.parent()?.file_name()?.to_str()?.to_owned());
         let main =
@@ -191,7 +191,7 @@ impl InFile<'_> {
             run: run.to_owned(),
         };
         let id = format!("{main}/{RUN}{run}");
-        Ok(Strand::new(SourceConversation {
+        Ok(ClaudeThread::new(SourceConversation {
             parent: Some(parent),
             ..SourceConversation::new(id, Time::default())
         }))

@@ -82,8 +82,7 @@ impl Reply {
         self.held.add(text);
         self.known.insert(uuid.clone());
         self.uuids.push(uuid);
-        self.message.source.push('\n');
-        self.message.source.push_str(text);
+        self.message.append_source(text);
         self.take(said)
     }
 

@@ -7,11 +7,9 @@ use crate::formats::claude::blocks;
 use crate::formats::claude::calls::Calls;
 use crate::formats::claude::line::{CompactMetadata, Line, Said, Segment};
 use crate::formats::claude::reply::{Complete, Reply, role_of};
-use crate::formats::held::Held;
 use crate::formats::lineage::Lineage;
-use crate::formats::{
-    Aside, INJECTED, KEPT_AFTER, Piece, Reading, SourceConversation, SourceKept, SourceMessage,
-};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{INJECTED, KEPT_AFTER, Reading, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Summary};
 
 /// How far back the two ends of what a compaction keeps are looked for.
@@ -30,11 +28,8 @@ enum Rank {
 }
 
 /// One conversation while its lines are read.
-pub(super) struct Strand {
-    conversation: SourceConversation,
-    /// Lines that came before the first message.
-    early: Vec<Aside>,
-    held: Held,
+pub(super) struct ClaudeThread {
+    thread: ThreadBuilder,
     rank: Rank,
     /// A reply of which more lines may come.
     reply: Option<Reply>,
@@ -55,12 +50,10 @@ struct Boundary {
     metadata: CompactMetadata,
 }
 
-impl Strand {
+impl ClaudeThread {
     pub(super) fn new(conversation: SourceConversation) -> Self {
         Self {
-            conversation,
-            early: Vec::new(),
-            held: Held::of("what comes before the first message"),
+            thread: ThreadBuilder::new(conversation),
             rank: Rank::None,
             reply: None,
             boundary: None,
@@ -72,7 +65,7 @@ impl Strand {
     }
 
     pub(super) fn id(&self) -> &str {
-        &self.conversation.id
+        self.thread.id()
     }
 
     /// The newest message.
@@ -89,18 +82,7 @@ impl Strand {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         self.note(line);
-        self.aside(number, text.to_owned(), reading)
-    }
-
-    /// Keeps a line without making a message of it.
-    fn aside(&mut self, line: u64, source: String, reading: &mut Reading<'_>) -> Result<()> {
-        let aside = Aside { conversation: self.conversation.id.clone(), line, source };
-        if !self.lineage.is_empty() {
-            return reading.give(Piece::Aside(aside));
-        }
-        self.held.add(&aside.source);
-        self.early.push(aside);
-        self.held.check(reading.limits())
+        self.thread.aside(number, text, reading)
     }
 
     /// Takes a line of the tree that is no message. Whatever follows it follows what it follows.
@@ -133,12 +115,12 @@ impl Strand {
         for (rank, title) in titles {
             if let Some(title) = title.as_ref().filter(|title| !title.trim().is_empty() && rank >= self.rank)
             {
-                self.conversation.header.title = Some(title.clone());
+                self.thread.conversation.header.title = Some(title.clone());
                 self.rank = rank;
             }
         }
         if line.is("last-prompt") {
-            self.conversation.head.clone_from(&line.leaf_uuid);
+            self.thread.conversation.head.clone_from(&line.leaf_uuid);
         }
     }
 
@@ -167,15 +149,9 @@ impl Strand {
         {
             return reply.go_on(uuid, text, said);
         }
-        let mut message = SourceMessage {
-            conversation: self.conversation.id.clone(),
-            id: uuid,
-            parent: line.parent_uuid.clone(),
-            message: Message::new(Role::System, Vec::new()),
-            keeps: Vec::new(),
-            line: number,
-            source: text.to_owned(),
-        };
+        let empty = Message::new(Role::System, Vec::new());
+        let message = self.thread.message(uuid, line.parent_uuid.clone(), empty);
+        let mut message = SourceMessage { line: number, source: text.to_owned(), ..message };
         message.message.created_at = line.time();
         if line.is_meta == Some(true) {
             message.message.extra.set(INJECTED, Json::of(&true)?);
@@ -225,7 +201,7 @@ impl Strand {
     fn abandon(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let Some(Boundary { message, .. }) = self.boundary.take() else { return Ok(()) };
         self.lineage.pass_over(message.id, message.parent.as_deref());
-        self.aside(message.line, message.source, reading)
+        self.thread.aside(message.line, message.source, reading)
     }
 
     /// Makes a summary of the line that follows the mark of a compaction. One without such a mark replaces nothing: the
@@ -249,7 +225,8 @@ impl Strand {
         self.names.insert(boundary.message.id, message.id.clone());
         message.parent = boundary.message.parent;
         message.line = boundary.message.line;
-        message.source = format!("{}\n{}", boundary.message.source, message.source);
+        let summary = std::mem::replace(&mut message.source, boundary.message.source);
+        message.append_source(&summary);
         Ok(())
     }
 
@@ -306,13 +283,13 @@ impl Strand {
         let id = reply.id.clone();
         for block in &reply.message.blocks {
             if let Block::ToolCall(call) = block {
-                calls.insert(&call.id, &self.conversation.id, &id);
+                calls.insert(&call.id, self.thread.id(), &id);
             }
         }
         if let Some(model) = reply.message.extra.field("model").and_then(|model| model.to::<String>().ok())
             && model != SYNTHETIC
         {
-            self.conversation.header.settings.model = Some(model);
+            self.thread.conversation.header.settings.model = Some(model);
         }
         self.names.extend(uuids.into_iter().skip(1).map(|uuid| (uuid, id.clone())));
         if let Some((tail, others)) = row.split_last() {
@@ -327,46 +304,38 @@ impl Strand {
 
     /// Tells everything that is left, and what is known of the conversation now.
     pub(super) fn finish(mut self, calls: &mut Calls, reading: &mut Reading<'_>) -> Result<()> {
-        let leaf = self.conversation.head.take();
+        let leaf = self.thread.conversation.head.take();
         self.close(calls, reading)?;
         self.abandon(reading)?;
-        if self.lineage.is_empty() {
-            return Ok(());
-        }
         let leaf = leaf.and_then(|leaf| self.resolve(&leaf));
-        self.conversation.head = leaf.or_else(|| self.last().map(str::to_owned));
-        reading.give(Piece::Conversation(Box::new(self.conversation)))
+        let head = leaf.or_else(|| self.last().map(str::to_owned));
+        self.thread.finish(head, reading)
     }
 
     fn tell(&mut self, message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
-        if self.lineage.is_empty() {
-            reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-            for aside in std::mem::take(&mut self.early) {
-                reading.give(Piece::Aside(aside))?;
-            }
-        }
         self.lineage.tell(&message.id);
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
         self.recent.push_back((message.id.clone(), message.parent.clone()));
-        reading.give(Piece::Message(Box::new(message)))
+        self.thread.add(message, reading)
     }
 
     /// Learns what a line says about the conversation.
     fn learn(&mut self, line: &Line<'_>) {
-        if self.conversation.created_at.as_micros() == 0
+        let conversation = &mut self.thread.conversation;
+        if conversation.created_at.as_micros() == 0
             && let Some(time) = line.time()
         {
-            self.conversation.created_at = time;
+            conversation.created_at = time;
         }
-        let header = &mut self.conversation.header;
+        let header = &mut conversation.header;
         if header.project.is_none() {
             header.project.clone_from(&line.cwd);
         }
         header.settings.provider.get_or_insert_with(|| "anthropic".to_owned());
         // A mark selects the leaf only while no other line follows it.
-        self.conversation.head = None;
+        conversation.head = None;
     }
 
     /// The message that whoever follows this line follows; none when that is a root.
