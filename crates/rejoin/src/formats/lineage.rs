@@ -26,11 +26,6 @@ impl Lineage {
         self.told.contains(&self.hasher.hash_one(message))
     }
 
-    /// True before the first message.
-    pub(super) fn is_empty(&self) -> bool {
-        self.told.is_empty()
-    }
-
     /// Passes over a line. Under the name of a message it would take the message from the path, and is not counted.
     ///
     /// What is above it is looked up now and never again, so that lines which follow each other in a circle end.

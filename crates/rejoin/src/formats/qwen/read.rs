@@ -5,23 +5,22 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::formats::gemini::parts::parts;
-use crate::formats::held::Held;
 use crate::formats::lineage::Lineage;
 use crate::formats::lines::Lines;
 use crate::formats::qwen::line::Line;
-use crate::formats::{Aside, INJECTED, Piece, Reading, Source, SourceConversation, SourceMessage};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{INJECTED, Reading, Source, SourceConversation, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Time, Usage};
 
 /// Who says what a person said.
 const PERSON: &str = "real_user";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let mut session = Session {
+    let conversation = SourceConversation::new(source.stem(), Time::default());
+    let mut session = QwenThread {
         stem: source.stem(),
-        conversation: SourceConversation::new(source.stem(), Time::default()),
+        thread: ThreadBuilder::new(conversation),
         is_begun: false,
-        early: Vec::new(),
-        held: Held::of("what comes before the first message"),
         lineage: Lineage::default(),
     };
     let mut lines = Lines::open(source.path(), reading)?;
@@ -37,32 +36,26 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             taken => taken?,
         }
     }
-    if !session.lineage.is_empty() {
-        reading.give(Piece::Conversation(Box::new(session.conversation)))?;
-    }
-    Ok(())
+    session.thread.finish(None, reading)
 }
 
 /// A session while its lines are read.
-struct Session<'a> {
+struct QwenThread<'a> {
     stem: &'a str,
-    conversation: SourceConversation,
+    thread: ThreadBuilder,
     /// True once a line has said which session it is.
     is_begun: bool,
-    /// Lines that came before the first message.
-    early: Vec<Aside>,
-    held: Held,
     lineage: Lineage,
 }
 
-impl Session<'_> {
+impl QwenThread<'_> {
     fn line(&mut self, mut line: Line<'_>, number: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
         self.learn(&line);
-        let Some(id) = line.uuid.take() else { return self.aside(number, text, reading) };
+        let Some(id) = line.uuid.take() else { return self.thread.aside(number, text, reading) };
         let message = if line.says_something() { said(&line, &id).transpose() } else { None };
         let Some(message) = message else {
             self.lineage.pass_over(id, line.parent_uuid.as_deref());
-            return self.aside(number, text, reading);
+            return self.thread.aside(number, text, reading);
         };
         let message = match message {
             Ok(message) => message,
@@ -71,58 +64,32 @@ impl Session<'_> {
                 return Err(error);
             }
         };
-        self.announce(reading)?;
         self.lineage.tell(&id);
         let parent = line.parent_uuid.as_deref().and_then(|parent| self.lineage.above(parent));
-        reading.give(Piece::Message(Box::new(SourceMessage {
-            conversation: self.conversation.id.clone(),
-            parent: parent.map(str::to_owned),
-            id,
-            message,
-            keeps: Vec::new(),
-            line: number,
-            source: text.to_owned(),
-        })))
+        let message = self.thread.message(id, parent.map(str::to_owned), message);
+        self.thread.add(SourceMessage { line: number, source: text.to_owned(), ..message }, reading)
     }
 
     /// Learns what a line says about the session.
     fn learn(&mut self, line: &Line<'_>) {
+        let conversation = &mut self.thread.conversation;
         if !self.is_begun
             && let Some(time) = line.time()
         {
             self.is_begun = true;
-            self.conversation.created_at = time;
+            conversation.created_at = time;
             let is_uuid = uuid::Uuid::try_parse(self.stem).is_ok();
             if let Some(named) = line.session_id.clone().filter(|_| !is_uuid) {
-                self.conversation.id = named;
+                conversation.id = named;
             }
         }
-        let header = &mut self.conversation.header;
+        let header = &mut conversation.header;
         if header.project.is_none() {
             header.project.clone_from(&line.cwd);
         }
         if line.model.is_some() {
             header.settings.model.clone_from(&line.model);
         }
-    }
-
-    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.lineage.is_empty() {
-            return Ok(());
-        }
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-        std::mem::take(&mut self.early).into_iter().try_for_each(|aside| reading.give(Piece::Aside(aside)))
-    }
-
-    /// Keeps a line that is no message.
-    fn aside(&mut self, line: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
-        let aside = Aside { conversation: self.conversation.id.clone(), line, source: text.to_owned() };
-        if !self.lineage.is_empty() {
-            return reading.give(Piece::Aside(aside));
-        }
-        self.held.add(text);
-        self.early.push(aside);
-        self.held.check(reading.limits())
     }
 }
 
