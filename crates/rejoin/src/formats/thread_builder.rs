@@ -195,8 +195,8 @@ impl ThreadBuilder {
     }
 
     /// Says that nothing more comes of an announced conversation, nor of one that it started.
-    pub(super) fn complete(self, reading: &mut Reading<'_>) -> Result<()> {
-        if self.is_announced { reading.give(Piece::Complete(self.conversation.id)) } else { Ok(()) }
+    pub(super) fn complete(&self, reading: &mut Reading<'_>) -> Result<()> {
+        if self.is_announced { reading.give(Piece::Complete(self.id().to_owned())) } else { Ok(()) }
     }
 }
 

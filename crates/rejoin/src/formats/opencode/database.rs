@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
 use crate::formats::family::Family;
 use crate::formats::opencode::session::Session;
-use crate::formats::opencode::strand::{Runs, Strand};
-use crate::formats::{Aside, Detection, Piece, Reading, Source, SourceConversation};
+use crate::formats::opencode::thread::{OpenCodeThread, Runs};
+use crate::formats::{Detection, Reading, Source, SourceConversation};
 
 /// Columns of a session that change with every message.
 const CHANGING: [&str; 11] = [
@@ -92,7 +92,7 @@ fn read_session(
     let Some(row) = database.one("SELECT * FROM session WHERE id = ?1", &[id.into()])? else {
         return Ok(None);
     };
-    let mut strand = Strand::begin(&Session::of(&row), runs, reading)?;
+    let mut thread = OpenCodeThread::begin(&Session::of(&row), runs, reading)?;
     let sql = "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id";
     for message in database.names(sql, &[id.into()])? {
         let Some(row) = database.one("SELECT * FROM message WHERE id = ?1", &[message.as_str().into()])?
@@ -115,12 +115,12 @@ fn read_session(
                 }
             }
         }
-        let bytes = strand.take(info, read, runs, reading)?;
+        let bytes = thread.take(info, read, runs, reading)?;
         database.pass(bytes, reading)?;
     }
     let source = row.to_json(&CHANGING).to_string();
-    reading.give(Piece::Aside(Aside { conversation: id.to_owned(), line: 0, source }))?;
-    strand.finish(reading).map(Some)
+    thread.thread.aside(0, source, reading)?;
+    thread.finish(reading).map(Some)
 }
 
 /// What the column `data` says, with the names that stand in other columns, as an export has them.

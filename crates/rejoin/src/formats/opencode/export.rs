@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::formats::opencode::session::Session;
-use crate::formats::opencode::strand::{Runs, Strand};
-use crate::formats::{Aside, Piece, Reading, Source, whole};
+use crate::formats::opencode::thread::{OpenCodeThread, Runs};
+use crate::formats::{Piece, Reading, Source, whole};
 
 /// What of a session changes with every message.
 const CHANGING: [&str; 4] = ["summary", "cost", "tokens", "time"];
@@ -48,19 +48,19 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let mut runs = Runs::new();
     let session: Session = serde_json::from_value(Value::Object(export.info.clone()))
         .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
-    let mut strand = Strand::begin(&session, &runs, reading)?;
+    let mut thread = OpenCodeThread::begin(&session, &runs, reading)?;
     for (place, said) in export.messages.iter().enumerate() {
         match serde_json::from_str::<Said>(said.get()) {
-            Ok(said) => strand.take(said.info, said.parts, &mut runs, reading).map(drop)?,
+            Ok(said) => thread.take(said.info, said.parts, &mut runs, reading).map(drop)?,
             Err(why) => reading.skip(source.path(), 0, format!("message {}: {why}", place + 1))?,
         }
     }
     let mut info = export.info;
     CHANGING.iter().for_each(|name| drop(info.shift_remove(*name)));
     let source = Value::Object(info).to_string();
-    reading.give(Piece::Aside(Aside { conversation: session.id, line: 0, source }))?;
+    thread.thread.aside(0, source, reading)?;
     reading.give(Piece::Passed(bytes.len() as u64))?;
-    strand.finish(reading).map(drop)
+    thread.finish(reading).map(drop)
 }
 
 /// The first field of an object, if it describes a session.

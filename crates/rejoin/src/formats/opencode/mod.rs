@@ -18,7 +18,7 @@ mod database;
 mod export;
 mod parts;
 mod session;
-mod strand;
+mod thread;
 
 use crate::error::Result;
 use crate::formats::database::is_database;

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::error::Result;
 use crate::formats::opencode::parts::{self, Part};
 use crate::formats::opencode::session::{Revert, Session};
+use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{
-    Aside, INJECTED, KEPT_AFTER, Piece, Reading, SourceConversation, SourceKept, SourceMessage, unfinished,
+    INJECTED, KEPT_AFTER, Reading, SourceConversation, SourceKept, SourceMessage, unfinished,
 };
 use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Time, ToolResult, Usage};
 
@@ -16,8 +17,8 @@ use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Time, Too
 pub(super) type Runs = HashMap<String, String>;
 
 /// One session while it is read.
-pub(super) struct Strand {
-    conversation: SourceConversation,
+pub(super) struct OpenCodeThread {
+    pub(super) thread: ThreadBuilder,
     revert: Option<Revert>,
     /// What each message of the program became: the messages from a place on.
     places: Vec<(String, usize)>,
@@ -69,13 +70,13 @@ impl Progress {
     }
 }
 
-impl Strand {
+impl OpenCodeThread {
     /// Begins a session, and tells of it.
     pub(super) fn begin(session: &Session, runs: &Runs, reading: &mut Reading<'_>) -> Result<Self> {
         let conversation = session.conversation(runs.get(&session.id).cloned());
-        reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+        let thread = ThreadBuilder::announced(conversation, reading)?;
         let revert = session.revert.clone();
-        Ok(Self { conversation, revert, places: Vec::new(), ids: Vec::new(), asked: None })
+        Ok(Self { thread, revert, places: Vec::new(), ids: Vec::new(), asked: None })
     }
 
     /// Takes a message with its parts, and tells how many bytes they have.
@@ -103,7 +104,7 @@ impl Strand {
 
     /// Takes away what the program notes later, and keeps it beside the messages.
     fn put_aside(
-        &self,
+        &mut self,
         id: &str,
         info: &mut Map<String, Value>,
         parts: &mut [Map<String, Value>],
@@ -120,7 +121,7 @@ impl Strand {
             return Ok(());
         }
         let source = json!({ "messageID": id, "summary": summary }).to_string();
-        reading.give(Piece::Aside(Aside { conversation: self.conversation.id.clone(), line: 0, source }))
+        self.thread.aside(0, source, reading)
     }
 
     fn take_user(
@@ -141,7 +142,8 @@ impl Strand {
             message.extra.set(INJECTED, parts::json(&true));
         }
         envelope.progress.mark(&mut message);
-        self.give(message, envelope.id, envelope.time, envelope.source, reading)
+        let message = self.next(envelope.id, message, envelope.time);
+        self.thread.add(SourceMessage { source: envelope.source, ..message }, reading)
     }
 
     /// A reply is cut where the model was asked again, so that results stand before what follows from them.
@@ -188,11 +190,13 @@ impl Strand {
             }
             envelope.progress.mark(&mut message);
             runs.extend(step.started.into_iter().map(|session| (session, id.clone())));
-            self.give(message, id.clone(), envelope.time, source, reading)?;
+            let message = self.next(id.clone(), message, envelope.time);
+            self.thread.add(SourceMessage { source, ..message }, reading)?;
             if !step.results.is_empty() {
                 let blocks = step.results.into_iter().map(Block::ToolResult).collect();
                 let message = Message::new(Role::Tool, blocks);
-                self.give(message, format!("{id}/results"), envelope.time, String::new(), reading)?;
+                let message = self.next(format!("{id}/results"), message, envelope.time);
+                self.thread.add(message, reading)?;
             }
         }
         Ok(())
@@ -220,7 +224,8 @@ impl Strand {
         conclude(&mut message, envelope.info);
         envelope.progress.mark(&mut message);
         let keeps = self.kept();
-        self.give_keeping(message, envelope.id, envelope.time, envelope.source, keeps, reading)
+        let message = self.next(envelope.id, message, envelope.time);
+        self.thread.add(SourceMessage { source: envelope.source, keeps, ..message }, reading)
     }
 
     /// The messages that stay visible beside a summary.
@@ -230,48 +235,18 @@ impl Strand {
         self.ids[begin.min(end)..end].iter().cloned().map(SourceKept::from).collect()
     }
 
-    fn give(
-        &mut self,
-        message: Message,
-        id: String,
-        time: Option<Time>,
-        source: String,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
-        self.give_keeping(message, id, time, source, Vec::new(), reading)
-    }
-
-    fn give_keeping(
-        &mut self,
-        mut message: Message,
-        id: String,
-        time: Option<Time>,
-        source: String,
-        keeps: Vec<SourceKept>,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    fn next(&mut self, id: String, mut message: Message, time: Option<Time>) -> SourceMessage {
         message.created_at = time;
-        let parent = self.ids.last().cloned();
         self.ids.push(id.clone());
-        let conversation = self.conversation.id.clone();
-        reading.give(Piece::Message(Box::new(SourceMessage {
-            conversation,
-            id,
-            parent,
-            message,
-            keeps,
-            line: 0,
-            source,
-        })))
+        self.thread.next(id, message)
     }
 
     /// Tells where the program would go on, if something was taken back. The conversation is the answer.
     pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<SourceConversation> {
         if let Some(head) = self.reverted_to() {
-            self.conversation.head = Some(head);
-            reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
+            self.thread.finish(Some(head), reading)?;
         }
-        Ok(self.conversation)
+        Ok(self.thread.conversation)
     }
 
     /// The last message that was not taken back, if any was.
